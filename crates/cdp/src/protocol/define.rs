@@ -1,0 +1,96 @@
+//! The macro that writes a domain: request structs, reply structs, events, and the list of uses.
+
+/// Defines what we use of one domain. All fields are optional: none is sent unless set, none is required
+/// when read.
+macro_rules! domain {
+    (
+        $domain:literal;
+        $( types { $( $(#[$types_meta:meta])* type $types:ident { $( $(#[$tm:meta])* $tf:ident: $tt:ty ),* $(,)? } )* } )?
+        methods { $( $(#[$method_meta:meta])* fn $name:literal $method:ident {
+            $( $(#[$pm:meta])* $pf:ident: $pt:ty ),* $(,)?
+        } -> $reply:ident { $( $(#[$rm:meta])* $rf:ident: $rt:ty ),* $(,)? } )* }
+        $( events { $( $(#[$event_meta:meta])* event $event_name:literal $event:ident {
+            $( $(#[$em:meta])* $ef:ident: $et:ty ),* $(,)?
+        } )* } )?
+    ) => {
+        $( $(
+            $(#[$types_meta])*
+            #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub struct $types { $(
+                $(#[$tm])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $tf: Option<$tt>,
+            )* }
+        )* )?
+        $(
+            $(#[$method_meta])*
+            #[derive(Clone, Debug, Default, serde::Serialize)]
+            #[serde(rename_all = "camelCase")]
+            pub struct $method { $(
+                $(#[$pm])*
+                #[serde(skip_serializing_if = "crate::protocol::define::is_unset")]
+                pub $pf: $pt,
+            )* }
+
+            #[doc = concat!("What `", $domain, ".", $name, "` answers.")]
+            #[derive(Clone, Debug, Default, serde::Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub struct $reply { $( $(#[$rm])* pub $rf: Option<$rt>, )* }
+
+            impl crate::protocol::Method for $method {
+                const NAME: &'static str = concat!($domain, ".", $name);
+                type Reply = $reply;
+            }
+        )*
+        $( $(
+            $(#[$event_meta])*
+            #[derive(Clone, Debug, Default, serde::Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub struct $event { $( $(#[$em])* pub $ef: Option<$et>, )* }
+
+            impl crate::protocol::Signal for $event {
+                const NAME: &'static str = concat!($domain, ".", $event_name);
+            }
+        )* )?
+        /// What we use of this domain.
+        pub const USES: &[crate::protocol::Use] = &[
+            $( crate::protocol::Use {
+                name: concat!($domain, ".", $name),
+                is_event: false,
+                sent: &[$(stringify!($pf)),*],
+                read: &[$(stringify!($rf)),*],
+            }, )*
+            $( $( crate::protocol::Use {
+                name: concat!($domain, ".", $event_name),
+                is_event: true,
+                sent: &[],
+                read: &[$(stringify!($ef)),*],
+            }, )* )?
+        ];
+    };
+}
+pub(crate) use domain;
+
+/// Whether a parameter was left out. Required ones are plain types and are always sent.
+pub(crate) fn is_unset<T: Parameter>(value: &T) -> bool {
+    value.is_unset()
+}
+
+/// A value that may be sent.
+pub(crate) trait Parameter {
+    fn is_unset(&self) -> bool {
+        false
+    }
+}
+
+impl<T> Parameter for Option<T> {
+    fn is_unset(&self) -> bool {
+        self.is_none()
+    }
+}
+impl Parameter for String {}
+impl Parameter for bool {}
+impl Parameter for u32 {}
+impl Parameter for i64 {}
+impl Parameter for f64 {}

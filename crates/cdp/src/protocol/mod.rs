@@ -1,0 +1,121 @@
+//! The part of the DevTools protocol that we use, one file per domain.
+//!
+//! One definition serves three readers: the structs that are sent and read, and [`uses`], which lists
+//! every method and field so that `agbrowse doctor` can compare them with what a browser offers.
+
+mod define;
+
+pub mod browser;
+pub mod emulation;
+pub mod inspector;
+pub mod io;
+pub mod page;
+pub mod runtime;
+pub mod target;
+
+use define::domain;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A method of the protocol, with its parameters.
+pub trait Method: Serialize + Send + Sync {
+    /// Its full name.
+    const NAME: &'static str;
+    /// What the browser answers. Nothing in it is required.
+    type Reply: DeserializeOwned + Send;
+}
+
+/// An event of the protocol: what we read of it.
+pub trait Signal: DeserializeOwned + Send {
+    /// Its full name.
+    const NAME: &'static str;
+}
+
+/// A method or event that we rely on, and the fields of it that we send or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// `Domain.name`.
+    pub name: &'static str,
+    /// Whether it is an event.
+    pub is_event: bool,
+    /// Parameters we send, in Rust spelling.
+    pub sent: &'static [&'static str],
+    /// Fields we read, in Rust spelling.
+    pub read: &'static [&'static str],
+}
+
+/// Everything we use of the protocol.
+pub fn uses() -> impl Iterator<Item = &'static Use> {
+    [
+        browser::USES,
+        emulation::USES,
+        inspector::USES,
+        io::USES,
+        page::USES,
+        runtime::USES,
+        target::USES,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The spelling of a field on the wire.
+pub fn wire_name(field: &str) -> String {
+    let mut out = String::with_capacity(field.len());
+    let mut upper = false;
+    for letter in field.trim_start_matches("r#").chars() {
+        match letter {
+            '_' => upper = true,
+            letter if upper => {
+                out.extend(letter.to_uppercase());
+                upper = false;
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_on_the_wire_are_camel_case() {
+        assert_eq!(wire_name("browser_context_id"), "browserContextId");
+        assert_eq!(wire_name("r#type"), "type");
+        assert_eq!(wire_name("x"), "x");
+        let sent = page::Navigate {
+            url: "about:blank".into(),
+            ..Default::default()
+        };
+        assert_eq!(
+            serde_json::to_string(&sent).unwrap(),
+            r#"{"url":"about:blank"}"#
+        );
+    }
+
+    #[test]
+    fn an_empty_answer_is_readable() {
+        assert!(
+            serde_json::from_str::<page::NavigateReply>("{}")
+                .unwrap()
+                .frame_id
+                .is_none()
+        );
+        let odd = r#"{"targetInfo":{"type":"hologram","new":[1]},"sessionId":"s"}"#;
+        let read: target::AttachedToTarget = serde_json::from_str(odd).unwrap();
+        assert_eq!(
+            read.target_info.unwrap().r#type.as_deref(),
+            Some("hologram")
+        );
+    }
+
+    #[test]
+    fn every_use_is_listed_once() {
+        let mut names: Vec<_> = uses().map(|used| (used.name, used.is_event)).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}

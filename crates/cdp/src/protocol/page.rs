@@ -1,0 +1,225 @@
+//! Documents: going somewhere, looking at it, answering its dialogs.
+
+use super::domain;
+use crate::Text;
+
+domain! { "Page";
+    types {
+        /// A document in a frame.
+        type Frame {
+            /// The frame.
+            id: String,
+            /// The frame around it.
+            parent_id: String,
+            /// Which load of it.
+            loader_id: String,
+            /// Its address.
+            url: Text,
+            /// Its `name`.
+            name: Text,
+            /// The origin that security decisions go by.
+            security_origin: String,
+        }
+        /// Frames within frames.
+        type FrameTree {
+            /// This one.
+            frame: Frame,
+            /// Those in it.
+            child_frames: Vec<FrameTree>,
+        }
+        /// One step of a tab's history.
+        type NavigationEntry {
+            /// Its number.
+            id: i64,
+            /// Its address.
+            url: Text,
+            /// Its title.
+            title: Text,
+        }
+        /// A part of the page, in CSS pixels.
+        type Viewport {
+            /// From the left.
+            x: f64,
+            /// From the top.
+            y: f64,
+            /// Across.
+            width: f64,
+            /// Down.
+            height: f64,
+            /// Enlarged by.
+            scale: f64,
+        }
+        /// A size and a place.
+        type Rect {
+            /// From the left.
+            x: f64,
+            /// From the top.
+            y: f64,
+            /// Across.
+            width: f64,
+            /// Down.
+            height: f64,
+        }
+        /// What of the page is in view.
+        type LayoutViewport {
+            /// Scrolled right by.
+            page_x: i64,
+            /// Scrolled down by.
+            page_y: i64,
+            /// Across.
+            client_width: i64,
+            /// Down.
+            client_height: i64,
+        }
+    }
+    methods {
+        /// Asks for this domain's events.
+        fn "enable" Enable {} -> EnableReply {}
+        /// Asks for `lifecycleEvent`.
+        fn "setLifecycleEventsEnabled" SetLifecycleEventsEnabled {
+            /// On or off.
+            enabled: bool,
+        } -> SetLifecycleEventsEnabledReply {}
+        /// Goes to an address.
+        fn "navigate" Navigate {
+            /// Where to.
+            url: String,
+            /// Where from, for the server.
+            referrer: Option<String>,
+        } -> NavigateReply {
+            /// The frame that goes there.
+            frame_id: String,
+            /// The new document; absent when only the fragment changes.
+            loader_id: String,
+            /// Why it failed, such as `net::ERR_NAME_NOT_RESOLVED`.
+            error_text: String,
+            /// It became a download.
+            is_download: bool,
+        }
+        /// Loads the document again.
+        fn "reload" Reload {
+            /// Without the cache.
+            ignore_cache: Option<bool>,
+        } -> ReloadReply {}
+        /// Stops loading.
+        fn "stopLoading" StopLoading {} -> StopLoadingReply {}
+        /// The tab's history.
+        fn "getNavigationHistory" GetNavigationHistory {} -> GetNavigationHistoryReply {
+            /// Where in it we are.
+            current_index: i64,
+            /// All of it.
+            entries: Vec<NavigationEntry>,
+        }
+        /// Goes to a step of the history.
+        fn "navigateToHistoryEntry" NavigateToHistoryEntry {
+            /// Which.
+            entry_id: i64,
+        } -> NavigateToHistoryEntryReply {}
+        /// The frames of this process.
+        fn "getFrameTree" GetFrameTree {} -> GetFrameTreeReply {
+            /// From the top.
+            frame_tree: FrameTree,
+        }
+        /// Makes a world in a frame that the page's scripts cannot see.
+        fn "createIsolatedWorld" CreateIsolatedWorld {
+            /// The frame.
+            frame_id: String,
+            /// The world's name.
+            world_name: Option<String>,
+        } -> CreateIsolatedWorldReply {
+            /// The world.
+            execution_context_id: i64,
+        }
+        /// Takes a picture.
+        fn "captureScreenshot" CaptureScreenshot {
+            /// `png`, `jpeg` or `webp`.
+            format: String,
+            /// 0 to 100, for jpeg and webp.
+            quality: Option<u32>,
+            /// Only this part.
+            clip: Option<Viewport>,
+            /// Also what is out of view.
+            capture_beyond_viewport: Option<bool>,
+            /// Encode quickly.
+            optimize_for_speed: Option<bool>,
+        } -> CaptureScreenshotReply {
+            /// Base64.
+            data: String,
+        }
+        /// How large the page is.
+        fn "getLayoutMetrics" GetLayoutMetrics {} -> GetLayoutMetricsReply {
+            /// What is in view.
+            css_layout_viewport: LayoutViewport,
+            /// All of it.
+            css_content_size: Rect,
+        }
+        /// Prints.
+        fn "printToPDF" PrintToPdf {
+            /// Sideways.
+            landscape: Option<bool>,
+            /// With backgrounds.
+            print_background: Option<bool>,
+            /// Inches.
+            paper_width: Option<f64>,
+            /// Inches.
+            paper_height: Option<f64>,
+            /// Enlarged by.
+            scale: Option<f64>,
+            /// Pages, such as `1-3,5`.
+            page_ranges: Option<String>,
+            /// Let the page's own `@page` size win.
+            prefer_css_page_size: Option<bool>,
+            /// `ReturnAsStream` keeps the file out of the message.
+            transfer_mode: Option<String>,
+        } -> PrintToPdfReply {
+            /// The stream.
+            stream: String,
+        }
+        /// Answers a dialog.
+        fn "handleJavaScriptDialog" HandleJavaScriptDialog {
+            /// OK or Cancel.
+            accept: bool,
+            /// What to type into a prompt.
+            prompt_text: Option<String>,
+        } -> HandleJavaScriptDialogReply {}
+    }
+    events {
+        /// A document replaced another.
+        event "frameNavigated" FrameNavigated {
+            /// The new one.
+            frame: Frame,
+        }
+        /// The address changed without a new document.
+        event "navigatedWithinDocument" NavigatedWithinDocument {
+            /// Where.
+            frame_id: String,
+            /// The address.
+            url: Text,
+        }
+        /// A document reached a point of its loading.
+        event "lifecycleEvent" LifecycleEvent {
+            /// Where.
+            frame_id: String,
+            /// Which load.
+            loader_id: String,
+            /// `init`, `DOMContentLoaded`, `load`, `networkIdle` …
+            name: String,
+        }
+        /// The page opened a dialog and waits.
+        event "javascriptDialogOpening" JavascriptDialogOpening {
+            /// `alert`, `confirm`, `prompt` or `beforeunload`.
+            r#type: String,
+            /// Its text.
+            message: Text,
+            /// What a prompt suggests.
+            default_prompt: Text,
+            /// The page's address.
+            url: Text,
+        }
+        /// The dialog is closed.
+        event "javascriptDialogClosed" JavascriptDialogClosed {
+            /// OK or Cancel.
+            result: bool,
+        }
+    }
+}
