@@ -188,6 +188,8 @@ domain! { "Page";
         event "frameNavigated" FrameNavigated {
             /// The new one.
             frame: Frame,
+            /// `Navigation` or `BackForwardCacheRestore`.
+            r#type: String,
         }
         /// The address changed without a new document.
         event "navigatedWithinDocument" NavigatedWithinDocument {

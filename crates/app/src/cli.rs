@@ -1,0 +1,395 @@
+//! The command line: what is understood, and which door each command takes.
+
+use crate::config::{Config, PROJECT_FILE, Settings};
+use crate::daemon::{self, Action, Client, Place};
+use crate::doctor::Doctor;
+use crate::install::{self, Install};
+use crate::output::{self, Output};
+use crate::{demo, sessions};
+use browser::command::Eval;
+use browser::{Code, Command, Error, Outcome, Request, Result};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde::Serialize;
+use std::fmt;
+use std::io::Read;
+use std::process::ExitCode;
+
+/// The browser substrate for AI agents.
+///
+/// The first command of a session starts a daemon that owns a Chromium; further commands find both there.
+#[derive(Debug, Parser)]
+#[command(
+    name = "agbrowse",
+    version,
+    max_term_width = 100,
+    propagate_version = true
+)]
+#[command(
+    after_help = "Start with `agbrowse demo`. Settings come from flags, AGBROWSE_* variables, \
+    agbrowse.toml in the project, and the user's config.toml: see `agbrowse config show`."
+)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    infer_long_args = false
+)]
+pub struct Cli {
+    /// Settings.
+    #[command(flatten)]
+    pub settings: Settings,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Door,
+}
+
+/// Every command: those of the browser, and those of this program.
+#[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one of it")]
+pub enum Door {
+    /// A verb of the browser.
+    #[command(flatten)]
+    Browser(Command),
+    /// List the sessions and what runs in them.
+    Sessions,
+    /// Look after the daemon of this session.
+    #[command(subcommand)]
+    Daemon(DaemonVerb),
+    /// Check that everything needed is there, and say how to mend what is not.
+    Doctor(Doctor),
+    /// Get a browser where none is found.
+    Install(Install),
+    /// Show the settings in force.
+    #[command(subcommand)]
+    Config(ConfigVerb),
+    /// See what agbrowse can do, on a shop that ships with it.
+    Demo(demo::Demo),
+    /// Print a script that teaches a shell our commands.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one per command into a folder.
+    Man {
+        /// The folder.
+        #[arg(value_name = "FOLDER")]
+        folder: Option<std::path::PathBuf>,
+    },
+}
+
+/// What to do with the daemon.
+#[derive(Debug, Subcommand)]
+pub enum DaemonVerb {
+    /// Tell what the daemon is doing.
+    Status,
+    /// Stop the daemon and its browser.
+    Stop(Stop),
+    /// Print the end of the daemon's log.
+    Logs {
+        /// How many lines.
+        #[arg(long, short = 'n', default_value_t = 100)]
+        lines: usize,
+    },
+    /// Be the daemon. Commands start it by themselves.
+    #[command(hide = true)]
+    Run,
+}
+
+/// Stop the daemon and its browser.
+#[derive(Debug, Args)]
+pub struct Stop {
+    /// The daemons of all sessions.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// What to show of the settings.
+#[derive(Debug, Subcommand)]
+pub enum ConfigVerb {
+    /// Every setting, its value, and where it comes from.
+    Show,
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let matches = match Cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let mut output = Output {
+        json: cli.settings.json.unwrap_or_default(),
+    };
+    output::set_colors(cli.settings.color);
+    let done = Config::load(&cli.settings).and_then(|config| {
+        output.json = config.json();
+        output::set_colors(config.settings.color);
+        run(cli.command, &config, output)
+    });
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            output.error(&error);
+            match error.code() {
+                Code::CommandInvalid | Code::ConfigInvalid => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
+    match door {
+        Door::Browser(command) => {
+            let command = prepare(command)?;
+            let outcome = ask(&command, config)?;
+            output.outcome(config.session(), &command, outcome)?;
+        }
+        Door::Sessions => output.result(&sessions::sessions()?)?,
+        Door::Daemon(verb) => daemon_verb(&verb, config, output)?,
+        Door::Doctor(doctor) => {
+            let report = runtime()?.block_on(doctor.run(config));
+            output.result(&report)?;
+            return Ok(if report.ok {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            });
+        }
+        Door::Install(install) => {
+            let installed = runtime()?.block_on(install.run(&mut install::Terminal::default()))?;
+            output.result(&installed)?;
+        }
+        Door::Config(ConfigVerb::Show) => output.result(&Shown {
+            settings: config.lines(),
+        })?,
+        Door::Demo(demo) => runtime()?.block_on(demo.run(config))?,
+        Door::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "agbrowse", &mut script);
+            output::raw(&script)?;
+        }
+        Door::Man { folder } => man(folder.as_deref())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Has the session's daemon run a command. A daemon that was just stopping has done nothing: ask the next.
+fn ask(command: &Command, config: &Config) -> Result<Outcome> {
+    let place = Place::of(config.session())?;
+    let settings = &config.settings;
+    let action = Action::Run {
+        request: Request {
+            command: command.clone(),
+            context: settings.context.as_ref().map(|name| name.0.clone()),
+            tab: settings.tab,
+            timeout_ms: Some(u64::try_from(config.timeout().as_millis()).unwrap_or(u64::MAX)),
+        },
+        wish: config.wish(),
+    };
+    loop {
+        let mut client = match Client::connect(&place) {
+            Some(client) => client,
+            None => {
+                refuse_mistyped(command, config)?;
+                daemon::ensure(&place, config.idle_timeout())?
+            }
+        };
+        match client.run(&action, config.timeout()) {
+            Err(error) if error.code() == Code::DaemonStopping => {}
+            done => return done,
+        }
+    }
+}
+
+/// A command about what is already there makes no session by itself when another one was likely meant.
+fn refuse_mistyped(command: &Command, config: &Config) -> Result<()> {
+    let makes_pages = matches!(
+        command,
+        Command::Open(_) | Command::Eval(_) | Command::Tab(_)
+    );
+    let name = config.session();
+    if name == crate::config::DEFAULT_SESSION || makes_pages && !is_near_miss(name) {
+        return Ok(());
+    }
+    Err(sessions::not_found(name))
+}
+
+fn is_near_miss(name: &str) -> bool {
+    let known = daemon::list();
+    !known.iter().any(|session| session == name)
+        && known
+            .iter()
+            .any(|session| strsim::damerau_levenshtein(session, name) <= 1 && name.len() > 3)
+}
+
+/// What has to be read on this side of the socket.
+fn prepare(command: Command) -> Result<Command> {
+    match command {
+        Command::Eval(Eval { script }) if script == "-" => {
+            let mut script = String::new();
+            std::io::stdin()
+                .read_to_string(&mut script)
+                .map_err(|error| {
+                    Error::new(Code::FileReadFailed)
+                        .message(format!("standard input cannot be read: {error}"))
+                })?;
+            Ok(Command::Eval(Eval { script }))
+        }
+        Command::Open(mut open) if open.url.starts_with("./") || open.url.starts_with("../") => {
+            let path = std::fs::canonicalize(&open.url).map_err(|error| {
+                Error::new(Code::FileReadFailed).message(format!("`{}`: {error}", open.url))
+            })?;
+            open.url = path.display().to_string();
+            Ok(Command::Open(open))
+        }
+        Command::Screenshot(shot) => {
+            output::check_picture(&shot).map(|()| Command::Screenshot(shot))
+        }
+        other => Ok(other),
+    }
+}
+
+fn daemon_verb(verb: &DaemonVerb, config: &Config, output: Output) -> Result<()> {
+    let place = Place::of(config.session())?;
+    match verb {
+        DaemonVerb::Status => {
+            let status =
+                sessions::status(&place).ok_or_else(|| sessions::not_found(&place.session))??;
+            output.result(&status)
+        }
+        DaemonVerb::Stop(Stop { all }) => {
+            let names = if *all {
+                daemon::list()
+            } else {
+                vec![place.session]
+            };
+            let mut stopped = Vec::new();
+            for name in names {
+                if sessions::stop(&Place::of(&name)?)? {
+                    stopped.push(name);
+                }
+            }
+            output.result(&Stopped { stopped })
+        }
+        DaemonVerb::Logs { lines } => {
+            output::raw((sessions::log_tail(&place, *lines)? + "\n").as_bytes())
+        }
+        DaemonVerb::Run => {
+            log_to_stderr();
+            runtime()?.block_on(daemon::serve(place, config.idle_timeout()))
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Stopped {
+    stopped: Vec<String>,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.stopped {
+            [] => f.write_str("no daemon was running"),
+            names => write!(f, "stopped {}", names.join(", ")),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Shown {
+    settings: Vec<crate::config::Line>,
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = |value: &serde_json::Value| match value {
+            serde_json::Value::Null => "-".to_owned(),
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let width = self
+            .settings
+            .iter()
+            .map(|line| value(&line.value).len())
+            .max()
+            .unwrap_or_default();
+        for line in &self.settings {
+            writeln!(
+                f,
+                "{:14}{:width$}  {}",
+                line.key,
+                value(&line.value),
+                line.origin
+            )?;
+        }
+        let user = crate::config::user_file()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default();
+        write!(f, "\nfiles: {PROJECT_FILE} here or above; {user}")
+    }
+}
+
+fn man(folder: Option<&std::path::Path>) -> Result<()> {
+    let failed =
+        |error: std::io::Error| Error::new(Code::FileWriteFailed).message(error.to_string());
+    match folder {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+            clap_mangen::generate_to(Cli::command(), folder).map_err(failed)
+        }
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut page)
+                .map_err(failed)?;
+            output::raw(&page)
+        }
+    }
+}
+
+/// A wrong call: clap's own words, or the envelope when JSON was asked for.
+fn usage(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().any(|arg| arg == "--json")
+        || std::env::var_os("AGBROWSE_JSON_ERRORS").is_some_and(|value| value == "1");
+    if !error.use_stderr() || !wants_json {
+        // Help and version are results, not errors.
+        _ = error.print();
+        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    }
+    let text = error.render().to_string();
+    let line = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_owned();
+    let tip = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
+    let wrong = Error::new(Code::CommandInvalid).message(line.replace('\'', "`"));
+    Output { json: true }.error(&match tip {
+        Some(tip) => wrong.evidence("tip", tip.replace('\'', "`")),
+        None => wrong,
+    });
+    ExitCode::from(2)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))
+}
+
+fn log_to_stderr() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("AGBROWSE_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .init();
+}

@@ -1,0 +1,592 @@
+//! Settings: defaults < user file < project file < `AGBROWSE_*` < flags, each with where it came from.
+//!
+//! One struct describes them all. Files and variables are read by the same parser as flags, so a value that
+//! is wrong is wrong in the same way everywhere.
+
+use browser::launch::Wish;
+use browser::{Code, Error, Result};
+use clap::{Args, FromArgMatches, ValueEnum};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The name of a project's settings, looked for in the working folder and those above it.
+pub const PROJECT_FILE: &str = "agbrowse.toml";
+
+/// What can be set, in files, by variables and by flags.
+#[derive(Clone, Debug, Default, Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Settings {
+    /// The session to use: each has a daemon and a browser of its own.
+    #[arg(long, short = 's', global = true, value_name = "NAME", help_heading = SHARED)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<Name>,
+    /// The context to use: a cookie jar of its own inside the browser.
+    #[arg(long, global = true, value_name = "NAME", help_heading = SHARED)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Name>,
+    /// The tab to use instead of the current one, such as `t2`.
+    #[arg(long, global = true, value_name = "TAB", help_heading = SHARED)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tab: Option<browser::TabId>,
+    /// How long a command may take: `500ms`, `30s`, `2m`; a plain number is seconds.
+    #[arg(long, global = true, value_name = "TIME", help_heading = SHARED)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Span>,
+    /// Print JSON: the result on standard output, an error on standard error.
+    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = SHARED)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json: Option<bool>,
+    /// Whether to use colours.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", help_heading = SHARED)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub color: Option<Color>,
+    /// Show the browser's window.
+    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headed: Option<bool>,
+    /// Use a profile that is kept, by this name, instead of a fresh one.
+    #[arg(long, global = true, value_name = "NAME", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Name>,
+    /// Attach to a running browser: `9222`, `http://host:9222` or `ws://…`. It is never closed by agbrowse.
+    #[arg(long, global = true, value_name = "URL", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cdp: Option<String>,
+    /// The browser's program.
+    #[arg(long, global = true, value_name = "PATH", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chrome: Option<PathBuf>,
+    /// A further argument for the browser. May be given several times.
+    #[arg(long, global = true, value_name = "ARG", allow_hyphen_values = true, help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chrome_arg: Option<Vec<String>>,
+    /// Size of the window, such as `1280x720`.
+    #[arg(long, global = true, value_name = "SIZE", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub viewport: Option<Size>,
+    /// Run the browser without its sandbox. Done by itself where it cannot work, such as for root.
+    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_sandbox: Option<bool>,
+    /// Write every message to and from the browser to this file. It will hold what pages hold.
+    #[arg(long, global = true, value_name = "FILE", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_cdp: Option<PathBuf>,
+    /// Stop the daemon and its browser after so long without a command.
+    #[arg(long, global = true, value_name = "TIME", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_timeout: Option<Span>,
+}
+
+const SHARED: &str = "Shared options";
+const BROWSER: &str = "Browser options";
+
+/// Session used when none is named.
+pub const DEFAULT_SESSION: &str = "default";
+/// Time allowed for a command when none is given.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Idle time after which a daemon stops when none is given.
+pub const DEFAULT_IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// Where a setting came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "from", content = "at")]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// The user's file.
+    UserFile(PathBuf),
+    /// The project's file.
+    ProjectFile(PathBuf),
+    /// A variable of the environment.
+    Variable(String),
+    /// The command line.
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::UserFile(path) => write!(f, "user file {}", path.display()),
+            Self::ProjectFile(path) => write!(f, "project file {}", path.display()),
+            Self::Variable(name) => write!(f, "{name}"),
+            Self::Flag => f.write_str("flag"),
+        }
+    }
+}
+
+/// All settings in force.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// What is set.
+    pub settings: Settings,
+    origins: BTreeMap<String, Origin>,
+}
+
+/// One line of `config show`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    /// The setting.
+    pub key: String,
+    /// Its value.
+    pub value: serde_json::Value,
+    /// Where it came from.
+    #[serde(flatten)]
+    pub origin: Origin,
+}
+
+impl Config {
+    /// Reads files and variables and puts the flags on top.
+    ///
+    /// # Errors
+    /// `config.invalid`, naming the file or variable and what is wrong with it.
+    pub fn load(flags: &Settings) -> Result<Self> {
+        let mut config = Self::default();
+        if let Some(path) = user_file().filter(|path| path.is_file()) {
+            config.add_file(&path, Origin::UserFile(path.clone()))?;
+        }
+        if let Some(path) = std::env::current_dir()
+            .ok()
+            .and_then(|folder| project_file(&folder))
+        {
+            config.add_file(&path, Origin::ProjectFile(path.clone()))?;
+        }
+        config.add_variables()?;
+        config.lay(flags, |_| Origin::Flag);
+        Ok(config)
+    }
+
+    /// The session meant.
+    pub fn session(&self) -> &str {
+        self.settings
+            .session
+            .as_ref()
+            .map_or(DEFAULT_SESSION, |name| &name.0)
+    }
+
+    /// How long a command may take.
+    pub fn timeout(&self) -> Duration {
+        self.settings.timeout.map_or(DEFAULT_TIMEOUT, |span| span.0)
+    }
+
+    /// How long a daemon waits for the next command.
+    pub fn idle_timeout(&self) -> Duration {
+        self.settings
+            .idle_timeout
+            .map_or(DEFAULT_IDLE, |span| span.0)
+    }
+
+    /// Whether to print JSON.
+    pub fn json(&self) -> bool {
+        self.settings.json.unwrap_or_default()
+    }
+
+    /// What is asked of the browser.
+    pub fn wish(&self) -> Wish {
+        let settings = &self.settings;
+        Wish {
+            chrome: settings.chrome.clone(),
+            headed: settings.headed,
+            profile: settings.profile.as_ref().map(|name| name.0.clone()),
+            cdp: settings.cdp.clone(),
+            no_sandbox: settings.no_sandbox,
+            viewport: settings.viewport.map(|size| (size.0, size.1)),
+            args: settings.chrome_arg.clone(),
+            trace: settings.trace_cdp.clone(),
+        }
+    }
+
+    /// Every setting with where it came from.
+    pub fn lines(&self) -> Vec<Line> {
+        let set = values(&self.settings);
+        let line = |key: &String| {
+            let default = default_value(key);
+            Line {
+                key: key.clone(),
+                value: set.get(key).cloned().unwrap_or(default),
+                origin: self.origins.get(key).cloned().unwrap_or(Origin::Default),
+            }
+        };
+        keys().iter().map(line).collect()
+    }
+
+    fn add_file(&mut self, path: &Path, origin: Origin) -> Result<()> {
+        let wrong = |message: String| {
+            Error::new(Code::ConfigInvalid)
+                .message(format!("`{}`: {message}", path.display()))
+                .evidence("file", path.display().to_string())
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+        let mut args = Vec::new();
+        for (key, value) in &table {
+            if !keys().contains(key) {
+                return Err(wrong(unknown(key)));
+            }
+            let values = match value {
+                toml::Value::Array(values) => values.iter().collect(),
+                value => vec![value],
+            };
+            for value in values {
+                args.push(match value {
+                    toml::Value::String(text) => format!("--{key}={text}"),
+                    toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Float(_) => {
+                        format!("--{key}={value}")
+                    }
+                    _ => {
+                        return Err(wrong(format!(
+                            "`{key}` is neither text, number nor boolean"
+                        )));
+                    }
+                });
+            }
+        }
+        let layer = parse(&args).map_err(wrong)?;
+        self.lay(&layer, |_| origin.clone());
+        Ok(())
+    }
+
+    fn add_variables(&mut self) -> Result<()> {
+        let found: Vec<(String, String)> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, value)| name.starts_with("AGBROWSE_") && !value.is_empty())
+            .collect();
+        for (name, value) in found {
+            let key = name["AGBROWSE_".len()..]
+                .to_ascii_lowercase()
+                .replace('_', "-");
+            // Others of our variables are no settings: AGBROWSE_JSON_ERRORS, AGBROWSE_INSTALL_INDEX …
+            if !keys().contains(&key) {
+                continue;
+            }
+            let value = match (&*value, is_flag(&key)) {
+                ("1" | "yes" | "on", true) => "true".to_owned(),
+                ("0" | "no" | "off", true) => "false".to_owned(),
+                _ => value,
+            };
+            let layer = parse(&[format!("--{key}={value}")]).map_err(|message| {
+                Error::new(Code::ConfigInvalid)
+                    .message(format!("`{name}`: {message}"))
+                    .evidence("variable", &*name)
+            })?;
+            self.lay(&layer, |_| Origin::Variable(name.clone()));
+        }
+        Ok(())
+    }
+
+    /// Puts a layer over what is there.
+    fn lay(&mut self, layer: &Settings, origin: impl Fn(&str) -> Origin) {
+        for key in values(layer).keys() {
+            self.origins.insert(key.clone(), origin(key));
+        }
+        let base = std::mem::take(&mut self.settings);
+        let over = layer.clone();
+        self.settings = Settings {
+            session: over.session.or(base.session),
+            context: over.context.or(base.context),
+            tab: over.tab.or(base.tab),
+            timeout: over.timeout.or(base.timeout),
+            json: over.json.or(base.json),
+            color: over.color.or(base.color),
+            headed: over.headed.or(base.headed),
+            profile: over.profile.or(base.profile),
+            cdp: over.cdp.or(base.cdp),
+            chrome: over.chrome.or(base.chrome),
+            chrome_arg: over.chrome_arg.or(base.chrome_arg),
+            viewport: over.viewport.or(base.viewport),
+            no_sandbox: over.no_sandbox.or(base.no_sandbox),
+            trace_cdp: over.trace_cdp.or(base.trace_cdp),
+            idle_timeout: over.idle_timeout.or(base.idle_timeout),
+        };
+    }
+}
+
+/// Where the user's own settings are.
+pub fn user_file() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    Some(
+        etcetera::choose_base_strategy()
+            .ok()?
+            .config_dir()
+            .join("agbrowse")
+            .join("config.toml"),
+    )
+}
+
+fn project_file(folder: &Path) -> Option<PathBuf> {
+    folder
+        .ancestors()
+        .map(|folder| folder.join(PROJECT_FILE))
+        .find(|path| path.is_file())
+}
+
+fn command() -> clap::Command {
+    Settings::augment_args(
+        clap::Command::new("settings")
+            .no_binary_name(true)
+            .disable_help_flag(true),
+    )
+}
+
+fn parse(args: &[String]) -> std::result::Result<Settings, String> {
+    let first_line = |error: clap::Error| {
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        line.trim_start_matches("error: ")
+            .replace("'--", "'")
+            .to_owned()
+    };
+    let matches = command().try_get_matches_from(args).map_err(first_line)?;
+    Settings::from_arg_matches(&matches).map_err(first_line)
+}
+
+/// The names of all settings.
+fn keys() -> &'static [String] {
+    static KEYS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+    KEYS.get_or_init(|| {
+        command()
+            .get_arguments()
+            .filter_map(|arg| arg.get_long())
+            .map(str::to_owned)
+            .collect()
+    })
+}
+
+fn is_flag(key: &str) -> bool {
+    matches!(key, "json" | "headed" | "no-sandbox")
+}
+
+fn unknown(key: &str) -> String {
+    match closest(key, keys().iter().map(String::as_str)) {
+        Some(near) => format!("there is no setting `{key}`; did you mean `{near}`?"),
+        None => format!("there is no setting `{key}`; `agbrowse config show` lists them"),
+    }
+}
+
+/// The nearest of some names, when one is near enough to be meant.
+pub fn closest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    among
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
+
+fn values(settings: &Settings) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(settings) {
+        Ok(serde_json::Value::Object(map)) => map,
+        _ => serde_json::Map::new(),
+    }
+}
+
+fn default_value(key: &str) -> serde_json::Value {
+    match key {
+        "session" => DEFAULT_SESSION.into(),
+        "timeout" => Span(DEFAULT_TIMEOUT).to_string().into(),
+        "idle-timeout" => Span(DEFAULT_IDLE).to_string().into(),
+        "viewport" => "1280x720".into(),
+        "color" => "auto".into(),
+        key if is_flag(key) => false.into(),
+        _ => serde_json::Value::Null,
+    }
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The name of a session, context or profile: letters, digits, `-`, `_` and `.`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Name(pub String);
+
+impl FromStr for Name {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        if text.is_empty()
+            || text.len() > 40
+            || text.starts_with(['.', '-'])
+            || !text.chars().all(is_plain)
+        {
+            return Err("expected up to 40 letters, digits, `-`, `_` or `.`".into());
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// A length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(pub Duration);
+
+impl FromStr for Span {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let end = text
+            .find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let factor = match unit.trim() {
+            "ms" => 0.001,
+            "" | "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err("expected a time such as `500ms`, `30s` or `2m`".into()),
+        };
+        let seconds = number.parse::<f64>().ok().map(|number| number * factor);
+        match seconds {
+            Some(seconds) if (0.001..=86_400.0 * 7.0).contains(&seconds) => {
+                Ok(Self(Duration::from_secs_f64(seconds)))
+            }
+            Some(_) => Err("expected a time from `1ms` to `168h`".into()),
+            None => Err("expected a time such as `500ms`, `30s` or `2m`".into()),
+        }
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_millis() {
+            ms if ms % 60_000 == 0 => write!(f, "{}m", ms / 60_000),
+            ms if ms % 1_000 == 0 => write!(f, "{}s", ms / 1_000),
+            ms => write!(f, "{ms}ms"),
+        }
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A window's size, written `1280x720`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u32, pub u32);
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let side = |text: &str| text.parse().ok().filter(|side| (1..=16_384).contains(side));
+        text.split_once(['x', '×', ','])
+            .and_then(|(width, height)| Some(Self(side(width)?, side(height)?)))
+            .ok_or_else(|| "expected a size such as `1280x720`".into())
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}x{}", self.0, self.1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> Result<Config> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(PROJECT_FILE);
+        std::fs::write(&path, text).unwrap();
+        let mut config = Config::default();
+        config.add_file(&path, Origin::ProjectFile(PROJECT_FILE.into()))?;
+        Ok(config)
+    }
+
+    #[test]
+    fn a_file_may_set_what_a_flag_may() {
+        let config = file(
+            "timeout = 5\nheaded = true\nviewport = \"800x600\"\nchrome-arg = [\"--a\", \"--b=1\"]",
+        )
+        .unwrap();
+        assert_eq!(config.timeout(), Duration::from_secs(5));
+        assert_eq!(config.wish().args.unwrap(), ["--a", "--b=1"]);
+        assert_eq!(config.wish().viewport, Some((800, 600)));
+        let headed = config
+            .lines()
+            .into_iter()
+            .find(|line| line.key == "headed")
+            .unwrap();
+        assert_eq!(
+            (headed.value, headed.origin),
+            (true.into(), Origin::ProjectFile(PROJECT_FILE.into()))
+        );
+    }
+
+    #[test]
+    fn later_layers_win_and_are_named() {
+        let mut config = file("timeout = \"5s\"\nsession = \"a\"").unwrap();
+        config.lay(&parse(&["--timeout=250ms".into()]).unwrap(), |_| {
+            Origin::Flag
+        });
+        assert_eq!(config.timeout(), Duration::from_millis(250));
+        assert_eq!(config.session(), "a");
+        let origin = |key: &str| {
+            config
+                .lines()
+                .into_iter()
+                .find(|line| line.key == key)
+                .unwrap()
+                .origin
+        };
+        assert_eq!(origin("timeout"), Origin::Flag);
+        assert_eq!(origin("color"), Origin::Default);
+    }
+
+    #[test]
+    fn wrong_files_say_what_is_wrong() {
+        for (text, expected) in [
+            ("sesion = \"a\"", "did you mean `session`?"),
+            ("timeout = \"soon\"", "expected a time"),
+            ("session = [", ""),
+            ("session = { a = 1 }", "neither text"),
+            ("session = \"../x\"", "letters, digits"),
+            ("viewport = \"0x5\"", "expected a size"),
+        ] {
+            let error = file(text).unwrap_err();
+            assert_eq!(error.code(), Code::ConfigInvalid);
+            assert!(
+                error.details().message.contains(expected),
+                "{text}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, ms) in [
+            ("500ms", 500),
+            ("3", 3000),
+            ("1.5s", 1500),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+        ] {
+            assert_eq!(text.parse::<Span>().unwrap().0.as_millis(), ms, "{text}");
+        }
+        for wrong in ["", "x", "5 parsecs", "-1", "0", "1e9h", "..", "5ss"] {
+            assert!(wrong.parse::<Span>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The client's side: find the daemon, start it when there is none, ask one thing.
+
+use super::Place;
+use super::wire::{self, Action, Answer, Call, Done};
+use browser::{Code, Error, Outcome, Result};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// What the daemon may take beyond a command's own time before it counts as dead.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Logs beyond this are cut at the next start.
+const MAX_LOG: u64 = 4 << 20;
+
+/// An open line to a daemon.
+#[derive(Debug)]
+pub struct Client {
+    stream: UnixStream,
+}
+
+impl Client {
+    /// Connects to a session's daemon; `None` when none runs.
+    pub fn connect(place: &Place) -> Option<Self> {
+        UnixStream::connect(place.socket())
+            .ok()
+            .map(|stream| Self { stream })
+    }
+
+    /// Asks for one thing.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it did not.
+    pub fn ask(&mut self, action: &Action, allowed: Duration) -> Result<Done> {
+        let call = Call::new(action)?;
+        let broken = |error: std::io::Error| match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::new(Code::DaemonUnresponsive)
+                .message(format!(
+                    "the daemon did not answer within {} s",
+                    (allowed + GRACE).as_secs()
+                )),
+            _ => Error::new(Code::DaemonLost)
+                .message("the daemon ended while it worked on the command"),
+        };
+        self.stream
+            .set_read_timeout(Some(allowed + GRACE))
+            .map_err(broken)?;
+        self.stream.set_write_timeout(Some(GRACE)).map_err(broken)?;
+        // A daemon that refuses early stops reading; what it says is still there to be read.
+        let sent = wire::send(&mut self.stream, &call);
+        let (answer, file) = match (wire::receive(&mut self.stream), sent) {
+            (Ok(answer), _) => answer,
+            (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(broken(error)),
+        };
+        let Answer { result, .. } = answer;
+        match result {
+            Done::Error(error) => Err(error),
+            Done::Outcome(mut outcome) => {
+                if let Some(data) = outcome.reply.file_mut() {
+                    *data = file;
+                }
+                Ok(Done::Outcome(outcome))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Runs a command.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn run(&mut self, action: &Action, allowed: Duration) -> Result<Outcome> {
+        match self.ask(action, allowed)? {
+            Done::Outcome(outcome) => Ok(outcome),
+            _ => {
+                Err(Error::new(Code::DaemonBadFrame).message("the daemon answered something else"))
+            }
+        }
+    }
+}
+
+/// Connects to a session's daemon, starting it first when none runs.
+///
+/// # Errors
+/// `daemon.start-failed`, with what the daemon said.
+pub fn ensure(place: &Place, idle_timeout: Duration) -> Result<Client> {
+    if let Some(client) = Client::connect(place) {
+        return Ok(client);
+    }
+    start(place, idle_timeout)?;
+    Client::connect(place).ok_or_else(|| {
+        Error::new(Code::DaemonStartFailed).message("the daemon started and ended again")
+    })
+}
+
+/// Starts the daemon and waits until it listens.
+fn start(place: &Place, idle_timeout: Duration) -> Result<()> {
+    let failed = |message: String| {
+        Error::new(Code::DaemonStartFailed)
+            .message(message)
+            .evidence("log", place.log().display().to_string())
+    };
+    let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+    let grown = std::fs::metadata(place.log()).is_ok_and(|meta| meta.len() > MAX_LOG);
+    let log = std::fs::File::options()
+        .create(true)
+        .write(true)
+        .append(!grown)
+        .truncate(grown)
+        .open(place.log())
+        .map_err(|error| {
+            failed(format!(
+                "the log `{}` cannot be written: {error}",
+                place.log().display()
+            ))
+        })?;
+    let mut daemon = Command::new(program)
+        .arg0(format!("agbrowse-daemon-{}", place.session))
+        .args(["daemon", "run", "--session", &place.session])
+        .arg(format!("--idle-timeout={}ms", idle_timeout.as_millis()))
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .map_err(|error| failed(format!("the daemon cannot be started: {error}")))?;
+    let mut word = String::new();
+    let stdout = daemon
+        .stdout
+        .take()
+        .ok_or_else(|| failed("the daemon has no output".into()))?;
+    BufReader::new(stdout)
+        .read_line(&mut word)
+        .map_err(|error| failed(error.to_string()))?;
+    if word.trim_end() == READY {
+        return Ok(());
+    }
+    match serde_json::from_str::<Error>(&word) {
+        Ok(error) => Err(error),
+        Err(_) => Err(failed("the daemon ended before it listened".into())),
+    }
+}
+
+/// What the daemon says on its standard output when it listens.
+pub(super) const READY: &str = "ready";

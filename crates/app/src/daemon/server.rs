@@ -1,0 +1,442 @@
+//! The daemon's side: many clients at once, each answered in its own task, none able to harm another.
+
+use super::client::READY;
+use super::wire::{self, Action, Answer, Call, DaemonStatus, Done, HEADER, MAX_REQUEST};
+use super::{Client, Ended, Place, State};
+use crate::VERSION;
+use browser::{Browser, Code, Command, Error, Reply, Result};
+use std::fs::File;
+use std::future::Future;
+use std::io::{ErrorKind, Write};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Notify, Semaphore, watch};
+
+/// Clients served at the same time. More wait in the socket's queue.
+const MAX_CLIENTS: usize = 256;
+
+/// A client that has begun a frame must finish it, and one that is answered must read, within this.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a new daemon waits for the one before it to be gone.
+const HANDOVER: Duration = Duration::from_secs(8);
+
+/// Runs the daemon of a session until it is stopped or idle.
+///
+/// # Errors
+/// When it cannot listen; the starter is told too.
+pub async fn serve(place: Place, idle_timeout: Duration) -> Result<()> {
+    // The terminal's signals are not for us.
+    _ = rustix::process::setsid();
+    let (listener, _lock) = match listen(&place).await {
+        Ok(Some(listening)) => listening,
+        Ok(None) => return say(READY),
+        Err(error) => {
+            say(&serde_json::to_string(&error).unwrap_or_default())?;
+            return Err(error);
+        }
+    };
+    let daemon = Arc::new(Daemon::new(place, idle_timeout));
+    daemon.remember();
+    say(READY)?;
+    tracing::info!(
+        session = daemon.place.session,
+        pid = std::process::id(),
+        version = VERSION,
+        "listening"
+    );
+
+    let ended = daemon.accept_until_stopped(&listener).await;
+    // From here on nobody new can connect; who did get in is told to try again.
+    _ = std::fs::remove_file(daemon.place.socket());
+    refuse_the_rest(&listener).await;
+    daemon.farewell(ended).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+struct Daemon {
+    place: Place,
+    browser: Browser,
+    idle_timeout: Duration,
+    since: Instant,
+    commands: AtomicU64,
+    running: AtomicU64,
+    clients: AtomicU64,
+    last_use: Mutex<Instant>,
+    /// What the state file says.
+    told: Mutex<Option<State>>,
+    stop: watch::Sender<bool>,
+    used: Notify,
+}
+
+impl Daemon {
+    fn new(place: Place, idle_timeout: Duration) -> Self {
+        let browser = Browser::new(browser::launch::Options::default());
+        if let Some(reason) = State::read(&place).and_then(|left| left.loss()) {
+            tracing::warn!(reason, "the session was lost");
+            browser.mark_lost(reason);
+        }
+        Self {
+            place,
+            browser,
+            idle_timeout,
+            since: Instant::now(),
+            commands: AtomicU64::new(0),
+            running: AtomicU64::new(0),
+            clients: AtomicU64::new(0),
+            last_use: Mutex::new(Instant::now()),
+            told: Mutex::new(None),
+            stop: watch::Sender::new(false),
+            used: Notify::new(),
+        }
+    }
+
+    /// Serves clients until a client, the clock or the system ends it.
+    async fn accept_until_stopped(self: &Arc<Self>, listener: &UnixListener) -> Option<Ended> {
+        let places = Arc::new(Semaphore::new(MAX_CLIENTS));
+        let mut stop = self.stop.subscribe();
+        let mut terminate = signals();
+        loop {
+            let next = async {
+                let permit = places.clone().acquire_owned().await;
+                (listener.accept().await, permit)
+            };
+            tokio::select! {
+                (client, permit) = next => match client {
+                    Ok((stream, _)) => {
+                        let daemon = self.clone();
+                        tokio::spawn(async move {
+                            daemon.clients.fetch_add(1, Ordering::Relaxed);
+                            daemon.attend(stream).await;
+                            daemon.clients.fetch_sub(1, Ordering::Relaxed);
+                            daemon.touch();
+                            drop(permit);
+                        });
+                    }
+                    // Out of descriptors: those in use will be given back.
+                    Err(error) => {
+                        tracing::warn!(%error, "a client could not be accepted");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                },
+                _ = stop.wait_for(|stop| *stop) => return None,
+                () = self.idle() => return Some(Ended::Idle),
+                () = &mut terminate => return Some(Ended::Signal),
+            }
+        }
+    }
+
+    /// Serves one client, request after request.
+    async fn attend(self: &Arc<Self>, mut stream: UnixStream) {
+        loop {
+            let call = match read_call(&mut stream).await {
+                Ok(Some(call)) => call,
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::debug!(code = %error.code(), "bad request");
+                    _ = write_answer(&mut stream, Done::Error(error)).await;
+                    return;
+                }
+            };
+            self.touch();
+            self.running.fetch_add(1, Ordering::Relaxed);
+            let done = unless_gone(&mut stream, self.answer(&call)).await;
+            self.running.fetch_sub(1, Ordering::Relaxed);
+            self.commands.fetch_add(1, Ordering::Relaxed);
+            let Some(done) = done else {
+                tracing::debug!("client gone, command dropped");
+                return;
+            };
+            let is_last = matches!(done, Done::Stopping) || closed_browser(&done);
+            let written = write_answer(&mut stream, done).await;
+            if is_last {
+                self.stop.send_replace(true);
+            }
+            if written.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn answer(&self, call: &Call) -> Done {
+        if call.version != VERSION {
+            return Done::Error(
+                Error::new(Code::DaemonVersionMismatch)
+                    .message(format!(
+                        "the daemon is version {VERSION}, this client is {}",
+                        call.version
+                    ))
+                    .evidence("daemon", VERSION)
+                    .evidence("client", &*call.version),
+            );
+        }
+        let action = match serde_json::from_str::<Action>(call.action.get()) {
+            Ok(action) => action,
+            Err(error) => {
+                return Done::Error(
+                    Error::new(Code::CommandInvalid)
+                        .message(format!("the request is not understood: {error}")),
+                );
+            }
+        };
+        match action {
+            Action::Run { request, wish } => {
+                // Closing needs no agreement about the browser that is closed.
+                let is_control = matches!(
+                    request.command,
+                    Command::Close(_) | Command::Status(_) | Command::Tabs(_)
+                );
+                if let Err(error) = self.browser.ask_for(&wish)
+                    && !is_control
+                {
+                    return Done::Error(error);
+                }
+                let outcome = self.browser.run(request).await;
+                self.remember();
+                outcome.map_or_else(Done::Error, Done::Outcome)
+            }
+            Action::Status => Done::Status(self.status()),
+            Action::Stop => Done::Stopping,
+        }
+    }
+
+    fn status(&self) -> DaemonStatus {
+        DaemonStatus {
+            session: self.place.session.clone(),
+            pid: std::process::id(),
+            version: VERSION.into(),
+            uptime_s: self.since.elapsed().as_secs(),
+            commands: self.commands.load(Ordering::Relaxed),
+            running: self.running.load(Ordering::Relaxed).saturating_sub(1),
+            clients: self.clients.load(Ordering::Relaxed),
+            rss_kb: rss_kb(),
+            browser: self.browser.is_running(),
+            tabs: self.browser.tab_count(),
+            idle_timeout_s: self.idle_timeout.as_secs(),
+        }
+    }
+
+    /// Leaves word for a successor, should this daemon be killed.
+    fn remember(&self) {
+        let state = self.state(None);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.as_ref() == Some(&state) {
+            return;
+        }
+        match state.write(&self.place) {
+            Ok(()) => *told = Some(state),
+            Err(error) => tracing::warn!(%error, "state not written"),
+        }
+    }
+
+    fn state(&self, ended: Option<Ended>) -> State {
+        State {
+            pid: std::process::id(),
+            version: VERSION.into(),
+            had_browser: self.browser.is_running(),
+            lost: self.browser.loss(),
+            ended,
+        }
+    }
+
+    async fn farewell(&self, ended: Option<Ended>) {
+        let state = self.state(ended);
+        self.browser.close().await;
+        let word = match ended.and(state.loss()) {
+            Some(_) => state.write(&self.place),
+            None => std::fs::remove_file(self.place.state()),
+        };
+        if let Err(error) = word {
+            tracing::warn!(%error, "state not left");
+        }
+    }
+
+    fn touch(&self) {
+        *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.used.notify_waiters();
+    }
+
+    /// Waits until nothing has happened for long enough.
+    async fn idle(&self) {
+        loop {
+            let quiet = self
+                .last_use
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .elapsed();
+            let left = self.idle_timeout.saturating_sub(quiet);
+            if self.running.load(Ordering::Relaxed) > 0 {
+                self.used.notified().await;
+            } else if left.is_zero() {
+                return;
+            } else {
+                tokio::time::sleep(left).await;
+            }
+        }
+    }
+}
+
+/// Takes the session's lock and its socket; `None` when another daemon has them and answers.
+async fn listen(place: &Place) -> Result<Option<(UnixListener, File)>> {
+    let failed = |what: &str, error: std::io::Error| {
+        Error::new(Code::DaemonStartFailed).message(format!("{what}: {error}"))
+    };
+    let lock = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(place.lock())
+        .map_err(|error| failed("the lock cannot be opened", error))?;
+    let began = Instant::now();
+    // The one before may be on its way out: it has no socket any more but still closes its browser.
+    while let Err(error) = lock.try_lock() {
+        if let std::fs::TryLockError::Error(error) = error {
+            return Err(failed("the lock cannot be taken", error));
+        }
+        if Client::connect(place).is_some() {
+            return Ok(None);
+        }
+        if began.elapsed() > HANDOVER {
+            let holder = State::read(place).map_or(0, |state| state.pid);
+            return Err(Error::new(Code::DaemonStartFailed)
+                .message(format!(
+                    "another daemon of session `{}` neither answers nor ends",
+                    place.session
+                ))
+                .evidence("pid", holder));
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    _ = std::fs::remove_file(place.socket());
+    let listener = UnixListener::bind(place.socket())
+        .map_err(|error| failed("the socket cannot be made", error))?;
+    Ok(Some((listener, lock)))
+}
+
+/// Tells those who connected too late that nothing was done for them.
+async fn refuse_the_rest(listener: &UnixListener) {
+    let moment = Duration::from_millis(1);
+    while let Ok(Ok((mut stream, _))) = tokio::time::timeout(moment, listener.accept()).await {
+        _ = write_answer(&mut stream, Done::Error(Error::new(Code::DaemonStopping))).await;
+    }
+}
+
+/// Reads one request; `None` when the client has gone.
+async fn read_call(stream: &mut UnixStream) -> Result<Option<Call>> {
+    let bad = |message: String| Error::new(Code::DaemonBadFrame).message(message);
+    let mut header = [0; HEADER];
+    // Between requests a client may take its time; once it has begun, it has to go on.
+    match stream.read(&mut header[..1]).await {
+        Ok(1) => {}
+        _ => return Ok(None),
+    }
+    let rest = async {
+        stream.read_exact(&mut header[1..]).await?;
+        let (json, file) = wire::lengths(header);
+        if json > MAX_REQUEST || file > 0 {
+            return Ok(Err(json.max(file)));
+        }
+        // Grows as bytes come, so that a promise of many costs nothing.
+        let mut body = Vec::new();
+        let read = (&mut *stream)
+            .take(json as u64)
+            .read_to_end(&mut body)
+            .await?;
+        if read < json {
+            Err(std::io::Error::from(ErrorKind::UnexpectedEof))
+        } else {
+            Ok(Ok(body))
+        }
+    };
+    let body = tokio::time::timeout(PATIENCE, rest)
+        .await
+        .map_err(|_| bad("the request did not come to its end".into()))?
+        .map_err(|error| bad(format!("the request broke off: {error}")))?;
+    let body = body.map_err(|length| {
+        Error::new(Code::DaemonFrameTooLarge)
+            .message(format!(
+                "a request of {length} bytes; at most {MAX_REQUEST} are read"
+            ))
+            .evidence("bytes", length)
+    })?;
+    let call =
+        serde_json::from_slice(&body).map_err(|error| bad(format!("no request: {error}")))?;
+    Ok(Some(call))
+}
+
+async fn write_answer(stream: &mut UnixStream, mut done: Done) -> std::io::Result<()> {
+    let file = match &mut done {
+        Done::Outcome(outcome) => outcome
+            .reply
+            .file_mut()
+            .map(std::mem::take)
+            .unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let head = wire::frame(&Answer::new(done), &file)?;
+    let write = async {
+        stream.write_all(&head).await?;
+        stream.write_all(&file).await
+    };
+    tokio::time::timeout(PATIENCE, write)
+        .await
+        .map_err(|_| std::io::Error::from(ErrorKind::TimedOut))?
+}
+
+/// Does some work unless the client goes away meanwhile; then the work is dropped, which cancels it.
+async fn unless_gone<T>(stream: &mut UnixStream, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    let mut byte = [0];
+    tokio::select! {
+        biased;
+        done = &mut work => Some(done),
+        // A client waits for its answer: whatever comes now is the end, or not our protocol.
+        _ = stream.read(&mut byte) => None,
+    }
+}
+
+/// Whether the whole browser was closed, after which the daemon has nothing left to do.
+fn closed_browser(done: &Done) -> bool {
+    matches!(done, Done::Outcome(outcome) if matches!(&outcome.reply, Reply::Close(closed) if closed.context.is_none()))
+}
+
+fn signals() -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
+    let mut terminate = signal(SignalKind::terminate()).ok();
+    let mut interrupt = signal(SignalKind::interrupt()).ok();
+    Box::pin(async move {
+        match (&mut terminate, &mut interrupt) {
+            (Some(terminate), Some(interrupt)) => tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            },
+            _ => std::future::pending().await,
+        }
+    })
+}
+
+fn say(word: &str) -> Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(out, "{word}")
+        .and_then(|()| out.flush())
+        .map_err(|error| {
+            Error::new(Code::DaemonStartFailed)
+                .message(format!("nobody waits for this daemon: {error}"))
+        })
+}
+
+fn rss_kb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| {
+        line.strip_prefix("VmRSS:")?
+            .trim()
+            .strip_suffix(" kB")?
+            .parse()
+            .ok()
+    })
+}

@@ -1,0 +1,62 @@
+//! What a daemon leaves behind for the next one: without it, a killed daemon's successor would show a blank
+//! tab where the caller's page was.
+
+use super::Place;
+use serde::{Deserialize, Serialize};
+
+/// What a daemon says of itself, in a file beside its socket. Removed at an orderly end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct State {
+    /// The daemon's process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+    /// Whether it had a browser.
+    pub had_browser: bool,
+    /// What had been lost before, and nobody has opened a page since.
+    pub lost: Option<String>,
+    /// Why it ended, when that was not what the caller asked for.
+    pub ended: Option<Ended>,
+}
+
+/// Why a daemon ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Nobody used it.
+    Idle,
+    /// The system asked it to end.
+    Signal,
+}
+
+impl State {
+    /// What the last daemon of a session left.
+    pub fn read(place: &Place) -> Option<Self> {
+        serde_json::from_str(&std::fs::read_to_string(place.state()).ok()?).ok()
+    }
+
+    /// Leaves it for the next.
+    pub fn write(&self, place: &Place) -> std::io::Result<()> {
+        let path = place.state();
+        let folder = path.parent().unwrap_or(std::path::Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer(&mut file, self)?;
+        file.persist(&path)?;
+        Ok(())
+    }
+
+    /// Why the tabs of the session are gone, in words.
+    pub fn loss(&self) -> Option<String> {
+        if self.lost.is_some() {
+            return self.lost.clone();
+        }
+        let how = match self.ended {
+            Some(Ended::Idle) => "ended after being idle",
+            Some(Ended::Signal) => "was told to end by the system",
+            None => "was killed",
+        };
+        self.had_browser
+            .then(|| format!("the daemon of this session (process {}) {how}", self.pid))
+    }
+}

@@ -1,0 +1,173 @@
+//! What goes over the socket: a frame is two lengths, a JSON text, and a file's bytes beside it.
+
+use crate::VERSION;
+use browser::launch::Wish;
+use browser::{Code, Error, Outcome, Request, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::io::{Read, Write};
+
+/// The largest request that the daemon reads.
+pub const MAX_REQUEST: usize = 32 << 20;
+
+/// The largest answer that a client reads.
+const MAX_ANSWER: usize = 1 << 30;
+
+/// The bytes before a frame: length of the JSON, length of the file, both little-endian.
+pub(super) const HEADER: usize = 8;
+
+/// A request to the daemon. The version goes first, so that a daemon of another version can say so.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// The client's version.
+    pub version: String,
+    /// What it wants, read only when the versions agree.
+    pub action: Box<RawValue>,
+}
+
+/// What a client may want.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives for the length of one request"
+)]
+pub enum Action {
+    /// Run a command.
+    Run {
+        /// The command and where it goes.
+        request: Request,
+        /// What is asked of the browser.
+        #[serde(default)]
+        wish: Wish,
+    },
+    /// Tell about the daemon.
+    Status,
+    /// Stop the daemon and its browser.
+    Stop,
+}
+
+/// The daemon's answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// The daemon's version.
+    pub version: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub result: Done,
+}
+
+/// What came of a request.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives for the length of one request"
+)]
+pub enum Done {
+    /// A command was run.
+    Outcome(Outcome),
+    /// About the daemon.
+    Status(DaemonStatus),
+    /// The daemon stops.
+    Stopping,
+    /// It failed.
+    Error(Error),
+}
+
+/// About a daemon.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DaemonStatus {
+    /// Its session.
+    pub session: String,
+    /// Its process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+    /// For how long it has been running, in seconds.
+    pub uptime_s: u64,
+    /// Commands answered.
+    pub commands: u64,
+    /// Commands under way.
+    pub running: u64,
+    /// Clients connected.
+    pub clients: u64,
+    /// Its memory, in kilobytes, where the system tells.
+    pub rss_kb: Option<u64>,
+    /// Whether it has a browser.
+    pub browser: bool,
+    /// Open tabs.
+    pub tabs: usize,
+    /// It stops after so long without a command, in seconds.
+    pub idle_timeout_s: u64,
+}
+
+impl Call {
+    /// A request of this version.
+    ///
+    /// # Errors
+    /// When the request cannot be written down.
+    pub fn new(action: &Action) -> Result<Self> {
+        let action = serde_json::value::to_raw_value(action).map_err(|error| {
+            Error::new(Code::CommandInvalid).message(format!("the request cannot be sent: {error}"))
+        })?;
+        Ok(Self {
+            version: VERSION.into(),
+            action,
+        })
+    }
+}
+
+impl Answer {
+    pub(super) fn new(result: Done) -> Self {
+        Self {
+            version: VERSION.into(),
+            result,
+        }
+    }
+}
+
+/// A frame's bytes up to its file.
+pub(super) fn frame(body: &impl Serialize, file: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; HEADER];
+    serde_json::to_writer(&mut bytes, body)?;
+    let length = |length: usize| u32::try_from(length).map_err(std::io::Error::other);
+    let json = length(bytes.len() - HEADER)?.to_le_bytes();
+    let file = length(file.len())?.to_le_bytes();
+    bytes[..4].copy_from_slice(&json);
+    bytes[4..HEADER].copy_from_slice(&file);
+    Ok(bytes)
+}
+
+/// The two lengths of a header.
+pub(super) fn lengths(header: [u8; HEADER]) -> (usize, usize) {
+    let [a, b, c, d, e, f, g, h] = header;
+    (
+        u32::from_le_bytes([a, b, c, d]) as usize,
+        u32::from_le_bytes([e, f, g, h]) as usize,
+    )
+}
+
+/// Sends a request.
+pub(super) fn send(stream: &mut impl Write, call: &Call) -> std::io::Result<()> {
+    stream.write_all(&frame(call, &[])?)
+}
+
+/// Receives an answer and the file beside it.
+pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(Answer, Vec<u8>)> {
+    let mut header = [0; HEADER];
+    stream.read_exact(&mut header)?;
+    let (json, file) = lengths(header);
+    if json > MAX_ANSWER || file > MAX_ANSWER {
+        return Err(std::io::Error::other("the answer is too large"));
+    }
+    let mut body = vec![0; json];
+    stream.read_exact(&mut body)?;
+    let mut data = vec![0; file];
+    stream.read_exact(&mut data)?;
+    let answer = serde_json::from_slice(&body).map_err(std::io::Error::other)?;
+    Ok((answer, data))
+}

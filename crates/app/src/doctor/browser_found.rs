@@ -1,0 +1,39 @@
+//! Is there a browser, and which?
+
+use super::{Finding, Severity};
+use crate::config::Config;
+use browser::launch::{Wanted, find};
+
+pub(super) async fn look(config: &Config) -> Finding {
+    let found = match find(&Wanted {
+        chrome: config.settings.chrome.clone(),
+    }) {
+        Ok(found) => found,
+        Err(error) => {
+            return Finding::new(Severity::Fail, error.details().message.clone())
+                .fix("run `agbrowse install`");
+        }
+    };
+    let path = found.path.display();
+    let version = tokio::process::Command::new(&found.path)
+        .arg("--version")
+        .kill_on_drop(true)
+        .output()
+        .await;
+    match version {
+        Ok(output) if output.status.success() => {
+            let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            Finding::new(
+                Severity::Info,
+                format!("{version} at {path} ({})", found.origin),
+            )
+        }
+        Ok(output) => Finding::new(
+            Severity::Fail,
+            format!("`{path} --version` ends with {}", output.status),
+        )
+        .fix("run it by hand to see why, or `agbrowse install --force`"),
+        Err(error) => Finding::new(Severity::Fail, format!("{path} cannot be run: {error}"))
+            .fix("run `agbrowse install --force`"),
+    }
+}

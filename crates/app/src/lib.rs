@@ -1,0 +1,16 @@
+//! The doors: command line, daemon, demo. Only this crate prints, reads arguments or exits.
+//!
+//! Everything done to a page goes through [`browser::Browser::run`]; here it is parsed, carried to the
+//! daemon that owns the browser, and printed.
+
+pub mod cli;
+pub mod config;
+pub mod daemon;
+pub mod demo;
+pub mod doctor;
+pub mod install;
+pub mod output;
+pub mod sessions;
+
+/// The version of this build. Client and daemon must agree on it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,224 @@
+//! What people and programs read: results on standard output, everything else on standard error.
+
+use crate::config::Color;
+use anstyle::{AnsiColor, Style};
+use browser::command::{ImageFormat, Screenshot};
+use browser::{Code, Command, Error, Note, Outcome, Reply, Result, TabId};
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const DIM: Style = Style::new().dimmed();
+
+/// How results are to be printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Output {
+    /// As JSON.
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a, T> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tab: Option<TabId>,
+    result: &'a T,
+    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
+    notes: &'a [Note],
+}
+
+/// The envelope of an error, as specified.
+#[derive(Serialize)]
+struct ErrorEnvelope<'a> {
+    ok: bool,
+    status: &'a str,
+    error: &'a Error,
+}
+
+/// Decides about colours for the rest of the program.
+pub fn set_colors(choice: Option<Color>) {
+    match choice {
+        None | Some(Color::Auto) => {}
+        Some(Color::Always) => anstream::ColorChoice::Always.write_global(),
+        Some(Color::Never) => anstream::ColorChoice::Never.write_global(),
+    }
+}
+
+impl Output {
+    /// Prints what came of a command.
+    ///
+    /// # Errors
+    /// When its file cannot be written.
+    pub fn outcome(self, session: &str, command: &Command, mut outcome: Outcome) -> Result<()> {
+        write_file(command, &mut outcome.reply)?;
+        if is_stdout(command) {
+            return Ok(());
+        }
+        for note in outcome.notes.iter().filter(|_| !self.json) {
+            say(&format!("{YELLOW}note:{YELLOW:#} {}", note.message));
+        }
+        let Outcome { reply, tab, notes } = &outcome;
+        self.print(
+            &Envelope {
+                ok: true,
+                session: Some(session),
+                tab: *tab,
+                result: reply,
+                notes,
+            },
+            reply,
+        )
+    }
+
+    /// Prints a result that is not a page's.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub fn result<T: Serialize + Display>(self, result: &T) -> Result<()> {
+        self.print(
+            &Envelope {
+                ok: true,
+                session: None,
+                tab: None,
+                result,
+                notes: &[],
+            },
+            result,
+        )
+    }
+
+    fn print(self, envelope: &impl Serialize, text: &impl Display) -> Result<()> {
+        let mut out = anstream::stdout().lock();
+        let printed = if self.json {
+            serde_json::to_writer(&mut out, envelope)
+                .map_err(Into::into)
+                .and_then(|()| writeln!(out))
+        } else {
+            writeln!(out, "{text}")
+        };
+        match printed.and_then(|()| out.flush()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(Error::new(Code::FileWriteFailed).message(format!("standard output: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints an error: once, on standard error.
+    pub fn error(self, error: &Error) {
+        if self.json || std::env::var_os("AGBROWSE_JSON_ERRORS").is_some_and(|value| value == "1") {
+            let envelope = ErrorEnvelope {
+                ok: false,
+                status: "error",
+                error,
+            };
+            say(&serde_json::to_string_pretty(&envelope).unwrap_or_default());
+            return;
+        }
+        let details = error.details();
+        say(&format!("{RED}error:{RED:#} {}", details.message));
+        let hint = details.retry_hint;
+        say(&format!(
+            "{DIM}  [{}] {hint}:{DIM:#} {}",
+            details.code,
+            hint.advice()
+        ));
+    }
+}
+
+/// Says something to the person in front of the terminal.
+pub fn say(text: &str) {
+    // Nobody is left to be told when this fails.
+    _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Writes the file that came with a reply, and says where it is.
+fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
+    let path = match (command, &*reply) {
+        (Command::Screenshot(Screenshot { path, .. }), Reply::Screenshot(shot)) => path
+            .clone()
+            .unwrap_or_else(|| unused("screenshot", shot.format.as_str())),
+        (Command::Pdf(pdf), Reply::Pdf(_)) => {
+            pdf.path.clone().unwrap_or_else(|| unused("page", "pdf"))
+        }
+        _ => return Ok(()),
+    };
+    let data = reply.file_mut().map(std::mem::take).unwrap_or_default();
+    let written = if path.as_os_str() == "-" {
+        let mut out = std::io::stdout().lock();
+        out.write_all(&data).and_then(|()| out.flush())
+    } else {
+        std::fs::write(&path, &data)
+    };
+    written.map_err(|error| {
+        Error::new(Code::FileWriteFailed)
+            .message(format!("`{}` cannot be written: {error}", path.display()))
+    })?;
+    match reply {
+        Reply::Screenshot(shot) => shot.path = Some(path),
+        Reply::Pdf(printed) => printed.path = Some(path),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn is_stdout(command: &Command) -> bool {
+    let path = match command {
+        Command::Screenshot(shot) => shot.path.as_deref(),
+        Command::Pdf(pdf) => pdf.path.as_deref(),
+        _ => None,
+    };
+    path == Some(Path::new("-"))
+}
+
+/// A name with the time of day that no file has yet.
+fn unused(what: &str, ending: &str) -> PathBuf {
+    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+    let named = |number: u32| match number {
+        0 => PathBuf::from(format!("{what}-{now}.{ending}")),
+        number => PathBuf::from(format!("{what}-{now}-{number}.{ending}")),
+    };
+    (0..)
+        .map(named)
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| named(0))
+}
+
+/// Checks a picture's file name before the browser is asked.
+///
+/// # Errors
+/// `command.invalid` when name and `--format` disagree.
+pub fn check_picture(shot: &Screenshot) -> Result<()> {
+    let (Some(path), Some(format)) = (&shot.path, shot.format) else {
+        return Ok(());
+    };
+    match ImageFormat::of(path) {
+        Some(named) if named != format => Err(Error::new(Code::CommandInvalid).message(format!(
+            "`{}` is named {} but `--format {}` is asked for",
+            path.display(),
+            named.as_str(),
+            format.as_str()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Prints bytes as they are.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn raw(bytes: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::new(Code::FileWriteFailed).message(format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,319 @@
+//! The hallway: every command goes through [`Browser::run`].
+//!
+//! A browser is started when a command first needs it. When it ends unasked, commands that need its pages
+//! are told so until somebody opens a page again: an agent must never act on a blank tab that it takes for
+//! the page it left.
+
+use crate::command::{Command, Reply};
+use crate::error::{Code, Error, Result};
+use crate::launch::{Options, Wish};
+use crate::live::Live;
+use crate::note::Note;
+use crate::tab::{Tab, TabId, Turn};
+use cdp::Deadline;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a command may take unless it says otherwise.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A command and where it shall go.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Request {
+    /// What to do.
+    pub command: Command,
+    /// The context to do it in; the default one when absent. Made on first use.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub context: Option<String>,
+    /// The tab to do it on; the context's current one when absent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tab: Option<TabId>,
+    /// How long it may take, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl Request {
+    /// A command for the current tab of the default context.
+    pub fn new(command: Command) -> Self {
+        Self {
+            command,
+            context: None,
+            tab: None,
+            timeout_ms: None,
+        }
+    }
+}
+
+/// What came of a command.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// The result.
+    pub reply: Reply,
+    /// The tab it was done on.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tab: Option<TabId>,
+    /// What else there is to know.
+    #[serde(default)]
+    pub notes: Vec<Note>,
+}
+
+/// A browser that is there when it is needed.
+pub struct Browser {
+    options: Mutex<Options>,
+    slot: Mutex<Slot>,
+    starting: tokio::sync::Mutex<()>,
+}
+
+enum Slot {
+    /// Not started, or closed on purpose.
+    Idle,
+    Live(Arc<Live>),
+    /// Ended unasked, and why.
+    Lost(String),
+}
+
+impl Browser {
+    /// A browser to be started, or attached to, when a command first needs it.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options: Mutex::new(options),
+            slot: Mutex::new(Slot::Idle),
+            starting: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Says that an earlier owner's browser was lost, so that nobody takes a blank tab for its pages.
+    pub fn mark_lost(&self, reason: impl Into<String>) {
+        *self.slot() = Slot::Lost(reason.into());
+    }
+
+    /// Runs a command.
+    ///
+    /// # Errors
+    /// With one of the documented codes, at the latest when the command's time is over.
+    pub async fn run(&self, request: Request) -> Result<Outcome> {
+        let allowed = request.timeout_ms.map_or(TIMEOUT, Duration::from_millis);
+        let mut cx = Cx {
+            browser: self,
+            deadline: Deadline::after(allowed),
+            context: request.context,
+            tab: request.tab,
+            used: None,
+            notes: Vec::new(),
+        };
+        let reply = request.command.run(&mut cx).await;
+        match reply {
+            Ok(reply) => Ok(Outcome {
+                reply,
+                tab: cx.used,
+                notes: cx.notes,
+            }),
+            Err(error) => Err(self.blame(error).await),
+        }
+    }
+
+    /// How the browser is got. Changes apply to the next start.
+    pub fn options(&self) -> Options {
+        lock(&self.options).clone()
+    }
+
+    /// Asks for other options. Refused while a browser runs with different ones.
+    ///
+    /// # Errors
+    /// `browser.options-conflict`, naming what differs.
+    pub fn ask_for(&self, wish: &Wish) -> Result<()> {
+        let running = self.live().map(|live| live.options.clone());
+        let mut options = lock(&self.options);
+        let (wanted, changed) = wish.apply(running.as_ref().unwrap_or(&options));
+        if running.is_none() {
+            *options = wanted;
+            return Ok(());
+        }
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let flags: Vec<String> = changed.iter().map(|name| format!("--{name}")).collect();
+        Err(Error::new(Code::BrowserOptionsConflict)
+            .message(format!(
+                "the browser of this session already runs with another `{}`",
+                flags.join("`, `")
+            ))
+            .evidence("differs", flags))
+    }
+
+    /// Ends the browser if there is one.
+    pub async fn close(&self) {
+        let _starting = self.starting.lock().await;
+        let slot = std::mem::replace(&mut *self.slot(), Slot::Idle);
+        if let Slot::Live(live) = slot {
+            live.close().await;
+        }
+    }
+
+    /// Whether a browser runs now.
+    pub fn is_running(&self) -> bool {
+        self.live().is_some()
+    }
+
+    /// How many tabs are open now.
+    pub fn tab_count(&self) -> usize {
+        self.live().map_or(0, |live| live.tabs().len())
+    }
+
+    /// The running browser; notices when it has ended.
+    pub(crate) fn live(&self) -> Option<Arc<Live>> {
+        let mut slot = self.slot();
+        let Slot::Live(live) = &*slot else {
+            return None;
+        };
+        match live.ended() {
+            None => Some(live.clone()),
+            Some(reason) => {
+                *slot = Slot::Lost(reason);
+                None
+            }
+        }
+    }
+
+    /// Why the browser is gone, if it went unasked and nobody has opened a page since.
+    pub fn loss(&self) -> Option<String> {
+        self.live();
+        match &*self.slot() {
+            Slot::Lost(reason) => Some(reason.clone()),
+            Slot::Idle | Slot::Live(_) => None,
+        }
+    }
+
+    /// The running browser, started when there is none.
+    async fn start(&self, deadline: Deadline, notes: &mut Vec<Note>) -> Result<Arc<Live>> {
+        if let Some(live) = self.live() {
+            return Ok(live);
+        }
+        let starting = tokio::time::timeout_at(deadline.at(), self.starting.lock()).await;
+        let _starting = starting.map_err(|_| {
+            Error::new(Code::CommandTimeout).message("the browser is still being started")
+        })?;
+        if let Some(live) = self.live() {
+            return Ok(live);
+        }
+        let options = self.options();
+        let (live, mut launch_notes) = Live::start(&options, deadline).await?;
+        notes.append(&mut launch_notes);
+        let before = std::mem::replace(&mut *self.slot(), Slot::Live(live.clone()));
+        if let Slot::Lost(reason) = before {
+            notes.push(Note::new(
+                "restarted",
+                format!("a new browser was started; the tabs before are gone: {reason}"),
+            ));
+        }
+        Ok(live)
+    }
+
+    /// A call that failed because the browser ended is told as that, with the reason.
+    async fn blame(&self, error: Error) -> Error {
+        let is_suspect = matches!(
+            error.code(),
+            Code::BrowserLost | Code::TabTargetLost | Code::TabCrashed
+        );
+        let live = match &*self.slot() {
+            Slot::Live(live) if is_suspect => live.clone(),
+            _ => return error,
+        };
+        if live.connection.closed().is_none() {
+            return error;
+        }
+        let reason = live.wait_ended().await;
+        self.live();
+        Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone"))
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        lock(&self.slot)
+    }
+}
+
+/// What a verb works with: the browser, the deadline, and what the caller pointed at.
+pub struct Cx<'a> {
+    pub(crate) browser: &'a Browser,
+    pub(crate) deadline: Deadline,
+    pub(crate) context: Option<String>,
+    tab: Option<TabId>,
+    used: Option<TabId>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Whether a command brings its own page, or works on the one that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// The page that the caller left: if that is gone, it must be told.
+    Page,
+    /// A tab, whatever is in it.
+    Tab,
+}
+
+impl Cx<'_> {
+    /// The running browser, started when there is none.
+    pub(crate) async fn live(&mut self) -> Result<Arc<Live>> {
+        self.browser.start(self.deadline, &mut self.notes).await
+    }
+
+    /// The tab meant, when it is its turn.
+    pub(crate) async fn turn(&mut self, needs: Needs) -> Result<Turn> {
+        let tab = self.resolve(needs).await?;
+        self.used = Some(tab.id);
+        let turn = tab.turn(self.deadline).await?;
+        if needs == Needs::Page {
+            let state = turn.state.borrow();
+            if let Some(obstacle) = turn.obstacle(&state) {
+                return Err(obstacle);
+            }
+        }
+        Ok(turn)
+    }
+
+    /// The tab meant, without waiting for its turn.
+    pub(crate) async fn resolve(&mut self, needs: Needs) -> Result<Arc<Tab>> {
+        if let Some(reason) = self
+            .browser
+            .loss()
+            .filter(|_| needs == Needs::Page || self.tab.is_some())
+        {
+            return Err(
+                Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone"))
+            );
+        }
+        let live = self.live().await?;
+        if let Some(id) = self.tab {
+            return live.tab(id);
+        }
+        match live.current(self.context.as_deref()) {
+            Ok(Some(tab)) => Ok(tab),
+            Ok(None) => live.first_tab(self.context.as_deref(), self.deadline).await,
+            Err(_) if needs == Needs::Tab => {
+                let tab = live.new_tab(self.context.as_deref(), self.deadline).await?;
+                live.switch(&tab);
+                Ok(tab)
+            }
+            Err(lost) => Err(lost),
+        }
+    }
+
+    /// Says which tab the result is about.
+    pub(crate) fn used(&mut self, tab: TabId) {
+        self.used = Some(tab);
+    }
+
+    /// The tab that the caller named.
+    pub(crate) fn named_tab(&self) -> Option<TabId> {
+        self.tab
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

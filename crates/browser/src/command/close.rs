@@ -1,0 +1,66 @@
+//! `close`: the end of the browser, or of one context.
+
+use super::{Cx, Verb};
+use crate::error::Result;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Close the browser of this session. With `--context`, only that context with its tabs and cookies.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+pub struct Close {}
+
+/// What was closed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Closed {
+    /// The context that was closed; absent when it was the whole browser.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub context: Option<String>,
+    /// How many tabs went with it.
+    pub tabs: usize,
+    /// Whether a browser was running.
+    pub was_running: bool,
+}
+
+impl Verb for Close {
+    type Reply = Closed;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Closed> {
+        let live = cx.browser.live();
+        let context = cx.context.clone();
+        let count = |context: Option<&String>| {
+            let tabs = live.as_ref().map(|live| live.tabs()).unwrap_or_default();
+            tabs.iter()
+                .filter(|row| context.is_none() || row.tab.context.as_ref() == context)
+                .count()
+        };
+        let tabs = count(context.as_ref());
+        match (&context, &live) {
+            (Some(name), Some(live)) => live.close_context(name, cx.deadline).await?,
+            (Some(_), None) => {}
+            (None, _) => cx.browser.close().await,
+        }
+        Ok(Closed {
+            context,
+            tabs,
+            was_running: live.is_some(),
+        })
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tabs = if self.tabs == 1 {
+            "1 tab".to_owned()
+        } else {
+            format!("{} tabs", self.tabs)
+        };
+        match &self.context {
+            _ if !self.was_running => f.write_str("no browser was running"),
+            Some(name) => write!(f, "closed context {name} with {tabs}"),
+            None => write!(f, "closed the browser with {tabs}"),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `eval`: a script in the page.
+
+use super::{Cx, Verb};
+use crate::browser::Needs;
+use crate::error::{Code, Error, Result};
+use crate::tab::Turn;
+use cdp::Text;
+use cdp::protocol::runtime::{Evaluate, ExceptionDetails, TerminateExecution};
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// Run a script in the page and print its result.
+///
+/// The result is printed as JSON, a string as it is. Promises are waited for, and `await` may be used at the
+/// top level.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Eval {
+    /// The script; `-` reads it from standard input.
+    #[arg(allow_hyphen_values = true)]
+    pub script: String,
+}
+
+/// A JSON value as the page wrote it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Json(pub Box<RawValue>);
+
+impl JsonSchema for Json {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Json".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!(true)
+    }
+}
+
+/// What a script gave.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Evaluated {
+    /// Its type in JavaScript: `string`, `number`, `object`, `undefined` …
+    pub r#type: String,
+    /// Its value; absent when JSON has no word for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub value: Option<Json>,
+    /// `NaN`, `Infinity`, `-0`, `12n`: what JSON has no word for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unserializable: Option<String>,
+}
+
+impl Verb for Eval {
+    type Reply = Evaluated;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Evaluated> {
+        let turn = cx.turn(Needs::Page).await?;
+        let left = cx.deadline.left();
+        let evaluate = Evaluate {
+            expression: self.script.clone(),
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            user_gesture: Some(true),
+            repl_mode: Some(true),
+            // Stops our script, and only ours, at the deadline.
+            timeout: Some(left.as_secs_f64() * 1000.0),
+            ..Evaluate::default()
+        };
+        let stop = StopIfDropped { turn: Some(&turn) };
+        let reply = turn.call(evaluate, cx.deadline).await;
+        stop.over();
+        let reply = reply.map_err(not_json)?;
+        if let Some(thrown) = reply.exception_details {
+            return Err(threw(&thrown));
+        }
+        let result = reply.result.unwrap_or_default();
+        Ok(Evaluated {
+            r#type: result
+                .subtype
+                .filter(|kind| kind == "null")
+                .or(result.r#type)
+                .unwrap_or_default(),
+            value: result.value.map(Json),
+            unserializable: result.unserializable_value,
+        })
+    }
+}
+
+/// Ends the script when its caller goes away while it runs. At the deadline the browser does that itself.
+struct StopIfDropped<'a> {
+    turn: Option<&'a Turn>,
+}
+
+impl StopIfDropped<'_> {
+    fn over(mut self) {
+        self.turn = None;
+    }
+}
+
+impl Drop for StopIfDropped<'_> {
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn {
+            turn.channel.post(&TerminateExecution {});
+        }
+    }
+}
+
+/// The browser refuses a result that it cannot write down (a cycle, a window, a function inside).
+fn not_json(error: Error) -> Error {
+    if error.code() != Code::CdpRefused {
+        return error;
+    }
+    Error::new(Code::EvalNotSerializable).message(format!(
+        "the result cannot be written as JSON: {}",
+        error.details().message
+    ))
+}
+
+fn threw(thrown: &ExceptionDetails) -> Error {
+    let text = thrown.exception.as_ref().and_then(|exception| {
+        exception
+            .description
+            .as_ref()
+            .map(|text| text.0.clone())
+            .or_else(|| exception.value.as_ref().map(|value| plain(value)))
+    });
+    let text = text
+        .or_else(|| thrown.text.as_ref().map(|text| text.0.clone()))
+        .unwrap_or_default();
+    let first = text.lines().next().unwrap_or("something").to_owned();
+    let mut error = Error::new(Code::EvalThrew).message(format!("the script threw {first}"));
+    if let Some(line) = thrown.line_number {
+        error = error.evidence("line", line + 1);
+    }
+    if let Some(column) = thrown.column_number {
+        error = error.evidence("column", column + 1);
+    }
+    error.evidence("thrown", text)
+}
+
+/// A JSON value for people: a string as it is, everything else as JSON.
+fn plain(value: &RawValue) -> String {
+    serde_json::from_str::<Text>(value.get())
+        .map_or_else(|_| value.get().to_owned(), Text::into_string)
+}
+
+impl fmt::Display for Evaluated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.value, &self.unserializable) {
+            (Some(value), _) => f.write_str(&plain(&value.0)),
+            (None, Some(word)) => f.write_str(word),
+            (None, None) => f.write_str(&self.r#type),
+        }
+    }
+}

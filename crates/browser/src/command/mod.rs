@@ -1,0 +1,108 @@
+//! The verbs: one struct each, from which help, wire format, schema and reference page are derived.
+//!
+//! To add a verb: write its file, add its line to `verbs!` below, add its test.
+
+mod close;
+mod dialog;
+mod eval;
+mod open;
+mod pdf;
+mod screenshot;
+mod status;
+mod tabs;
+
+pub use close::{Close, Closed};
+pub use dialog::{Answer, Answered, DialogVerb};
+pub use eval::{Eval, Evaluated, Json};
+pub use open::{Back, Forward, Open, Reload};
+pub use pdf::{Pdf, Printed};
+pub use screenshot::{ImageFormat, Screenshot, Shot};
+pub use status::{BrowserStatus, Status, StatusReport};
+pub use tabs::{NewTab, SwitchTab, TabChanged, TabLine, TabList, TabVerb, Tabs};
+
+pub use crate::browser::Cx;
+pub use crate::navigate::{Arrival, Until};
+
+use crate::error::Result;
+use clap::Subcommand;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a verb does.
+pub(crate) trait Verb {
+    /// What comes back.
+    type Reply: fmt::Display;
+
+    /// Does it.
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Self::Reply>;
+}
+
+macro_rules! verbs {
+    ($( $variant:ident($verb:ty) -> $reply:ty, )*) => {
+        /// Everything that can be done to a browser.
+        #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Subcommand)]
+        #[serde(tag = "verb", rename_all = "kebab-case")]
+        #[allow(missing_docs, reason = "each verb's struct says what it does")]
+        pub enum Command { $( $variant($verb), )* }
+
+        /// What came of a [`Command`]. Prints as people read it.
+        #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "verb", rename_all = "kebab-case")]
+        #[allow(missing_docs, reason = "each reply's struct says what it holds")]
+        pub enum Reply { $( $variant($reply), )* }
+
+        impl Command {
+            pub(crate) async fn run(&self, cx: &mut Cx<'_>) -> Result<Reply> {
+                Ok(match self { $( Self::$variant(verb) => Reply::$variant(verb.run(cx).await?), )* })
+            }
+        }
+
+        impl fmt::Display for Reply {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $( Self::$variant(reply) => reply.fmt(f), )* }
+            }
+        }
+    };
+}
+
+verbs! {
+    Open(Open) -> Arrival,
+    Back(Back) -> Arrival,
+    Forward(Forward) -> Arrival,
+    Reload(Reload) -> Arrival,
+    Tabs(Tabs) -> TabList,
+    Tab(TabVerb) -> TabChanged,
+    Eval(Eval) -> Evaluated,
+    Screenshot(Screenshot) -> Shot,
+    Pdf(Pdf) -> Printed,
+    Dialog(DialogVerb) -> Answered,
+    Status(Status) -> StatusReport,
+    Close(Close) -> Closed,
+}
+
+impl Reply {
+    /// The file that came with the reply. It travels beside the JSON, not in it.
+    pub fn file_mut(&mut self) -> Option<&mut Vec<u8>> {
+        match self {
+            Self::Screenshot(shot) => Some(&mut shot.data),
+            Self::Pdf(printed) => Some(&mut printed.data),
+            _ => None,
+        }
+    }
+}
+
+/// Decodes what the browser sends as base64.
+fn decode_base64(data: &str) -> Option<Vec<u8>> {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.decode(data).ok()
+}
+
+/// A size as people read it.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}

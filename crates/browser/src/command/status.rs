@@ -1,0 +1,127 @@
+//! `status`: what runs, told without asking any page.
+
+use super::{Cx, Verb};
+use crate::error::Result;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Tell what runs: the browser, its tabs and contexts.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+pub struct Status {}
+
+/// What runs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusReport {
+    /// `running`, `idle` (no browser yet) or `lost` (it ended unasked).
+    pub state: String,
+    /// Why it was lost.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The browser.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub browser: Option<BrowserStatus>,
+}
+
+/// A running browser.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BrowserStatus {
+    /// Name and version.
+    pub product: String,
+    /// Its process; absent when we only attached to it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pid: Option<u32>,
+    /// Its program.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub path: Option<PathBuf>,
+    /// Whether it has a window.
+    pub headed: bool,
+    /// Its profile, when it is kept.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub profile: Option<String>,
+    /// Where it was attached to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cdp: Option<String>,
+    /// For how long it has been running, in seconds.
+    pub uptime_s: u64,
+    /// How many tabs are open.
+    pub tabs: usize,
+    /// How many of them are busy with a command.
+    pub busy: usize,
+    /// The named contexts.
+    pub contexts: Vec<String>,
+}
+
+impl Verb for Status {
+    type Reply = StatusReport;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<StatusReport> {
+        let reason = cx.browser.loss();
+        let Some(live) = cx.browser.live() else {
+            let state = if reason.is_some() { "lost" } else { "idle" };
+            return Ok(StatusReport {
+                state: state.into(),
+                reason,
+                browser: None,
+            });
+        };
+        let tabs = live.tabs();
+        let browser = BrowserStatus {
+            product: live.product.clone(),
+            pid: live.process.as_ref().map(|process| process.pid),
+            path: live.path.clone(),
+            headed: live.options.headed,
+            profile: live.options.profile.clone(),
+            cdp: live.options.cdp.clone(),
+            uptime_s: live.since.elapsed().as_secs(),
+            busy: tabs.iter().filter(|row| row.tab.is_busy()).count(),
+            tabs: tabs.len(),
+            contexts: live.contexts(),
+        };
+        Ok(StatusReport {
+            state: "running".into(),
+            reason: None,
+            browser: Some(browser),
+        })
+    }
+}
+
+impl fmt::Display for StatusReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(browser) = &self.browser else {
+            return match &self.reason {
+                Some(reason) => write!(f, "lost: {reason}"),
+                None => {
+                    f.write_str("idle: no browser runs; the first command that needs one starts it")
+                }
+            };
+        };
+        write!(f, "{}", browser.product)?;
+        match (browser.pid, &browser.cdp) {
+            (Some(pid), _) => write!(f, ", process {pid}")?,
+            (None, Some(address)) => write!(f, ", attached at {address}")?,
+            (None, None) => {}
+        }
+        write!(f, ", up {} s", browser.uptime_s)?;
+        if let Some(profile) = &browser.profile {
+            write!(f, ", profile {profile}")?;
+        }
+        write!(
+            f,
+            "\n{} tab{}",
+            browser.tabs,
+            if browser.tabs == 1 { "" } else { "s" }
+        )?;
+        if browser.busy > 0 {
+            write!(f, ", {} busy", browser.busy)?;
+        }
+        if !browser.contexts.is_empty() {
+            write!(f, ", contexts: {}", browser.contexts.join(", "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! Tabs: `tabs`, `tab new`, `tab switch`, `tab close`. None of them needs an answer of a page, so they work
+//! while pages are stuck.
+
+use super::{Cx, Verb};
+use crate::browser::Needs;
+use crate::error::{Code, Error, Result};
+use crate::navigate;
+use crate::tab::{Dialog, End, Phase, TabId};
+use cdp::protocol::target::ActivateTarget;
+use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// List the open tabs of all contexts.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+pub struct Tabs {}
+
+/// The open tabs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TabList {
+    /// In the order in which they were opened.
+    pub tabs: Vec<TabLine>,
+}
+
+/// One tab.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TabLine {
+    /// Its id.
+    pub id: TabId,
+    /// Whether commands without `--tab` go to it.
+    pub current: bool,
+    /// The context it lives in.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub context: Option<String>,
+    /// The tab that opened it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub opener: Option<TabId>,
+    /// Its address.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// How far it has loaded.
+    pub phase: Phase,
+    /// Whether a command is under way on it.
+    pub busy: bool,
+    /// Whether its page crashed.
+    pub crashed: bool,
+    /// Frames in processes of their own.
+    pub frames: usize,
+    /// Workers.
+    pub workers: usize,
+    /// A dialog that waits for an answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub dialog: Option<Dialog>,
+}
+
+impl Verb for Tabs {
+    type Reply = TabList;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<TabList> {
+        if let Some(reason) = cx.browser.loss() {
+            return Err(
+                Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone"))
+            );
+        }
+        let Some(live) = cx.browser.live() else {
+            return Ok(TabList::default());
+        };
+        let tabs = live.tabs().into_iter().map(|row| {
+            let state = row.tab.state.borrow().clone();
+            TabLine {
+                id: row.tab.id,
+                current: row.is_current,
+                context: row.tab.context.clone(),
+                opener: row.tab.opener,
+                url: state.url,
+                title: state.title,
+                phase: state.phase,
+                busy: row.tab.is_busy(),
+                crashed: matches!(state.end, Some(End::Crashed(_))),
+                frames: row.frames,
+                workers: row.workers,
+                dialog: state.dialog,
+            }
+        });
+        Ok(TabList {
+            tabs: tabs.collect(),
+        })
+    }
+}
+
+impl fmt::Display for TabList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.tabs.is_empty() {
+            return f.write_str("no tabs");
+        }
+        for (number, tab) in self.tabs.iter().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            let mark = if tab.current { '*' } else { ' ' };
+            write!(f, "{mark} {:<4} {}", tab.id.to_string(), tab.url)?;
+            if !tab.title.is_empty() && tab.title != tab.url {
+                write!(f, "  {:?}", tab.title)?;
+            }
+            let context = tab.context.as_ref().map(|name| format!("context {name}"));
+            let dialog = tab
+                .dialog
+                .as_ref()
+                .map(|dialog| format!("{} open", dialog.kind));
+            let crashed = tab.crashed.then(|| "crashed".to_owned());
+            let busy = tab.busy.then(|| "busy".to_owned());
+            for word in [context, dialog, crashed, busy].into_iter().flatten() {
+                write!(f, "  [{word}]")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Open, choose or close a tab.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+pub struct TabVerb {
+    /// What to do.
+    #[command(subcommand)]
+    #[serde(flatten)]
+    pub action: TabAction,
+}
+
+/// What to do with a tab.
+#[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum TabAction {
+    /// Open a new tab, which becomes the current one.
+    New(NewTab),
+    /// Make a tab the current one.
+    Switch(SwitchTab),
+    /// Close a tab: the one named, or the current one.
+    Close(CloseTab),
+}
+
+/// Open a new tab, which becomes the current one.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+pub struct NewTab {
+    /// The page to open in it; an empty one when absent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub url: Option<String>,
+}
+
+/// Make a tab the current one.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+pub struct SwitchTab {
+    /// The tab, as `agbrowse tabs` names it.
+    pub id: TabId,
+}
+
+/// Close a tab.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+pub struct CloseTab {
+    /// The tab; the current one when absent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub id: Option<TabId>,
+}
+
+/// What became of the tabs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TabChanged {
+    /// The tab that was opened, chosen or closed.
+    pub id: TabId,
+    /// What happened to it: `opened`, `current` or `closed`.
+    pub is: String,
+    /// The tab that commands go to now.
+    pub current: Option<TabId>,
+    /// Its address.
+    pub url: String,
+}
+
+impl Verb for TabVerb {
+    type Reply = TabChanged;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<TabChanged> {
+        match &self.action {
+            TabAction::New(new) => {
+                let live = cx.live().await?;
+                let tab = live.new_tab(cx.context.as_deref(), cx.deadline).await?;
+                live.switch(&tab);
+                cx.used(tab.id);
+                let (id, context_tab) = (tab.id, tab.clone());
+                let turn = tab.turn(cx.deadline).await?;
+                let url = match &new.url {
+                    Some(url) => {
+                        let url = navigate::address(url)?;
+                        navigate::go(
+                            &turn,
+                            &url,
+                            navigate::Until::Load,
+                            cx.deadline,
+                            &mut cx.notes,
+                        )
+                        .await?
+                        .url
+                    }
+                    None => context_tab.state.borrow().url.clone(),
+                };
+                Ok(TabChanged {
+                    id,
+                    is: "opened".into(),
+                    current: Some(id),
+                    url,
+                })
+            }
+            TabAction::Switch(SwitchTab { id }) => {
+                if let Some(reason) = cx.browser.loss() {
+                    return Err(Error::new(Code::BrowserLost)
+                        .message(format!("{reason}; its tabs are gone")));
+                }
+                let live = cx.live().await?;
+                let tab = live.tab(*id)?;
+                live.switch(&tab);
+                cx.used(tab.id);
+                live.connection.browser().post(&ActivateTarget {
+                    target_id: tab.target_id.clone(),
+                });
+                let url = tab.state.borrow().url.clone();
+                Ok(TabChanged {
+                    id: *id,
+                    is: "current".into(),
+                    current: Some(*id),
+                    url,
+                })
+            }
+            TabAction::Close(CloseTab { id }) => {
+                let tab = match id.or(cx.named_tab()) {
+                    Some(id) => cx.live().await?.tab(id)?,
+                    None => cx.resolve(Needs::Page).await?,
+                };
+                let live = cx.live().await?;
+                let url = tab.state.borrow().url.clone();
+                live.close_tab(&tab, cx.deadline).await?;
+                let current = live.switch_from(&tab);
+                Ok(TabChanged {
+                    id: tab.id,
+                    is: "closed".into(),
+                    current,
+                    url,
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Display for TabChanged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&*self.is, self.current) {
+            ("closed", Some(current)) => write!(f, "{} closed, {current} is current", self.id),
+            ("closed", None) => write!(f, "{} closed, no tab left", self.id),
+            _ => write!(f, "{} {}", self.id, self.url),
+        }
+    }
+}

@@ -1,0 +1,569 @@
+//! What an agent is told when something fails: what, where, and what to do now.
+//!
+//! The code is chosen where the failure happens. One table below holds every code with its usual stage and
+//! hint; `docs/errors.md` is written from it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Evidence beyond this many bytes of JSON is cut: an error has to fit into a model's context.
+const EVIDENCE_BUDGET: usize = 4096;
+
+/// The result of a command.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure that an agent can act on. See `docs/errors.md`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Error(Box<Details>);
+
+/// The fields of an [`Error`], in the order in which they are printed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Details {
+    /// The family of the error object.
+    pub name: String,
+    /// What happened: one of the documented codes.
+    #[serde(rename = "errorCode")]
+    pub code: Code,
+    /// Where it happened.
+    pub stage: Stage,
+    /// One lower-case sentence.
+    pub message: String,
+    /// What to do now.
+    pub retry_hint: RetryHint,
+    /// The chat app concerned.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub vendor: Option<String>,
+    /// Whether the page may have been changed before it failed.
+    #[serde(default)]
+    pub mutation_allowed: bool,
+    /// Selectors that were tried.
+    #[serde(default)]
+    pub selectors_tried: Vec<String>,
+    /// Small facts: ids, counts, hashes.
+    #[serde(default)]
+    pub evidence: Option<BTreeMap<String, Fact>>,
+    /// The trace that has more.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trace_id: Option<String>,
+    /// The policy rule that decided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rule_id: Option<String>,
+}
+
+/// A small piece of evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Fact {
+    /// Yes or no.
+    Flag(bool),
+    /// A count or an id.
+    Number(i64),
+    /// A name, a hash, an address.
+    Text(String),
+    /// Several of them.
+    List(Vec<String>),
+}
+
+impl From<bool> for Fact {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+impl From<u32> for Fact {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+impl From<u64> for Fact {
+    fn from(number: u64) -> Self {
+        Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+impl From<i64> for Fact {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+impl From<usize> for Fact {
+    fn from(number: usize) -> Self {
+        Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+impl From<&str> for Fact {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+impl From<String> for Fact {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+impl From<Vec<String>> for Fact {
+    fn from(list: Vec<String>) -> Self {
+        Self::List(list)
+    }
+}
+
+impl Error {
+    /// An error with the code's usual stage, hint and message.
+    pub fn new(code: Code) -> Self {
+        let usual = code.usual();
+        Self(Box::new(Details {
+            name: "AgbrowseError".into(),
+            code,
+            stage: usual.stage,
+            message: sentence(usual.means),
+            retry_hint: usual.hint,
+            vendor: None,
+            mutation_allowed: usual.mutation_allowed,
+            selectors_tried: Vec::new(),
+            evidence: None,
+            trace_id: None,
+            rule_id: None,
+        }))
+    }
+
+    /// Says it in words: one lower-case sentence, no full stop, names in backticks.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    /// Where it happened, when that is not the code's usual stage.
+    #[must_use]
+    pub fn stage(mut self, stage: Stage) -> Self {
+        self.0.stage = stage;
+        self
+    }
+
+    /// What to do now, when that is not the code's usual hint.
+    #[must_use]
+    pub fn hint(mut self, hint: RetryHint) -> Self {
+        self.0.retry_hint = hint;
+        self
+    }
+
+    /// Whether the page may have been changed before it failed.
+    #[must_use]
+    pub fn mutation_allowed(mut self, allowed: bool) -> Self {
+        self.0.mutation_allowed = allowed;
+        self
+    }
+
+    /// Adds a fact. What would go past the budget is cut, or left out.
+    #[must_use]
+    pub fn evidence(mut self, key: &str, fact: impl Into<Fact>) -> Self {
+        let mut fact = fact.into();
+        let evidence = self.0.evidence.get_or_insert_default();
+        let used = evidence
+            .iter()
+            .map(|(key, fact)| key.len() + fact.weight())
+            .sum::<usize>();
+        let left = EVIDENCE_BUDGET.saturating_sub(used + key.len());
+        if fact.weight() > left {
+            fact.cut(left);
+        }
+        if fact.weight() <= left {
+            evidence.insert(key.to_owned(), fact);
+        }
+        self
+    }
+
+    /// Its code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// All of it.
+    pub fn details(&self) -> &Details {
+        &self.0
+    }
+}
+
+/// A documented meaning as a message: lower-case, no full stop.
+fn sentence(means: &str) -> String {
+    let mut letters = means.trim_end_matches('.').chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(letters).collect()
+    })
+}
+
+impl Fact {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Flag(_) => 8,
+            Self::Number(_) => 24,
+            Self::Text(text) => text.len() + 8,
+            Self::List(list) => list.iter().map(|text| text.len() + 4).sum::<usize>() + 8,
+        }
+    }
+
+    fn cut(&mut self, to: usize) {
+        match self {
+            Self::Text(text) => {
+                let mut end = to.saturating_sub(12).min(text.len());
+                while !text.is_char_boundary(end) {
+                    end -= 1;
+                }
+                text.truncate(end);
+                text.push('…');
+            }
+            Self::List(list) => {
+                while !list.is_empty()
+                    && list.iter().map(|text| text.len() + 4).sum::<usize>() + 8 > to
+                {
+                    list.pop();
+                }
+            }
+            Self::Flag(_) | Self::Number(_) => {}
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.code, self.0.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A code's usual circumstances.
+#[derive(Clone, Copy, Debug)]
+pub struct Usual {
+    /// Where it usually happens.
+    pub stage: Stage,
+    /// What usually helps.
+    pub hint: RetryHint,
+    /// Whether the page may have been changed before.
+    pub mutation_allowed: bool,
+    /// What it means.
+    pub means: &'static str,
+}
+
+/// Enums whose spelling on the wire is part of the promise.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $( $variant:ident = $word:literal ),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name { $(
+            #[doc = concat!("`", $word, "`")]
+            #[serde(rename = $word)]
+            $variant,
+        )* }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// Its spelling.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// Where a command was when it failed.
+    Stage {
+        Usage = "usage",
+        Config = "config",
+        Install = "install",
+        Launch = "launch",
+        Connect = "connect",
+        Daemon = "daemon",
+        TargetResolution = "target-resolution",
+        Navigate = "navigate",
+        Evaluate = "evaluate",
+        Capture = "capture",
+        SnapshotCapture = "snapshot-capture",
+        SnapshotRefResolve = "snapshot-ref-resolve",
+        VisualFallback = "visual-fallback",
+        Output = "output",
+        Internal = "internal",
+    }
+}
+
+words! {
+    /// What to do after a failure.
+    RetryHint {
+        AnswerDialog = "answer-dialog",
+        CheckUrl = "check-url",
+        CloseOrNewSession = "close-or-new-session",
+        CloseTabOrWait = "close-tab-or-wait",
+        FixConfig = "fix-config",
+        FixExpression = "fix-expression",
+        FixPath = "fix-path",
+        FixRootSelector = "fix-root-selector",
+        FixUsage = "fix-usage",
+        InstallBrowser = "install-browser",
+        ListSessions = "list-sessions",
+        ListTabs = "list-tabs",
+        OpenAgain = "open-again",
+        PassSession = "pass-session",
+        PassSessionOrNavigate = "pass-session-or-navigate",
+        PassYes = "pass-yes",
+        PinSource = "pin-playwright-or-add-cdp-fallback",
+        ReSnapshot = "re-snapshot",
+        ReloadTab = "reload-tab",
+        Report = "report",
+        RestartDaemon = "restart-daemon",
+        RestartHeaded = "restart-headed",
+        Retry = "retry",
+        RetryOrSkipVisual = "retry-or-skip-visual",
+        RunDoctor = "run-doctor",
+        StartOrCheckPort = "start-or-check-port",
+        TabSwitch = "tab-switch",
+        UseAnotherProfile = "use-another-profile",
+        UseDistribution = "use-distribution-package",
+        WaitLonger = "wait-longer",
+    }
+}
+
+impl RetryHint {
+    /// The hint as a sentence for people.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::AnswerDialog => {
+                "answer it: `agbrowse dialog accept` or `agbrowse dialog dismiss`"
+            }
+            Self::CheckUrl => "check the address and that its server runs",
+            Self::CloseOrNewSession => {
+                "run `agbrowse close` first, or name another session with `--session`"
+            }
+            Self::CloseTabOrWait => {
+                "wait, or give up on it: `agbrowse tab close`; a new tab works meanwhile"
+            }
+            Self::FixConfig => {
+                "mend the file that is named; `agbrowse config show` tells where each value comes from"
+            }
+            Self::FixExpression => {
+                "mend the script; wrap what JSON cannot hold in `JSON.stringify` or `String`"
+            }
+            Self::FixPath => "check the path and its permissions",
+            Self::FixRootSelector => {
+                "check the selector with `agbrowse eval 'document.querySelector(…)'`"
+            }
+            Self::FixUsage => "see `agbrowse help`",
+            Self::InstallBrowser => {
+                "run `agbrowse install`, or name a browser with `--chrome PATH`"
+            }
+            Self::ListSessions => "see `agbrowse sessions`",
+            Self::ListTabs => "see `agbrowse tabs`",
+            Self::OpenAgain => "open the page again: `agbrowse open URL`",
+            Self::PassSession => "name the session with `--session`",
+            Self::PassSessionOrNavigate => {
+                "choose a tab with `agbrowse tab switch ID`, or open the page again"
+            }
+            Self::PassYes => "pass `--yes` to agree",
+            Self::PinSource => "try the other source: `--source ax`",
+            Self::ReSnapshot => "take a new snapshot and use its refs",
+            Self::ReloadTab => "run `agbrowse reload`, or open another page",
+            Self::Report => "this is a fault of ours; `agbrowse daemon logs` may tell more",
+            Self::RestartDaemon => "run `agbrowse daemon stop`, then try again",
+            Self::RestartHeaded => "run `agbrowse close`, then try again with `--headed`",
+            Self::Retry => "try again",
+            Self::RetryOrSkipVisual => "try again, or go on without the picture",
+            Self::RunDoctor => "run `agbrowse doctor`",
+            Self::StartOrCheckPort => {
+                "start the browser with `--remote-debugging-port`, or check the address"
+            }
+            Self::TabSwitch => "choose a tab: `agbrowse tab switch ID`",
+            Self::UseAnotherProfile => {
+                "close the other user of the profile, or name another with `--profile`"
+            }
+            Self::UseDistribution => "install your distribution's Chromium package",
+            Self::WaitLonger => "give it more time with `--timeout`",
+        }
+    }
+}
+
+/// The table of codes: one row each, never reused for another meaning.
+macro_rules! codes {
+    ($( $(#[doc = $means:literal])+ $variant:ident = $code:literal, $stage:ident, $hint:ident, $mutates:literal; )*) => {
+        /// Every way to fail. A code is a promise: it never changes its meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[non_exhaustive]
+        pub enum Code { $(
+            $(#[doc = $means])+
+            #[serde(rename = $code)]
+            $variant,
+        )* }
+
+        impl Code {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// Its spelling.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $code),* }
+            }
+
+            /// Where it usually happens, what usually helps, what it means.
+            pub fn usual(self) -> Usual {
+                match self { $(Self::$variant => Usual {
+                    stage: Stage::$stage,
+                    hint: RetryHint::$hint,
+                    mutation_allowed: $mutates,
+                    means: concat!($($means),+).trim_ascii(),
+                }),* }
+            }
+        }
+
+        impl fmt::Display for Code {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+codes! {
+    /// No Chromium was found on this machine.
+    BrowserNotFound = "browser.not-found", Launch, InstallBrowser, false;
+    /// The browser was started but did not come up.
+    BrowserLaunchFailed = "browser.launch-failed", Launch, RunDoctor, false;
+    /// The browser ended and its tabs are gone.
+    BrowserLost = "browser.lost", Connect, OpenAgain, true;
+    /// The session's browser runs with other options than were asked for.
+    BrowserOptionsConflict = "browser.options-conflict", Connect, CloseOrNewSession, false;
+    /// The browser refused a call of the protocol.
+    CdpRefused = "cdp.refused", Internal, Report, true;
+    /// The browser cannot be reached.
+    CdpUnreachable = "cdp.unreachable", Connect, StartOrCheckPort, false;
+    /// The address leads to another target than the one meant.
+    CdpTargetMismatch = "cdp.target-mismatch", TargetResolution, TabSwitch, false;
+    /// The browser runs without a window where one is needed.
+    CdpHeadless = "cdp.headless", Connect, RestartHeaded, false;
+    /// The command or one of its arguments cannot be understood.
+    CommandInvalid = "command.invalid", Usage, FixUsage, false;
+    /// The command was not over at its deadline.
+    CommandTimeout = "command.timeout", Internal, WaitLonger, true;
+    /// A configuration file or variable holds something else than expected.
+    ConfigInvalid = "config.invalid", Config, FixConfig, false;
+    /// The daemon could not be started.
+    DaemonStartFailed = "daemon.start-failed", Daemon, RunDoctor, false;
+    /// The daemon ended while it worked on the command.
+    DaemonLost = "daemon.lost", Daemon, Retry, true;
+    /// The daemon is stopping and took no more commands.
+    DaemonStopping = "daemon.stopping", Daemon, Retry, false;
+    /// The daemon does not answer.
+    DaemonUnresponsive = "daemon.unresponsive", Daemon, RestartDaemon, true;
+    /// The daemon of this session is of another version.
+    DaemonVersionMismatch = "daemon.version-mismatch", Daemon, RestartDaemon, false;
+    /// What came over the socket is not a request.
+    DaemonBadFrame = "daemon.bad-frame", Daemon, Report, false;
+    /// A request is larger than the daemon accepts.
+    DaemonFrameTooLarge = "daemon.frame-too-large", Daemon, FixUsage, false;
+    /// The script threw.
+    EvalThrew = "eval.threw", Evaluate, FixExpression, true;
+    /// The script's result cannot be written as JSON.
+    EvalNotSerializable = "eval.not-serializable", Evaluate, FixExpression, true;
+    /// A result could not be written to its file.
+    FileWriteFailed = "file.write-failed", Output, FixPath, false;
+    /// A file that the command names could not be read.
+    FileReadFailed = "file.read-failed", Usage, FixPath, false;
+    /// The browser could not be installed.
+    InstallFailed = "install.failed", Install, RunDoctor, false;
+    /// Nobody agreed to the installation.
+    InstallDeclined = "install.declined", Install, PassYes, false;
+    /// What was downloaded is damaged.
+    InstallCorrupt = "install.corrupt", Install, Retry, false;
+    /// There is no build for this system.
+    InstallUnsupported = "install.unsupported", Install, UseDistribution, false;
+    /// A fault of ours that nobody foresaw.
+    InternalUnhandled = "internal.unhandled", Internal, Report, false;
+    /// The page could not be loaded.
+    NavigationFailed = "navigation.failed", Navigate, CheckUrl, true;
+    /// The page was not there at the deadline.
+    NavigationTimeout = "navigation.timeout", Navigate, WaitLonger, true;
+    /// The history has nothing in that direction.
+    NavigationNoEntry = "navigation.no-entry", Navigate, OpenAgain, false;
+    /// A dialog of the page waits for an answer, and the page stands still.
+    PageDialogOpen = "page.dialog-open", TargetResolution, AnswerDialog, true;
+    /// No dialog is open.
+    PageNoDialog = "page.no-dialog", TargetResolution, Retry, false;
+    /// The page does not answer: a script of it is busy.
+    PageUnresponsive = "page.unresponsive", TargetResolution, CloseTabOrWait, true;
+    /// The page could not be printed.
+    PdfFailed = "pdf.failed", Capture, Retry, false;
+    /// The profile is in use.
+    ProfileLocked = "profile.locked", Launch, UseAnotherProfile, false;
+    /// The profile's folder cannot be used.
+    ProfileUnusable = "profile.unusable", Launch, UseAnotherProfile, false;
+    /// The picture could not be taken.
+    ScreenshotCaptureFailed = "screenshot.capture-failed", VisualFallback, RetryOrSkipVisual, false;
+    /// There is no such session.
+    SessionNotFound = "session.not-found", Daemon, ListSessions, false;
+    /// More than one session could be meant.
+    SessionTargetAmbiguous = "session.target-ambiguous", TargetResolution, PassSession, false;
+    /// Neither source of a snapshot can answer.
+    SnapshotUnavailable = "snapshot.unavailable", SnapshotCapture, PinSource, false;
+    /// The element that was to be the root is not there.
+    SnapshotRootNotFound = "snapshot.root-not-found", SnapshotCapture, FixRootSelector, false;
+    /// The ref belongs to an older snapshot.
+    SnapshotRefStale = "snapshot.ref-stale", SnapshotRefResolve, ReSnapshot, false;
+    /// No snapshot has given out this ref.
+    SnapshotRefNotFound = "snapshot.ref-not-found", SnapshotRefResolve, ReSnapshot, false;
+    /// Earlier commands on the tab were not over at the deadline.
+    TabBusy = "tab.busy", TargetResolution, CloseTabOrWait, false;
+    /// The page's process died.
+    TabCrashed = "tab.crashed", TargetResolution, ReloadTab, true;
+    /// There is no such tab.
+    TabNotFound = "tab.not-found", TargetResolution, ListTabs, false;
+    /// The tab that the command was for is gone.
+    TabTargetLost = "tab.target-lost", TargetResolution, PassSessionOrNavigate, true;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_has_the_promised_keys_in_order() {
+        let error =
+            Error::new(Code::SnapshotRefStale).message("`@e3` belongs to an older snapshot");
+        assert_eq!(
+            serde_json::to_string(&error).unwrap(),
+            r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-stale","stage":"snapshot-ref-resolve","message":"`@e3` belongs to an older snapshot","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":null}"#
+        );
+        let read: Error = serde_json::from_str(&serde_json::to_string(&error).unwrap()).unwrap();
+        assert_eq!(read, error);
+    }
+
+    #[test]
+    fn codes_are_unique_and_well_formed() {
+        let mut seen = std::collections::BTreeSet::new();
+        for code in Code::ALL {
+            let (family, name) = code.as_str().split_once('.').unwrap();
+            assert!(
+                !family.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+                "{code}"
+            );
+            assert!(seen.insert(code.as_str()), "{code} twice");
+        }
+    }
+
+    #[test]
+    fn evidence_stays_within_its_budget() {
+        let error = Error::new(Code::EvalThrew)
+            .evidence("long", "é".repeat(10_000))
+            .evidence("list", vec!["x".repeat(100); 100])
+            .evidence("late", "y".repeat(100));
+        let json = serde_json::to_string(&error.details().evidence).unwrap();
+        assert!(json.len() <= EVIDENCE_BUDGET + 200, "{}", json.len());
+        assert!(json.contains('…'));
+    }
+}

@@ -1,0 +1,106 @@
+//! Finding the WebSocket of a browser that somebody else runs.
+
+use crate::error::{Code, Error, Result};
+use cdp::Deadline;
+use serde::Deserialize;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Answers longer than this are not from a browser.
+const MAX_ANSWER: usize = 16 << 20;
+
+/// The WebSocket address behind `9222`, `host:9222`, `http://host:9222` or `ws://…` itself.
+///
+/// # Errors
+/// `cdp.unreachable` when nobody answers there, or not in the browser's manner.
+pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
+    if address.starts_with("ws://") || address.starts_with("wss://") {
+        return Ok(address.to_owned());
+    }
+    let refused = |message: String| {
+        Error::new(Code::CdpUnreachable)
+            .message(message)
+            .evidence("address", address)
+    };
+    if address.starts_with("https://") {
+        return Err(refused(
+            "give the browser's `wss://…` address; `https://` is not looked up".into(),
+        ));
+    }
+    let host = address
+        .strip_prefix("http://")
+        .unwrap_or(address)
+        .split('/')
+        .next()
+        .unwrap_or_default();
+    let host = match host {
+        port if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("127.0.0.1:{port}")
+        }
+        host if host
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| port.parse::<u16>().is_ok()) =>
+        {
+            host.to_owned()
+        }
+        host => format!("{host}:9222"),
+    };
+    let body = tokio::time::timeout_at(deadline.at(), get(&host, "/json/version"))
+        .await
+        .map_err(|_| refused(format!("`{host}` does not answer")))?
+        .map_err(|error| refused(format!("no browser answers at `{host}`: {error}")))?;
+
+    #[derive(Deserialize)]
+    struct Version {
+        #[serde(rename = "webSocketDebuggerUrl", default)]
+        socket: Option<String>,
+    }
+    serde_json::from_slice::<Version>(&body)
+        .ok()
+        .and_then(|version| version.socket)
+        .ok_or_else(|| refused(format!("what answers at `{host}` is no browser")))
+}
+
+/// One HTTP GET. The browser keeps the connection open, so the answer's length has to be honoured.
+pub(crate) async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(host).await?;
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    loop {
+        if let Some((head, body)) = split_head(&answer) {
+            let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+            if !head
+                .lines()
+                .next()
+                .is_some_and(|status| status.contains(" 200"))
+            {
+                return Err(std::io::Error::other("it does not say 200"));
+            }
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+            if length.is_some_and(|length: usize| body.len() >= length) {
+                return Ok(body[..length.unwrap_or(body.len())].to_vec());
+            }
+        }
+        let mut piece = [0; 8192];
+        let read = stream.read(&mut piece).await?;
+        if read == 0 {
+            let (_, body) =
+                split_head(&answer).ok_or_else(|| std::io::Error::other("no HTTP answer"))?;
+            return Ok(body.to_vec());
+        }
+        answer.extend_from_slice(&piece[..read]);
+        if answer.len() > MAX_ANSWER {
+            return Err(std::io::Error::other("the answer is too long"));
+        }
+    }
+}
+
+fn split_head(answer: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
+    Some((&answer[..end], &answer[end + 4..]))
+}

@@ -1,0 +1,321 @@
+//! Where a browser may be: named, on the path, in the usual places, in our cache or that of other tools.
+
+use crate::error::{Code, Error, Result};
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Which browser is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// This program and no other.
+    pub chrome: Option<PathBuf>,
+}
+
+/// A browser's program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How it was found.
+    pub origin: Origin,
+}
+
+impl Found {
+    /// Whether it is the small build that knows no windows.
+    pub fn is_headless_shell(&self) -> bool {
+        self.path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().contains("headless-shell"))
+    }
+}
+
+/// How a browser was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Named by the caller.
+    Named,
+    /// Named by `AGBROWSE_CHROME`.
+    Variable,
+    /// On the path.
+    Path,
+    /// In a usual place of this system.
+    System,
+    /// Installed by us.
+    Cache,
+    /// Installed by Playwright.
+    Playwright,
+    /// Installed by Puppeteer.
+    Puppeteer,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Named => "named by --chrome",
+            Self::Variable => "named by AGBROWSE_CHROME",
+            Self::Path => "on PATH",
+            Self::System => "in the usual place",
+            Self::Cache => "installed by agbrowse",
+            Self::Playwright => "installed by Playwright",
+            Self::Puppeteer => "installed by Puppeteer",
+        })
+    }
+}
+
+/// Names that browsers have on the path, best first.
+const NAMES: &[&str] = &[
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+    "chrome",
+    "google-chrome-beta",
+    "google-chrome-unstable",
+    "microsoft-edge-stable",
+    "brave-browser",
+    "chrome-headless-shell",
+    "chromium-headless-shell",
+];
+
+#[cfg(target_os = "linux")]
+const PLACES: &[&str] = &[
+    "/usr/bin/chromium",
+    "/usr/lib/chromium/chromium",
+    "/usr/lib/chromium-browser/chromium-browser",
+    "/opt/google/chrome/chrome",
+    "/opt/google/chrome-beta/chrome",
+    "/opt/chromium.org/chromium/chrome",
+    "/opt/microsoft/msedge/msedge",
+    "/opt/brave.com/brave/brave",
+    "/snap/bin/chromium",
+    "/var/lib/flatpak/exports/bin/org.chromium.Chromium",
+    "/usr/local/bin/chrome",
+];
+#[cfg(target_os = "macos")]
+const PLACES: &[&str] = &[
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome for Testing.app/Contents/MacOS/Google Chrome for Testing",
+    "/Applications/Google Chrome Beta.app/Contents/MacOS/Google Chrome Beta",
+    "/Applications/Google Chrome Canary.app/Contents/MacOS/Google Chrome Canary",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    "/Applications/Brave Browser.app/Contents/MacOS/Brave Browser",
+];
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+const PLACES: &[&str] = &[
+    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+    r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
+    r"C:\Program Files\Chromium\Application\chrome.exe",
+    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
+];
+
+/// Programs inside an unpacked build, as Chrome for Testing, Playwright and Puppeteer lay them out.
+const PROGRAMS: &[&str] = &[
+    "chrome-linux64/chrome",
+    "chrome-linux/chrome",
+    "chrome-mac-arm64/Google Chrome for Testing.app/Contents/MacOS/Google Chrome for Testing",
+    "chrome-mac-x64/Google Chrome for Testing.app/Contents/MacOS/Google Chrome for Testing",
+    "chrome-mac/Chromium.app/Contents/MacOS/Chromium",
+    "chrome-win64/chrome.exe",
+    "chrome-headless-shell-linux64/chrome-headless-shell",
+    "chrome-headless-shell-mac-arm64/chrome-headless-shell",
+    "chrome-headless-shell-mac-x64/chrome-headless-shell",
+    "chrome-linux/headless_shell",
+];
+
+/// Finds a browser.
+///
+/// # Errors
+/// `browser.not-found`, with the places that were looked at. A browser that is named and not there is an
+/// error too: another one is never taken instead.
+pub fn find(wanted: &Wanted) -> Result<Found> {
+    let variable = std::env::var_os("AGBROWSE_CHROME").filter(|value| !value.is_empty());
+    let named = match (&wanted.chrome, variable) {
+        (Some(path), _) => Some((path.clone(), Origin::Named)),
+        (None, Some(path)) => Some((path.into(), Origin::Variable)),
+        (None, None) => None,
+    };
+    if let Some((path, origin)) = named {
+        return is_program(&path)
+            .then_some(Found {
+                path: path.clone(),
+                origin,
+            })
+            .ok_or_else(|| {
+                Error::new(Code::BrowserNotFound)
+                    .message(format!("`{}` is not a program ({origin})", path.display()))
+            });
+    }
+    let home = etcetera::home_dir().ok();
+    search(
+        std::env::var_os("PATH").as_deref(),
+        PLACES,
+        &browsers_dir(),
+        home.as_deref(),
+    )
+    .ok_or_else(|| {
+        Error::new(Code::BrowserNotFound)
+            .message("no Chromium or Chrome was found on this machine")
+            .evidence(
+                "looked",
+                vec![
+                    format!("PATH for {}", NAMES.join(", ")),
+                    format!("{} usual places", PLACES.len()),
+                    browsers_dir().display().to_string(),
+                    "the caches of Playwright and Puppeteer".to_owned(),
+                ],
+            )
+    })
+}
+
+/// Where `agbrowse install` puts browsers.
+pub fn browsers_dir() -> PathBuf {
+    use etcetera::BaseStrategy;
+    etcetera::choose_base_strategy()
+        .map_or_else(|_| std::env::temp_dir(), |base| base.cache_dir())
+        .join("agbrowse")
+        .join("browsers")
+}
+
+fn search(
+    path: Option<&OsStr>,
+    places: &[&str],
+    cache: &Path,
+    home: Option<&Path>,
+) -> Option<Found> {
+    let folders: Vec<PathBuf> = path
+        .map(|path| std::env::split_paths(path).collect())
+        .unwrap_or_default();
+    let on_path = NAMES.iter().find_map(|name| {
+        folders
+            .iter()
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(name))
+            .find(|p| is_program(p))
+    });
+    let found = |path, origin| Found { path, origin };
+    on_path
+        .map(|path| found(path, Origin::Path))
+        .or_else(|| {
+            let place = places
+                .iter()
+                .map(PathBuf::from)
+                .find(|place| is_program(place))?;
+            Some(found(place, Origin::System))
+        })
+        .or_else(|| Some(found(newest(cache, &[""])?, Origin::Cache)))
+        .or_else(|| {
+            let folders = [".cache/ms-playwright", "Library/Caches/ms-playwright"];
+            folders.iter().find_map(|folder| {
+                Some(found(
+                    newest(
+                        &home?.join(folder),
+                        &["chromium-", "chromium_headless_shell-"],
+                    )?,
+                    Origin::Playwright,
+                ))
+            })
+        })
+        .or_else(|| {
+            ["chrome", "chrome-headless-shell"]
+                .iter()
+                .find_map(|build| {
+                    let folder = home?.join(".cache/puppeteer").join(build);
+                    Some(found(newest(&folder, &[""])?, Origin::Puppeteer))
+                })
+        })
+}
+
+/// The program of the newest build in a folder of builds. Prefixes are tried in order.
+fn newest(folder: &Path, prefixes: &[&str]) -> Option<PathBuf> {
+    let mut builds: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    builds.sort_by_key(|name| std::cmp::Reverse(version(name)));
+    prefixes.iter().find_map(|prefix| {
+        builds
+            .iter()
+            .filter(|name| name.starts_with(prefix))
+            .find_map(|name| {
+                PROGRAMS
+                    .iter()
+                    .map(|program| folder.join(name).join(program))
+                    .find(|path| is_program(path))
+            })
+    })
+}
+
+/// The numbers in a folder's name, so that 9 is older than 10.
+fn version(name: &str) -> Vec<u64> {
+    name.split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|part| part.parse().ok())
+        .collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path)
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn program(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn the_path_comes_first_then_caches_newest_first() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        let path = std::env::join_paths([at("bin"), at("sbin")]).unwrap();
+        let look = || search(Some(&path), &[], &at("cache"), Some(&at("home")));
+        assert_eq!(look(), None);
+
+        program(&at(
+            "home/.cache/puppeteer/chrome/linux-1.2/chrome-linux64/chrome",
+        ));
+        assert_eq!(look().unwrap().origin, Origin::Puppeteer);
+        program(&at(
+            "home/.cache/ms-playwright/chromium-9/chrome-linux/chrome",
+        ));
+        program(&at(
+            "home/.cache/ms-playwright/chromium-10/chrome-linux/chrome",
+        ));
+        let found = look().unwrap();
+        assert_eq!(found.origin, Origin::Playwright);
+        assert!(
+            found.path.to_string_lossy().contains("chromium-10"),
+            "{found:?}"
+        );
+        program(&at("cache/chrome-156.0.1.2/chrome-linux64/chrome"));
+        assert_eq!(look().unwrap().origin, Origin::Cache);
+        program(&at("sbin/chrome-headless-shell"));
+        assert!(look().unwrap().is_headless_shell());
+        program(&at("sbin/google-chrome"));
+        assert_eq!(look().unwrap().path, at("sbin/google-chrome"));
+        program(&at("sbin/chromium"));
+        assert_eq!(look().unwrap().path, at("sbin/chromium"));
+    }
+
+    #[test]
+    fn a_plain_file_is_no_browser() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("chromium"), "").unwrap();
+        assert_eq!(
+            search(Some(root.path().as_os_str()), &[], root.path(), None),
+            None
+        );
+        let named = Wanted {
+            chrome: Some(root.path().join("chromium")),
+        };
+        assert_eq!(find(&named).unwrap_err().code(), Code::BrowserNotFound);
+    }
+}

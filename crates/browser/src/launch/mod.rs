@@ -1,0 +1,218 @@
+//! Getting a browser: found, started, or attached to.
+//!
+//! A browser that we start ends with us, however we end. One that we attach to is never ended by us.
+
+mod attach;
+mod find;
+mod flags;
+mod process;
+mod profile;
+mod sandbox;
+
+pub use attach::discover;
+pub use find::{Found, Origin, Wanted, browsers_dir, find};
+pub use process::Exit;
+pub use profile::{ProfileLock, StaleProfiles, profiles_dir, stale_profiles};
+pub use sandbox::{Sandbox, sandbox, shared_memory_mb};
+
+pub(crate) use process::Process;
+
+use crate::error::{Code, Error, Fact, Result};
+use crate::note::Note;
+use cdp::{Connection, Deadline, Transport};
+use profile::Profile;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How to get a browser. Two equal sets of options mean the same browser.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Options {
+    /// The browser's program; found when absent.
+    pub chrome: Option<PathBuf>,
+    /// Show a window.
+    pub headed: bool,
+    /// The name of a profile that is kept; a fresh one each time when absent.
+    pub profile: Option<String>,
+    /// Attach to this browser instead of starting one.
+    pub cdp: Option<String>,
+    /// Run without Chromium's sandbox. Done by itself where it cannot work, such as for root.
+    pub no_sandbox: bool,
+    /// Size of the window, in CSS pixels.
+    pub viewport: Option<(u32, u32)>,
+    /// Further arguments for the browser.
+    pub args: Vec<String>,
+    /// Write every message of the protocol to this file.
+    pub trace: Option<PathBuf>,
+}
+
+/// Options that a caller asks for. What it leaves out is as it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "as in `Options`")]
+pub struct Wish {
+    pub chrome: Option<PathBuf>,
+    pub headed: Option<bool>,
+    pub profile: Option<String>,
+    pub cdp: Option<String>,
+    pub no_sandbox: Option<bool>,
+    pub viewport: Option<(u32, u32)>,
+    pub args: Option<Vec<String>>,
+    pub trace: Option<PathBuf>,
+}
+
+impl Wish {
+    /// The options with what is asked for, and the names of those that changed by it.
+    pub fn apply(&self, to: &Options) -> (Options, Vec<&'static str>) {
+        let mut changed = Vec::new();
+        let mut options = to.clone();
+        set(
+            &mut options.chrome,
+            self.chrome.clone().map(Some),
+            "chrome",
+            &mut changed,
+        );
+        set(&mut options.headed, self.headed, "headed", &mut changed);
+        set(
+            &mut options.profile,
+            self.profile.clone().map(Some),
+            "profile",
+            &mut changed,
+        );
+        set(
+            &mut options.cdp,
+            self.cdp.clone().map(Some),
+            "cdp",
+            &mut changed,
+        );
+        set(
+            &mut options.no_sandbox,
+            self.no_sandbox,
+            "no-sandbox",
+            &mut changed,
+        );
+        set(
+            &mut options.viewport,
+            self.viewport.map(Some),
+            "viewport",
+            &mut changed,
+        );
+        set(
+            &mut options.args,
+            self.args.clone(),
+            "chrome-arg",
+            &mut changed,
+        );
+        set(
+            &mut options.trace,
+            self.trace.clone().map(Some),
+            "trace-cdp",
+            &mut changed,
+        );
+        (options, changed)
+    }
+}
+
+fn set<T: PartialEq>(
+    field: &mut T,
+    wanted: Option<T>,
+    name: &'static str,
+    changed: &mut Vec<&'static str>,
+) {
+    if let Some(wanted) = wanted.filter(|wanted| wanted != field) {
+        *field = wanted;
+        changed.push(name);
+    }
+}
+
+/// A browser that answers.
+pub(crate) struct Launched {
+    pub(crate) connection: Connection,
+    /// `None` when we only attached.
+    pub(crate) process: Option<Process>,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Starts a browser, or attaches to one.
+pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Launched> {
+    let tap = options.trace.as_deref().map(trace_to).transpose()?;
+    if let Some(address) = &options.cdp {
+        let url = discover(address, deadline).await?;
+        let transport = Transport::websocket(&url, deadline)
+            .await
+            .map_err(|error| {
+                Error::new(Code::CdpUnreachable)
+                    .message(error.to_string())
+                    .evidence("address", &**address)
+            })?;
+        let connection = Connection::open(transport, cdp::Options { tap });
+        return Ok(Launched {
+            connection,
+            process: None,
+            path: None,
+            notes: Vec::new(),
+        });
+    }
+
+    let found = find(&Wanted {
+        chrome: options.chrome.clone(),
+    })?;
+    let profile = Profile::take(options.profile.as_deref())?;
+    let (args, notes) = flags::flags(options, &found, profile.path());
+    let (process, transport) = Process::spawn(&found.path, &args, profile).await?;
+    let connection = Connection::open(transport, cdp::Options { tap });
+    Ok(Launched {
+        connection,
+        process: Some(process),
+        path: Some(found.path),
+        notes,
+    })
+}
+
+/// The error for a browser that was started and did not answer.
+pub(crate) async fn not_up(process: &Process, why: &cdp::Error) -> Error {
+    let exit = process
+        .exit_within(std::time::Duration::from_millis(300))
+        .await;
+    let message = match &exit {
+        Some(exit) => format!("the browser ended before it was ready: {exit}"),
+        None => format!("the browser did not come up: {why}"),
+    };
+    let error = Error::new(Code::BrowserLaunchFailed).message(message);
+    match process.last_words() {
+        Some(words) => error.evidence("stderr", Fact::Text(words)),
+        None => error,
+    }
+}
+
+fn trace_to(path: &std::path::Path) -> Result<cdp::Tap> {
+    use std::io::Write;
+    let file = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map_err(|error| {
+            Error::new(Code::FileWriteFailed).message(format!(
+                "the trace `{}` cannot be written: {error}",
+                path.display()
+            ))
+        })?;
+    let file = std::sync::Mutex::new(std::io::BufWriter::new(file));
+    Ok(Box::new(move |direction, message| {
+        let Ok(mut file) = file.lock() else { return };
+        let arrow = match direction {
+            cdp::Direction::Sent => b"> ",
+            cdp::Direction::Received => b"< ",
+        };
+        let written = file
+            .write_all(arrow)
+            .and_then(|()| file.write_all(message))
+            .and_then(|()| file.write_all(b"\n"))
+            .and_then(|()| file.flush());
+        if let Err(error) = written {
+            tracing::warn!(%error, "trace not written");
+        }
+    }))
+}

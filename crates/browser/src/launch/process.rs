@@ -1,0 +1,255 @@
+//! A browser's process, from its start to the removal of its last trace.
+//!
+//! It must end when we end, in any way. Three things see to it: the browser exits when its pipe closes; on
+//! Linux the kernel kills it when the thread that started it dies (so that thread stays, waits for it, and
+//! sees its end at once); and whatever is left of its process group is killed before it is reaped.
+
+use super::profile::{Heart, Profile};
+use crate::error::{Code, Error, Result};
+use cdp::Transport;
+use command_fds::{CommandFdExt, FdMapping};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+
+/// What a browser said when it could not start is in here, inside its profile.
+const STDERR: &str = "agbrowse.stderr";
+
+/// How much of it is worth showing.
+const LAST_WORDS: usize = 1500;
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with a code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "it exited with code {code}"),
+            Self::Signal(signal) => write!(f, "it was killed by signal {signal}"),
+        }
+    }
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        match status.signal() {
+            Some(signal) => Self::Signal(signal),
+            None => Self::Code(status.code().unwrap_or_default()),
+        }
+    }
+}
+
+/// A browser that we started. Dropped, it is killed.
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    /// Taken by the thread that reaps the process: afterwards its number may be somebody else's.
+    killable: Arc<Mutex<Option<Pid>>>,
+    exit: watch::Receiver<Option<Exit>>,
+    /// Set when even the profile has been cleaned up.
+    cleaned: watch::Receiver<bool>,
+    stderr: PathBuf,
+    /// Keeps a named profile's lock fresh.
+    heart: Option<tokio::task::AbortHandle>,
+}
+
+impl Process {
+    /// Starts `program` with the protocol on two pipes.
+    pub(crate) async fn spawn(
+        program: &Path,
+        args: &[OsString],
+        profile: Profile,
+    ) -> Result<(Self, Transport)> {
+        let failed = |error: std::io::Error| {
+            Error::new(Code::BrowserLaunchFailed).message(format!(
+                "`{}` cannot be started: {error}",
+                program.display()
+            ))
+        };
+        let (browser_reads, we_write) = std::io::pipe().map_err(failed)?;
+        let (we_read, browser_writes) = std::io::pipe().map_err(failed)?;
+        let stderr = profile.path().join(STDERR);
+        let heart = profile.heart();
+
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&stderr).map_err(failed)?)
+            .process_group(0)
+            .fd_mappings(vec![
+                FdMapping {
+                    parent_fd: browser_reads.into(),
+                    child_fd: 3,
+                },
+                FdMapping {
+                    parent_fd: browser_writes.into(),
+                    child_fd: 4,
+                },
+            ])
+            .map_err(|error| failed(std::io::Error::other(error)))?;
+        die_with_parent(&mut command);
+
+        let killable = Arc::new(Mutex::new(None));
+        let (exited, exit) = watch::channel(None);
+        let (clean, cleaned) = watch::channel(false);
+        let (started, start) = oneshot::channel();
+        let thread = {
+            let killable = killable.clone();
+            move || guard(command, profile, &killable, started, &exited, &clean)
+        };
+        std::thread::Builder::new()
+            .name("chromium".into())
+            .spawn(thread)
+            .map_err(failed)?;
+        let pid = start
+            .await
+            .map_err(|_| failed(std::io::Error::other("its thread ended")))?
+            .map_err(failed)?;
+        let heart = heart
+            .map(Heart::beat)
+            .map(|beat| tokio::spawn(beat).abort_handle());
+        let process = Self {
+            pid,
+            killable,
+            exit,
+            cleaned,
+            stderr,
+            heart,
+        };
+        let transport =
+            Transport::pipe(OwnedFd::from(we_read), OwnedFd::from(we_write)).map_err(failed)?;
+        Ok((process, transport))
+    }
+
+    /// How it ended; `None` while it runs.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.exit.borrow().clone()
+    }
+
+    /// Waits a little for its end.
+    pub(crate) async fn exit_within(&self, limit: Duration) -> Option<Exit> {
+        let mut exit = self.exit.clone();
+        tokio::time::timeout(limit, exit.wait_for(Option::is_some))
+            .await
+            .ok()?
+            .ok()?
+            .clone()
+    }
+
+    /// Ends it at once, with all its children.
+    pub(crate) fn kill(&self) {
+        if let Some(pid) = *self.killable.lock().unwrap_or_else(PoisonError::into_inner) {
+            _ = kill_process_group(pid, Signal::KILL);
+            _ = kill_process(pid, Signal::KILL);
+        }
+    }
+
+    /// Waits until nothing is left of it.
+    pub(crate) async fn gone(&self, limit: Duration) -> bool {
+        let mut cleaned = self.cleaned.clone();
+        tokio::time::timeout(limit, cleaned.wait_for(|done| *done))
+            .await
+            .is_ok()
+    }
+
+    /// Whether its profile outlives it, so that an orderly end is worth waiting for.
+    pub(crate) fn profile_is_kept(&self) -> bool {
+        self.heart.is_some()
+    }
+
+    /// The end of what it printed.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        let bytes = std::fs::read(&self.stderr).ok()?;
+        let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LAST_WORDS)..])
+            .trim()
+            .to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(heart) = &self.heart {
+            heart.abort();
+        }
+        self.kill();
+    }
+}
+
+/// The life of the thread that owns the child.
+fn guard(
+    mut command: Command,
+    profile: Profile,
+    killable: &Mutex<Option<Pid>>,
+    started: oneshot::Sender<std::io::Result<u32>>,
+    exited: &watch::Sender<Option<Exit>>,
+    clean: &watch::Sender<bool>,
+) {
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            _ = started.send(Err(error));
+            return;
+        }
+    };
+    drop(command); // Its copies of the browser's ends of the pipes would keep them open.
+    let pid = Pid::from_child(&child);
+    *killable.lock().unwrap_or_else(PoisonError::into_inner) = Some(pid);
+    if started.send(Ok(child.id())).is_err() {
+        _ = kill_process_group(pid, Signal::KILL);
+    }
+    // Ended but not reaped: the number is still its own, so the rest of its group can be killed safely.
+    _ = waitid(
+        WaitId::Pid(pid),
+        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+    );
+    *killable.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    _ = kill_process_group(pid, Signal::KILL);
+    let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
+    tracing::info!(pid = child.id(), %exit, "browser ended");
+    exited.send_replace(Some(exit));
+    drop(profile);
+    clean.send_replace(true);
+}
+
+/// Has the kernel kill the child when the thread that starts it dies, SIGKILL included.
+#[cfg(target_os = "linux")]
+#[allow(
+    unsafe_code,
+    reason = "`pre_exec` runs between fork and exec; both calls are async-signal-safe system calls"
+)]
+fn die_with_parent(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            // The parent may have died before that call.
+            if rustix::process::getppid() == Some(parent) {
+                Ok(())
+            } else {
+                Err(std::io::Error::other("the parent is gone"))
+            }
+        });
+    }
+}
+
+/// Elsewhere the closing pipe ends the browser.
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent(_command: &mut Command) {}

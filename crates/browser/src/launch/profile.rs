@@ -1,0 +1,460 @@
+//! Profiles: a fresh folder for each browser, or a named one that is kept and used by one owner at a time.
+//!
+//! A fresh profile is held by a file lock that dies with its owner, so that what a killed owner left behind
+//! is known and removed by the next. A named profile has a lock file that says who holds it.
+
+use crate::error::{Code, Error, Result};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How often the owner of a named profile says that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(20);
+
+/// A lock that names no process is stale after this long without a heartbeat.
+const STALE_AFTER_MS: u64 = 5 * 60 * 1000;
+
+/// Held by the owner of a fresh profile for as long as it lives.
+const OWNER: &str = "agbrowse.owner";
+
+/// Who holds a named profile: the content of its `profile.lock`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+pub struct ProfileLock {
+    /// The owner's process.
+    pub pid: Option<u32>,
+    /// When that process began, in the kernel's ticks: a later process may get the same number.
+    pub started: Option<u64>,
+    /// Only who knows it may release the lock.
+    pub token: String,
+    /// Milliseconds since 1970.
+    pub acquired_at: u64,
+    /// Milliseconds since 1970.
+    pub heartbeat_at: u64,
+}
+
+impl ProfileLock {
+    /// Whether its owner is gone.
+    pub fn is_stale(&self) -> bool {
+        match self.pid {
+            Some(pid) => match (process_start(pid), self.started) {
+                (None, _) => !is_alive(pid),
+                (Some(now), Some(then)) => now != then,
+                (Some(_), None) => false,
+            },
+            None => now_ms().saturating_sub(self.heartbeat_at) > STALE_AFTER_MS,
+        }
+    }
+}
+
+/// The folder of named profiles.
+pub fn profiles_dir() -> PathBuf {
+    use etcetera::BaseStrategy;
+    etcetera::choose_base_strategy()
+        .map_or_else(|_| std::env::temp_dir(), |base| base.data_dir())
+        .join("agbrowse")
+        .join("profiles")
+}
+
+/// What dead owners left behind.
+#[derive(Clone, Debug, Default)]
+pub struct StaleProfiles {
+    /// Fresh profiles whose owner is gone.
+    pub fresh: Vec<PathBuf>,
+    /// Lock files of named profiles whose owner is gone.
+    pub locks: Vec<PathBuf>,
+}
+
+/// Looks for what dead owners left behind.
+pub fn stale_profiles() -> StaleProfiles {
+    let subfolders = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.is_dir())
+            .collect()
+    };
+    StaleProfiles {
+        fresh: subfolders(&fresh_dir())
+            .into_iter()
+            .filter(|path| claim_abandoned(path).is_some())
+            .collect(),
+        locks: subfolders(&profiles_dir())
+            .iter()
+            .map(|path| path.join("profile.lock"))
+            .filter(|lock| read_lock(lock).is_some_and(|lock| lock.is_stale()))
+            .collect(),
+    }
+}
+
+/// A profile that is ours until it is dropped.
+pub(crate) struct Profile {
+    path: PathBuf,
+    hold: Hold,
+}
+
+enum Hold {
+    /// Removed when dropped. The lock inside tells others that its owner lives.
+    Fresh { _owner: File },
+    /// Kept; released when dropped.
+    Named { token: String },
+}
+
+impl Profile {
+    /// Takes the named profile, or a fresh one. Removes what dead owners left.
+    pub(crate) fn take(name: Option<&str>) -> Result<Self> {
+        match name {
+            Some(name) => Self::named(&profiles_dir(), name),
+            None => Self::fresh().map_err(|error| {
+                Error::new(Code::ProfileUnusable).message(format!(
+                    "no temporary profile in `{}`: {error}",
+                    fresh_dir().display()
+                ))
+            }),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What keeps a named profile's lock fresh.
+    pub(crate) fn heart(&self) -> Option<Heart> {
+        match &self.hold {
+            Hold::Named { token } => Some(Heart {
+                lock: self.path.join("profile.lock"),
+                token: token.clone(),
+            }),
+            Hold::Fresh { .. } => None,
+        }
+    }
+
+    fn fresh() -> std::io::Result<Self> {
+        let folder = fresh_dir();
+        private_dir(&folder)?;
+        for entry in std::fs::read_dir(&folder)?.filter_map(std::result::Result::ok) {
+            if let Some(_claim) = claim_abandoned(&entry.path()) {
+                _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+        let path = tempfile::Builder::new()
+            .prefix("profile-")
+            .tempdir_in(&folder)?
+            .keep();
+        let owner = File::create(path.join(OWNER))?;
+        owner.lock()?;
+        Ok(Self {
+            path,
+            hold: Hold::Fresh { _owner: owner },
+        })
+    }
+
+    fn named(folder: &Path, name: &str) -> Result<Self> {
+        let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+            return Err(Error::new(Code::CommandInvalid).message(format!(
+                "`{name}` is no profile name: letters, digits, `-`, `_` and `.` only"
+            )));
+        }
+        let path = folder.join(name);
+        let unusable = |error: std::io::Error| {
+            Error::new(Code::ProfileUnusable).message(format!(
+                "the profile folder `{}` cannot be used: {error}",
+                path.display()
+            ))
+        };
+        private_dir(&path).map_err(unusable)?;
+        // Two that find the same stale lock must not both take it.
+        let guard = File::create(path.join("profile.lock.guard")).map_err(unusable)?;
+        guard.lock().map_err(unusable)?;
+        let lock = path.join("profile.lock");
+        if let Some(held) = read_lock(&lock).filter(|held| !held.is_stale()) {
+            let error = Error::new(Code::ProfileLocked).message(match held.pid {
+                Some(pid) => format!("profile `{name}` is in use by process {pid}"),
+                None => format!("profile `{name}` is in use"),
+            });
+            return Err(match held.pid {
+                Some(pid) => error.evidence("pid", pid),
+                None => error,
+            });
+        }
+        // What Chromium itself leaves when it is killed: it would refuse to start.
+        for leftover in ["SingletonLock", "SingletonSocket", "SingletonCookie"] {
+            _ = std::fs::remove_file(path.join(leftover));
+        }
+        let pid = std::process::id();
+        let token = token();
+        let now = now_ms();
+        let content = ProfileLock {
+            pid: Some(pid),
+            started: process_start(pid),
+            token: token.clone(),
+            acquired_at: now,
+            heartbeat_at: now,
+        };
+        write_lock(&lock, &content).map_err(unusable)?;
+        Ok(Self {
+            path,
+            hold: Hold::Named { token },
+        })
+    }
+}
+
+/// Says that the owner of a named profile is alive.
+pub(crate) struct Heart {
+    lock: PathBuf,
+    token: String,
+}
+
+impl Heart {
+    /// Beats until it is dropped.
+    pub(crate) async fn beat(self) {
+        loop {
+            tokio::time::sleep(HEARTBEAT).await;
+            if let Err(error) = self.once() {
+                tracing::warn!(%error, "heartbeat not written");
+            }
+        }
+    }
+
+    fn once(&self) -> std::io::Result<()> {
+        match read_lock(&self.lock).filter(|content| content.token == self.token) {
+            Some(content) => write_lock(
+                &self.lock,
+                &ProfileLock {
+                    heartbeat_at: now_ms(),
+                    ..content
+                },
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Profile {
+    fn drop(&mut self) {
+        match &self.hold {
+            Hold::Fresh { .. } => {
+                // Processes of the browser that are still dying may add a file meanwhile.
+                for _ in 0..20 {
+                    match std::fs::remove_dir_all(&self.path) {
+                        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                            std::thread::sleep(Duration::from_millis(10));
+                        }
+                        _ => return,
+                    }
+                }
+            }
+            Hold::Named { token } => {
+                let lock = self.path.join("profile.lock");
+                if read_lock(&lock).is_some_and(|content| content.token == *token) {
+                    _ = std::fs::remove_file(lock);
+                }
+            }
+        }
+    }
+}
+
+/// The folder of fresh profiles: private, and one per user.
+fn fresh_dir() -> PathBuf {
+    std::env::temp_dir().join(format!(
+        "agbrowse-profiles-{}",
+        rustix::process::getuid().as_raw()
+    ))
+}
+
+/// Holds the owner's lock of a fresh profile whose owner is gone.
+fn claim_abandoned(profile: &Path) -> Option<File> {
+    let owner = File::open(profile.join(OWNER)).ok()?;
+    match owner.try_lock() {
+        Ok(()) => Some(owner),
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
+    }
+}
+
+fn private_dir(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+}
+
+fn read_lock(path: &Path) -> Option<ProfileLock> {
+    let text = std::fs::read_to_string(path).ok()?;
+    // An unreadable lock was cut off by a crash: it has no owner and no heartbeat, so it is stale.
+    Some(serde_json::from_str(&text).unwrap_or_default())
+}
+
+fn write_lock(path: &Path, content: &ProfileLock) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(&mut file, content)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn token() -> String {
+    let mut bytes = [0; 16];
+    let read = File::open("/dev/urandom")
+        .and_then(|mut random| std::io::Read::read_exact(&mut random, &mut bytes));
+    if read.is_err() {
+        return format!("{}-{}", std::process::id(), now_ms());
+    }
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// When a process began, where the system tells: field 22 of its `stat`, counted after the name, which may
+/// hold anything.
+fn process_start(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    else {
+        return false;
+    };
+    !matches!(
+        rustix::process::test_kill_process(pid),
+        Err(rustix::io::Errno::SRCH)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_profile_has_one_owner_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Profile::named(folder.path(), "work").unwrap();
+        let refused = Profile::named(folder.path(), "work").err().unwrap();
+        assert_eq!(refused.code(), Code::ProfileLocked);
+        assert!(
+            refused
+                .to_string()
+                .contains(&std::process::id().to_string()),
+            "{refused}"
+        );
+        drop(first);
+        Profile::named(folder.path(), "work").unwrap();
+    }
+
+    #[test]
+    fn a_lock_of_a_dead_owner_is_reclaimed() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Profile::named(folder.path(), "work").unwrap());
+        let lock = folder.path().join("work/profile.lock");
+        let mut dead = std::process::Command::new("true").spawn().unwrap();
+        dead.wait().unwrap();
+        let recycled = ProfileLock {
+            pid: Some(std::process::id()),
+            started: Some(1),
+            ..Default::default()
+        };
+        let gone = ProfileLock {
+            pid: Some(dead.id()),
+            ..Default::default()
+        };
+        for stale in [recycled, gone, ProfileLock::default()] {
+            write_lock(&lock, &stale).unwrap();
+            assert!(Profile::named(folder.path(), "work").is_ok(), "{stale:?}");
+        }
+        std::fs::write(&lock, "{\"pid\":").unwrap();
+        assert!(Profile::named(folder.path(), "work").is_ok());
+    }
+
+    #[test]
+    fn a_heartbeat_keeps_a_lock_without_a_process() {
+        let lock = ProfileLock {
+            heartbeat_at: now_ms(),
+            ..Default::default()
+        };
+        assert!(!lock.is_stale());
+        assert!(
+            ProfileLock {
+                heartbeat_at: now_ms() - STALE_AFTER_MS - 1,
+                ..lock
+            }
+            .is_stale()
+        );
+    }
+
+    #[test]
+    fn a_beat_renews_the_owners_lock_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = Profile::named(folder.path(), "work").unwrap();
+        let lock = folder.path().join("work/profile.lock");
+        let heart = profile.heart().unwrap();
+        let old = ProfileLock {
+            heartbeat_at: 7,
+            ..read_lock(&lock).unwrap()
+        };
+        write_lock(&lock, &old).unwrap();
+        heart.once().unwrap();
+        assert!(read_lock(&lock).unwrap().heartbeat_at > 7);
+        write_lock(
+            &lock,
+            &ProfileLock {
+                token: "other".into(),
+                ..old
+            },
+        )
+        .unwrap();
+        heart.once().unwrap();
+        assert_eq!(read_lock(&lock).unwrap().heartbeat_at, 7);
+    }
+
+    #[test]
+    fn only_the_owner_releases() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Profile::named(folder.path(), "work").unwrap();
+        let lock = folder.path().join("work/profile.lock");
+        write_lock(
+            &lock,
+            &ProfileLock {
+                token: "other".into(),
+                ..Default::default()
+            },
+        )
+        .unwrap();
+        drop(first);
+        assert_eq!(read_lock(&lock).unwrap().token, "other");
+    }
+
+    #[test]
+    fn a_profile_name_cannot_leave_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["", "..", ".hidden", "a/b", "../x", "a\0b"] {
+            let refused = Profile::named(folder.path(), name).err().unwrap();
+            assert_eq!(refused.code(), Code::CommandInvalid, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_fresh_profile_vanishes() {
+        let profile = Profile::fresh().unwrap();
+        let path = profile.path().to_owned();
+        assert!(claim_abandoned(&path).is_none(), "held by its owner");
+        drop(profile);
+        assert!(!path.exists());
+    }
+}

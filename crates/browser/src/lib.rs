@@ -1,0 +1,35 @@
+//! A live Chromium for agents: getting one, its tabs, and one hallway for everything done to a page.
+//!
+//! Everything done to a page is a [`Command`]; what comes back is a [`Reply`] or an [`Error`].
+//! [`Browser::run`] is the only door: the command line, the daemon and library users all walk through it.
+//!
+//! ```no_run
+//! # async fn example() -> agbrowse_browser::Result<()> {
+//! use agbrowse_browser::{Browser, Command, Request, command::Open, launch::Options};
+//!
+//! let browser = Browser::new(Options::default());
+//! let open = Command::Open(Open { url: "https://example.com".into(), ..Open::default() });
+//! let outcome = browser.run(Request::new(open)).await?;
+//! println!("{}", outcome.reply);
+//! # Ok(())
+//! # }
+//! ```
+
+mod browser;
+pub mod command;
+mod error;
+pub mod launch;
+mod live;
+mod navigate;
+mod note;
+mod tab;
+
+pub use browser::{Browser, Outcome, Request};
+pub use cdp::Deadline;
+pub use command::{Command, Reply};
+pub use error::{Code, Details, Error, Fact, Result, RetryHint, Stage, Usual};
+pub use note::Note;
+pub use tab::{Dialog, Phase, TabId};
+
+/// The protocol methods and events that this build relies on: `agbrowse doctor` compares them with a browser.
+pub use cdp::protocol::{Use, uses, wire_name};

@@ -1,0 +1,672 @@
+//! One running browser: its tabs, contexts and sessions, kept true by its events.
+//!
+//! One task reads the events and writes the table; commands read the table and wait on a tab's state. What
+//! the table says never needs an answer of a page, so it can be told while pages are stuck.
+
+use crate::error::{Code, Error, Result};
+use crate::launch::{self, Launched, Options, Process};
+use crate::note::Note;
+use crate::tab::{Dialog, End, Phase, Tab, TabId};
+use cdp::protocol::browser::{Close, GetVersion};
+use cdp::protocol::page::{
+    self, FrameNavigated, JavascriptDialogClosed, JavascriptDialogOpening, LifecycleEvent,
+    NavigatedWithinDocument,
+};
+use cdp::protocol::target::{
+    AttachToTarget, CloseTarget, CreateBrowserContext, CreateTarget, DisposeBrowserContext,
+    TargetInfo,
+};
+use cdp::protocol::{Signal, emulation, inspector};
+use cdp::{AutoAttach, Channel, Connection, Deadline, Delivery, Event, Events, TargetChange};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Everything the table is made of.
+const EVENTS: &[&str] = &[
+    "Target.attachedToTarget",
+    "Target.detachedFromTarget",
+    "Target.targetCreated",
+    "Target.targetInfoChanged",
+    "Target.targetDestroyed",
+    "Target.targetCrashed",
+    FrameNavigated::NAME,
+    NavigatedWithinDocument::NAME,
+    LifecycleEvent::NAME,
+    JavascriptDialogOpening::NAME,
+    JavascriptDialogClosed::NAME,
+    inspector::TargetCrashed::NAME,
+    inspector::TargetReloadedAfterCrash::NAME,
+];
+
+/// How many events may wait for the table. A page would have to be very busy to fill this.
+const QUEUE: usize = 8192;
+
+/// How long an orderly end may take before the browser is killed.
+const ORDERLY_END: Duration = Duration::from_millis(1500);
+
+/// A browser that runs.
+pub(crate) struct Live {
+    pub(crate) connection: Connection,
+    pub(crate) process: Option<Process>,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) product: String,
+    pub(crate) since: Instant,
+    pub(crate) options: Options,
+    table: Mutex<Table>,
+    /// Counts changes of the table.
+    changed: watch::Sender<u64>,
+    /// Serialises the making of contexts and of first tabs.
+    making: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Table {
+    tabs: BTreeMap<TabId, Arc<Tab>>,
+    /// Flat sessions of every depth: which tab each belongs to, and what it is.
+    sessions: HashMap<Arc<str>, SessionEntry>,
+    contexts: BTreeMap<String, String>,
+    /// The tab that commands of a context go to.
+    current: HashMap<Option<String>, TabId>,
+    next_tab: u32,
+}
+
+struct SessionEntry {
+    tab: Option<TabId>,
+    kind: String,
+}
+
+/// A tab as the table has it.
+#[derive(Clone, Debug)]
+pub(crate) struct TabRow {
+    pub(crate) tab: Arc<Tab>,
+    pub(crate) is_current: bool,
+    /// Frames in processes of their own, at any depth.
+    pub(crate) frames: usize,
+    pub(crate) workers: usize,
+}
+
+impl Live {
+    /// Starts a browser or attaches to one, and learns what is in it.
+    pub(crate) async fn start(
+        options: &Options,
+        deadline: Deadline,
+    ) -> Result<(Arc<Self>, Vec<Note>)> {
+        let Launched {
+            connection,
+            process,
+            path,
+            notes,
+        } = launch::launch(options, deadline).await?;
+        let events = connection.events(EVENTS, QUEUE);
+        let attach = AutoAttach::new(connection.clone(), prepare);
+        let browser = connection.browser();
+        let greeting = async {
+            let version = browser.start(&GetVersion {})?;
+            attach.start(deadline).await?;
+            version.wait(deadline).await
+        };
+        let version = match (greeting.await, &process) {
+            (Ok(version), _) => version,
+            (Err(error), Some(process)) => return Err(launch::not_up(process, &error).await),
+            (Err(error), None) => {
+                return Err(Error::new(Code::CdpUnreachable).message(error.to_string()));
+            }
+        };
+        let live = Arc::new(Self {
+            connection,
+            process,
+            path,
+            product: version.product.unwrap_or_default(),
+            since: Instant::now(),
+            options: options.clone(),
+            table: Mutex::default(),
+            changed: watch::Sender::new(0),
+            making: tokio::sync::Mutex::default(),
+        });
+        tokio::spawn(keep(events, attach, Arc::downgrade(&live)));
+        Ok((live, notes))
+    }
+
+    /// Why it ended; `None` while it runs.
+    pub(crate) fn ended(&self) -> Option<String> {
+        match self.process.as_ref().and_then(Process::exit) {
+            Some(exit) => Some(format!("the browser ended: {exit}")),
+            None => self.connection.closed().map(|reason| reason.to_string()),
+        }
+    }
+
+    /// Waits for its end and says why it came.
+    pub(crate) async fn wait_ended(&self) -> String {
+        let reason = self.connection.wait_closed().await;
+        if let Some(process) = &self.process {
+            // The pipe closes a moment before the process can be reaped.
+            if let Some(exit) = process.exit_within(Duration::from_secs(1)).await {
+                return format!("the browser ended: {exit}");
+            }
+        }
+        reason.to_string()
+    }
+
+    /// Ends the browser, if we started it; otherwise only lets go of it.
+    pub(crate) async fn close(&self) {
+        let Some(process) = &self.process else {
+            // What we made in somebody else's browser goes with us.
+            for context in self.table().contexts.values() {
+                self.connection.browser().post(&DisposeBrowserContext {
+                    browser_context_id: context.clone(),
+                });
+            }
+            _ = self
+                .connection
+                .browser()
+                .call(GetVersion {}, Deadline::after(ORDERLY_END))
+                .await;
+            self.connection.close("let go");
+            return;
+        };
+        // A profile that is thrown away needs no orderly end.
+        if process.profile_is_kept() {
+            self.connection.browser().post(&Close {});
+            process.exit_within(ORDERLY_END).await;
+        }
+        process.kill();
+        process.gone(ORDERLY_END).await;
+        self.connection.close("the browser was closed");
+    }
+
+    /// The tabs of all contexts, in the order in which they were opened.
+    pub(crate) fn tabs(&self) -> Vec<TabRow> {
+        let table = self.table();
+        let count = |id: TabId, is: fn(&str) -> bool| {
+            table
+                .sessions
+                .values()
+                .filter(|entry| entry.tab == Some(id) && is(&entry.kind))
+                .count()
+        };
+        table
+            .tabs
+            .values()
+            .map(|tab| TabRow {
+                tab: tab.clone(),
+                is_current: table.current.get(&tab.context) == Some(&tab.id),
+                frames: count(tab.id, |kind| kind == "iframe"),
+                workers: count(tab.id, |kind| kind.contains("worker")),
+            })
+            .collect()
+    }
+
+    /// The names of the contexts.
+    pub(crate) fn contexts(&self) -> Vec<String> {
+        self.table().contexts.keys().cloned().collect()
+    }
+
+    /// The tab with this number.
+    pub(crate) fn tab(&self, id: TabId) -> Result<Arc<Tab>> {
+        let table = self.table();
+        table.tabs.get(&id).cloned().ok_or_else(|| {
+            if id.0 <= table.next_tab {
+                Error::new(Code::TabTargetLost).message(format!("tab {id} was closed"))
+            } else {
+                Error::new(Code::TabNotFound).message(format!("there is no tab {id}"))
+            }
+            .evidence(
+                "tabs",
+                table
+                    .tabs
+                    .keys()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>(),
+            )
+        })
+    }
+
+    /// The tab that commands of a context go to; `None` when it has none yet.
+    ///
+    /// # Errors
+    /// `tab.target-lost` when that tab is gone: another one is never taken in silence.
+    pub(crate) fn current(&self, context: Option<&str>) -> Result<Option<Arc<Tab>>> {
+        let id = self
+            .table()
+            .current
+            .get(&context.map(str::to_owned))
+            .copied();
+        id.map(|id| self.tab(id)).transpose()
+    }
+
+    /// Has commands of its context go to this tab.
+    pub(crate) fn switch(&self, tab: &Tab) {
+        self.table().current.insert(tab.context.clone(), tab.id);
+    }
+
+    /// After a tab was closed on purpose: its opener comes next, else the youngest tab of its context.
+    pub(crate) fn switch_from(&self, closed: &Tab) -> Option<TabId> {
+        let mut table = self.table();
+        if table.current.get(&closed.context) != Some(&closed.id) {
+            return table.current.get(&closed.context).copied();
+        }
+        let others = || {
+            table
+                .tabs
+                .values()
+                .filter(|tab| tab.context == closed.context && tab.id != closed.id)
+        };
+        let next = others()
+            .find(|tab| Some(tab.id) == closed.opener)
+            .or_else(|| others().next_back())
+            .map(|tab| tab.id);
+        match next {
+            Some(next) => table.current.insert(closed.context.clone(), next),
+            None => table.current.remove(&closed.context),
+        };
+        next
+    }
+
+    /// The first tab of a context, made when there is none.
+    pub(crate) async fn first_tab(
+        &self,
+        context: Option<&str>,
+        deadline: Deadline,
+    ) -> Result<Arc<Tab>> {
+        let making = self.making.lock().await;
+        if let Some(tab) = self.current(context)? {
+            return Ok(tab);
+        }
+        // A browser that we started has an empty tab; it may still be on its way into the table. In a
+        // browser that somebody else runs, only tabs of our own are used without being named.
+        if context.is_none() && self.process.is_some() && self.table().next_tab <= 1 {
+            let first = self.wait_for(deadline, |table| table.tabs.values().next().cloned());
+            if let Ok(tab) = first.await {
+                self.switch(&tab);
+                return Ok(tab);
+            }
+        }
+        drop(making);
+        let tab = self.new_tab(context, deadline).await?;
+        self.switch(&tab);
+        Ok(tab)
+    }
+
+    /// Opens an empty tab. It does not become the current one by itself.
+    pub(crate) async fn new_tab(
+        &self,
+        context: Option<&str>,
+        deadline: Deadline,
+    ) -> Result<Arc<Tab>> {
+        let browser_context_id = match context {
+            Some(name) => Some(self.context(name, deadline).await?),
+            None => None,
+        };
+        let create = CreateTarget {
+            url: "about:blank".into(),
+            browser_context_id,
+            // A tab behind another is not drawn; in a window of its own it is, and nobody sees the windows.
+            new_window: (!self.options.headed && self.process.is_some()).then_some(true),
+            ..CreateTarget::default()
+        };
+        let created = self.connection.browser().call(create, deadline).await?;
+        let target = created.target_id.unwrap_or_default();
+        self.wait_for(deadline, |table| {
+            table
+                .tabs
+                .values()
+                .find(|tab| tab.target_id == target)
+                .cloned()
+        })
+        .await
+    }
+
+    /// Closes a tab. Chromium answers before the tab is gone, so this waits until it is.
+    pub(crate) async fn close_tab(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
+        let close = CloseTarget {
+            target_id: tab.target_id.clone(),
+        };
+        self.connection.browser().call(close, deadline).await?;
+        let mut state = tab.state.subscribe();
+        let closed =
+            state.wait_for(|state| state.end == Some(End::Closed) || state.dialog.is_some());
+        match tokio::time::timeout_at(deadline.at(), closed).await {
+            Ok(Ok(state)) if state.dialog.is_some() => Err(tab
+                .obstacle(&state)
+                .unwrap_or_else(|| Error::new(Code::PageDialogOpen))),
+            Ok(_) => Ok(()),
+            Err(_) => {
+                Err(Error::new(Code::CommandTimeout)
+                    .message(format!("tab {} does not close", tab.id)))
+            }
+        }
+    }
+
+    /// Removes a context with its tabs and cookies.
+    pub(crate) async fn close_context(&self, name: &str, deadline: Deadline) -> Result<()> {
+        let id = self.table().contexts.remove(name).ok_or_else(|| {
+            Error::new(Code::TabNotFound)
+                .message(format!("there is no context `{name}`"))
+                .evidence("contexts", self.contexts())
+        })?;
+        self.table().current.remove(&Some(name.to_owned()));
+        self.connection
+            .browser()
+            .call(
+                DisposeBrowserContext {
+                    browser_context_id: id,
+                },
+                deadline,
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// The browser's id of a named context, made on first use.
+    async fn context(&self, name: &str, deadline: Deadline) -> Result<String> {
+        let _making = self.making.lock().await;
+        if let Some(id) = self.table().contexts.get(name) {
+            return Ok(id.clone());
+        }
+        let create = CreateBrowserContext {
+            dispose_on_detach: Some(true),
+        };
+        let made = self.connection.browser().call(create, deadline).await?;
+        let id = made.browser_context_id.unwrap_or_default();
+        self.table().contexts.insert(name.to_owned(), id.clone());
+        Ok(id)
+    }
+
+    /// Waits until the table has what is looked for.
+    async fn wait_for<T>(
+        &self,
+        deadline: Deadline,
+        look: impl Fn(&Table) -> Option<T>,
+    ) -> Result<T> {
+        let mut changed = self.changed.subscribe();
+        loop {
+            if let Some(found) = look(&self.table()) {
+                return Ok(found);
+            }
+            tokio::select! {
+                _ = changed.changed() => {}
+                reason = self.wait_ended() => return Err(Error::new(Code::BrowserLost).message(reason)),
+                () = tokio::time::sleep_until(deadline.at()) => {
+                    return Err(Error::new(Code::CommandTimeout).message("the browser does not show its new tab"));
+                }
+            }
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn apply(&self, change: TargetChange) {
+        match change {
+            TargetChange::Attached {
+                channel,
+                info,
+                parent,
+            } => self.attached(channel, info, parent.as_ref()),
+            TargetChange::Detached { session } => {
+                let entry = self.table().sessions.remove(&session);
+                let tab = entry
+                    .and_then(|entry| entry.tab)
+                    .and_then(|id| self.tab(id).ok());
+                if let Some(tab) = tab.filter(|tab| tab.channel.session() == Some(&session)) {
+                    self.gone(&tab.target_id);
+                }
+            }
+            TargetChange::Changed { info } => self.note_info(&info),
+            TargetChange::Destroyed { target_id } => self.gone(&target_id),
+            TargetChange::Crashed { target_id, status } => self.update(&target_id, |state| {
+                state.end = Some(End::Crashed(status));
+                state.dialog = None;
+            }),
+        }
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    fn attached(&self, channel: Channel, info: TargetInfo, parent: Option<&Arc<str>>) {
+        let Some(session) = channel.session().cloned() else {
+            return;
+        };
+        let kind = info.r#type.clone().unwrap_or_default();
+        let mut table = self.table();
+        let parent_tab = parent.and_then(|parent| table.sessions.get(parent)?.tab);
+        let mut tab = parent_tab;
+        let target_id = info.target_id.clone().unwrap_or_default();
+        let is_known = table.tabs.values().any(|tab| tab.target_id == target_id);
+        if kind == "page"
+            && parent.is_none()
+            && info.subtype.is_none()
+            && !is_known
+            && !is_internal(&info)
+        {
+            table.next_tab += 1;
+            let id = TabId(table.next_tab);
+            let context = info.browser_context_id.as_ref();
+            let context = table
+                .contexts
+                .iter()
+                .find(|(_, id)| Some(*id) == context)
+                .map(|(name, _)| name.clone());
+            let opener = info.opener_id.as_ref();
+            let opener = table
+                .tabs
+                .values()
+                .find(|tab| Some(&tab.target_id) == opener)
+                .map(|tab| tab.id);
+            table.tabs.insert(
+                id,
+                Arc::new(Tab::new(id, target_id, context, opener, channel)),
+            );
+            tab = Some(id);
+        }
+        table.sessions.insert(session, SessionEntry { tab, kind });
+        drop(table);
+        self.note_info(&info);
+    }
+
+    fn note_info(&self, info: &TargetInfo) {
+        let Some(target) = &info.target_id else {
+            return;
+        };
+        self.update(target, |state| {
+            if let Some(url) = &info.url {
+                (**url).clone_into(&mut state.url);
+            }
+            if let Some(title) = &info.title {
+                (**title).clone_into(&mut state.title);
+            }
+        });
+    }
+
+    fn gone(&self, target_id: &str) {
+        self.update(target_id, |state| {
+            state.end = Some(End::Closed);
+            state.dialog = None;
+        });
+        self.table()
+            .tabs
+            .retain(|_, tab| tab.target_id != target_id);
+    }
+
+    fn update(&self, target_id: &str, change: impl FnOnce(&mut crate::tab::State)) {
+        let tab = self
+            .table()
+            .tabs
+            .values()
+            .find(|tab| tab.target_id == target_id)
+            .cloned();
+        if let Some(tab) = tab {
+            tab.state.send_modify(change);
+        }
+    }
+
+    /// An event of a tab's own session.
+    fn page_event(&self, event: &Event) -> Option<()> {
+        let session = event.session.as_ref()?;
+        let tab = {
+            let table = self.table();
+            let id = table.sessions.get(session)?.tab?;
+            table.tabs.get(&id)?.clone()
+        };
+        // Dialogs of out-of-process frames hold the whole tab; everything else is about the main frame.
+        let is_main = |frame: Option<&String>| frame == Some(&tab.target_id);
+        match &*event.method {
+            JavascriptDialogOpening::NAME => {
+                let JavascriptDialogOpening {
+                    r#type, message, ..
+                } = event.decode().ok()?;
+                tab.state.send_modify(|state| {
+                    let message = message.unwrap_or_default().into_string();
+                    state.dialog = Some(Dialog {
+                        kind: r#type.unwrap_or_default(),
+                        message,
+                    });
+                });
+            }
+            JavascriptDialogClosed::NAME => tab.state.send_modify(|state| state.dialog = None),
+            FrameNavigated::NAME => {
+                let FrameNavigated { frame, r#type } = event.decode().ok()?;
+                let frame = frame.filter(|frame| is_main(frame.id.as_ref()))?;
+                tab.state.send_modify(|state| {
+                    let loader = frame.loader_id.as_deref().unwrap_or_default();
+                    state.commit(loader);
+                    // A page from the back-forward cache does not load again.
+                    if r#type.as_deref() == Some("BackForwardCacheRestore") {
+                        state.phase = Phase::Loaded;
+                    }
+                    state.end = None;
+                    if let Some(url) = frame.url {
+                        state.url = url.into_string();
+                    }
+                });
+            }
+            NavigatedWithinDocument::NAME => {
+                let NavigatedWithinDocument { frame_id, url } = event.decode().ok()?;
+                if is_main(frame_id.as_ref()) {
+                    tab.state.send_modify(|state| {
+                        state.steps += 1;
+                        if let Some(url) = url {
+                            state.url = url.into_string();
+                        }
+                    });
+                }
+            }
+            LifecycleEvent::NAME => {
+                let LifecycleEvent {
+                    frame_id,
+                    loader_id,
+                    name,
+                } = event.decode().ok()?;
+                let loader = loader_id.filter(|_| is_main(frame_id.as_ref()))?;
+                let phase = match name.as_deref()? {
+                    "DOMContentLoaded" => Phase::DomReady,
+                    "load" => Phase::Loaded,
+                    _ => return None,
+                };
+                tab.state.send_modify(|state| {
+                    state.commit(&loader);
+                    state.phase = state.phase.max(phase);
+                });
+            }
+            inspector::TargetCrashed::NAME if tab.channel.session() == Some(session) => {
+                tab.state.send_modify(|state| {
+                    state.end.get_or_insert(End::Crashed("crashed".into()));
+                    state.dialog = None;
+                });
+            }
+            inspector::TargetReloadedAfterCrash::NAME => {
+                tab.state.send_modify(|state| state.end = None);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// After lost events: what is gone is removed, what is new is attached to.
+    async fn resync<P: Fn(&Channel, &TargetInfo)>(&self, attach: &AutoAttach<P>) {
+        let deadline = Deadline::after(Duration::from_secs(10));
+        let Ok(targets) = attach.targets(deadline).await else {
+            return;
+        };
+        let known: Vec<String> = self
+            .table()
+            .tabs
+            .values()
+            .map(|tab| tab.target_id.clone())
+            .collect();
+        for target in known.iter().filter(|id| {
+            targets
+                .iter()
+                .all(|info| info.target_id.as_ref() != Some(*id))
+        }) {
+            self.gone(target);
+        }
+        for info in &targets {
+            self.note_info(info);
+            let is_page = info.r#type.as_deref() == Some("page");
+            if let Some(id) = info
+                .target_id
+                .clone()
+                .filter(|id| is_page && !known.contains(id))
+            {
+                self.connection.browser().post(&AttachToTarget {
+                    target_id: id,
+                    flatten: true,
+                });
+            }
+        }
+        self.changed.send_modify(|count| *count += 1);
+    }
+}
+
+/// What a new target needs before its first script runs.
+fn prepare(channel: &Channel, info: &TargetInfo) {
+    if matches!(info.r#type.as_deref(), Some("page" | "iframe")) {
+        channel.post(&page::Enable {});
+        channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
+    }
+    if info.r#type.as_deref() == Some("page") {
+        channel.post(&inspector::Enable {});
+        channel.post(&emulation::SetFocusEmulationEnabled { enabled: true });
+    }
+}
+
+/// Pages of the browser itself, not of a site.
+fn is_internal(info: &TargetInfo) -> bool {
+    info.url
+        .as_ref()
+        .is_some_and(|url| url.starts_with("devtools://"))
+}
+
+/// Keeps the table true until the browser is gone.
+async fn keep<P: Fn(&Channel, &TargetInfo)>(
+    mut events: Events,
+    attach: AutoAttach<P>,
+    live: Weak<Live>,
+) {
+    while let Some(delivery) = events.next().await {
+        let Some(live) = live.upgrade() else { return };
+        match delivery {
+            Delivery::Event(event) => match attach.absorb(&event) {
+                Some(change) => live.apply(change),
+                None => _ = live.page_event(&event),
+            },
+            Delivery::Lagged(lost) => {
+                tracing::warn!(lost, "events lost, asking again");
+                live.resync(&attach).await;
+            }
+        }
+    }
+    // Whoever waits for a tab must hear that it will not come.
+    if let Some(live) = live.upgrade() {
+        for row in live.tabs() {
+            row.tab
+                .state
+                .send_modify(|state| state.end = Some(End::Closed));
+        }
+        live.changed.send_modify(|count| *count += 1);
+    }
+}

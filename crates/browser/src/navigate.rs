@@ -1,0 +1,377 @@
+//! Going somewhere and knowing when one has arrived.
+
+use crate::error::{Code, Error, Result};
+use crate::note::Note;
+use crate::tab::{Phase, State, Tab};
+use cdp::protocol::page::{
+    CreateIsolatedWorld, GetNavigationHistory, Navigate, NavigateToHistoryEntry, Reload,
+    StopLoading,
+};
+use cdp::protocol::runtime::Evaluate;
+use cdp::{Deadline, Text};
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// When a page counts as there.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// Everything it names has been loaded.
+    #[default]
+    Load,
+    /// Its own text is there.
+    Dom,
+    /// The server has answered.
+    Commit,
+}
+
+impl Until {
+    fn phase(self) -> Phase {
+        match self {
+            Self::Load => Phase::Loaded,
+            Self::Dom => Phase::DomReady,
+            Self::Commit => Phase::Committed,
+        }
+    }
+}
+
+/// A page that one has arrived at.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Arrival {
+    /// Its address, after redirects.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// What the server said, such as 200; absent where there was no server.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// How far it has loaded.
+    pub phase: Phase,
+}
+
+/// The world in which we look at pages. The page's own scripts cannot see it.
+const WORLD: &str = "agbrowse";
+
+/// How long a look at an arrived page may take before it is told without it.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Goes to an address.
+pub(crate) async fn go(
+    tab: &Tab,
+    url: &str,
+    until: Until,
+    deadline: Deadline,
+    notes: &mut Vec<Note>,
+) -> Result<Arrival> {
+    let before = tab.state.borrow().clone();
+    if before.dialog.is_some() {
+        return Err(tab
+            .obstacle(&before)
+            .unwrap_or_else(|| Error::new(Code::PageDialogOpen)));
+    }
+    let navigate = Navigate {
+        url: url.to_owned(),
+        ..Navigate::default()
+    };
+    // Answered when the server has answered. A crashed page cannot hold it up: it gets a new process.
+    let call = tab.channel.call(navigate, deadline);
+    let reply = match or_dialog(tab, call).await {
+        Some(reply) => reply.map_err(|error| match error {
+            cdp::Error::Timeout { .. } => late(tab, deadline, "no answer from the server"),
+            cdp::Error::Remote { message, .. } => Error::new(Code::NavigationFailed)
+                .message(format!("`{}` cannot be opened: {message}", short(url))),
+            other => tab.explain(other),
+        })?,
+        None => return arrived(tab, deadline, notes).await,
+    };
+    if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
+        if reply.is_download == Some(true) {
+            notes.push(Note::new(
+                "download",
+                "the address is a download; the page stays where it was",
+            ));
+            return arrived(tab, deadline, notes).await;
+        }
+        return Err(Error::new(Code::NavigationFailed)
+            .message(format!("`{}` could not be loaded: {error}", short(url)))
+            .evidence("netError", error));
+    }
+    if reply.loader_id.is_some() {
+        wait(tab, until, deadline, notes, |state| {
+            state.documents > before.documents
+        })
+        .await?;
+    }
+    arrived(tab, deadline, notes).await
+}
+
+/// Loads the page again.
+pub(crate) async fn reload(
+    tab: &Tab,
+    ignore_cache: bool,
+    until: Until,
+    deadline: Deadline,
+    notes: &mut Vec<Note>,
+) -> Result<Arrival> {
+    let before = tab.state.borrow().documents;
+    let call = tab.channel.call(
+        Reload {
+            ignore_cache: Some(ignore_cache),
+        },
+        deadline,
+    );
+    if let Some(reply) = or_dialog(tab, call).await {
+        reply.map_err(|error| tab.explain(error))?;
+        wait(tab, until, deadline, notes, |state| {
+            state.documents > before
+        })
+        .await?;
+    }
+    arrived(tab, deadline, notes).await
+}
+
+/// Goes `by` steps through the history.
+pub(crate) async fn history(
+    tab: &Tab,
+    by: i64,
+    until: Until,
+    deadline: Deadline,
+    notes: &mut Vec<Note>,
+) -> Result<Arrival> {
+    let before = tab.state.borrow().clone();
+    let explain = |error| tab.explain(error);
+    let history = tab
+        .channel
+        .call(GetNavigationHistory {}, deadline)
+        .await
+        .map_err(explain)?;
+    let (here, entries) = (
+        history.current_index.unwrap_or_default(),
+        history.entries.unwrap_or_default(),
+    );
+    let entry = usize::try_from(here + by)
+        .ok()
+        .and_then(|index| entries.get(index))
+        .and_then(|entry| entry.id);
+    let Some(entry_id) = entry else {
+        let way = if by < 0 { "back" } else { "forward" };
+        return Err(Error::new(Code::NavigationNoEntry)
+            .message(format!("tab {} has nothing to go {way} to", tab.id))
+            .evidence("position", here)
+            .evidence("entries", entries.len()));
+    };
+    let call = tab
+        .channel
+        .call(NavigateToHistoryEntry { entry_id }, deadline);
+    if let Some(reply) = or_dialog(tab, call).await {
+        reply.map_err(explain)?;
+        let moved =
+            |state: &State| state.documents > before.documents || state.steps > before.steps;
+        wait(tab, until, deadline, notes, moved).await?;
+    }
+    arrived(tab, deadline, notes).await
+}
+
+/// Waits for a call, unless a dialog of the page opens meanwhile: then there is no answer.
+async fn or_dialog<T>(
+    tab: &Tab,
+    call: impl Future<Output = std::result::Result<T, cdp::Error>>,
+) -> Option<std::result::Result<T, cdp::Error>> {
+    let mut state = tab.state.subscribe();
+    tokio::select! {
+        biased;
+        reply = call => Some(reply),
+        _ = state.wait_for(|state| state.dialog.is_some()) => None,
+    }
+}
+
+/// Waits until the page has moved and come far enough. One that has its own text but is still loading at
+/// the deadline is there, with a note.
+async fn wait(
+    tab: &Tab,
+    until: Until,
+    deadline: Deadline,
+    notes: &mut Vec<Note>,
+    moved: impl Fn(&State) -> bool,
+) -> Result<()> {
+    let mut states = tab.state.subscribe();
+    let there = |state: &State| {
+        state.dialog.is_some()
+            || state.end.is_some()
+            || (moved(state) && state.phase >= until.phase())
+    };
+    let waited = tokio::time::timeout_at(deadline.at(), states.wait_for(there)).await;
+    let state = tab.state.borrow().clone();
+    match waited {
+        Ok(_) if state.dialog.is_some() => Ok(()),
+        Ok(_) => state
+            .end
+            .as_ref()
+            .and(tab.obstacle(&state))
+            .map_or(Ok(()), Err),
+        Err(_) if moved(&state) && state.phase >= Phase::DomReady => {
+            let after = deadline.total().as_millis();
+            notes.push(Note::new(
+                "still-loading",
+                format!("still loading after {after} ms"),
+            ));
+            Ok(())
+        }
+        Err(_) if moved(&state) => Err(late(
+            tab,
+            deadline,
+            "the page came but did not become ready",
+        )),
+        Err(_) => Err(late(tab, deadline, "no answer from the server")),
+    }
+}
+
+fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
+    tab.channel.post(&StopLoading {});
+    Error::new(Code::NavigationTimeout)
+        .message(format!("{what} within {} ms", deadline.total().as_millis()))
+        .evidence("tab", tab.id.to_string())
+}
+
+/// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
+async fn arrived(tab: &Tab, deadline: Deadline, notes: &mut Vec<Note>) -> Result<Arrival> {
+    let state = tab.state.borrow().clone();
+    let mut arrival = Arrival {
+        url: state.url,
+        title: state.title,
+        status: None,
+        phase: state.phase,
+    };
+    if let Some(dialog) = state.dialog {
+        notes.push(Note::new(
+            "dialog-open",
+            format!("a {} of the page waits for an answer", dialog.kind),
+        ));
+        return Ok(arrival);
+    }
+    let seconds = deadline
+        .at_most(LOOK)
+        .left()
+        .max(Duration::from_millis(200));
+    match look(tab, Deadline::after(seconds)).await {
+        Ok((url, title, status)) => {
+            (arrival.url, arrival.title) = (url.into_string(), title.into_string());
+            arrival.status = u16::try_from(status).ok().filter(|status| *status > 0);
+        }
+        Err(error) if error.code() == Code::PageUnresponsive => {
+            notes.push(Note::new(
+                "unresponsive",
+                "the page is there, but a script of it is busy",
+            ));
+        }
+        Err(error) if error.code() == Code::PageDialogOpen => {
+            notes.push(Note::new("dialog-open", error.details().message.clone()));
+        }
+        Err(error) => tracing::debug!(code = %error.code(), "no look at the page"),
+    }
+    Ok(arrival)
+}
+
+async fn look(tab: &Tab, deadline: Deadline) -> Result<(Text, Text, i64)> {
+    let world = CreateIsolatedWorld {
+        frame_id: tab.target_id.clone(),
+        world_name: Some(WORLD.into()),
+    };
+    let context_id = tab.call(world, deadline).await?.execution_context_id;
+    let evaluate = Evaluate {
+        expression: include_str!("../js/arrival.js").into(),
+        context_id,
+        return_by_value: Some(true),
+        silent: Some(true),
+        ..Evaluate::default()
+    };
+    let value = tab
+        .call(evaluate, deadline)
+        .await?
+        .result
+        .and_then(|result| result.value);
+    let value = value
+        .ok_or_else(|| Error::new(Code::InternalUnhandled).message("the page told nothing"))?;
+    serde_json::from_str(value.get())
+        .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))
+}
+
+/// An address as people type it, as one that a browser takes.
+pub(crate) fn address(typed: &str) -> Result<String> {
+    let typed = typed.trim();
+    if typed.is_empty() {
+        return Err(Error::new(Code::CommandInvalid).message("the address is empty"));
+    }
+    if typed.starts_with('/') {
+        return Ok(format!("file://{typed}"));
+    }
+    let scheme = typed
+        .split_once(':')
+        .map(|(scheme, rest)| (scheme, rest))
+        .filter(|(scheme, rest)| {
+            let is_name = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                && scheme
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+            // `localhost:8080` is a host and its port, not a scheme.
+            is_name && !rest.starts_with(|c: char| c.is_ascii_digit())
+        });
+    if scheme.is_some() {
+        return Ok(typed.to_owned());
+    }
+    let host = typed.split(['/', '?', '#']).next().unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let is_local = name == "localhost" || name.ends_with(".localhost") || name.starts_with('[');
+    let is_ip = name.parse::<std::net::Ipv4Addr>().is_ok();
+    Ok(format!(
+        "{}://{typed}",
+        if is_local || is_ip { "http" } else { "https" }
+    ))
+}
+
+/// An address for a message: never its query, which may hold a secret, and never long.
+fn short(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    if plain.chars().count() > 100 {
+        plain.chars().take(99).chain(['…']).collect()
+    } else {
+        plain.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_may_be_typed_short() {
+        for (typed, expected) in [
+            ("example.com", "https://example.com"),
+            ("example.com/a?b", "https://example.com/a?b"),
+            ("localhost:8080/x", "http://localhost:8080/x"),
+            ("shop.localhost", "http://shop.localhost"),
+            ("127.0.0.1:99", "http://127.0.0.1:99"),
+            ("[::1]:80", "http://[::1]:80"),
+            ("http://a", "http://a"),
+            ("about:blank", "about:blank"),
+            ("data:text/html,1", "data:text/html,1"),
+            ("chrome://crash", "chrome://crash"),
+            ("/tmp/x.html", "file:///tmp/x.html"),
+            ("  example.com ", "https://example.com"),
+        ] {
+            assert_eq!(address(typed).unwrap(), expected, "{typed}");
+        }
+        assert_eq!(address(" ").unwrap_err().code(), Code::CommandInvalid);
+    }
+
+    #[test]
+    fn messages_never_hold_a_query() {
+        assert_eq!(short("https://a/b?token=secret#x"), "https://a/b");
+        assert!(short(&"a".repeat(500)).chars().count() <= 100);
+    }
+}

@@ -1,0 +1,305 @@
+//! A tab: its channel, what is known of it without asking it, and whose turn it is.
+//!
+//! What is known (address, title, how far it has loaded, an open dialog, a crash) comes from events that the
+//! browser's own process sends, so it can be told while the page itself is stuck.
+
+use crate::error::{Code, Error, Result};
+use cdp::protocol::Method;
+use cdp::{Channel, Deadline};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use tokio::sync::{OwnedMutexGuard, watch};
+
+/// The number of a tab, written `t3`. Never given out twice in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TabId(pub u32);
+
+impl fmt::Display for TabId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t{}", self.0)
+    }
+}
+
+impl FromStr for TabId {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        text.strip_prefix('t')
+            .unwrap_or(text)
+            .parse()
+            .ok()
+            .filter(|number| *number > 0)
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no tab: expected `t` and a number, such as `t1`"))
+    }
+}
+
+impl Serialize for TabId {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TabId {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for TabId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TabId".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^t?[1-9][0-9]*$" })
+    }
+}
+
+/// How far a document has come.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// It replaced the one before.
+    #[default]
+    Committed,
+    /// Its own text is there.
+    DomReady,
+    /// Everything it named is there too.
+    Loaded,
+}
+
+/// A dialog of the page that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Dialog {
+    /// `alert`, `confirm`, `prompt` or `beforeunload`.
+    pub kind: String,
+    /// What it says.
+    pub message: String,
+}
+
+/// How a tab ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Closed,
+    Crashed(String),
+}
+
+/// What is known of a tab without asking it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    pub(crate) url: String,
+    pub(crate) title: String,
+    /// Which load the main frame shows.
+    pub(crate) loader: String,
+    pub(crate) phase: Phase,
+    /// How many documents there have been.
+    pub(crate) documents: u64,
+    /// How many times the address changed without a new document.
+    pub(crate) steps: u64,
+    pub(crate) dialog: Option<Dialog>,
+    pub(crate) end: Option<End>,
+}
+
+impl State {
+    /// A document replaced the one before, unless we heard of it already.
+    pub(crate) fn commit(&mut self, loader: &str) {
+        if self.loader != loader {
+            loader.clone_into(&mut self.loader);
+            self.phase = Phase::Committed;
+            self.documents += 1;
+        }
+    }
+}
+
+/// A live tab.
+#[derive(Debug)]
+pub(crate) struct Tab {
+    pub(crate) id: TabId,
+    pub(crate) target_id: String,
+    /// The name of the context it lives in; `None` for the default one.
+    pub(crate) context: Option<String>,
+    pub(crate) opener: Option<TabId>,
+    pub(crate) channel: Channel,
+    pub(crate) state: watch::Sender<State>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// The right to command a tab. Others wait until it is dropped, in the order in which they came.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) tab: Arc<Tab>,
+    _guard: OwnedMutexGuard<()>,
+}
+
+impl std::ops::Deref for Turn {
+    type Target = Tab;
+    fn deref(&self) -> &Tab {
+        &self.tab
+    }
+}
+
+impl Tab {
+    pub(crate) fn new(
+        id: TabId,
+        target_id: String,
+        context: Option<String>,
+        opener: Option<TabId>,
+        channel: Channel,
+    ) -> Self {
+        let state = watch::Sender::new(State::default());
+        Self {
+            id,
+            target_id,
+            context,
+            opener,
+            channel,
+            state,
+            turn: Arc::default(),
+        }
+    }
+
+    /// Waits for its turn.
+    pub(crate) async fn turn(self: Arc<Self>, deadline: Deadline) -> Result<Turn> {
+        let turn = tokio::time::timeout_at(deadline.at(), self.turn.clone().lock_owned()).await;
+        match turn {
+            Ok(guard) => Ok(Turn {
+                tab: self,
+                _guard: guard,
+            }),
+            Err(_) => Err(Error::new(Code::TabBusy)
+                .message(format!(
+                    "earlier commands on tab {} were not over after {} ms",
+                    self.id,
+                    deadline.total().as_millis()
+                ))
+                .evidence("tab", self.id.to_string())),
+        }
+    }
+
+    /// Whether a command is under way on it.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.turn.try_lock().is_err()
+    }
+
+    /// Calls a method that the page's own process answers. Ends early when that cannot happen any more: a
+    /// dialog holds the page, the page crashed, the tab was closed.
+    pub(crate) async fn call<M: Method>(&self, method: M, deadline: Deadline) -> Result<M::Reply> {
+        let reply = self
+            .channel
+            .start(&method)
+            .map_err(|error| self.explain(error))?;
+        let mut state = self.state.subscribe();
+        tokio::select! {
+            biased;
+            reply = reply.wait(deadline) => reply.map_err(|error| self.explain(error)),
+            blocked = state.wait_for(|state| self.obstacle(state).is_some()) => Err(match blocked {
+                Ok(state) => self.obstacle(&state).unwrap_or_else(|| self.lost()),
+                Err(_) => self.lost(),
+            }),
+        }
+    }
+
+    /// Why the page cannot answer now, if it cannot.
+    pub(crate) fn obstacle(&self, state: &State) -> Option<Error> {
+        if let Some(dialog) = &state.dialog {
+            return Some(
+                Error::new(Code::PageDialogOpen)
+                    .message(format!(
+                        "a {} of the page on tab {} waits for an answer",
+                        dialog.kind, self.id
+                    ))
+                    .evidence("dialog", &*dialog.kind)
+                    .evidence("message", &*dialog.message)
+                    .evidence("tab", self.id.to_string()),
+            );
+        }
+        match &state.end {
+            None => None,
+            Some(End::Closed) => Some(self.lost()),
+            Some(End::Crashed(how)) => Some(
+                Error::new(Code::TabCrashed)
+                    .message(format!("the page on tab {} crashed ({how})", self.id))
+                    .evidence("tab", self.id.to_string()),
+            ),
+        }
+    }
+
+    /// Turns a failure of the wire into one for people, knowing that it was about this tab.
+    pub(crate) fn explain(&self, error: cdp::Error) -> Error {
+        let tab = self.id.to_string();
+        match error {
+            cdp::Error::Timeout { method, allowed } => Error::new(Code::PageUnresponsive)
+                .message(format!(
+                    "the page on tab {tab} did not answer within {} ms: a script of it is busy",
+                    allowed.as_millis()
+                ))
+                .evidence("method", method)
+                .evidence("mayStillHappen", true)
+                .evidence("tab", tab),
+            cdp::Error::Detached { .. } => self.lost(),
+            cdp::Error::Crashed { .. } => Error::new(Code::TabCrashed)
+                .message(format!("the page on tab {tab} crashed"))
+                .evidence("tab", tab),
+            other => Error::from(other).evidence("tab", tab),
+        }
+    }
+
+    fn lost(&self) -> Error {
+        Error::new(Code::TabTargetLost)
+            .message(format!("tab {} was closed", self.id))
+            .evidence("tab", self.id.to_string())
+    }
+}
+
+impl From<cdp::Error> for Error {
+    fn from(error: cdp::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            cdp::Error::Closed { .. } => Self::new(Code::BrowserLost).message(message),
+            cdp::Error::Connect { address, .. } => Self::new(Code::CdpUnreachable)
+                .message(message)
+                .evidence("address", address),
+            cdp::Error::Detached { .. } => Self::new(Code::TabTargetLost).message(message),
+            cdp::Error::Crashed { .. } => Self::new(Code::TabCrashed).message(message),
+            cdp::Error::Timeout { method, .. } => Self::new(Code::CommandTimeout)
+                .message(message)
+                .evidence("method", method),
+            cdp::Error::Backlog { .. } => Self::new(Code::CdpUnreachable).message(message),
+            cdp::Error::Remote { method, code, .. } => Self::new(Code::CdpRefused)
+                .message(message)
+                .evidence("method", method)
+                .evidence("cdpCode", code),
+            other => Self::new(Code::InternalUnhandled).message(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tab_is_written_with_a_t() {
+        assert_eq!("t12".parse(), Ok(TabId(12)));
+        assert_eq!("7".parse(), Ok(TabId(7)));
+        for wrong in ["", "t", "t0", "x1", "t-1", "t1.5", "tt1"] {
+            assert!(wrong.parse::<TabId>().is_err(), "{wrong}");
+        }
+        assert_eq!(serde_json::to_string(&TabId(3)).unwrap(), "\"t3\"");
+    }
+}
