@@ -18,21 +18,12 @@ use std::process::ExitCode;
 ///
 /// The first command of a session starts a daemon that owns a Chromium; further commands find both there.
 #[derive(Debug, Parser)]
-#[command(
-    name = "agbrowse",
-    version,
-    max_term_width = 100,
-    propagate_version = true
-)]
+#[command(name = "agbrowse", version, max_term_width = 100, propagate_version = true)]
 #[command(
     after_help = "Start with `agbrowse demo`. Settings come from flags, AGBROWSE_* variables, \
     agbrowse.toml in the project, and the user's config.toml: see `agbrowse config show`."
 )]
-#[command(
-    subcommand_required = true,
-    arg_required_else_help = true,
-    infer_long_args = false
-)]
+#[command(subcommand_required = true, arg_required_else_help = true, infer_long_args = false)]
 pub struct Cli {
     /// Settings.
     #[command(flatten)]
@@ -119,9 +110,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let mut output = Output {
-        json: cli.settings.json.unwrap_or_default(),
-    };
+    let mut output = Output { json: cli.settings.json.unwrap_or_default() };
     output::set_colors(cli.settings.color);
     let done = Config::load(&cli.settings).and_then(|config| {
         output.json = config.json();
@@ -152,19 +141,13 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
         Door::Doctor(doctor) => {
             let report = runtime()?.block_on(doctor.run(config));
             output.result(&report)?;
-            return Ok(if report.ok {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            });
+            return Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         Door::Install(install) => {
             let installed = runtime()?.block_on(install.run(&mut install::Terminal::default()))?;
             output.result(&installed)?;
         }
-        Door::Config(ConfigVerb::Show) => output.result(&Shown {
-            settings: config.lines(),
-        })?,
+        Door::Config(ConfigVerb::Show) => output.result(&Shown { settings: config.lines() })?,
         Door::Demo(demo) => runtime()?.block_on(demo.run(config))?,
         Door::Completions { shell } => {
             let mut script = Vec::new();
@@ -206,10 +189,7 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
 
 /// A command about what is already there makes no session by itself when another one was likely meant.
 fn refuse_mistyped(command: &Command, config: &Config) -> Result<()> {
-    let makes_pages = matches!(
-        command,
-        Command::Open(_) | Command::Eval(_) | Command::Tab(_)
-    );
+    let makes_pages = matches!(command, Command::Open(_) | Command::Eval(_) | Command::Tab(_));
     let name = config.session();
     if name == crate::config::DEFAULT_SESSION || makes_pages && !is_near_miss(name) {
         return Ok(());
@@ -230,12 +210,10 @@ fn prepare(command: Command) -> Result<Command> {
     match command {
         Command::Eval(Eval { script }) if script == "-" => {
             let mut script = String::new();
-            std::io::stdin()
-                .read_to_string(&mut script)
-                .map_err(|error| {
-                    Error::new(Code::FileReadFailed)
-                        .message(format!("standard input cannot be read: {error}"))
-                })?;
+            std::io::stdin().read_to_string(&mut script).map_err(|error| {
+                Error::new(Code::FileReadFailed)
+                    .message(format!("standard input cannot be read: {error}"))
+            })?;
             Ok(Command::Eval(Eval { script }))
         }
         Command::Open(mut open) if open.url.starts_with("./") || open.url.starts_with("../") => {
@@ -261,11 +239,7 @@ fn daemon_verb(verb: &DaemonVerb, config: &Config, output: Output) -> Result<()>
             output.result(&status)
         }
         DaemonVerb::Stop(Stop { all }) => {
-            let names = if *all {
-                daemon::list()
-            } else {
-                vec![place.session]
-            };
+            let names = if *all { daemon::list() } else { vec![place.session] };
             let mut stopped = Vec::new();
             for name in names {
                 if sessions::stop(&Place::of(&name)?)? {
@@ -310,24 +284,13 @@ impl fmt::Display for Shown {
             serde_json::Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let width = self
-            .settings
-            .iter()
-            .map(|line| value(&line.value).len())
-            .max()
-            .unwrap_or_default();
+        let width =
+            self.settings.iter().map(|line| value(&line.value).len()).max().unwrap_or_default();
         for line in &self.settings {
-            writeln!(
-                f,
-                "{:14}{:width$}  {}",
-                line.key,
-                value(&line.value),
-                line.origin
-            )?;
+            writeln!(f, "{:14}{:width$}  {}", line.key, value(&line.value), line.origin)?;
         }
-        let user = crate::config::user_file()
-            .map(|path| path.display().to_string())
-            .unwrap_or_default();
+        let user =
+            crate::config::user_file().map(|path| path.display().to_string()).unwrap_or_default();
         write!(f, "\nfiles: {PROJECT_FILE} here or above; {user}")
     }
 }
@@ -342,9 +305,7 @@ fn man(folder: Option<&std::path::Path>) -> Result<()> {
         }
         None => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut page)
-                .map_err(failed)?;
+            clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(failed)?;
             output::raw(&page)
         }
     }
@@ -360,15 +321,8 @@ fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     }
     let text = error.render().to_string();
-    let line = text
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_owned();
-    let tip = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
+    let line = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
     let wrong = Error::new(Code::CommandInvalid).message(line.replace('\'', "`"));
     Output { json: true }.error(&match tip {
         Some(tip) => wrong.evidence("tip", tip.replace('\'', "`")),

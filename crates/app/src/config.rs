@@ -151,10 +151,7 @@ impl Config {
         if let Some(path) = user_file().filter(|path| path.is_file()) {
             config.add_file(&path, Origin::UserFile(path.clone()))?;
         }
-        if let Some(path) = std::env::current_dir()
-            .ok()
-            .and_then(|folder| project_file(&folder))
-        {
+        if let Some(path) = std::env::current_dir().ok().and_then(|folder| project_file(&folder)) {
             config.add_file(&path, Origin::ProjectFile(path.clone()))?;
         }
         config.add_variables()?;
@@ -164,10 +161,7 @@ impl Config {
 
     /// The session meant.
     pub fn session(&self) -> &str {
-        self.settings
-            .session
-            .as_ref()
-            .map_or(DEFAULT_SESSION, |name| &name.0)
+        self.settings.session.as_ref().map_or(DEFAULT_SESSION, |name| &name.0)
     }
 
     /// How long a command may take.
@@ -177,9 +171,7 @@ impl Config {
 
     /// How long a daemon waits for the next command.
     pub fn idle_timeout(&self) -> Duration {
-        self.settings
-            .idle_timeout
-            .map_or(DEFAULT_IDLE, |span| span.0)
+        self.settings.idle_timeout.map_or(DEFAULT_IDLE, |span| span.0)
     }
 
     /// Whether to print JSON.
@@ -223,9 +215,8 @@ impl Config {
                 .evidence("file", path.display().to_string())
         };
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let table: toml::Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+        let table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
         let mut args = Vec::new();
         for (key, value) in &table {
             if !keys().contains(key) {
@@ -242,9 +233,7 @@ impl Config {
                         format!("--{key}={value}")
                     }
                     _ => {
-                        return Err(wrong(format!(
-                            "`{key}` is neither text, number nor boolean"
-                        )));
+                        return Err(wrong(format!("`{key}` is neither text, number nor boolean")));
                     }
                 });
             }
@@ -260,9 +249,7 @@ impl Config {
             .filter(|(name, value)| name.starts_with("AGBROWSE_") && !value.is_empty())
             .collect();
         for (name, value) in found {
-            let key = name["AGBROWSE_".len()..]
-                .to_ascii_lowercase()
-                .replace('_', "-");
+            let key = name["AGBROWSE_".len()..].to_ascii_lowercase().replace('_', "-");
             // Others of our variables are no settings: AGBROWSE_JSON_ERRORS, AGBROWSE_INSTALL_INDEX …
             if !keys().contains(&key) {
                 continue;
@@ -312,27 +299,16 @@ impl Config {
 /// Where the user's own settings are.
 pub fn user_file() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
-    Some(
-        etcetera::choose_base_strategy()
-            .ok()?
-            .config_dir()
-            .join("agbrowse")
-            .join("config.toml"),
-    )
+    Some(etcetera::choose_base_strategy().ok()?.config_dir().join("agbrowse").join("config.toml"))
 }
 
 fn project_file(folder: &Path) -> Option<PathBuf> {
-    folder
-        .ancestors()
-        .map(|folder| folder.join(PROJECT_FILE))
-        .find(|path| path.is_file())
+    folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file())
 }
 
 fn command() -> clap::Command {
     Settings::augment_args(
-        clap::Command::new("settings")
-            .no_binary_name(true)
-            .disable_help_flag(true),
+        clap::Command::new("settings").no_binary_name(true).disable_help_flag(true),
     )
 }
 
@@ -340,9 +316,7 @@ fn parse(args: &[String]) -> std::result::Result<Settings, String> {
     let first_line = |error: clap::Error| {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
-        line.trim_start_matches("error: ")
-            .replace("'--", "'")
-            .to_owned()
+        line.trim_start_matches("error: ").replace("'--", "'").to_owned()
     };
     let matches = command().try_get_matches_from(args).map_err(first_line)?;
     Settings::from_arg_matches(&matches).map_err(first_line)
@@ -352,11 +326,7 @@ fn parse(args: &[String]) -> std::result::Result<Settings, String> {
 fn keys() -> &'static [String] {
     static KEYS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
     KEYS.get_or_init(|| {
-        command()
-            .get_arguments()
-            .filter_map(|arg| arg.get_long())
-            .map(str::to_owned)
-            .collect()
+        command().get_arguments().filter_map(|arg| arg.get_long()).map(str::to_owned).collect()
     })
 }
 
@@ -524,11 +494,7 @@ mod tests {
         assert_eq!(config.timeout(), Duration::from_secs(5));
         assert_eq!(config.wish().args.unwrap(), ["--a", "--b=1"]);
         assert_eq!(config.wish().viewport, Some((800, 600)));
-        let headed = config
-            .lines()
-            .into_iter()
-            .find(|line| line.key == "headed")
-            .unwrap();
+        let headed = config.lines().into_iter().find(|line| line.key == "headed").unwrap();
         assert_eq!(
             (headed.value, headed.origin),
             (true.into(), Origin::ProjectFile(PROJECT_FILE.into()))
@@ -538,19 +504,11 @@ mod tests {
     #[test]
     fn later_layers_win_and_are_named() {
         let mut config = file("timeout = \"5s\"\nsession = \"a\"").unwrap();
-        config.lay(&parse(&["--timeout=250ms".into()]).unwrap(), |_| {
-            Origin::Flag
-        });
+        config.lay(&parse(&["--timeout=250ms".into()]).unwrap(), |_| Origin::Flag);
         assert_eq!(config.timeout(), Duration::from_millis(250));
         assert_eq!(config.session(), "a");
-        let origin = |key: &str| {
-            config
-                .lines()
-                .into_iter()
-                .find(|line| line.key == key)
-                .unwrap()
-                .origin
-        };
+        let origin =
+            |key: &str| config.lines().into_iter().find(|line| line.key == key).unwrap().origin;
         assert_eq!(origin("timeout"), Origin::Flag);
         assert_eq!(origin("color"), Origin::Default);
     }
@@ -567,22 +525,15 @@ mod tests {
         ] {
             let error = file(text).unwrap_err();
             assert_eq!(error.code(), Code::ConfigInvalid);
-            assert!(
-                error.details().message.contains(expected),
-                "{text}: {error}"
-            );
+            assert!(error.details().message.contains(expected), "{text}: {error}");
         }
     }
 
     #[test]
     fn times_have_units() {
-        for (text, ms) in [
-            ("500ms", 500),
-            ("3", 3000),
-            ("1.5s", 1500),
-            ("2m", 120_000),
-            ("1h", 3_600_000),
-        ] {
+        for (text, ms) in
+            [("500ms", 500), ("3", 3000), ("1.5s", 1500), ("2m", 120_000), ("1h", 3_600_000)]
+        {
             assert_eq!(text.parse::<Span>().unwrap().0.as_millis(), ms, "{text}");
         }
         for wrong in ["", "x", "5 parsecs", "-1", "0", "1e9h", "..", "5ss"] {

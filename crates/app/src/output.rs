@@ -20,17 +20,25 @@ pub struct Output {
     pub json: bool,
 }
 
+/// The envelope of a command's reply: `verb` and `result` come from the reply itself.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope<'a, T> {
+struct ReplyEnvelope<'a> {
     ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
+    session: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     tab: Option<TabId>,
-    result: &'a T,
+    #[serde(flatten)]
+    reply: &'a Reply,
     #[serde(skip_serializing_if = "<[Note]>::is_empty")]
     notes: &'a [Note],
+}
+
+/// The envelope of any other result.
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    ok: bool,
+    result: &'a T,
 }
 
 /// The envelope of an error, as specified.
@@ -64,16 +72,7 @@ impl Output {
             say(&format!("{YELLOW}note:{YELLOW:#} {}", note.message));
         }
         let Outcome { reply, tab, notes } = &outcome;
-        self.print(
-            &Envelope {
-                ok: true,
-                session: Some(session),
-                tab: *tab,
-                result: reply,
-                notes,
-            },
-            reply,
-        )
+        self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes }, reply)
     }
 
     /// Prints a result that is not a page's.
@@ -81,16 +80,7 @@ impl Output {
     /// # Errors
     /// When standard output cannot be written.
     pub fn result<T: Serialize + Display>(self, result: &T) -> Result<()> {
-        self.print(
-            &Envelope {
-                ok: true,
-                session: None,
-                tab: None,
-                result,
-                notes: &[],
-            },
-            result,
-        )
+        self.print(&Envelope { ok: true, result }, result)
     }
 
     fn print(self, envelope: &impl Serialize, text: &impl Display) -> Result<()> {
@@ -113,22 +103,14 @@ impl Output {
     /// Prints an error: once, on standard error.
     pub fn error(self, error: &Error) {
         if self.json || std::env::var_os("AGBROWSE_JSON_ERRORS").is_some_and(|value| value == "1") {
-            let envelope = ErrorEnvelope {
-                ok: false,
-                status: "error",
-                error,
-            };
+            let envelope = ErrorEnvelope { ok: false, status: "error", error };
             say(&serde_json::to_string_pretty(&envelope).unwrap_or_default());
             return;
         }
         let details = error.details();
         say(&format!("{RED}error:{RED:#} {}", details.message));
         let hint = details.retry_hint;
-        say(&format!(
-            "{DIM}  [{}] {hint}:{DIM:#} {}",
-            details.code,
-            hint.advice()
-        ));
+        say(&format!("{DIM}  [{}] {hint}:{DIM:#} {}", details.code, hint.advice()));
     }
 }
 
@@ -141,9 +123,9 @@ pub fn say(text: &str) {
 /// Writes the file that came with a reply, and says where it is.
 fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
     let path = match (command, &*reply) {
-        (Command::Screenshot(Screenshot { path, .. }), Reply::Screenshot(shot)) => path
-            .clone()
-            .unwrap_or_else(|| unused("screenshot", shot.format.as_str())),
+        (Command::Screenshot(Screenshot { path, .. }), Reply::Screenshot(shot)) => {
+            path.clone().unwrap_or_else(|| unused("screenshot", shot.format.as_str()))
+        }
         (Command::Pdf(pdf), Reply::Pdf(_)) => {
             pdf.path.clone().unwrap_or_else(|| unused("page", "pdf"))
         }
@@ -184,10 +166,7 @@ fn unused(what: &str, ending: &str) -> PathBuf {
         0 => PathBuf::from(format!("{what}-{now}.{ending}")),
         number => PathBuf::from(format!("{what}-{now}-{number}.{ending}")),
     };
-    (0..)
-        .map(named)
-        .find(|path| !path.exists())
-        .unwrap_or_else(|| named(0))
+    (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
 }
 
 /// Checks a picture's file name before the browser is asked.

@@ -51,12 +51,7 @@ pub fn sessions() -> Result<Sessions> {
                 None => continue,
             },
         };
-        sessions.push(Session {
-            name,
-            state: state.into(),
-            daemon,
-            detail,
-        });
+        sessions.push(Session { name, state: state.into(), daemon, detail });
     }
     Ok(Sessions { sessions })
 }
@@ -119,19 +114,13 @@ pub fn not_found(name: &str) -> Error {
         }
         _ => format!("there is no session `{name}`"),
     };
-    Error::new(Code::SessionNotFound)
-        .message(message)
-        .evidence("sessions", known)
+    Error::new(Code::SessionNotFound).message(message).evidence("sessions", known)
 }
 
 /// Asks the daemon's process to end, by its lock: only who holds it is meant.
 fn terminate(place: &Place) -> Result<()> {
-    let pid = State::read(place)
-        .map(|state| state.pid)
-        .and_then(|pid| i32::try_from(pid).ok());
-    let pid = pid
-        .and_then(rustix::process::Pid::from_raw)
-        .filter(|_| is_locked(place));
+    let pid = State::read(place).map(|state| state.pid).and_then(|pid| i32::try_from(pid).ok());
+    let pid = pid.and_then(rustix::process::Pid::from_raw).filter(|_| is_locked(place));
     if let Some(pid) = pid {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)
             .map_err(|error| Error::new(Code::DaemonUnresponsive).message(error.to_string()))?;
@@ -147,10 +136,8 @@ fn wait_gone(place: &Place) -> Result<()> {
     let began = std::time::Instant::now();
     while is_locked(place) {
         if began.elapsed() > Duration::from_secs(10) {
-            return Err(Error::new(Code::DaemonUnresponsive).message(format!(
-                "the daemon of session `{}` does not end",
-                place.session
-            )));
+            return Err(Error::new(Code::DaemonUnresponsive)
+                .message(format!("the daemon of session `{}` does not end", place.session)));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -162,12 +149,8 @@ impl fmt::Display for Sessions {
         if self.sessions.is_empty() {
             return f.write_str("no sessions");
         }
-        let width = self
-            .sessions
-            .iter()
-            .map(|session| session.name.len())
-            .max()
-            .unwrap_or_default();
+        let width =
+            self.sessions.iter().map(|session| session.name.len()).max().unwrap_or_default();
         for (number, session) in self.sessions.iter().enumerate() {
             if number > 0 {
                 writeln!(f)?;

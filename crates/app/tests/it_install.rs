@@ -31,18 +31,9 @@ fn a_browser_is_installed_whole() {
     assert!(done.status.success(), "{}", said(&done));
     let program = home.program();
     let stdout = String::from_utf8_lossy(&done.stdout);
-    assert!(
-        stdout.contains(VERSION) && stdout.contains(path_text(&program)),
-        "{stdout}"
-    );
-    assert_eq!(
-        fs::metadata(&program).unwrap().permissions().mode() & 0o777,
-        0o755
-    );
-    assert_eq!(
-        fs::read_link(program.with_file_name("current")).unwrap(),
-        Path::new("chrome")
-    );
+    assert!(stdout.contains(VERSION) && stdout.contains(path_text(&program)), "{stdout}");
+    assert_eq!(fs::metadata(&program).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(fs::read_link(program.with_file_name("current")).unwrap(), Path::new("chrome"));
     assert_eq!(
         home.shelf(),
         [format!("chrome-{VERSION}"), "install.lock".into()],
@@ -59,10 +50,7 @@ fn the_plan_and_the_progress_go_to_stderr() {
     });
     let done = Home::new().install(&server, &["--yes"]);
     let stderr = String::from_utf8_lossy(&done.stderr);
-    assert!(
-        stderr.contains(&format!("from {}/chrome.zip", server.base)),
-        "{stderr}"
-    );
+    assert!(stderr.contains(&format!("from {}/chrome.zip", server.base)), "{stderr}");
     assert!(stderr.contains("100 % of"), "{stderr}");
 }
 
@@ -77,21 +65,11 @@ fn a_second_install_finds_the_first() {
     let requests = server.requests().len();
     let again = home.run(&server, &["--yes", "--via", "testing"]);
     assert!(again.status.success(), "{}", said(&again));
-    assert_eq!(
-        server.requests().len(),
-        requests,
-        "nothing more is asked for"
-    );
+    assert_eq!(server.requests().len(), requests, "nothing more is asked for");
     let forced = home.install(&server, &["--yes"]);
     assert!(forced.status.success(), "{}", said(&forced));
-    assert!(
-        server.requests().len() > requests,
-        "`--force` downloads again"
-    );
-    assert_eq!(
-        home.shelf(),
-        [format!("chrome-{VERSION}"), "install.lock".into()]
-    );
+    assert!(server.requests().len() > requests, "`--force` downloads again");
+    assert_eq!(home.shelf(), [format!("chrome-{VERSION}"), "install.lock".into()]);
 }
 
 #[test]
@@ -135,10 +113,7 @@ fn a_killed_download_goes_on_in_the_next_run() {
     assert!(said(&first).contains("install.failed"), "{}", said(&first));
     let second = home.install(&server, &["--yes"]);
     assert!(second.status.success(), "{}", said(&second));
-    assert_eq!(
-        server.ranges().pop().unwrap().as_deref(),
-        Some("bytes=700-")
-    );
+    assert_eq!(server.ranges().pop().unwrap().as_deref(), Some("bytes=700-"));
 }
 
 #[test]
@@ -198,18 +173,13 @@ fn a_corrupt_archive_is_refused_and_can_be_fetched_again() {
 fn an_archive_that_leads_outside_is_refused() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&zipped(|zip, options| {
-            zip.start_file(PROGRAM, options.unix_permissions(0o755))
-                .unwrap();
+            zip.start_file(PROGRAM, options.unix_permissions(0o755)).unwrap();
             zip.start_file("../../evil", options).unwrap();
         })),
         _ => request.index(),
     });
     let home = Home::new();
-    home.check_failure(
-        &server,
-        "install.corrupt",
-        "`../../evil` leads outside the archive",
-    );
+    home.check_failure(&server, "install.corrupt", "`../../evil` leads outside the archive");
     assert_eq!(home.shelf(), ["install.lock"]);
     assert!(!home.cache().join("agbrowse/evil").exists() && !home.cache().join("evil").exists());
 }
@@ -222,11 +192,7 @@ fn an_archive_without_a_browser_is_refused() {
         })),
         _ => request.index(),
     });
-    Home::new().check_failure(
-        &server,
-        "install.corrupt",
-        "it has no `chrome-linux64/chrome`",
-    );
+    Home::new().check_failure(&server, "install.corrupt", "it has no `chrome-linux64/chrome`");
 }
 
 #[test]
@@ -254,10 +220,7 @@ fn missing_libraries_are_named_and_the_download_is_kept() {
     home.fake("ldd", "exit 0");
     let again = home.install(&server, &["--yes"]);
     assert!(again.status.success(), "{}", said(&again));
-    assert_eq!(
-        server.ranges(),
-        [None, Some(format!("bytes={}-", browser_zip().len()))]
-    );
+    assert_eq!(server.ranges(), [None, Some(format!("bytes={}-", browser_zip().len()))]);
 }
 
 #[test]
@@ -285,11 +248,7 @@ fn what_is_not_there_is_an_error_with_its_address() {
 #[test]
 fn an_index_that_is_none_is_an_error() {
     let server = Server::start(|_| Answer::whole(b"<html>welcome to this network</html>"));
-    Home::new().check_failure(
-        &server,
-        "install.failed",
-        "is no use as a Chrome for Testing index",
-    );
+    Home::new().check_failure(&server, "install.failed", "is no use as a Chrome for Testing index");
 }
 
 #[test]
@@ -320,10 +279,7 @@ fn two_installs_at_once_take_turns() {
         let done = child.wait_with_output().unwrap();
         assert!(done.status.success(), "{}", said(&done));
     }
-    assert_eq!(
-        home.shelf(),
-        [format!("chrome-{VERSION}"), "install.lock".into()]
-    );
+    assert_eq!(home.shelf(), [format!("chrome-{VERSION}"), "install.lock".into()]);
     assert!(home.program().exists());
 }
 
@@ -342,22 +298,14 @@ fn a_failing_package_manager_leads_to_chrome_for_testing() {
     let done = home.run(&server, &["--yes", "--force"]);
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     if release.lines().any(|line| line == "ID=alpine") {
-        assert!(
-            said(&done).contains("install.unsupported"),
-            "{}",
-            said(&done)
-        );
+        assert!(said(&done).contains("install.unsupported"), "{}", said(&done));
         return;
     }
     assert!(done.status.success(), "{}", said(&done));
     assert!(home.program().exists());
     // Not every distribution has a package to try first.
     if log.exists() {
-        assert!(
-            said(&done).contains("trying Chrome for Testing"),
-            "{}",
-            said(&done)
-        );
+        assert!(said(&done).contains("trying Chrome for Testing"), "{}", said(&done));
         assert_eq!(
             fs::read_to_string(&log).unwrap().lines().count(),
             1,
@@ -374,10 +322,7 @@ struct Home {
 
 impl Home {
     fn new() -> Self {
-        let home = Self {
-            folder: TempDir::new().unwrap(),
-            idle_ms: 20_000,
-        };
+        let home = Self { folder: TempDir::new().unwrap(), idle_ms: 20_000 };
         fs::create_dir(home.folder.path().join("bin")).unwrap();
         fs::create_dir(home.cache()).unwrap();
         home
@@ -385,10 +330,7 @@ impl Home {
 
     /// One who waits for nobody.
     fn impatient() -> Self {
-        Self {
-            idle_ms: 300,
-            ..Self::new()
-        }
+        Self { idle_ms: 300, ..Self::new() }
     }
 
     fn cache(&self) -> PathBuf {
@@ -396,17 +338,14 @@ impl Home {
     }
 
     fn program(&self) -> PathBuf {
-        self.cache()
-            .join(format!("agbrowse/browsers/chrome-{VERSION}"))
-            .join(PROGRAM)
+        self.cache().join(format!("agbrowse/browsers/chrome-{VERSION}")).join(PROGRAM)
     }
 
     /// Names in the folder of browsers.
     fn shelf(&self) -> Vec<String> {
         let entries = fs::read_dir(self.cache().join("agbrowse/browsers")).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -420,10 +359,7 @@ impl Home {
 
     /// Chrome for Testing, whatever browsers this machine has.
     fn install(&self, server: &Server, arguments: &[&str]) -> Output {
-        self.run(
-            server,
-            &[&["--force", "--via", "testing"], arguments].concat(),
-        )
+        self.run(server, &[&["--force", "--via", "testing"], arguments].concat())
     }
 
     fn run(&self, server: &Server, arguments: &[&str]) -> Output {
@@ -439,10 +375,7 @@ impl Home {
             .env("HOME", self.folder.path())
             .env("XDG_CACHE_HOME", self.cache())
             .env("PATH", self.folder.path().join("bin"))
-            .env(
-                "AGBROWSE_INSTALL_INDEX",
-                format!("{}/index.json", server.base),
-            )
+            .env("AGBROWSE_INSTALL_INDEX", format!("{}/index.json", server.base))
             .env("AGBROWSE_INSTALL_IDLE_MS", self.idle_ms.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -453,11 +386,7 @@ impl Home {
     fn check_failure(&self, server: &Server, code: &str, words: &str) {
         let done = self.install(server, &["--yes"]);
         assert_eq!(done.status.code(), Some(1), "{}", said(&done));
-        assert!(
-            said(&done).contains(code) && said(&done).contains(words),
-            "{}",
-            said(&done)
-        );
+        assert!(said(&done).contains(code) && said(&done).contains(words), "{}", said(&done));
     }
 }
 
@@ -475,26 +404,18 @@ fn path_text(path: &Path) -> &str {
 
 /// A browser that can say its version, in an archive of some size.
 fn browser_zip() -> Vec<u8> {
-    zip_of_script(&format!(
-        "#!/bin/sh\necho 'Google Chrome for Testing {VERSION} '\n"
-    ))
+    zip_of_script(&format!("#!/bin/sh\necho 'Google Chrome for Testing {VERSION} '\n"))
 }
 
 fn zip_of_script(script: &str) -> Vec<u8> {
     zipped(|zip, options| {
-        zip.start_file(PROGRAM, options.unix_permissions(0o755))
-            .unwrap();
+        zip.start_file(PROGRAM, options.unix_permissions(0o755)).unwrap();
         zip.write_all(script.as_bytes()).unwrap();
-        zip.add_symlink("chrome-linux64/current", "chrome", options)
-            .unwrap();
-        zip.start_file("chrome-linux64/resources.pak", options)
-            .unwrap();
+        zip.add_symlink("chrome-linux64/current", "chrome", options).unwrap();
+        zip.start_file("chrome-linux64/resources.pak", options).unwrap();
         // Bytes that do not compress, so that there is something to cut.
         let noise = std::iter::successors(Some(1_u64), |n| {
-            Some(
-                n.wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407),
-            )
+            Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
         });
         let noise: Vec<u8> = noise.map(|n| (n >> 56) as u8).take(2_000).collect();
         zip.write_all(&noise).unwrap();
@@ -580,9 +501,7 @@ fn serve(
     match answer(&request) {
         // A client that left early is the client's business.
         Answer::Bytes { head, body } => {
-            let _ = stream
-                .write_all(head.as_bytes())
-                .and_then(|()| stream.write_all(&body));
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
         }
         Answer::Silence => {
             let _ = stream.read(&mut [0]);
@@ -594,13 +513,7 @@ fn serve(
 fn read_request(stream: &TcpStream, base: &str) -> Option<Request> {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     let path = lines.next()?.split(' ').nth(1)?.to_owned();
-    let mut request = Request {
-        base: base.to_owned(),
-        path,
-        range: None,
-        if_range: None,
-        nth: 0,
-    };
+    let mut request = Request { base: base.to_owned(), path, range: None, if_range: None, nth: 0 };
     for line in lines.take_while(|line| !line.is_empty()) {
         match line.split_once(": ") {
             Some((name, value)) if name.eq_ignore_ascii_case("range") => {
@@ -633,10 +546,7 @@ impl Request {
 impl Answer {
     fn status(status: &str) -> Self {
         let head = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-        Self::Bytes {
-            head,
-            body: Vec::new(),
-        }
+        Self::Bytes { head, body: Vec::new() }
     }
 
     fn whole(body: &[u8]) -> Self {
@@ -644,25 +554,16 @@ impl Answer {
             "HTTP/1.1 200 OK\r\ncontent-length: {}\r\netag: \"one\"\r\nconnection: close\r\n\r\n",
             body.len()
         );
-        Self::Bytes {
-            head,
-            body: body.to_vec(),
-        }
+        Self::Bytes { head, body: body.to_vec() }
     }
 
     /// What a range of the form `bytes=N-` asks for.
     fn rest(body: &[u8], range: &str) -> Self {
-        let first: usize = range
-            .trim_start_matches("bytes=")
-            .trim_end_matches('-')
-            .parse()
-            .unwrap();
+        let first: usize =
+            range.trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap();
         let total = body.len();
         let (status, range) = if first < total {
-            (
-                "206 Partial Content",
-                format!("bytes {first}-{}/{total}", total - 1),
-            )
+            ("206 Partial Content", format!("bytes {first}-{}/{total}", total - 1))
         } else {
             ("416 Range Not Satisfiable", format!("bytes */{total}"))
         };
@@ -678,10 +579,7 @@ impl Answer {
     /// Promise all of it and hang up after this much.
     fn cut_after(self, bytes: usize) -> Self {
         match self {
-            Self::Bytes { head, body } => Self::Bytes {
-                head,
-                body: body[..bytes].to_vec(),
-            },
+            Self::Bytes { head, body } => Self::Bytes { head, body: body[..bytes].to_vec() },
             other => other,
         }
     }

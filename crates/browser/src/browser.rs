@@ -39,12 +39,7 @@ pub struct Request {
 impl Request {
     /// A command for the current tab of the default context.
     pub fn new(command: Command) -> Self {
-        Self {
-            command,
-            context: None,
-            tab: None,
-            timeout_ms: None,
-        }
+        Self { command, context: None, tab: None, timeout_ms: None }
     }
 }
 
@@ -108,11 +103,7 @@ impl Browser {
         };
         let reply = request.command.run(&mut cx).await;
         match reply {
-            Ok(reply) => Ok(Outcome {
-                reply,
-                tab: cx.used,
-                notes: cx.notes,
-            }),
+            Ok(reply) => Ok(Outcome { reply, tab: cx.used, notes: cx.notes }),
             Err(error) => Err(self.blame(error).await),
         }
     }
@@ -216,10 +207,8 @@ impl Browser {
 
     /// A call that failed because the browser ended is told as that, with the reason.
     async fn blame(&self, error: Error) -> Error {
-        let is_suspect = matches!(
-            error.code(),
-            Code::BrowserLost | Code::TabTargetLost | Code::TabCrashed
-        );
+        let is_suspect =
+            matches!(error.code(), Code::BrowserLost | Code::TabTargetLost | Code::TabCrashed);
         let live = match &*self.slot() {
             Slot::Live(live) if is_suspect => live.clone(),
             _ => return error,
@@ -278,10 +267,8 @@ impl Cx<'_> {
 
     /// The tab meant, without waiting for its turn.
     pub(crate) async fn resolve(&mut self, needs: Needs) -> Result<Arc<Tab>> {
-        if let Some(reason) = self
-            .browser
-            .loss()
-            .filter(|_| needs == Needs::Page || self.tab.is_some())
+        if let Some(reason) =
+            self.browser.loss().filter(|_| needs == Needs::Page || self.tab.is_some())
         {
             return Err(
                 Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone"))

@@ -160,10 +160,7 @@ impl Error {
     pub fn evidence(mut self, key: &str, fact: impl Into<Fact>) -> Self {
         let mut fact = fact.into();
         let evidence = self.0.evidence.get_or_insert_default();
-        let used = evidence
-            .iter()
-            .map(|(key, fact)| key.len() + fact.weight())
-            .sum::<usize>();
+        let used = evidence.iter().map(|(key, fact)| key.len() + fact.weight()).sum::<usize>();
         let left = EVIDENCE_BUDGET.saturating_sub(used + key.len());
         if fact.weight() > left {
             fact.cut(left);
@@ -188,9 +185,7 @@ impl Error {
 /// A documented meaning as a message: lower-case, no full stop.
 fn sentence(means: &str) -> String {
     let mut letters = means.trim_end_matches('.').chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_lowercase().chain(letters).collect()
-    })
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 impl Fact {

@@ -4,7 +4,7 @@
 //! the table says never needs an answer of a page, so it can be told while pages are stuck.
 
 use crate::error::{Code, Error, Result};
-use crate::launch::{self, Launched, Options, Process};
+use crate::launch::{self, Launched, Options, Process, VIEWPORT};
 use crate::note::Note;
 use crate::tab::{Dialog, End, Phase, Tab, TabId};
 use cdp::protocol::browser::{Close, GetVersion};
@@ -14,7 +14,7 @@ use cdp::protocol::page::{
 };
 use cdp::protocol::target::{
     AttachToTarget, CloseTarget, CreateBrowserContext, CreateTarget, DisposeBrowserContext,
-    TargetInfo,
+    GetTargets, TargetInfo,
 };
 use cdp::protocol::{Signal, emulation, inspector};
 use cdp::{AutoAttach, Channel, Connection, Deadline, Delivery, Event, Events, TargetChange};
@@ -44,6 +44,12 @@ const EVENTS: &[&str] = &[
 /// How many events may wait for the table. A page would have to be very busy to fill this.
 const QUEUE: usize = 8192;
 
+/// How long a new tab may take to get ready.
+const READY: Duration = Duration::from_secs(10);
+
+/// How long to wait for the tab that a browser starts with, before one is made instead.
+const INITIAL_TAB: Duration = Duration::from_secs(5);
+
 /// How long an orderly end may take before the browser is killed.
 const ORDERLY_END: Duration = Duration::from_millis(1500);
 
@@ -58,8 +64,8 @@ pub(crate) struct Live {
     table: Mutex<Table>,
     /// Counts changes of the table.
     changed: watch::Sender<u64>,
-    /// Serialises the making of contexts and of first tabs.
-    making: tokio::sync::Mutex<()>,
+    making_tab: tokio::sync::Mutex<()>,
+    making_context: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -94,14 +100,10 @@ impl Live {
         options: &Options,
         deadline: Deadline,
     ) -> Result<(Arc<Self>, Vec<Note>)> {
-        let Launched {
-            connection,
-            process,
-            path,
-            notes,
-        } = launch::launch(options, deadline).await?;
+        let Launched { connection, process, path, notes } =
+            launch::launch(options, deadline).await?;
         let events = connection.events(EVENTS, QUEUE);
-        let attach = AutoAttach::new(connection.clone(), prepare);
+        let attach = AutoAttach::new(connection.clone(), preparation(options, process.is_some()));
         let browser = connection.browser();
         let greeting = async {
             let version = browser.start(&GetVersion {})?;
@@ -124,7 +126,8 @@ impl Live {
             options: options.clone(),
             table: Mutex::default(),
             changed: watch::Sender::new(0),
-            making: tokio::sync::Mutex::default(),
+            making_tab: tokio::sync::Mutex::default(),
+            making_context: tokio::sync::Mutex::default(),
         });
         tokio::spawn(keep(events, attach, Arc::downgrade(&live)));
         Ok((live, notes))
@@ -155,15 +158,11 @@ impl Live {
         let Some(process) = &self.process else {
             // What we made in somebody else's browser goes with us.
             for context in self.table().contexts.values() {
-                self.connection.browser().post(&DisposeBrowserContext {
-                    browser_context_id: context.clone(),
-                });
+                self.connection
+                    .browser()
+                    .post(&DisposeBrowserContext { browser_context_id: context.clone() });
             }
-            _ = self
-                .connection
-                .browser()
-                .call(GetVersion {}, Deadline::after(ORDERLY_END))
-                .await;
+            _ = self.connection.browser().call(GetVersion {}, Deadline::after(ORDERLY_END)).await;
             self.connection.close("let go");
             return;
         };
@@ -181,11 +180,7 @@ impl Live {
     pub(crate) fn tabs(&self) -> Vec<TabRow> {
         let table = self.table();
         let count = |id: TabId, is: fn(&str) -> bool| {
-            table
-                .sessions
-                .values()
-                .filter(|entry| entry.tab == Some(id) && is(&entry.kind))
-                .count()
+            table.sessions.values().filter(|entry| entry.tab == Some(id) && is(&entry.kind)).count()
         };
         table
             .tabs
@@ -197,6 +192,14 @@ impl Live {
                 workers: count(tab.id, |kind| kind.contains("worker")),
             })
             .collect()
+    }
+
+    /// Asks the browser's own process for titles and addresses: not every change of a title is an event.
+    pub(crate) async fn refresh(&self, deadline: Deadline) {
+        let reply = self.connection.browser().call(GetTargets {}, deadline).await;
+        for info in reply.ok().and_then(|reply| reply.target_infos).unwrap_or_default() {
+            self.note_info(&info);
+        }
     }
 
     /// The names of the contexts.
@@ -213,14 +216,7 @@ impl Live {
             } else {
                 Error::new(Code::TabNotFound).message(format!("there is no tab {id}"))
             }
-            .evidence(
-                "tabs",
-                table
-                    .tabs
-                    .keys()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>(),
-            )
+            .evidence("tabs", table.tabs.keys().map(ToString::to_string).collect::<Vec<_>>())
         })
     }
 
@@ -229,11 +225,7 @@ impl Live {
     /// # Errors
     /// `tab.target-lost` when that tab is gone: another one is never taken in silence.
     pub(crate) fn current(&self, context: Option<&str>) -> Result<Option<Arc<Tab>>> {
-        let id = self
-            .table()
-            .current
-            .get(&context.map(str::to_owned))
-            .copied();
+        let id = self.table().current.get(&context.map(str::to_owned)).copied();
         id.map(|id| self.tab(id)).transpose()
     }
 
@@ -249,10 +241,7 @@ impl Live {
             return table.current.get(&closed.context).copied();
         }
         let others = || {
-            table
-                .tabs
-                .values()
-                .filter(|tab| tab.context == closed.context && tab.id != closed.id)
+            table.tabs.values().filter(|tab| tab.context == closed.context && tab.id != closed.id)
         };
         let next = others()
             .find(|tab| Some(tab.id) == closed.opener)
@@ -271,23 +260,29 @@ impl Live {
         context: Option<&str>,
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
-        let making = self.making.lock().await;
+        // Two first commands at the same time mean the same first tab.
+        let _making = self.making_tab.lock().await;
         if let Some(tab) = self.current(context)? {
             return Ok(tab);
         }
-        // A browser that we started has an empty tab; it may still be on its way into the table. In a
-        // browser that somebody else runs, only tabs of our own are used without being named.
-        if context.is_none() && self.process.is_some() && self.table().next_tab <= 1 {
-            let first = self.wait_for(deadline, |table| table.tabs.values().next().cloned());
-            if let Ok(tab) = first.await {
-                self.switch(&tab);
-                return Ok(tab);
-            }
-        }
-        drop(making);
-        let tab = self.new_tab(context, deadline).await?;
+        let tab = match self.initial_tab(context, deadline).await {
+            Some(tab) => tab,
+            None => self.new_tab(context, deadline).await?,
+        };
         self.switch(&tab);
         Ok(tab)
+    }
+
+    /// The empty tab that a browser of ours starts with; it may still be on its way into the table. In a
+    /// browser that somebody else runs, only tabs of our own are used without being named.
+    async fn initial_tab(&self, context: Option<&str>, deadline: Deadline) -> Option<Arc<Tab>> {
+        if context.is_some() || self.process.is_none() {
+            return None;
+        }
+        let made = |table: &Table| (table.next_tab > 0).then(|| table.tabs.get(&TabId(1)).cloned());
+        let tab = self.wait_for(deadline.at_most(INITIAL_TAB), made).await.ok()??;
+        self.ready(&tab, deadline).await.ok()?;
+        Some(tab)
     }
 
     /// Opens an empty tab. It does not become the current one by itself.
@@ -309,29 +304,34 @@ impl Live {
         };
         let created = self.connection.browser().call(create, deadline).await?;
         let target = created.target_id.unwrap_or_default();
-        self.wait_for(deadline, |table| {
-            table
-                .tabs
-                .values()
-                .find(|tab| tab.target_id == target)
-                .cloned()
-        })
-        .await
+        let made = |table: &Table| table.tabs.values().find(|tab| tab.target_id == target).cloned();
+        let tab = self.wait_for(deadline, made).await?;
+        self.ready(&tab, deadline).await?;
+        Ok(tab)
+    }
+
+    /// Waits until a tab has taken in what was prepared for it.
+    async fn ready(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
+        let mut state = tab.state.subscribe();
+        let ready = state.wait_for(|state| state.is_ready || state.end.is_some());
+        match tokio::time::timeout_at(deadline.at(), ready).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::new(Code::CommandTimeout)
+                .message(format!("tab {} did not become ready", tab.id))),
+        }
     }
 
     /// Closes a tab. Chromium answers before the tab is gone, so this waits until it is.
     pub(crate) async fn close_tab(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
-        let close = CloseTarget {
-            target_id: tab.target_id.clone(),
-        };
+        let close = CloseTarget { target_id: tab.target_id.clone() };
         self.connection.browser().call(close, deadline).await?;
         let mut state = tab.state.subscribe();
         let closed =
             state.wait_for(|state| state.end == Some(End::Closed) || state.dialog.is_some());
         match tokio::time::timeout_at(deadline.at(), closed).await {
-            Ok(Ok(state)) if state.dialog.is_some() => Err(tab
-                .obstacle(&state)
-                .unwrap_or_else(|| Error::new(Code::PageDialogOpen))),
+            Ok(Ok(state)) if state.dialog.is_some() => {
+                Err(tab.obstacle(&state).unwrap_or_else(|| Error::new(Code::PageDialogOpen)))
+            }
             Ok(_) => Ok(()),
             Err(_) => {
                 Err(Error::new(Code::CommandTimeout)
@@ -350,25 +350,18 @@ impl Live {
         self.table().current.remove(&Some(name.to_owned()));
         self.connection
             .browser()
-            .call(
-                DisposeBrowserContext {
-                    browser_context_id: id,
-                },
-                deadline,
-            )
+            .call(DisposeBrowserContext { browser_context_id: id }, deadline)
             .await?;
         Ok(())
     }
 
     /// The browser's id of a named context, made on first use.
     async fn context(&self, name: &str, deadline: Deadline) -> Result<String> {
-        let _making = self.making.lock().await;
+        let _making = self.making_context.lock().await;
         if let Some(id) = self.table().contexts.get(name) {
             return Ok(id.clone());
         }
-        let create = CreateBrowserContext {
-            dispose_on_detach: Some(true),
-        };
+        let create = CreateBrowserContext { dispose_on_detach: Some(true) };
         let made = self.connection.browser().call(create, deadline).await?;
         let id = made.browser_context_id.unwrap_or_default();
         self.table().contexts.insert(name.to_owned(), id.clone());
@@ -402,16 +395,19 @@ impl Live {
 
     fn apply(&self, change: TargetChange) {
         match change {
-            TargetChange::Attached {
-                channel,
-                info,
-                parent,
-            } => self.attached(channel, info, parent.as_ref()),
+            TargetChange::Attached { channel, info, parent, ready } => {
+                if let Some(tab) = self.attached(channel, &info, parent.as_ref()) {
+                    tokio::spawn(async move {
+                        // Failing means that the tab is gone, which is told by its end.
+                        _ = ready.wait(Deadline::after(READY)).await;
+                        tab.state.send_modify(|state| state.is_ready = true);
+                    });
+                }
+                self.note_info(&info);
+            }
             TargetChange::Detached { session } => {
                 let entry = self.table().sessions.remove(&session);
-                let tab = entry
-                    .and_then(|entry| entry.tab)
-                    .and_then(|id| self.tab(id).ok());
+                let tab = entry.and_then(|entry| entry.tab).and_then(|id| self.tab(id).ok());
                 if let Some(tab) = tab.filter(|tab| tab.channel.session() == Some(&session)) {
                     self.gone(&tab.target_id);
                 }
@@ -426,45 +422,36 @@ impl Live {
         self.changed.send_modify(|count| *count += 1);
     }
 
-    fn attached(&self, channel: Channel, info: TargetInfo, parent: Option<&Arc<str>>) {
-        let Some(session) = channel.session().cloned() else {
-            return;
-        };
+    /// Takes a new session into the table, and its tab if it is one.
+    fn attached(
+        &self,
+        channel: Channel,
+        info: &TargetInfo,
+        parent: Option<&Arc<str>>,
+    ) -> Option<Arc<Tab>> {
+        let session = channel.session().cloned()?;
         let kind = info.r#type.clone().unwrap_or_default();
-        let mut table = self.table();
-        let parent_tab = parent.and_then(|parent| table.sessions.get(parent)?.tab);
-        let mut tab = parent_tab;
         let target_id = info.target_id.clone().unwrap_or_default();
+        let mut table = self.table();
         let is_known = table.tabs.values().any(|tab| tab.target_id == target_id);
-        if kind == "page"
-            && parent.is_none()
-            && info.subtype.is_none()
-            && !is_known
-            && !is_internal(&info)
-        {
-            table.next_tab += 1;
-            let id = TabId(table.next_tab);
-            let context = info.browser_context_id.as_ref();
-            let context = table
-                .contexts
-                .iter()
-                .find(|(_, id)| Some(*id) == context)
-                .map(|(name, _)| name.clone());
-            let opener = info.opener_id.as_ref();
-            let opener = table
-                .tabs
-                .values()
-                .find(|tab| Some(&tab.target_id) == opener)
-                .map(|tab| tab.id);
-            table.tabs.insert(
-                id,
-                Arc::new(Tab::new(id, target_id, context, opener, channel)),
-            );
-            tab = Some(id);
+        let is_tab = kind == "page" && parent.is_none() && info.subtype.is_none();
+        if !is_tab || is_known || is_internal(info) {
+            let tab = parent.and_then(|parent| table.sessions.get(parent)?.tab);
+            table.sessions.insert(session, SessionEntry { tab, kind });
+            return None;
         }
-        table.sessions.insert(session, SessionEntry { tab, kind });
-        drop(table);
-        self.note_info(&info);
+        table.next_tab += 1;
+        let id = TabId(table.next_tab);
+        let named =
+            table.contexts.iter().find(|(_, id)| Some(*id) == info.browser_context_id.as_ref());
+        let context = named.map(|(name, _)| name.clone());
+        let opener =
+            table.tabs.values().find(|tab| Some(&tab.target_id) == info.opener_id.as_ref());
+        let opener = opener.map(|tab| tab.id);
+        let tab = Arc::new(Tab::new(id, target_id, context, opener, channel));
+        table.tabs.insert(id, tab.clone());
+        table.sessions.insert(session, SessionEntry { tab: Some(id), kind });
+        Some(tab)
     }
 
     fn note_info(&self, info: &TargetInfo) {
@@ -486,18 +473,11 @@ impl Live {
             state.end = Some(End::Closed);
             state.dialog = None;
         });
-        self.table()
-            .tabs
-            .retain(|_, tab| tab.target_id != target_id);
+        self.table().tabs.retain(|_, tab| tab.target_id != target_id);
     }
 
     fn update(&self, target_id: &str, change: impl FnOnce(&mut crate::tab::State)) {
-        let tab = self
-            .table()
-            .tabs
-            .values()
-            .find(|tab| tab.target_id == target_id)
-            .cloned();
+        let tab = self.table().tabs.values().find(|tab| tab.target_id == target_id).cloned();
         if let Some(tab) = tab {
             tab.state.send_modify(change);
         }
@@ -515,15 +495,10 @@ impl Live {
         let is_main = |frame: Option<&String>| frame == Some(&tab.target_id);
         match &*event.method {
             JavascriptDialogOpening::NAME => {
-                let JavascriptDialogOpening {
-                    r#type, message, ..
-                } = event.decode().ok()?;
+                let JavascriptDialogOpening { r#type, message, .. } = event.decode().ok()?;
                 tab.state.send_modify(|state| {
                     let message = message.unwrap_or_default().into_string();
-                    state.dialog = Some(Dialog {
-                        kind: r#type.unwrap_or_default(),
-                        message,
-                    });
+                    state.dialog = Some(Dialog { kind: r#type.unwrap_or_default(), message });
                 });
             }
             JavascriptDialogClosed::NAME => tab.state.send_modify(|state| state.dialog = None),
@@ -555,11 +530,7 @@ impl Live {
                 }
             }
             LifecycleEvent::NAME => {
-                let LifecycleEvent {
-                    frame_id,
-                    loader_id,
-                    name,
-                } = event.decode().ok()?;
+                let LifecycleEvent { frame_id, loader_id, name } = event.decode().ok()?;
                 let loader = loader_id.filter(|_| is_main(frame_id.as_ref()))?;
                 let phase = match name.as_deref()? {
                     "DOMContentLoaded" => Phase::DomReady,
@@ -591,31 +562,19 @@ impl Live {
         let Ok(targets) = attach.targets(deadline).await else {
             return;
         };
-        let known: Vec<String> = self
-            .table()
-            .tabs
-            .values()
-            .map(|tab| tab.target_id.clone())
-            .collect();
-        for target in known.iter().filter(|id| {
-            targets
-                .iter()
-                .all(|info| info.target_id.as_ref() != Some(*id))
-        }) {
+        let known: Vec<String> =
+            self.table().tabs.values().map(|tab| tab.target_id.clone()).collect();
+        for target in known
+            .iter()
+            .filter(|id| targets.iter().all(|info| info.target_id.as_ref() != Some(*id)))
+        {
             self.gone(target);
         }
         for info in &targets {
             self.note_info(info);
             let is_page = info.r#type.as_deref() == Some("page");
-            if let Some(id) = info
-                .target_id
-                .clone()
-                .filter(|id| is_page && !known.contains(id))
-            {
-                self.connection.browser().post(&AttachToTarget {
-                    target_id: id,
-                    flatten: true,
-                });
+            if let Some(id) = info.target_id.clone().filter(|id| is_page && !known.contains(id)) {
+                self.connection.browser().post(&AttachToTarget { target_id: id, flatten: true });
             }
         }
         self.changed.send_modify(|count| *count += 1);
@@ -623,22 +582,35 @@ impl Live {
 }
 
 /// What a new target needs before its first script runs.
-fn prepare(channel: &Channel, info: &TargetInfo) {
-    if matches!(info.r#type.as_deref(), Some("page" | "iframe")) {
-        channel.post(&page::Enable {});
-        channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
-    }
-    if info.r#type.as_deref() == Some("page") {
-        channel.post(&inspector::Enable {});
-        channel.post(&emulation::SetFocusEmulationEnabled { enabled: true });
+fn preparation(
+    options: &Options,
+    is_ours: bool,
+) -> impl Fn(&Channel, &TargetInfo) + Send + 'static {
+    // The window's size counts its frame too, seen or not; the page shall have all that was asked for.
+    let view = (is_ours && !options.headed).then(|| options.viewport.unwrap_or(VIEWPORT));
+    move |channel, info| {
+        let kind = info.r#type.as_deref();
+        if matches!(kind, Some("page" | "iframe")) {
+            channel.post(&page::Enable {});
+            channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
+        }
+        if kind == Some("page") {
+            channel.post(&inspector::Enable {});
+            channel.post(&emulation::SetFocusEmulationEnabled { enabled: true });
+            if let Some((width, height)) = view {
+                channel.post(&emulation::SetDeviceMetricsOverride {
+                    width,
+                    height,
+                    ..emulation::SetDeviceMetricsOverride::default()
+                });
+            }
+        }
     }
 }
 
 /// Pages of the browser itself, not of a site.
 fn is_internal(info: &TargetInfo) -> bool {
-    info.url
-        .as_ref()
-        .is_some_and(|url| url.starts_with("devtools://"))
+    info.url.as_ref().is_some_and(|url| url.starts_with("devtools://"))
 }
 
 /// Keeps the table true until the browser is gone.
@@ -663,9 +635,7 @@ async fn keep<P: Fn(&Channel, &TargetInfo)>(
     // Whoever waits for a tab must hear that it will not come.
     if let Some(live) = live.upgrade() {
         for row in live.tabs() {
-            row.tab
-                .state
-                .send_modify(|state| state.end = Some(End::Closed));
+            row.tab.state.send_modify(|state| state.end = Some(End::Closed));
         }
         live.changed.send_modify(|count| *count += 1);
     }

@@ -70,14 +70,9 @@ pub(crate) async fn go(
 ) -> Result<Arrival> {
     let before = tab.state.borrow().clone();
     if before.dialog.is_some() {
-        return Err(tab
-            .obstacle(&before)
-            .unwrap_or_else(|| Error::new(Code::PageDialogOpen)));
+        return Err(tab.obstacle(&before).unwrap_or_else(|| Error::new(Code::PageDialogOpen)));
     }
-    let navigate = Navigate {
-        url: url.to_owned(),
-        ..Navigate::default()
-    };
+    let navigate = Navigate { url: url.to_owned(), ..Navigate::default() };
     // Answered when the server has answered. A crashed page cannot hold it up: it gets a new process.
     let call = tab.channel.call(navigate, deadline);
     let reply = match or_dialog(tab, call).await {
@@ -97,17 +92,25 @@ pub(crate) async fn go(
             ));
             return arrived(tab, deadline, notes).await;
         }
+        if let Some(crash) = crash_of(tab).await {
+            return Err(crash);
+        }
         return Err(Error::new(Code::NavigationFailed)
             .message(format!("`{}` could not be loaded: {error}", short(url)))
             .evidence("netError", error));
     }
     if reply.loader_id.is_some() {
-        wait(tab, until, deadline, notes, |state| {
-            state.documents > before.documents
-        })
-        .await?;
+        wait(tab, until, deadline, notes, |state| state.documents > before.documents).await?;
     }
     arrived(tab, deadline, notes).await
+}
+
+/// Whether a load failed because the page's process died. The crash is told a moment after the failure.
+async fn crash_of(tab: &Tab) -> Option<Error> {
+    let mut states = tab.state.subscribe();
+    let crashed = states.wait_for(|state| state.end.is_some());
+    let state = tokio::time::timeout(Duration::from_millis(50), crashed).await.ok()?.ok()?.clone();
+    tab.obstacle(&state)
 }
 
 /// Loads the page again.
@@ -119,18 +122,10 @@ pub(crate) async fn reload(
     notes: &mut Vec<Note>,
 ) -> Result<Arrival> {
     let before = tab.state.borrow().documents;
-    let call = tab.channel.call(
-        Reload {
-            ignore_cache: Some(ignore_cache),
-        },
-        deadline,
-    );
+    let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, deadline);
     if let Some(reply) = or_dialog(tab, call).await {
         reply.map_err(|error| tab.explain(error))?;
-        wait(tab, until, deadline, notes, |state| {
-            state.documents > before
-        })
-        .await?;
+        wait(tab, until, deadline, notes, |state| state.documents > before).await?;
     }
     arrived(tab, deadline, notes).await
 }
@@ -145,15 +140,9 @@ pub(crate) async fn history(
 ) -> Result<Arrival> {
     let before = tab.state.borrow().clone();
     let explain = |error| tab.explain(error);
-    let history = tab
-        .channel
-        .call(GetNavigationHistory {}, deadline)
-        .await
-        .map_err(explain)?;
-    let (here, entries) = (
-        history.current_index.unwrap_or_default(),
-        history.entries.unwrap_or_default(),
-    );
+    let history = tab.channel.call(GetNavigationHistory {}, deadline).await.map_err(explain)?;
+    let (here, entries) =
+        (history.current_index.unwrap_or_default(), history.entries.unwrap_or_default());
     let entry = usize::try_from(here + by)
         .ok()
         .and_then(|index| entries.get(index))
@@ -165,9 +154,7 @@ pub(crate) async fn history(
             .evidence("position", here)
             .evidence("entries", entries.len()));
     };
-    let call = tab
-        .channel
-        .call(NavigateToHistoryEntry { entry_id }, deadline);
+    let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, deadline);
     if let Some(reply) = or_dialog(tab, call).await {
         reply.map_err(explain)?;
         let moved =
@@ -209,24 +196,15 @@ async fn wait(
     let state = tab.state.borrow().clone();
     match waited {
         Ok(_) if state.dialog.is_some() => Ok(()),
-        Ok(_) => state
-            .end
-            .as_ref()
-            .and(tab.obstacle(&state))
-            .map_or(Ok(()), Err),
+        Ok(_) => state.end.as_ref().and(tab.obstacle(&state)).map_or(Ok(()), Err),
         Err(_) if moved(&state) && state.phase >= Phase::DomReady => {
             let after = deadline.total().as_millis();
-            notes.push(Note::new(
-                "still-loading",
-                format!("still loading after {after} ms"),
-            ));
+            notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
             Ok(())
         }
-        Err(_) if moved(&state) => Err(late(
-            tab,
-            deadline,
-            "the page came but did not become ready",
-        )),
+        Err(_) if moved(&state) => {
+            Err(late(tab, deadline, "the page came but did not become ready"))
+        }
         Err(_) => Err(late(tab, deadline, "no answer from the server")),
     }
 }
@@ -241,33 +219,21 @@ fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
 /// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
 async fn arrived(tab: &Tab, deadline: Deadline, notes: &mut Vec<Note>) -> Result<Arrival> {
     let state = tab.state.borrow().clone();
-    let mut arrival = Arrival {
-        url: state.url,
-        title: state.title,
-        status: None,
-        phase: state.phase,
-    };
+    let mut arrival =
+        Arrival { url: state.url, title: state.title, status: None, phase: state.phase };
     if let Some(dialog) = state.dialog {
-        notes.push(Note::new(
-            "dialog-open",
-            format!("a {} of the page waits for an answer", dialog.kind),
-        ));
+        notes.push(Note::new("dialog-open", format!("{} waits for an answer", dialog.named())));
         return Ok(arrival);
     }
-    let seconds = deadline
-        .at_most(LOOK)
-        .left()
-        .max(Duration::from_millis(200));
+    let seconds = deadline.at_most(LOOK).left().max(Duration::from_millis(200));
     match look(tab, Deadline::after(seconds)).await {
         Ok((url, title, status)) => {
             (arrival.url, arrival.title) = (url.into_string(), title.into_string());
+            tab.state.send_modify(|state| state.title.clone_from(&arrival.title));
             arrival.status = u16::try_from(status).ok().filter(|status| *status > 0);
         }
         Err(error) if error.code() == Code::PageUnresponsive => {
-            notes.push(Note::new(
-                "unresponsive",
-                "the page is there, but a script of it is busy",
-            ));
+            notes.push(Note::new("unresponsive", "the page is there, but a script of it is busy"));
         }
         Err(error) if error.code() == Code::PageDialogOpen => {
             notes.push(Note::new("dialog-open", error.details().message.clone()));
@@ -278,10 +244,8 @@ async fn arrived(tab: &Tab, deadline: Deadline, notes: &mut Vec<Note>) -> Result
 }
 
 async fn look(tab: &Tab, deadline: Deadline) -> Result<(Text, Text, i64)> {
-    let world = CreateIsolatedWorld {
-        frame_id: tab.target_id.clone(),
-        world_name: Some(WORLD.into()),
-    };
+    let world =
+        CreateIsolatedWorld { frame_id: tab.target_id.clone(), world_name: Some(WORLD.into()) };
     let context_id = tab.call(world, deadline).await?.execution_context_id;
     let evaluate = Evaluate {
         expression: include_str!("../js/arrival.js").into(),
@@ -290,11 +254,7 @@ async fn look(tab: &Tab, deadline: Deadline) -> Result<(Text, Text, i64)> {
         silent: Some(true),
         ..Evaluate::default()
     };
-    let value = tab
-        .call(evaluate, deadline)
-        .await?
-        .result
-        .and_then(|result| result.value);
+    let value = tab.call(evaluate, deadline).await?.result.and_then(|result| result.value);
     let value = value
         .ok_or_else(|| Error::new(Code::InternalUnhandled).message("the page told nothing"))?;
     serde_json::from_str(value.get())
@@ -310,14 +270,10 @@ pub(crate) fn address(typed: &str) -> Result<String> {
     if typed.starts_with('/') {
         return Ok(format!("file://{typed}"));
     }
-    let scheme = typed
-        .split_once(':')
-        .map(|(scheme, rest)| (scheme, rest))
-        .filter(|(scheme, rest)| {
+    let scheme =
+        typed.split_once(':').map(|(scheme, rest)| (scheme, rest)).filter(|(scheme, rest)| {
             let is_name = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-                && scheme
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+                && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
             // `localhost:8080` is a host and its port, not a scheme.
             is_name && !rest.starts_with(|c: char| c.is_ascii_digit())
         });
@@ -328,10 +284,7 @@ pub(crate) fn address(typed: &str) -> Result<String> {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let is_local = name == "localhost" || name.ends_with(".localhost") || name.starts_with('[');
     let is_ip = name.parse::<std::net::Ipv4Addr>().is_ok();
-    Ok(format!(
-        "{}://{typed}",
-        if is_local || is_ip { "http" } else { "https" }
-    ))
+    Ok(format!("{}://{typed}", if is_local || is_ip { "http" } else { "https" }))
 }
 
 /// An address for a message: never its query, which may hold a secret, and never long.

@@ -49,9 +49,7 @@ impl<'de> Deserialize<'de> for TabId {
     fn deserialize<D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> std::result::Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -92,6 +90,14 @@ pub struct Dialog {
     pub message: String,
 }
 
+impl Dialog {
+    /// With its article.
+    pub(crate) fn named(&self) -> String {
+        let article = if self.kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        format!("{article} {} of the page", self.kind)
+    }
+}
+
 /// How a tab ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -102,6 +108,8 @@ pub(crate) enum End {
 /// What is known of a tab without asking it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
+    /// It has taken in what was prepared for it.
+    pub(crate) is_ready: bool,
     pub(crate) url: String,
     pub(crate) title: String,
     /// Which load the main frame shows.
@@ -162,25 +170,14 @@ impl Tab {
         channel: Channel,
     ) -> Self {
         let state = watch::Sender::new(State::default());
-        Self {
-            id,
-            target_id,
-            context,
-            opener,
-            channel,
-            state,
-            turn: Arc::default(),
-        }
+        Self { id, target_id, context, opener, channel, state, turn: Arc::default() }
     }
 
     /// Waits for its turn.
     pub(crate) async fn turn(self: Arc<Self>, deadline: Deadline) -> Result<Turn> {
         let turn = tokio::time::timeout_at(deadline.at(), self.turn.clone().lock_owned()).await;
         match turn {
-            Ok(guard) => Ok(Turn {
-                tab: self,
-                _guard: guard,
-            }),
+            Ok(guard) => Ok(Turn { tab: self, _guard: guard }),
             Err(_) => Err(Error::new(Code::TabBusy)
                 .message(format!(
                     "earlier commands on tab {} were not over after {} ms",
@@ -199,10 +196,7 @@ impl Tab {
     /// Calls a method that the page's own process answers. Ends early when that cannot happen any more: a
     /// dialog holds the page, the page crashed, the tab was closed.
     pub(crate) async fn call<M: Method>(&self, method: M, deadline: Deadline) -> Result<M::Reply> {
-        let reply = self
-            .channel
-            .start(&method)
-            .map_err(|error| self.explain(error))?;
+        let reply = self.channel.start(&method).map_err(|error| self.explain(error))?;
         let mut state = self.state.subscribe();
         tokio::select! {
             biased;
@@ -219,10 +213,7 @@ impl Tab {
         if let Some(dialog) = &state.dialog {
             return Some(
                 Error::new(Code::PageDialogOpen)
-                    .message(format!(
-                        "a {} of the page on tab {} waits for an answer",
-                        dialog.kind, self.id
-                    ))
+                    .message(format!("{} on tab {} waits for an answer", dialog.named(), self.id))
                     .evidence("dialog", &*dialog.kind)
                     .evidence("message", &*dialog.message)
                     .evidence("tab", self.id.to_string()),
@@ -271,14 +262,14 @@ impl From<cdp::Error> for Error {
         let message = error.to_string();
         match error {
             cdp::Error::Closed { .. } => Self::new(Code::BrowserLost).message(message),
-            cdp::Error::Connect { address, .. } => Self::new(Code::CdpUnreachable)
-                .message(message)
-                .evidence("address", address),
+            cdp::Error::Connect { address, .. } => {
+                Self::new(Code::CdpUnreachable).message(message).evidence("address", address)
+            }
             cdp::Error::Detached { .. } => Self::new(Code::TabTargetLost).message(message),
             cdp::Error::Crashed { .. } => Self::new(Code::TabCrashed).message(message),
-            cdp::Error::Timeout { method, .. } => Self::new(Code::CommandTimeout)
-                .message(message)
-                .evidence("method", method),
+            cdp::Error::Timeout { method, .. } => {
+                Self::new(Code::CommandTimeout).message(message).evidence("method", method)
+            }
             cdp::Error::Backlog { .. } => Self::new(Code::CdpUnreachable).message(message),
             cdp::Error::Remote { method, code, .. } => Self::new(Code::CdpRefused)
                 .message(message)

@@ -8,14 +8,15 @@
 use crate::protocol::Signal;
 use crate::protocol::runtime::RunIfWaitingForDebugger;
 use crate::protocol::target::{
-    AttachedToTarget, DetachedFromTarget, GetTargets, SetAutoAttach, SetDiscoverTargets,
-    TargetCrashed, TargetCreated, TargetDestroyed, TargetInfo, TargetInfoChanged,
+    AttachedToTarget, DetachedFromTarget, FilterEntry, GetTargets, SetAutoAttach,
+    SetDiscoverTargets, TargetCrashed, TargetCreated, TargetDestroyed, TargetInfo,
+    TargetInfoChanged,
 };
-use crate::{Channel, Connection, Deadline, Error, Event};
+use crate::{Channel, Connection, Deadline, Error, Event, Reply};
 use std::sync::Arc;
 
 /// What happened to a target.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum TargetChange {
     /// We are attached to it.
     Attached {
@@ -25,6 +26,9 @@ pub enum TargetChange {
         info: TargetInfo,
         /// The session it belongs to; `None` when it is a target of the browser itself.
         parent: Option<Arc<str>>,
+        /// Answered when the target has taken in what was prepared for it. Commands that come before can
+        /// crash a page that is being made.
+        ready: Reply<RunIfWaitingForDebugger>,
     },
     /// A session has ended.
     Detached {
@@ -69,10 +73,7 @@ impl<P: Fn(&Channel, &TargetInfo)> AutoAttach<P> {
 
     /// `prepare` queues what a new target needs before its first script runs.
     pub fn new(connection: Connection, prepare: P) -> Self {
-        Self {
-            connection,
-            prepare,
-        }
+        Self { connection, prepare }
     }
 
     /// Begins with the browser's own targets. Listen to [`Self::EVENTS`] before.
@@ -92,32 +93,20 @@ impl<P: Fn(&Channel, &TargetInfo)> AutoAttach<P> {
     pub fn absorb(&self, event: &Event) -> Option<TargetChange> {
         let change = match &*event.method {
             AttachedToTarget::NAME => {
-                let AttachedToTarget {
-                    session_id,
-                    target_info,
-                    ..
-                } = event.decode().ok()?;
+                let AttachedToTarget { session_id, target_info, .. } = event.decode().ok()?;
                 let (session, info) = (session_id?, target_info?);
                 let channel = self.connection.session(session.into());
                 (self.prepare)(&channel, &info);
                 channel.post(&all());
-                channel.post(&RunIfWaitingForDebugger {});
-                TargetChange::Attached {
-                    channel,
-                    info,
-                    parent: event.session.clone(),
-                }
+                let ready = channel.start(&RunIfWaitingForDebugger {}).ok()?;
+                TargetChange::Attached { channel, info, parent: event.session.clone(), ready }
             }
             DetachedFromTarget::NAME => TargetChange::Detached {
-                session: event
-                    .decode::<DetachedFromTarget>()
-                    .ok()?
-                    .session_id?
-                    .into(),
+                session: event.decode::<DetachedFromTarget>().ok()?.session_id?.into(),
             },
-            TargetCreated::NAME => TargetChange::Changed {
-                info: event.decode::<TargetCreated>().ok()?.target_info?,
-            },
+            TargetCreated::NAME => {
+                TargetChange::Changed { info: event.decode::<TargetCreated>().ok()?.target_info? }
+            }
             TargetInfoChanged::NAME => TargetChange::Changed {
                 info: event.decode::<TargetInfoChanged>().ok()?.target_info?,
             },
@@ -125,13 +114,8 @@ impl<P: Fn(&Channel, &TargetInfo)> AutoAttach<P> {
                 target_id: event.decode::<TargetDestroyed>().ok()?.target_id?,
             },
             TargetCrashed::NAME => {
-                let TargetCrashed {
-                    target_id, status, ..
-                } = event.decode().ok()?;
-                TargetChange::Crashed {
-                    target_id: target_id?,
-                    status: status.unwrap_or_default(),
-                }
+                let TargetCrashed { target_id, status, .. } = event.decode().ok()?;
+                TargetChange::Crashed { target_id: target_id?, status: status.unwrap_or_default() }
             }
             _ => return None,
         };
@@ -143,19 +127,24 @@ impl<P: Fn(&Channel, &TargetInfo)> AutoAttach<P> {
     /// # Errors
     /// When the browser cannot be reached or refuses.
     pub async fn targets(&self, deadline: Deadline) -> Result<Vec<TargetInfo>, Error> {
-        let reply = self
-            .connection
-            .browser()
-            .call(GetTargets {}, deadline)
-            .await?;
+        let reply = self.connection.browser().call(GetTargets {}, deadline).await?;
         Ok(reply.target_infos.unwrap_or_default())
     }
 }
 
+/// Everything but the browser itself, its tab strip and its own surfaces: they hold no page, and attaching
+/// to them only holds them up.
 fn all() -> SetAutoAttach {
+    let leave = |kind: &str| FilterEntry { r#type: Some(kind.into()), exclude: Some(true) };
     SetAutoAttach {
         auto_attach: true,
         wait_for_debugger_on_start: true,
         flatten: true,
+        filter: Some(vec![
+            leave("browser"),
+            leave("tab"),
+            leave("browser_ui"),
+            FilterEntry::default(),
+        ]),
     }
 }

@@ -15,10 +15,7 @@ pub struct Channel {
 
 impl Channel {
     pub(crate) fn new(connection: Connection, session: Option<Arc<str>>) -> Self {
-        Self {
-            connection,
-            session,
-        }
+        Self { connection, session }
     }
 
     /// The flat session behind this channel; `None` for the browser itself.
@@ -44,32 +41,20 @@ impl Channel {
     /// # Errors
     /// When the connection is closed or the browser does not read.
     pub fn start<M: Method>(&self, method: &M) -> Result<Reply<M>, Error> {
-        let ticket = self
-            .connection
-            .shared
-            .start(self.session.as_ref(), M::NAME, method)?;
-        Ok(Reply {
-            ticket,
-            method: PhantomData,
-        })
+        let ticket = self.connection.shared.start(self.session.as_ref(), M::NAME, method)?;
+        Ok(Reply { ticket, method: PhantomData })
     }
 
     /// Queues a call whose answer nobody wants. That the connection is closed is known soon enough.
     pub fn post<M: Method>(&self, method: &M) {
-        if let Err(error) = self
-            .connection
-            .shared
-            .post(self.session.as_ref(), M::NAME, method)
-        {
+        if let Err(error) = self.connection.shared.post(self.session.as_ref(), M::NAME, method) {
             tracing::debug!(method = M::NAME, %error, "not sent");
         }
     }
 
     /// Listens to `methods` of this channel only.
     pub fn events(&self, methods: &'static [&'static str], capacity: usize) -> Events {
-        self.connection
-            .shared
-            .listen(self.session.clone(), methods, capacity)
+        self.connection.shared.listen(self.session.clone(), methods, capacity)
     }
 }
 
@@ -89,10 +74,7 @@ impl<M: Method> Reply<M> {
     pub async fn wait(mut self, deadline: Deadline) -> Result<M::Reply, Error> {
         let answer = tokio::time::timeout_at(deadline.at(), self.ticket.answer())
             .await
-            .map_err(|_| Error::Timeout {
-                method: M::NAME,
-                allowed: deadline.total(),
-            })??;
+            .map_err(|_| Error::Timeout { method: M::NAME, allowed: deadline.total() })??;
         decode(M::NAME, &answer)
     }
 }

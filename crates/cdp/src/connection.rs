@@ -117,12 +117,7 @@ impl Connection {
         });
         let Transport { source, sink } = transport;
         let reader = tokio::spawn(read(source, Arc::downgrade(&shared)));
-        tokio::spawn(write(
-            sink,
-            queue,
-            Arc::downgrade(&shared),
-            reader.abort_handle(),
-        ));
+        tokio::spawn(write(sink, queue, Arc::downgrade(&shared), reader.abort_handle()));
         Self { shared }
     }
 
@@ -178,9 +173,7 @@ pub(crate) struct Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection")
-            .field("closed", &*self.closed.borrow())
-            .finish_non_exhaustive()
+        f.debug_struct("Connection").field("closed", &*self.closed.borrow()).finish_non_exhaustive()
     }
 }
 
@@ -214,9 +207,7 @@ impl Ticket {
     pub(crate) async fn answer(&mut self) -> Result<Bytes, Error> {
         match (&mut self.answer).await {
             Ok(answer) => answer,
-            Err(_) => Err(Error::Closed {
-                reason: self.shared.reason(),
-            }),
+            Err(_) => Err(Error::Closed { reason: self.shared.reason() }),
         }
     }
 }
@@ -237,17 +228,9 @@ impl Shared {
     ) -> Result<Ticket, Error> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        let call = Call {
-            session: session.cloned(),
-            method,
-            answer: sender,
-        };
+        let call = Call { session: session.cloned(), method, answer: sender };
         lock(&self.waiting).calls.insert(id, call);
-        let ticket = Ticket {
-            id,
-            shared: self.clone(),
-            answer,
-        };
+        let ticket = Ticket { id, shared: self.clone(), answer };
         // Registered first: had the connection closed in between, `close` would have failed the call.
         self.send(id, session, method, params)?;
         Ok(ticket)
@@ -280,16 +263,9 @@ impl Shared {
             session: Option<&'a str>,
         }
         if self.closed.borrow().is_some() {
-            return Err(Error::Closed {
-                reason: self.reason(),
-            });
+            return Err(Error::Closed { reason: self.reason() });
         }
-        let request = Request {
-            id,
-            method,
-            params,
-            session: session.map(|id| &**id),
-        };
+        let request = Request { id, method, params, session: session.map(|id| &**id) };
         let message = serde_json::to_vec(&request).map_err(|error| Error::Decode {
             method: method.to_owned(),
             message: error.to_string(),
@@ -299,9 +275,7 @@ impl Shared {
             self.queued.fetch_sub(message.len(), Ordering::AcqRel);
             return Err(Error::Backlog { queued });
         }
-        self.outgoing.send(message).map_err(|_| Error::Closed {
-            reason: self.reason(),
-        })
+        self.outgoing.send(message).map_err(|_| Error::Closed { reason: self.reason() })
     }
 
     pub(crate) fn listen(
@@ -312,29 +286,17 @@ impl Shared {
     ) -> Events {
         let (queue, receiver) = mpsc::channel(capacity.max(1));
         let lost = Arc::new(AtomicU64::new(0));
-        let listener = Listener {
-            session,
-            methods,
-            queue,
-            lost: lost.clone(),
-        };
+        let listener = Listener { session, methods, queue, lost: lost.clone() };
         let mut listeners = lock(&self.listeners);
         // After the end nobody would ever close this queue.
         if self.closed.borrow().is_none() {
             listeners.push(listener);
         }
-        Events {
-            queue: receiver,
-            lost,
-            waiting: None,
-        }
+        Events { queue: receiver, lost, waiting: None }
     }
 
     fn reason(&self) -> Arc<str> {
-        self.closed
-            .borrow()
-            .clone()
-            .unwrap_or_else(|| "closed".into())
+        self.closed.borrow().clone().unwrap_or_else(|| "closed".into())
     }
 
     fn close(&self, reason: &str) {
@@ -347,9 +309,7 @@ impl Shared {
             lock(&self.listeners).clear();
             let calls = std::mem::take(&mut lock(&self.waiting).calls);
             for call in calls.into_values() {
-                _ = call.answer.send(Err(Error::Closed {
-                    reason: reason.into(),
-                }));
+                _ = call.answer.send(Err(Error::Closed { reason: reason.into() }));
             }
         }
     }
@@ -375,12 +335,7 @@ impl Shared {
             };
             _ = call.answer.send(answer);
         } else if let Some(method) = envelope.method {
-            self.publish(
-                message,
-                &method,
-                envelope.session.as_deref(),
-                envelope.params,
-            );
+            self.publish(message, &method, envelope.session.as_deref(), envelope.params);
         }
     }
 
@@ -394,10 +349,7 @@ impl Shared {
         let mut event: Option<Event> = None;
         lock(&self.listeners).retain(|listener| {
             let wants = listener.methods.contains(&method)
-                && listener
-                    .session
-                    .as_deref()
-                    .is_none_or(|wanted| Some(wanted) == session);
+                && listener.session.as_deref().is_none_or(|wanted| Some(wanted) == session);
             if !wants {
                 return !listener.queue.is_closed();
             }
@@ -476,9 +428,7 @@ impl<'a> Envelope<'a> {
     fn read(message: &'a [u8]) -> Option<Self> {
         // serde would also read an array as a struct, field by field.
         let is_object = message.trim_ascii_start().starts_with(b"{");
-        is_object
-            .then(|| serde_json::from_slice(message).ok())
-            .flatten()
+        is_object.then(|| serde_json::from_slice(message).ok()).flatten()
     }
 }
 
@@ -491,19 +441,13 @@ struct Refusal<'a> {
 }
 
 pub(crate) fn decode<'a, T: Deserialize<'a>>(method: &str, payload: &'a [u8]) -> Result<T, Error> {
-    serde_json::from_slice(payload).map_err(|error| Error::Decode {
-        method: method.to_owned(),
-        message: error.to_string(),
-    })
+    serde_json::from_slice(payload)
+        .map_err(|error| Error::Decode { method: method.to_owned(), message: error.to_string() })
 }
 
 fn part(message: &Bytes, raw: &RawValue) -> Bytes {
     let bytes = raw.get().as_bytes();
-    if bytes.len() < COPY_BELOW {
-        Bytes::copy_from_slice(bytes)
-    } else {
-        message.slice_ref(bytes)
-    }
+    if bytes.len() < COPY_BELOW { Bytes::copy_from_slice(bytes) } else { message.slice_ref(bytes) }
 }
 
 async fn read(mut source: Source, shared: std::sync::Weak<Shared>) {

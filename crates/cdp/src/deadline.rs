@@ -13,10 +13,7 @@ pub struct Deadline {
 impl Deadline {
     /// A deadline that lies `total` from now.
     pub fn after(total: Duration) -> Self {
-        Self {
-            at: Instant::now() + total,
-            total,
-        }
+        Self { at: Instant::now() + total, total }
     }
 
     /// The earlier of this deadline and one that lies `limit` from now.
@@ -53,14 +50,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_earlier_deadline_wins() {
         let minute = Deadline::after(Duration::from_secs(60));
-        assert_eq!(
-            minute.at_most(Duration::from_secs(5)).left(),
-            Duration::from_secs(5)
-        );
-        assert_eq!(
-            minute.at_most(Duration::from_secs(90)).left(),
-            Duration::from_secs(60)
-        );
+        assert_eq!(minute.at_most(Duration::from_secs(5)).left(), Duration::from_secs(5));
+        assert_eq!(minute.at_most(Duration::from_secs(90)).left(), Duration::from_secs(60));
         tokio::time::advance(Duration::from_secs(61)).await;
         assert!(minute.is_over());
     }

@@ -49,11 +49,7 @@ impl Splitter {
             }
         }
         self.scanned = self.buffer.len();
-        if self.scanned > MAX_MESSAGE {
-            Err(TooLong)
-        } else {
-            Ok(None)
-        }
+        if self.scanned > MAX_MESSAGE { Err(TooLong) } else { Ok(None) }
     }
 
     /// How many bytes wait for the end of their message.

@@ -63,11 +63,7 @@ fn lossy(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());
         // The standard library reports a surrogate's three bytes as three chunks; only the lead counts.
-        if chunk
-            .invalid()
-            .first()
-            .is_some_and(|byte| !(0x80..0xC0).contains(byte))
-        {
+        if chunk.invalid().first().is_some_and(|byte| !(0x80..0xC0).contains(byte)) {
             out.push('\u{FFFD}');
         }
     }
@@ -79,11 +75,7 @@ mod tests {
     use super::*;
 
     fn check(json: &str, expected: &str) {
-        assert_eq!(
-            serde_json::from_str::<Text>(json).unwrap().0,
-            expected,
-            "{json}"
-        );
+        assert_eq!(serde_json::from_str::<Text>(json).unwrap().0, expected, "{json}");
     }
 
     #[test]

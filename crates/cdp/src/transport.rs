@@ -47,14 +47,9 @@ impl Transport {
     /// # Errors
     /// [`Error::Connect`] when the peer cannot be reached, is no WebSocket, or does not answer in time.
     pub async fn websocket(url: &str, deadline: Deadline) -> Result<Self, Error> {
-        let failed = |message: String| Error::Connect {
-            address: url.to_owned(),
-            message,
-        };
+        let failed = |message: String| Error::Connect { address: url.to_owned(), message };
         // tungstenite's default limit is smaller than one large tree.
-        let config = WebSocketConfig::default()
-            .max_message_size(None)
-            .max_frame_size(None);
+        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
         let connect = tokio_tungstenite::connect_async_tls_with_config(
             url,
             Some(config),
@@ -63,18 +58,10 @@ impl Transport {
         );
         let (socket, _) = tokio::time::timeout_at(deadline.at(), connect)
             .await
-            .map_err(|_| {
-                failed(format!(
-                    "no answer within {} ms",
-                    deadline.total().as_millis()
-                ))
-            })?
+            .map_err(|_| failed(format!("no answer within {} ms", deadline.total().as_millis())))?
             .map_err(|error| failed(error.to_string()))?;
         let (sink, source) = socket.split();
-        Ok(Self {
-            source: Source::Socket(source),
-            sink: Sink::Socket(sink),
-        })
+        Ok(Self { source: Source::Socket(source), sink: Sink::Socket(sink) })
     }
 }
 
@@ -83,10 +70,7 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "one per connection")]
 pub(crate) enum Source {
-    Pipe {
-        pipe: pipe::Receiver,
-        splitter: Splitter,
-    },
+    Pipe { pipe: pipe::Receiver, splitter: Splitter },
     Socket(SplitStream<Socket>),
 }
 
@@ -132,19 +116,14 @@ impl Sink {
             }
             Self::Socket(socket) => {
                 let text = Utf8Bytes::try_from(message).map_err(io::Error::other)?;
-                socket
-                    .send(Message::Text(text))
-                    .await
-                    .map_err(io::Error::other)
+                socket.send(Message::Text(text)).await.map_err(io::Error::other)
             }
         }
     }
 }
 
 fn tls() -> Connector {
-    let roots = rustls::RootCertStore {
-        roots: webpki_roots(),
-    };
+    let roots = rustls::RootCertStore { roots: webpki_roots() };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -41,10 +41,7 @@ fn connect(options: Options) -> (Connection, Peer) {
     let (from_us, to_browser) = std::io::pipe().unwrap();
     let transport =
         Transport::pipe(OwnedFd::from(from_browser), OwnedFd::from(to_browser)).unwrap();
-    (
-        Connection::open(transport, options),
-        Peer { to_us, from_us },
-    )
+    (Connection::open(transport, options), Peer { to_us, from_us })
 }
 
 fn soon() -> Deadline {
@@ -57,10 +54,7 @@ async fn answers_find_their_callers_in_any_order() {
     let browser = connection.browser();
     let first = browser.start(&GetVersion {}).unwrap();
     let second = browser.start(&GetVersion {}).unwrap();
-    assert_eq!(
-        peer.hear().await,
-        r#"{"id":1,"method":"Browser.getVersion","params":{}}"#
-    );
+    assert_eq!(peer.hear().await, r#"{"id":1,"method":"Browser.getVersion","params":{}}"#);
     peer.hear().await;
     peer.say(r#"{"id":2,"result":{"product":"two","extra":{"new":[1,2]}}}"#);
     peer.say(r#"{"id":1,"result":{"product":"one"}}"#);
@@ -87,21 +81,8 @@ async fn a_dropped_call_leaves_nothing_behind() {
 async fn a_silent_browser_is_given_up_at_the_deadline() {
     let (connection, _peer) = connect(Options::default());
     let deadline = Deadline::after(Duration::from_millis(30));
-    let error = connection
-        .browser()
-        .call(GetVersion {}, deadline)
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::Timeout {
-                method: "Browser.getVersion",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    let error = connection.browser().call(GetVersion {}, deadline).await.unwrap_err();
+    assert!(matches!(error, Error::Timeout { method: "Browser.getVersion", .. }), "{error}");
     assert_eq!(connection.pending(), 0);
 }
 
@@ -109,58 +90,29 @@ async fn a_silent_browser_is_given_up_at_the_deadline() {
 async fn everything_that_waits_fails_at_disconnect() {
     let (connection, peer) = connect(Options::default());
     let browser = connection.browser();
-    let calls: Vec<_> = (0..50)
-        .map(|_| browser.start(&GetVersion {}).unwrap())
-        .collect();
+    let calls: Vec<_> = (0..50).map(|_| browser.start(&GetVersion {}).unwrap()).collect();
     let mut events = connection.events(&["Page.frameNavigated"], 4);
     drop(peer);
     for call in calls {
-        assert!(matches!(
-            call.wait(soon()).await.unwrap_err(),
-            Error::Closed { .. }
-        ));
+        assert!(matches!(call.wait(soon()).await.unwrap_err(), Error::Closed { .. }));
     }
     assert!(events.next().await.is_none());
     connection.wait_closed().await;
-    assert!(matches!(
-        browser.start(&GetVersion {}).unwrap_err(),
-        Error::Closed { .. }
-    ));
-    assert!(
-        connection
-            .events(&["Page.frameNavigated"], 4)
-            .next()
-            .await
-            .is_none()
-    );
+    assert!(matches!(browser.start(&GetVersion {}).unwrap_err(), Error::Closed { .. }));
+    assert!(connection.events(&["Page.frameNavigated"], 4).next().await.is_none());
 }
 
 #[tokio::test]
 async fn a_session_that_ends_fails_its_own_calls_only() {
     let (connection, mut peer) = connect(Options::default());
-    let gone = connection
-        .session("gone".into())
-        .start(&page::Enable {})
-        .unwrap();
-    let crashed = connection
-        .session("crashed".into())
-        .start(&page::Enable {})
-        .unwrap();
-    let other = connection
-        .session("other".into())
-        .start(&page::Enable {})
-        .unwrap();
+    let gone = connection.session("gone".into()).start(&page::Enable {}).unwrap();
+    let crashed = connection.session("crashed".into()).start(&page::Enable {}).unwrap();
+    let other = connection.session("other".into()).start(&page::Enable {}).unwrap();
     peer.say(r#"{"method":"Target.detachedFromTarget","params":{"sessionId":"gone"}}"#);
     peer.say(r#"{"method":"Inspector.targetCrashed","params":{},"sessionId":"crashed"}"#);
     peer.say(r#"{"id":3,"result":{},"sessionId":"other"}"#);
-    assert!(matches!(
-        gone.wait(soon()).await.unwrap_err(),
-        Error::Detached { .. }
-    ));
-    assert!(matches!(
-        crashed.wait(soon()).await.unwrap_err(),
-        Error::Crashed { .. }
-    ));
+    assert!(matches!(gone.wait(soon()).await.unwrap_err(), Error::Detached { .. }));
+    assert!(matches!(crashed.wait(soon()).await.unwrap_err(), Error::Crashed { .. }));
     other.wait(soon()).await.unwrap();
 }
 
@@ -181,24 +133,14 @@ async fn a_refusal_carries_the_browsers_words() {
 async fn broken_messages_are_passed_over() {
     let (connection, mut peer) = connect(Options::default());
     let call = connection.browser().start(&GetVersion {}).unwrap();
-    for broken in [
-        "",
-        "{",
-        "null",
-        "[1]",
-        "\u{1}",
-        r#"{"id":"one"}"#,
-        r#"{"id":-4}"#,
-        r#"{"method":7}"#,
-    ] {
+    for broken in
+        ["", "{", "null", "[1]", "\u{1}", r#"{"id":"one"}"#, r#"{"id":-4}"#, r#"{"method":7}"#]
+    {
         peer.say(broken);
     }
     peer.to_us.write_all(b"\xff\xfe\0").unwrap();
     peer.say(r#"{"id":1,"result":{"product":"still here"}}"#);
-    assert_eq!(
-        call.wait(soon()).await.unwrap().product.unwrap(),
-        "still here"
-    );
+    assert_eq!(call.wait(soon()).await.unwrap().product.unwrap(), "still here");
 }
 
 #[tokio::test]
@@ -206,10 +148,7 @@ async fn an_answer_of_another_form_is_a_typed_error() {
     let (connection, mut peer) = connect(Options::default());
     let call = connection.browser().start(&GetVersion {}).unwrap();
     peer.say(r#"{"id":1,"result":{"product":[1,2]}}"#);
-    assert!(matches!(
-        call.wait(soon()).await.unwrap_err(),
-        Error::Decode { .. }
-    ));
+    assert!(matches!(call.wait(soon()).await.unwrap_err(), Error::Decode { .. }));
 }
 
 #[tokio::test]
@@ -217,9 +156,7 @@ async fn a_slow_listener_is_told_what_it_lost() {
     let (connection, mut peer) = connect(Options::default());
     let mut events = connection.events(&["Page.lifecycleEvent"], 2);
     for number in 0..5 {
-        peer.say(&format!(
-            r#"{{"method":"Page.lifecycleEvent","params":{{"name":"{number}"}}}}"#
-        ));
+        peer.say(&format!(r#"{{"method":"Page.lifecycleEvent","params":{{"name":"{number}"}}}}"#));
     }
     // The answer comes after the events, so all of them have been handed out by then.
     let call = connection.browser().start(&GetVersion {}).unwrap();
@@ -227,39 +164,19 @@ async fn a_slow_listener_is_told_what_it_lost() {
     call.wait(soon()).await.unwrap();
     assert!(matches!(events.next().await, Some(Delivery::Lagged(3))));
     for number in ["0", "1"] {
-        let Some(Delivery::Event(event)) = events.next().await else {
-            panic!("no event")
-        };
-        assert_eq!(
-            event
-                .decode::<page::LifecycleEvent>()
-                .unwrap()
-                .name
-                .unwrap(),
-            number
-        );
+        let Some(Delivery::Event(event)) = events.next().await else { panic!("no event") };
+        assert_eq!(event.decode::<page::LifecycleEvent>().unwrap().name.unwrap(), number);
     }
 }
 
 #[tokio::test]
 async fn a_listener_hears_its_own_session() {
     let (connection, mut peer) = connect(Options::default());
-    let mut events = connection
-        .session("mine".into())
-        .events(&["Page.lifecycleEvent"], 8);
+    let mut events = connection.session("mine".into()).events(&["Page.lifecycleEvent"], 8);
     peer.say(r#"{"method":"Page.lifecycleEvent","params":{"name":"a"},"sessionId":"theirs"}"#);
     peer.say(r#"{"method":"Page.lifecycleEvent","params":{"name":"b"},"sessionId":"mine"}"#);
-    let Some(Delivery::Event(event)) = events.next().await else {
-        panic!("no event")
-    };
-    assert_eq!(
-        event
-            .decode::<page::LifecycleEvent>()
-            .unwrap()
-            .name
-            .unwrap(),
-        "b"
-    );
+    let Some(Delivery::Event(event)) = events.next().await else { panic!("no event") };
+    assert_eq!(event.decode::<page::LifecycleEvent>().unwrap().name.unwrap(), "b");
 }
 
 #[tokio::test]
@@ -268,9 +185,7 @@ async fn the_tap_sees_both_directions() {
     let tap = {
         let seen = seen.clone();
         Box::new(move |direction, message: &[u8]| {
-            seen.lock()
-                .unwrap()
-                .push((direction, String::from_utf8_lossy(message).into_owned()));
+            seen.lock().unwrap().push((direction, String::from_utf8_lossy(message).into_owned()));
         })
     };
     let (connection, mut peer) = connect(Options { tap: Some(tap) });
@@ -280,19 +195,13 @@ async fn the_tap_sees_both_directions() {
     call.wait(soon()).await.unwrap();
     let seen = seen.lock().unwrap();
     assert_eq!(seen[0].0, Direction::Sent);
-    assert_eq!(
-        seen[1],
-        (Direction::Received, r#"{"id":1,"result":{}}"#.to_owned())
-    );
+    assert_eq!(seen[1], (Direction::Received, r#"{"id":1,"result":{}}"#.to_owned()));
 }
 
 #[tokio::test]
 async fn a_browser_that_does_not_read_is_noticed() {
     let (connection, _peer) = connect(Options::default());
-    let large = page::Navigate {
-        url: "x".repeat(8 << 20),
-        ..Default::default()
-    };
+    let large = page::Navigate { url: "x".repeat(8 << 20), ..Default::default() };
     let mut calls = Vec::new();
     let error = loop {
         match connection.browser().start(&large) {

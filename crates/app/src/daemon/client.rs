@@ -24,9 +24,7 @@ pub struct Client {
 impl Client {
     /// Connects to a session's daemon; `None` when none runs.
     pub fn connect(place: &Place) -> Option<Self> {
-        UnixStream::connect(place.socket())
-            .ok()
-            .map(|stream| Self { stream })
+        UnixStream::connect(place.socket()).ok().map(|stream| Self { stream })
     }
 
     /// Asks for one thing.
@@ -36,6 +34,8 @@ impl Client {
     pub fn ask(&mut self, action: &Action, allowed: Duration) -> Result<Done> {
         let call = Call::new(action)?;
         let broken = |error: std::io::Error| match error.kind() {
+            ErrorKind::InvalidData => Error::new(Code::DaemonBadFrame)
+                .message(format!("the daemon's answer cannot be read: {error}")),
             ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::new(Code::DaemonUnresponsive)
                 .message(format!(
                     "the daemon did not answer within {} s",
@@ -44,9 +44,7 @@ impl Client {
             _ => Error::new(Code::DaemonLost)
                 .message("the daemon ended while it worked on the command"),
         };
-        self.stream
-            .set_read_timeout(Some(allowed + GRACE))
-            .map_err(broken)?;
+        self.stream.set_read_timeout(Some(allowed + GRACE)).map_err(broken)?;
         self.stream.set_write_timeout(Some(GRACE)).map_err(broken)?;
         // A daemon that refuses early stops reading; what it says is still there to be read.
         let sent = wire::send(&mut self.stream, &call);
@@ -54,8 +52,8 @@ impl Client {
             (Ok(answer), _) => answer,
             (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(broken(error)),
         };
-        let Answer { result, .. } = answer;
-        match result {
+        let Answer { done, .. } = answer;
+        match done {
             Done::Error(error) => Err(error),
             Done::Outcome(mut outcome) => {
                 if let Some(data) = outcome.reply.file_mut() {
@@ -111,10 +109,7 @@ fn start(place: &Place, idle_timeout: Duration) -> Result<()> {
         .truncate(grown)
         .open(place.log())
         .map_err(|error| {
-            failed(format!(
-                "the log `{}` cannot be written: {error}",
-                place.log().display()
-            ))
+            failed(format!("the log `{}` cannot be written: {error}", place.log().display()))
         })?;
     let mut daemon = Command::new(program)
         .arg0(format!("agbrowse-daemon-{}", place.session))
@@ -127,13 +122,8 @@ fn start(place: &Place, idle_timeout: Duration) -> Result<()> {
         .spawn()
         .map_err(|error| failed(format!("the daemon cannot be started: {error}")))?;
     let mut word = String::new();
-    let stdout = daemon
-        .stdout
-        .take()
-        .ok_or_else(|| failed("the daemon has no output".into()))?;
-    BufReader::new(stdout)
-        .read_line(&mut word)
-        .map_err(|error| failed(error.to_string()))?;
+    let stdout = daemon.stdout.take().ok_or_else(|| failed("the daemon has no output".into()))?;
+    BufReader::new(stdout).read_line(&mut word).map_err(|error| failed(error.to_string()))?;
     if word.trim_end() == READY {
         return Ok(());
     }

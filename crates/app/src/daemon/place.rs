@@ -35,19 +35,14 @@ impl Place {
         // In a shared folder somebody else may have made it first, to read along.
         let meta = std::fs::symlink_metadata(&folder).map_err(|error| failed(error.to_string()))?;
         if !meta.is_dir() || meta.uid() != rustix::process::getuid().as_raw() {
-            return Err(failed(
-                "belongs to somebody else; set AGBROWSE_RUNTIME_DIR".into(),
-            ));
+            return Err(failed("belongs to somebody else; set AGBROWSE_RUNTIME_DIR".into()));
         }
         if meta.mode() & 0o077 != 0 {
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700))
                 .map_err(|error| failed(format!("is open to others: {error}")))?;
         }
-        let place = Self {
-            session: session.to_owned(),
-            folder: folder.clone(),
-        };
+        let place = Self { session: session.to_owned(), folder: folder.clone() };
         if place.socket().as_os_str().len() > MAX_SOCKET_PATH {
             return Err(failed(
                 "has too long a path for a socket; set AGBROWSE_RUNTIME_DIR".into(),
@@ -87,12 +82,9 @@ pub fn list() -> Vec<String> {
     let mut names: Vec<String> = entries
         .filter_map(|entry| {
             let path: PathBuf = entry.ok()?.path();
-            let is_session = path
-                .extension()
-                .is_some_and(|ending| ending == "sock" || ending == "json");
-            is_session
-                .then(|| path.file_stem()?.to_str().map(str::to_owned))
-                .flatten()
+            let is_session =
+                path.extension().is_some_and(|ending| ending == "sock" || ending == "json");
+            is_session.then(|| path.file_stem()?.to_str().map(str::to_owned)).flatten()
         })
         .collect();
     names.sort_unstable();

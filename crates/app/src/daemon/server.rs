@@ -265,11 +265,7 @@ impl Daemon {
     /// Waits until nothing has happened for long enough.
     async fn idle(&self) {
         loop {
-            let quiet = self
-                .last_use
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .elapsed();
+            let quiet = self.last_use.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
             let left = self.idle_timeout.saturating_sub(quiet);
             if self.running.load(Ordering::Relaxed) > 0 {
                 self.used.notified().await;
@@ -344,15 +340,8 @@ async fn read_call(stream: &mut UnixStream) -> Result<Option<Call>> {
         }
         // Grows as bytes come, so that a promise of many costs nothing.
         let mut body = Vec::new();
-        let read = (&mut *stream)
-            .take(json as u64)
-            .read_to_end(&mut body)
-            .await?;
-        if read < json {
-            Err(std::io::Error::from(ErrorKind::UnexpectedEof))
-        } else {
-            Ok(Ok(body))
-        }
+        let read = (&mut *stream).take(json as u64).read_to_end(&mut body).await?;
+        if read < json { Err(std::io::Error::from(ErrorKind::UnexpectedEof)) } else { Ok(Ok(body)) }
     };
     let body = tokio::time::timeout(PATIENCE, rest)
         .await
@@ -360,9 +349,7 @@ async fn read_call(stream: &mut UnixStream) -> Result<Option<Call>> {
         .map_err(|error| bad(format!("the request broke off: {error}")))?;
     let body = body.map_err(|length| {
         Error::new(Code::DaemonFrameTooLarge)
-            .message(format!(
-                "a request of {length} bytes; at most {MAX_REQUEST} are read"
-            ))
+            .message(format!("a request of {length} bytes; at most {MAX_REQUEST} are read"))
             .evidence("bytes", length)
     })?;
     let call =
@@ -372,11 +359,7 @@ async fn read_call(stream: &mut UnixStream) -> Result<Option<Call>> {
 
 async fn write_answer(stream: &mut UnixStream, mut done: Done) -> std::io::Result<()> {
     let file = match &mut done {
-        Done::Outcome(outcome) => outcome
-            .reply
-            .file_mut()
-            .map(std::mem::take)
-            .unwrap_or_default(),
+        Done::Outcome(outcome) => outcome.reply.file_mut().map(std::mem::take).unwrap_or_default(),
         _ => Vec::new(),
     };
     let head = wire::frame(&Answer::new(done), &file)?;
@@ -422,21 +405,15 @@ fn signals() -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
 
 fn say(word: &str) -> Result<()> {
     let mut out = std::io::stdout();
-    writeln!(out, "{word}")
-        .and_then(|()| out.flush())
-        .map_err(|error| {
-            Error::new(Code::DaemonStartFailed)
-                .message(format!("nobody waits for this daemon: {error}"))
-        })
+    writeln!(out, "{word}").and_then(|()| out.flush()).map_err(|error| {
+        Error::new(Code::DaemonStartFailed)
+            .message(format!("nobody waits for this daemon: {error}"))
+    })
 }
 
 fn rss_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    status.lines().find_map(|line| {
-        line.strip_prefix("VmRSS:")?
-            .trim()
-            .strip_suffix(" kB")?
-            .parse()
-            .ok()
-    })
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok())
 }

@@ -56,7 +56,6 @@ impl State {
             Some(Ended::Signal) => "was told to end by the system",
             None => "was killed",
         };
-        self.had_browser
-            .then(|| format!("the daemon of this session (process {}) {how}", self.pid))
+        self.had_browser.then(|| format!("the daemon of this session (process {}) {how}", self.pid))
     }
 }

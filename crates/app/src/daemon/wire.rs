@@ -5,7 +5,7 @@ use browser::launch::Wish;
 use browser::{Code, Error, Outcome, Request, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 
 /// The largest request that the daemon reads.
 pub const MAX_REQUEST: usize = 32 << 20;
@@ -29,10 +29,7 @@ pub struct Call {
 /// What a client may want.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "lives for the length of one request"
-)]
+#[allow(clippy::large_enum_variant, reason = "lives for the length of one request")]
 pub enum Action {
     /// Run a command.
     Run {
@@ -55,17 +52,13 @@ pub struct Answer {
     /// The daemon's version.
     pub version: String,
     /// What came of it.
-    #[serde(flatten)]
-    pub result: Done,
+    pub done: Done,
 }
 
 /// What came of a request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "lives for the length of one request"
-)]
+#[allow(clippy::large_enum_variant, reason = "lives for the length of one request")]
 pub enum Done {
     /// A command was run.
     Outcome(Outcome),
@@ -114,19 +107,13 @@ impl Call {
         let action = serde_json::value::to_raw_value(action).map_err(|error| {
             Error::new(Code::CommandInvalid).message(format!("the request cannot be sent: {error}"))
         })?;
-        Ok(Self {
-            version: VERSION.into(),
-            action,
-        })
+        Ok(Self { version: VERSION.into(), action })
     }
 }
 
 impl Answer {
-    pub(super) fn new(result: Done) -> Self {
-        Self {
-            version: VERSION.into(),
-            result,
-        }
+    pub(super) fn new(done: Done) -> Self {
+        Self { version: VERSION.into(), done }
     }
 }
 
@@ -145,10 +132,7 @@ pub(super) fn frame(body: &impl Serialize, file: &[u8]) -> std::io::Result<Vec<u
 /// The two lengths of a header.
 pub(super) fn lengths(header: [u8; HEADER]) -> (usize, usize) {
     let [a, b, c, d, e, f, g, h] = header;
-    (
-        u32::from_le_bytes([a, b, c, d]) as usize,
-        u32::from_le_bytes([e, f, g, h]) as usize,
-    )
+    (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]) as usize)
 }
 
 /// Sends a request.
@@ -162,12 +146,13 @@ pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(Answer, Vec<u8
     stream.read_exact(&mut header)?;
     let (json, file) = lengths(header);
     if json > MAX_ANSWER || file > MAX_ANSWER {
-        return Err(std::io::Error::other("the answer is too large"));
+        return Err(std::io::Error::new(ErrorKind::InvalidData, "it is too large"));
     }
     let mut body = vec![0; json];
     stream.read_exact(&mut body)?;
     let mut data = vec![0; file];
     stream.read_exact(&mut data)?;
-    let answer = serde_json::from_slice(&body).map_err(std::io::Error::other)?;
+    let answer = serde_json::from_slice(&body)
+        .map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))?;
     Ok((answer, data))
 }

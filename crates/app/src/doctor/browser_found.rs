@@ -5,9 +5,7 @@ use crate::config::Config;
 use browser::launch::{Wanted, find};
 
 pub(super) async fn look(config: &Config) -> Finding {
-    let found = match find(&Wanted {
-        chrome: config.settings.chrome.clone(),
-    }) {
+    let found = match find(&Wanted { chrome: config.settings.chrome.clone() }) {
         Ok(found) => found,
         Err(error) => {
             return Finding::new(Severity::Fail, error.details().message.clone())
@@ -23,16 +21,12 @@ pub(super) async fn look(config: &Config) -> Finding {
     match version {
         Ok(output) if output.status.success() => {
             let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            Finding::new(
-                Severity::Info,
-                format!("{version} at {path} ({})", found.origin),
-            )
+            Finding::new(Severity::Info, format!("{version} at {path} ({})", found.origin))
         }
-        Ok(output) => Finding::new(
-            Severity::Fail,
-            format!("`{path} --version` ends with {}", output.status),
-        )
-        .fix("run it by hand to see why, or `agbrowse install --force`"),
+        Ok(output) => {
+            Finding::new(Severity::Fail, format!("`{path} --version` ends with {}", output.status))
+                .fix("run it by hand to see why, or `agbrowse install --force`")
+        }
         Err(error) => Finding::new(Severity::Fail, format!("{path} cannot be run: {error}"))
             .fix("run `agbrowse install --force`"),
     }

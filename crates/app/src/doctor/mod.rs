@@ -55,14 +55,7 @@ pub struct Finding {
 impl Finding {
     pub(crate) fn new(severity: Severity, detail: impl Into<String>) -> Self {
         let ok = severity == Severity::Info;
-        Self {
-            id: "",
-            ok,
-            severity,
-            detail: detail.into(),
-            fix: None,
-            ms: 0,
-        }
+        Self { id: "", ok, severity, detail: detail.into(), fix: None, ms: 0 }
     }
 
     pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
@@ -112,18 +105,9 @@ impl Doctor {
             };
             let found = tokio::time::timeout(check.limit, (check.look)(config)).await;
             let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            checks.push(Finding {
-                id: check.id,
-                ms,
-                ..found.unwrap_or_else(|_| late())
-            });
+            checks.push(Finding { id: check.id, ms, ..found.unwrap_or_else(|_| late()) });
         }
-        Report {
-            ok: checks
-                .iter()
-                .all(|finding| finding.severity != Severity::Fail),
-            checks,
-        }
+        Report { ok: checks.iter().all(|finding| finding.severity != Severity::Fail), checks }
     }
 }
 
@@ -135,19 +119,11 @@ impl fmt::Display for Report {
                 Severity::Warn => ("warn", anstyle::AnsiColor::Yellow.on_default()),
                 Severity::Fail => ("FAIL", anstyle::AnsiColor::Red.on_default().bold()),
             };
-            writeln!(
-                f,
-                "{style}{word}{style:#}  {:16}{}",
-                finding.id, finding.detail
-            )?;
+            writeln!(f, "{style}{word}{style:#}  {:16}{}", finding.id, finding.detail)?;
             if let Some(fix) = &finding.fix {
                 writeln!(f, "      {:16}fix: {fix}", "")?;
             }
         }
-        f.write_str(if self.ok {
-            "everything needed is there"
-        } else {
-            "something needs mending"
-        })
+        f.write_str(if self.ok { "everything needed is there" } else { "something needs mending" })
     }
 }

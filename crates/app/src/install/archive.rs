@@ -36,13 +36,8 @@ pub(super) fn unpack(archive: &Path, into: &Path) -> Result<()> {
     let mut links = BTreeMap::new();
     let mut left = MAX_BYTES;
     for index in 0..zip.len() {
-        let mut entry = zip
-            .by_index(index)
-            .map_err(|error| unreadable(archive, error))?;
-        let name = entry
-            .name()
-            .map_err(|error| unreadable(archive, error))?
-            .into_owned();
+        let mut entry = zip.by_index(index).map_err(|error| unreadable(archive, error))?;
+        let name = entry.name().map_err(|error| unreadable(archive, error))?.into_owned();
         let path = into.join(inside(&name)?);
         let mode = entry.unix_mode();
         match kind(&name, mode)? {
@@ -59,9 +54,7 @@ pub(super) fn unpack(archive: &Path, into: &Path) -> Result<()> {
         }
     }
     // Links come last, when every folder and file is there: nothing is ever made through one of them.
-    links
-        .iter()
-        .try_for_each(|(path, target)| make_link(path, target))?;
+    links.iter().try_for_each(|(path, target)| make_link(path, target))?;
     links.keys().try_for_each(|path| stays_inside(path, into))
 }
 
@@ -76,18 +69,14 @@ fn kind(name: &str, mode: Option<u32>) -> Result<Kind> {
         0o120_000 => Ok(Kind::Link),
         _ if name.ends_with('/') => Ok(Kind::Folder),
         0 | 0o100_000 => Ok(Kind::File),
-        _ => Err(Refusal::Corrupt(format!(
-            "`{name}` is neither a file nor a folder nor a link"
-        ))),
+        _ => Err(Refusal::Corrupt(format!("`{name}` is neither a file nor a folder nor a link"))),
     }
 }
 
 /// The path of an entry, if it leads down and nowhere else.
 fn inside(name: &str) -> Result<PathBuf> {
     let path = Path::new(name);
-    let leads_down = path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
+    let leads_down = path.components().all(|part| matches!(part, Component::Normal(_)));
     if name.is_empty() || !leads_down || name.contains(['\\', '\0']) {
         return Err(Refusal::Corrupt(format!(
             "`{}` leads outside the archive",
@@ -108,9 +97,7 @@ fn write_file(name: &str, entry: &mut impl Read, path: &Path, left: u64) -> Resu
     let mut buffer = vec![0; 128 * 1024];
     let mut written = 0;
     loop {
-        let count = entry
-            .read(&mut buffer)
-            .map_err(|error| unreadable_entry(name, path, error))?;
+        let count = entry.read(&mut buffer).map_err(|error| unreadable_entry(name, path, error))?;
         if count == 0 {
             return Ok(written);
         }
@@ -121,8 +108,7 @@ fn write_file(name: &str, entry: &mut impl Read, path: &Path, left: u64) -> Resu
                 MAX_BYTES >> 30
             )));
         }
-        file.write_all(&buffer[..count])
-            .map_err(|error| Refusal::Disk(path.to_owned(), error))?;
+        file.write_all(&buffer[..count]).map_err(|error| Refusal::Disk(path.to_owned(), error))?;
     }
 }
 
@@ -157,27 +143,19 @@ fn make_link(path: &Path, _target: &Path) -> Result<()> {
 /// Follow a link to its very end. Reading its text would not do: `a/../..` stays inside when `a` is a folder
 /// and may not when `a` is itself a link.
 fn stays_inside(path: &Path, root: &Path) -> Result<()> {
-    let root = root
-        .canonicalize()
-        .map_err(|error| Refusal::Disk(root.to_owned(), error))?;
+    let root = root.canonicalize().map_err(|error| Refusal::Disk(root.to_owned(), error))?;
     match path.canonicalize() {
         Ok(end) if end.starts_with(&root) => Ok(()),
         Ok(_) => Err(Refusal::Corrupt(format!(
             "link `{}` leads outside the archive",
             shown(path, &root)
         ))),
-        Err(_) => Err(Refusal::Corrupt(format!(
-            "link `{}` leads nowhere",
-            shown(path, &root)
-        ))),
+        Err(_) => Err(Refusal::Corrupt(format!("link `{}` leads nowhere", shown(path, &root)))),
     }
 }
 
 fn shown(path: &Path, root: &Path) -> String {
-    path.strip_prefix(root)
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
 }
 
 #[cfg(unix)]
@@ -254,14 +232,10 @@ mod tests {
         for entry in entries {
             match entry {
                 F(name, text, mode) => {
-                    writer
-                        .start_file(*name, options.unix_permissions(*mode))
-                        .expect("a new file");
+                    writer.start_file(*name, options.unix_permissions(*mode)).expect("a new file");
                     writer.write_all(text.as_bytes()).expect("memory is there");
                 }
-                L(name, target) => writer
-                    .add_symlink(*name, *target, options)
-                    .expect("a new link"),
+                L(name, target) => writer.add_symlink(*name, *target, options).expect("a new link"),
                 D(name) => writer.add_directory(*name, options).expect("a new folder"),
             }
         }
@@ -295,11 +269,7 @@ mod tests {
         outcome.expect("a good archive");
         let out = home.path().join("out/app");
         let mode = |name: &str| {
-            fs::metadata(out.join(name))
-                .expect("it is there")
-                .permissions()
-                .mode()
-                & 0o7777
+            fs::metadata(out.join(name)).expect("it is there").permissions().mode() & 0o7777
         };
         assert_eq!(mode("run"), 0o755);
         assert_eq!(mode("data/words.txt"), 0o640);
@@ -307,33 +277,20 @@ mod tests {
             fs::read_to_string(out.join("current/words.txt")).expect("through the link"),
             "hello"
         );
-        assert_eq!(
-            fs::read_link(out.join("data/up")).expect("a link"),
-            Path::new("../run")
-        );
+        assert_eq!(fs::read_link(out.join("data/up")).expect("a link"), Path::new("../run"));
     }
 
     #[test]
     fn names_that_lead_outside_are_refused() {
-        for name in [
-            "../evil",
-            "a/../../evil",
-            "/etc/evil",
-            "a/..",
-            "..",
-            "a\\..\\evil",
-            "a\0b",
-            "",
-        ] {
+        for name in
+            ["../evil", "a/../../evil", "/etc/evil", "a/..", "..", "a\\..\\evil", "a\0b", ""]
+        {
             assert!(inside(name).is_err(), "{name:?}");
         }
         for name in ["a", "a/b", "a b/ü.pak", "..a/b..", "a/"] {
             assert!(inside(name).is_ok(), "{name:?}");
         }
-        let why = refused(&zipped(&[
-            F("app/run", "", 0o755),
-            F("../evil", "x", 0o644),
-        ]));
+        let why = refused(&zipped(&[F("app/run", "", 0o755), F("../evil", "x", 0o644)]));
         assert_eq!(why, "`../evil` leads outside the archive");
     }
 
@@ -349,11 +306,7 @@ mod tests {
         check(&[L("one", "two"), L("two", "one")], "leads nowhere");
         // Read as text, the second link stays inside; followed, it does not.
         check(
-            &[
-                D("a/b/c/"),
-                L("a/b/c/top", "../../.."),
-                L("hop", "a/b/c/top/.."),
-            ],
+            &[D("a/b/c/"), L("a/b/c/top", "../../.."), L("hop", "a/b/c/top/..")],
             "leads outside",
         );
     }
@@ -369,10 +322,7 @@ mod tests {
 
     #[test]
     fn a_name_used_twice_is_refused() {
-        let why = refused(&zipped(&[
-            F("a", "file", 0o644),
-            F("a/b", "below it", 0o644),
-        ]));
+        let why = refused(&zipped(&[F("a", "file", 0o644), F("a/b", "below it", 0o644)]));
         assert!(why.contains("two entries want to be"), "{why}");
     }
 
@@ -385,9 +335,7 @@ mod tests {
         writer.start_file("app/run", stored).expect("a new file");
         writer.write_all(text.as_bytes()).expect("memory is there");
         let whole = writer.finish().expect("memory is there").into_inner();
-        let start = whole
-            .windows(text.len())
-            .position(|window| window == text.as_bytes());
+        let start = whole.windows(text.len()).position(|window| window == text.as_bytes());
         let start = start.expect("stored as it is");
         for at in start..start + text.len() {
             let mut bytes = whole.clone();

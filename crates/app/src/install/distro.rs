@@ -64,10 +64,7 @@ impl Distro {
             match key {
                 "ID" => distro.id = value.to_ascii_lowercase(),
                 "ID_LIKE" => {
-                    distro.like = value
-                        .split_whitespace()
-                        .map(str::to_ascii_lowercase)
-                        .collect()
+                    distro.like = value.split_whitespace().map(str::to_ascii_lowercase).collect()
                 }
                 "VERSION_ID" => distro.version = value.to_owned(),
                 _ => {}
@@ -77,11 +74,7 @@ impl Distro {
     }
 
     pub(super) fn family(&self) -> Family {
-        let names = || {
-            std::iter::once(&self.id)
-                .chain(&self.like)
-                .map(String::as_str)
-        };
+        let names = || std::iter::once(&self.id).chain(&self.like).map(String::as_str);
         // Ubuntu's children call themselves like Debian too, in either order.
         if names().any(|name| name == "ubuntu") {
             return Family::Ubuntu;
@@ -104,29 +97,22 @@ impl Distro {
         match self.family() {
             Family::Unknown => None,
             Family::Ubuntu => Some("sudo snap install chromium".to_owned()),
-            family => steps(family)
-                .last()
-                .map(|step| format!("sudo {}", step.join(" "))),
+            family => steps(family).last().map(|step| format!("sudo {}", step.join(" "))),
         }
     }
 
     /// The command a person would type here to get these shared libraries.
     pub(super) fn libraries_by_hand(&self, libraries: &[String]) -> Option<String> {
         let capabilities = || {
-            libraries
-                .iter()
-                .map(|name| format!("'{name}()(64bit)'"))
-                .collect::<Vec<_>>()
-                .join(" ")
+            libraries.iter().map(|name| format!("'{name}()(64bit)'")).collect::<Vec<_>>().join(" ")
         };
         match self.family() {
             Family::Debian | Family::Ubuntu => self.debian_packages(libraries),
             // RPM packages say which libraries they carry, so no table can get out of date.
             Family::Fedora => Some(format!("sudo dnf install -y {}", capabilities())),
-            Family::Suse => Some(format!(
-                "sudo zypper --non-interactive install {}",
-                capabilities()
-            )),
+            Family::Suse => {
+                Some(format!("sudo zypper --non-interactive install {}", capabilities()))
+            }
             // Nor here: this one looks the package up.
             Family::Arch => Some(format!("pacman -F {}", libraries.join(" "))),
             Family::Alpine | Family::Unknown => None,
@@ -144,10 +130,7 @@ impl Distro {
                 packages.push(package);
             }
         }
-        Some(format!(
-            "sudo apt-get install -y --no-install-recommends {}",
-            packages.join(" ")
-        ))
+        Some(format!("sudo apt-get install -y --no-install-recommends {}", packages.join(" ")))
     }
 
     /// Whether packages got `t64` names, with the change to 64-bit time. The old names still lead to the new
@@ -201,31 +184,17 @@ fn steps(family: Family) -> &'static [&'static [&'static str]] {
     match family {
         Family::Debian => &[
             &["apt-get", "update"],
-            &[
-                "apt-get",
-                "install",
-                "-y",
-                "--no-install-recommends",
-                "chromium",
-            ],
+            &["apt-get", "install", "-y", "--no-install-recommends", "chromium"],
         ],
-        Family::Fedora => &[&[
-            "dnf",
-            "install",
-            "-y",
-            "--setopt=install_weak_deps=False",
-            "chromium",
-        ]],
+        Family::Fedora => {
+            &[&["dnf", "install", "-y", "--setopt=install_weak_deps=False", "chromium"]]
+        }
         // Not `-Sy`: a fresh list beside old packages is how an Arch system breaks.
         Family::Arch => &[&["pacman", "-S", "--noconfirm", "--needed", "chromium"]],
         Family::Alpine => &[&["apk", "add", "--no-cache", "chromium"]],
-        Family::Suse => &[&[
-            "zypper",
-            "--non-interactive",
-            "install",
-            "--no-recommends",
-            "chromium",
-        ]],
+        Family::Suse => {
+            &[&["zypper", "--non-interactive", "install", "--no-recommends", "chromium"]]
+        }
         Family::Ubuntu | Family::Unknown => &[],
     }
 }
@@ -245,9 +214,8 @@ impl Rights {
         {
             return Some(Self::Root);
         }
-        let output = output_within(Path::new("sudo"), &["-n", "true"], QUESTION_LIMIT)
-            .await
-            .ok()?;
+        let output =
+            output_within(Path::new("sudo"), &["-n", "true"], QUESTION_LIMIT).await.ok()?;
         output.status.success().then_some(Self::Sudo)
     }
 
@@ -261,11 +229,7 @@ impl Rights {
             }
             Self::Sudo => &["sudo", "-n"],
         };
-        before
-            .iter()
-            .chain(step)
-            .map(|&word| word.to_owned())
-            .collect()
+        before.iter().chain(step).map(|&word| word.to_owned()).collect()
     }
 }
 
@@ -289,11 +253,7 @@ pub(super) async fn package(distro: &Distro) -> Result<Package> {
         Family::Unknown => {
             return unsupported(format!(
                 "no known `chromium` package for `{}`; use `--via testing`",
-                if distro.id.is_empty() {
-                    std::env::consts::OS
-                } else {
-                    &distro.id
-                }
+                if distro.id.is_empty() { std::env::consts::OS } else { &distro.id }
             ));
         }
         _ => {}
@@ -309,12 +269,7 @@ pub(super) async fn package(distro: &Distro) -> Result<Package> {
 
 impl Package {
     fn new(family: Family, rights: Rights) -> Self {
-        Self {
-            commands: steps(family)
-                .iter()
-                .map(|step| rights.apply(step))
-                .collect(),
-        }
+        Self { commands: steps(family).iter().map(|step| rights.apply(step)).collect() }
     }
 
     /// Run the commands one after another; where the browser is then.
@@ -330,16 +285,14 @@ impl Package {
         {
             return Ok(path);
         }
-        browser::launch::find(&Wanted::default())
-            .map(|found| found.path)
-            .map_err(|error| {
-                Error::new(Code::InstallFailed)
-                    .message(format!(
-                        "`{self}` went well, yet no browser is found: {}",
-                        error.details().message
-                    ))
-                    .evidence("command", self.to_string())
-            })
+        browser::launch::find(&Wanted::default()).map(|found| found.path).map_err(|error| {
+            Error::new(Code::InstallFailed)
+                .message(format!(
+                    "`{self}` went well, yet no browser is found: {}",
+                    error.details().message
+                ))
+                .evidence("command", self.to_string())
+        })
     }
 }
 
@@ -367,10 +320,7 @@ async fn run(words: &[String]) -> Result<()> {
         .spawn()
         .map_err(|error| failed(format!("did not start: {error}")))?;
     match tokio::time::timeout(STEP_LIMIT, child.wait()).await {
-        Err(_) => Err(failed(format!(
-            "was stopped after {} minutes",
-            STEP_LIMIT.as_secs() / 60
-        ))),
+        Err(_) => Err(failed(format!("was stopped after {} minutes", STEP_LIMIT.as_secs() / 60))),
         Ok(Err(error)) => Err(failed(format!("was lost: {error}"))),
         Ok(Ok(status)) if !status.success() => Err(failed(format!("ended with {status}"))),
         Ok(Ok(_)) => Ok(()),
@@ -395,12 +345,10 @@ pub(super) async fn missing_libraries(program: &Path) -> Vec<String> {
 fn missing_in(text: &str) -> Vec<String> {
     let mut names: Vec<String> = text
         .lines()
-        .filter_map(
-            |line| match line.trim().strip_prefix("Error loading shared library ") {
-                Some(rest) => rest.split_once(':').map(|(name, _)| name),
-                None => line.trim().strip_suffix("=> not found").map(str::trim),
-            },
-        )
+        .filter_map(|line| match line.trim().strip_prefix("Error loading shared library ") {
+            Some(rest) => rest.split_once(':').map(|(name, _)| name),
+            None => line.trim().strip_suffix("=> not found").map(str::trim),
+        })
         .map(str::to_owned)
         .collect();
     names.sort();
@@ -425,17 +373,11 @@ mod tests {
         check("ID=linuxmint\nID_LIKE=\"ubuntu debian\"", Family::Ubuntu);
         check("ID=odd\nID_LIKE='debian ubuntu'", Family::Ubuntu);
         check("ID=fedora", Family::Fedora);
-        check(
-            "ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"",
-            Family::Fedora,
-        );
+        check("ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"", Family::Fedora);
         check("ID=arch", Family::Arch);
         check("ID=manjaro\nID_LIKE=arch", Family::Arch);
         check("ID=alpine", Family::Alpine);
-        check(
-            "ID=\"opensuse-tumbleweed\"\nID_LIKE=\"opensuse suse\"",
-            Family::Suse,
-        );
+        check("ID=\"opensuse-tumbleweed\"\nID_LIKE=\"opensuse suse\"", Family::Suse);
         check("ID=\"opensuse-leap\"", Family::Suse);
         check("ID=nixos", Family::Unknown);
         check("# ID=debian\nnonsense", Family::Unknown);
@@ -458,31 +400,16 @@ mod tests {
             "sudo -n env DEBIAN_FRONTEND=noninteractive apt-get update && \
              sudo -n env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium",
         );
-        check(
-            Family::Alpine,
-            Rights::Sudo,
-            "sudo -n apk add --no-cache chromium",
-        );
-        check(
-            Family::Arch,
-            Rights::Root,
-            "pacman -S --noconfirm --needed chromium",
-        );
+        check(Family::Alpine, Rights::Sudo, "sudo -n apk add --no-cache chromium");
+        check(Family::Arch, Rights::Root, "pacman -S --noconfirm --needed chromium");
     }
 
     #[test]
     fn each_family_with_a_package_says_how_to_get_it() {
         let check = |id: &str, expected: Option<&str>| {
-            assert_eq!(
-                Distro::parse(&format!("ID={id}")).by_hand().as_deref(),
-                expected,
-                "{id}"
-            );
+            assert_eq!(Distro::parse(&format!("ID={id}")).by_hand().as_deref(), expected, "{id}");
         };
-        check(
-            "debian",
-            Some("sudo apt-get install -y --no-install-recommends chromium"),
-        );
+        check("debian", Some("sudo apt-get install -y --no-install-recommends chromium"));
         check("ubuntu", Some("sudo snap install chromium"));
         check("alpine", Some("sudo apk add --no-cache chromium"));
         check("nixos", None);
@@ -491,9 +418,8 @@ mod tests {
     #[tokio::test]
     async fn snap_and_unknown_systems_are_refused_with_the_other_way() {
         for id in ["ubuntu", "nixos"] {
-            let error = package(&Distro::parse(&format!("ID={id}")))
-                .await
-                .expect_err("no package there");
+            let error =
+                package(&Distro::parse(&format!("ID={id}"))).await.expect_err("no package there");
             assert_eq!(error.code(), Code::InstallUnsupported);
             assert!(error.to_string().contains("`--via testing`"), "{error}");
         }
@@ -506,20 +432,13 @@ mod tests {
             .await
             .expect_err("no such program");
         assert!(
-            error
-                .to_string()
-                .contains("`no-such-package-manager install chromium` did not start"),
+            error.to_string().contains("`no-such-package-manager install chromium` did not start"),
             "{error}"
         );
         #[cfg(unix)]
         {
             let error = run(&words("false")).await.expect_err("false fails");
-            assert!(
-                error
-                    .to_string()
-                    .contains("`false` ended with exit status: 1"),
-                "{error}"
-            );
+            assert!(error.to_string().contains("`false` ended with exit status: 1"), "{error}");
             run(&words("true")).await.expect("true succeeds");
         }
     }
@@ -543,12 +462,7 @@ mod tests {
     fn missing_libraries_come_with_a_command() {
         let check = |release: &str, libraries: &[&str], expected: Option<&str>| {
             let libraries: Vec<String> = libraries.iter().map(|&name| name.to_owned()).collect();
-            assert_eq!(
-                Distro::parse(release)
-                    .libraries_by_hand(&libraries)
-                    .as_deref(),
-                expected
-            );
+            assert_eq!(Distro::parse(release).libraries_by_hand(&libraries).as_deref(), expected);
         };
         check(
             "ID=debian\nVERSION_ID=12",
@@ -566,11 +480,7 @@ mod tests {
             Some("sudo apt-get install -y --no-install-recommends libasound2"),
         );
         check("ID=debian", &["libunheard.so.9"], None);
-        check(
-            "ID=fedora",
-            &["libnss3.so"],
-            Some("sudo dnf install -y 'libnss3.so()(64bit)'"),
-        );
+        check("ID=fedora", &["libnss3.so"], Some("sudo dnf install -y 'libnss3.so()(64bit)'"));
         check("ID=arch", &["libnss3.so"], Some("pacman -F libnss3.so"));
         check("ID=nixos", &["libnss3.so"], None);
     }

@@ -52,13 +52,9 @@ type Progress<'a> = dyn FnMut(u64, Option<u64>) + Send + 'a;
 
 /// A client that honours the proxy variables; one that began on https stays there, redirects included.
 pub(super) fn client(limits: &Limits, https_only: bool) -> Result<Client> {
-    builder(limits)
-        .https_only(https_only)
-        .build()
-        .map_err(|error| {
-            Error::new(Code::InstallFailed)
-                .message(format!("no HTTP client here: {}", cause(&error)))
-        })
+    builder(limits).https_only(https_only).build().map_err(|error| {
+        Error::new(Code::InstallFailed).message(format!("no HTTP client here: {}", cause(&error)))
+    })
 }
 
 fn builder(limits: &Limits) -> ClientBuilder {
@@ -71,16 +67,13 @@ fn builder(limits: &Limits) -> ClientBuilder {
 
 /// A small document, whole.
 pub(super) async fn document(client: &Client, url: &str, limits: &Limits) -> Result<Vec<u8>> {
-    let mut response = send(client.get(url), limits)
-        .await
-        .map_err(|why| failed(url, &why))?;
+    let mut response = send(client.get(url), limits).await.map_err(|why| failed(url, &why))?;
     if !response.status().is_success() {
         return Err(refused(url, response.status()));
     }
     let mut bytes = Vec::new();
-    while let Some(chunk) = next_chunk(&mut response, limits)
-        .await
-        .map_err(|why| failed(url, &why))?
+    while let Some(chunk) =
+        next_chunk(&mut response, limits).await.map_err(|why| failed(url, &why))?
     {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > MAX_DOCUMENT_BYTES {
@@ -95,14 +88,8 @@ pub(super) async fn document(client: &Client, url: &str, limits: &Limits) -> Res
 
 /// The size of what is there, if the server tells without sending it.
 pub(super) async fn size(client: &Client, url: &str, limits: &Limits) -> Option<u64> {
-    let response = send(client.head(url).header(ACCEPT_ENCODING, "identity"), limits)
-        .await
-        .ok()?;
-    if response.status().is_success() {
-        number(response.headers(), CONTENT_LENGTH)
-    } else {
-        None
-    }
+    let response = send(client.head(url).header(ACCEPT_ENCODING, "identity"), limits).await.ok()?;
+    if response.status().is_success() { number(response.headers(), CONTENT_LENGTH) } else { None }
 }
 
 /// Download into `part`, going on from where an earlier attempt was cut; the size of the whole.
@@ -162,17 +149,9 @@ struct Meta {
 
 impl Meta {
     fn of(url: &str, headers: &HeaderMap) -> Self {
-        let text = |name| {
-            headers
-                .get(name)
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned)
-        };
-        Self {
-            url: url.to_owned(),
-            etag: text(ETAG),
-            last_modified: text(LAST_MODIFIED),
-        }
+        let text =
+            |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Self { url: url.to_owned(), etag: text(ETAG), last_modified: text(LAST_MODIFIED) }
     }
 
     /// What proves that two responses are the same bytes. A weak ETag promises only the same meaning.
@@ -184,10 +163,7 @@ impl Meta {
     }
 
     fn write(&self, part: &Path) -> io::Result<()> {
-        fs::write(
-            meta_path(part),
-            serde_json::to_vec(self).expect("strings always serialize"),
-        )
+        fs::write(meta_path(part), serde_json::to_vec(self).expect("strings always serialize"))
     }
 }
 
@@ -229,39 +205,25 @@ enum Step {
 }
 
 fn judge(kept: Option<&Kept>, status: StatusCode, headers: &HeaderMap, url: &str) -> Step {
-    let range = headers
-        .get(CONTENT_RANGE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(parse_range);
+    let range =
+        headers.get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).and_then(parse_range);
     match (status, kept) {
-        (StatusCode::OK, _) => Step::Replace {
-            total: number(headers, CONTENT_LENGTH),
-        },
+        (StatusCode::OK, _) => Step::Replace { total: number(headers, CONTENT_LENGTH) },
         (StatusCode::PARTIAL_CONTENT, Some(kept)) => {
             let meta = Meta::of(url, headers);
             // A 206 need not repeat the validator; one that does and differs belongs to other bytes.
-            let is_same = meta
-                .validator()
-                .is_none_or(|validator| validator == kept.validator);
+            let is_same = meta.validator().is_none_or(|validator| validator == kept.validator);
             match range {
-                Some(Span {
-                    first: Some(first),
-                    total,
-                }) if is_same && first == kept.bytes => {
+                Some(Span { first: Some(first), total }) if is_same && first == kept.bytes => {
                     let rest = || number(headers, CONTENT_LENGTH).map(|rest| first + rest);
-                    Step::Append {
-                        total: total.or_else(rest),
-                    }
+                    Step::Append { total: total.or_else(rest) }
                 }
                 _ => Step::Forget,
             }
         }
         // Under `If-Range` this says: the same bytes as yours, and none after them. Unless the total differs.
         (StatusCode::RANGE_NOT_SATISFIABLE, Some(kept)) => match range {
-            Some(Span {
-                first: None,
-                total: Some(total),
-            }) if total == kept.bytes => Step::Complete,
+            Some(Span { first: None, total: Some(total) }) if total == kept.bytes => Step::Complete,
             _ => Step::Forget,
         },
         _ => Step::Refuse,
@@ -277,16 +239,8 @@ struct Span {
 
 fn parse_range(text: &str) -> Option<Span> {
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
-    let total = if total == "*" {
-        None
-    } else {
-        Some(total.parse().ok()?)
-    };
-    let first = if range == "*" {
-        None
-    } else {
-        Some(range.split_once('-')?.0.parse().ok()?)
-    };
+    let total = if total == "*" { None } else { Some(total.parse().ok()?) };
+    let first = if range == "*" { None } else { Some(range.split_once('-')?.0.parse().ok()?) };
     Some(Span { first, total })
 }
 
@@ -310,40 +264,18 @@ async fn attempt(
         let have = kept.as_ref().map_or(0, |kept| kept.bytes);
         match judge(kept.as_ref(), response.status(), response.headers(), url) {
             Step::Append { total } => {
-                let file = File::options()
-                    .append(true)
-                    .open(part)
-                    .map_err(|error| disk(part, &error))?;
-                return receive(
-                    response,
-                    Bucket {
-                        part,
-                        file,
-                        have,
-                        total,
-                    },
-                    limits,
-                    progress,
-                )
-                .await;
+                let file =
+                    File::options().append(true).open(part).map_err(|error| disk(part, &error))?;
+                return receive(response, Bucket { part, file, have, total }, limits, progress)
+                    .await;
             }
             Step::Replace { total } => {
                 discard(part);
                 let file = File::create(part).map_err(|error| disk(part, &error))?;
                 let meta = Meta::of(url, response.headers());
                 meta.write(part).map_err(|error| disk(part, &error))?;
-                return receive(
-                    response,
-                    Bucket {
-                        part,
-                        file,
-                        have: 0,
-                        total,
-                    },
-                    limits,
-                    progress,
-                )
-                .await;
+                return receive(response, Bucket { part, file, have: 0, total }, limits, progress)
+                    .await;
             }
             Step::Complete => {
                 progress(have, Some(have));
@@ -372,23 +304,15 @@ async fn receive(
     progress: &mut Progress<'_>,
 ) -> std::result::Result<u64, Trouble> {
     progress(bucket.have, bucket.total);
-    while let Some(chunk) = next_chunk(&mut response, limits)
-        .await
-        .map_err(Trouble::Dropped)?
-    {
-        bucket
-            .file
-            .write_all(&chunk)
-            .map_err(|error| disk(bucket.part, &error))?;
+    while let Some(chunk) = next_chunk(&mut response, limits).await.map_err(Trouble::Dropped)? {
+        bucket.file.write_all(&chunk).map_err(|error| disk(bucket.part, &error))?;
         bucket.have += chunk.len() as u64;
         progress(bucket.have, bucket.total);
     }
     match bucket {
-        Bucket {
-            have,
-            total: Some(total),
-            ..
-        } if total != have => Err(Trouble::Dropped(format!("{have} of {total} bytes came"))),
+        Bucket { have, total: Some(total), .. } if total != have => {
+            Err(Trouble::Dropped(format!("{have} of {total} bytes came")))
+        }
         Bucket { have, .. } => Ok(have),
     }
 }
@@ -496,80 +420,41 @@ mod tests {
         let check = |pairs: &[(&str, &str)], expected| {
             assert_eq!(Meta::of(URL, &headers(pairs)).validator(), expected);
         };
-        check(
-            &[("etag", "\"a\""), ("last-modified", "Mon")],
-            Some("\"a\""),
-        );
-        check(
-            &[("etag", "W/\"a\""), ("last-modified", "Mon")],
-            Some("Mon"),
-        );
+        check(&[("etag", "\"a\""), ("last-modified", "Mon")], Some("\"a\""));
+        check(&[("etag", "W/\"a\""), ("last-modified", "Mon")], Some("Mon"));
         check(&[("etag", "W/\"a\"")], None);
         check(&[], None);
     }
 
     #[test]
     fn answers_are_judged_by_what_we_have() {
-        let kept = Kept {
-            bytes: 5,
-            validator: "\"a\"".into(),
-        };
+        let kept = Kept { bytes: 5, validator: "\"a\"".into() };
         let check = |has_part: bool, status: u16, pairs: &[(&str, &str)], expected: Step| {
             let status = StatusCode::from_u16(status).expect("a status");
             let step = judge(has_part.then_some(&kept), status, &headers(pairs), URL);
             assert_eq!(step, expected, "{status} {pairs:?}");
         };
         let (same, other) = (("etag", "\"a\""), ("etag", "\"b\""));
-        check(
-            false,
-            200,
-            &[("content-length", "10")],
-            Step::Replace { total: Some(10) },
-        );
+        check(false, 200, &[("content-length", "10")], Step::Replace { total: Some(10) });
         check(false, 200, &[], Step::Replace { total: None });
-        check(
-            true,
-            200,
-            &[("content-length", "10"), same],
-            Step::Replace { total: Some(10) },
-        );
+        check(true, 200, &[("content-length", "10"), same], Step::Replace { total: Some(10) });
         check(
             true,
             206,
             &[("content-range", "bytes 5-9/10"), same],
             Step::Append { total: Some(10) },
         );
-        check(
-            true,
-            206,
-            &[("content-range", "bytes 5-9/10")],
-            Step::Append { total: Some(10) },
-        );
+        check(true, 206, &[("content-range", "bytes 5-9/10")], Step::Append { total: Some(10) });
         check(
             true,
             206,
             &[("content-range", "bytes 5-9/*"), ("content-length", "5")],
             Step::Append { total: Some(10) },
         );
-        check(
-            true,
-            206,
-            &[("content-range", "bytes 5-9/10"), other],
-            Step::Forget,
-        );
-        check(
-            true,
-            206,
-            &[("content-range", "bytes 4-9/10"), same],
-            Step::Forget,
-        );
+        check(true, 206, &[("content-range", "bytes 5-9/10"), other], Step::Forget);
+        check(true, 206, &[("content-range", "bytes 4-9/10"), same], Step::Forget);
         check(true, 206, &[], Step::Forget);
-        check(
-            false,
-            206,
-            &[("content-range", "bytes 5-9/10")],
-            Step::Refuse,
-        );
+        check(false, 206, &[("content-range", "bytes 5-9/10")], Step::Refuse);
         check(true, 416, &[("content-range", "bytes */5")], Step::Complete);
         check(true, 416, &[("content-range", "bytes */10")], Step::Forget);
         check(true, 416, &[], Step::Forget);
@@ -581,15 +466,9 @@ mod tests {
     /// A server that gives each connection its prepared bytes and then hangs up. Returns the requests' heads.
     fn serve(answers: &'static [&'static str]) -> (String, JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let url = format!(
-            "http://{}/chrome.zip",
-            listener.local_addr().expect("it is bound")
-        );
+        let url = format!("http://{}/chrome.zip", listener.local_addr().expect("it is bound"));
         let heads = std::thread::spawn(move || {
-            answers
-                .iter()
-                .map(|answer| answer_one(&listener, answer))
-                .collect()
+            answers.iter().map(|answer| answer_one(&listener, answer)).collect()
         });
         (url, heads)
     }
@@ -601,9 +480,7 @@ mod tests {
         while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).expect("a line") > 0 {}
         match answer {
             "silence" => wait_for_hangup(&mut stream),
-            _ => stream
-                .write_all(answer.as_bytes())
-                .expect("the client listens"),
+            _ => stream.write_all(answer.as_bytes()).expect("the client listens"),
         }
         head.to_ascii_lowercase()
     }
@@ -631,12 +508,7 @@ mod tests {
         ]);
         let home = TempDir::new().expect("a temporary folder");
         let part = home.path().join("chrome.zip.part");
-        assert_eq!(
-            fetched(&url, &part)
-                .await
-                .expect("it comes in three pieces"),
-            10
-        );
+        assert_eq!(fetched(&url, &part).await.expect("it comes in three pieces"), 10);
         assert_eq!(fs::read_to_string(&part).expect("a file"), "0123456789");
         let heads = heads.join().expect("three requests");
         assert!(!heads[0].contains("range:"), "{}", heads[0]);
@@ -669,9 +541,8 @@ mod tests {
             "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n01234",
         ]);
         let home = TempDir::new().expect("a temporary folder");
-        let error = fetched(&url, &home.path().join("chrome.zip.part"))
-            .await
-            .expect_err("never whole");
+        let error =
+            fetched(&url, &home.path().join("chrome.zip.part")).await.expect_err("never whole");
         assert!(error.to_string().contains("did not come"), "{error}");
         assert_eq!(heads.join().expect("two requests").len(), 2);
     }
@@ -684,11 +555,7 @@ mod tests {
         let home = TempDir::new().expect("a temporary folder");
         let part = home.path().join("chrome.zip.part");
         fs::write(&part, "01234").expect("a file");
-        let meta = Meta {
-            url: url.clone(),
-            etag: Some("\"a\"".into()),
-            last_modified: None,
-        };
+        let meta = Meta { url: url.clone(), etag: Some("\"a\"".into()), last_modified: None };
         meta.write(&part).expect("a file");
         assert_eq!(fetched(&url, &part).await.expect("nothing lacks"), 5);
         heads.join().expect("one request");
@@ -700,11 +567,7 @@ mod tests {
         let home = TempDir::new().expect("a temporary folder");
         let part = home.path().join("chrome.zip.part");
         fs::write(&part, "01234").expect("a file");
-        let meta = Meta {
-            url: URL.into(),
-            etag: Some("\"a\"".into()),
-            last_modified: None,
-        };
+        let meta = Meta { url: URL.into(), etag: Some("\"a\"".into()), last_modified: None };
         meta.write(&part).expect("a file");
         assert_eq!(fetched(&url, &part).await.expect("it comes"), 2);
         assert!(!heads.join().expect("one request")[0].contains("range:"));
@@ -715,9 +578,8 @@ mod tests {
         // The server waits for our end of the connection, which closes with this test's runtime.
         let (url, _heads) = serve(&["silence"]);
         let home = TempDir::new().expect("a temporary folder");
-        let error = fetched(&url, &home.path().join("chrome.zip.part"))
-            .await
-            .expect_err("no answer");
+        let error =
+            fetched(&url, &home.path().join("chrome.zip.part")).await.expect_err("no answer");
         assert!(error.to_string().contains("no answer in 200 ms"), "{error}");
     }
 
@@ -725,13 +587,9 @@ mod tests {
     async fn a_refusal_is_told_with_its_status() {
         let (url, heads) = serve(&["HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"]);
         let home = TempDir::new().expect("a temporary folder");
-        let error = fetched(&url, &home.path().join("chrome.zip.part"))
-            .await
-            .expect_err("not there");
-        assert!(
-            error.to_string().contains("answered 404 Not Found"),
-            "{error}"
-        );
+        let error =
+            fetched(&url, &home.path().join("chrome.zip.part")).await.expect_err("not there");
+        assert!(error.to_string().contains("answered 404 Not Found"), "{error}");
         heads.join().expect("one request");
     }
 }

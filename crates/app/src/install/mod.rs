@@ -155,10 +155,7 @@ impl Install {
         let settings = Settings::from_env()?;
         let distro = Distro::read();
         match self.package(&distro).await? {
-            None => {
-                self.from_testing(&settings, &distro, Vec::new(), begun, ui)
-                    .await
-            }
+            None => self.from_testing(&settings, &distro, Vec::new(), begun, ui).await,
             Some(package) => match self.from_distro(&package, begun, ui).await {
                 Err(Detour::Failed(why)) if self.via == Via::Auto => {
                     let note = format!(
@@ -166,8 +163,7 @@ impl Install {
                         why.details().message
                     );
                     ui.note(&note);
-                    self.from_testing(&settings, &distro, vec![note], begun, ui)
-                        .await
+                    self.from_testing(&settings, &distro, vec![note], begun, ui).await
                 }
                 Err(Detour::Failed(why) | Detour::Declined(why)) => Err(why),
                 Ok(installed) => Ok(installed),
@@ -177,11 +173,7 @@ impl Install {
 
     /// A browser that makes installing another one pointless.
     fn already_there(&self) -> Option<Found> {
-        if self.force {
-            None
-        } else {
-            browser::launch::find(&Wanted::default()).ok()
-        }
+        if self.force { None } else { browser::launch::find(&Wanted::default()).ok() }
     }
 
     /// The distribution's package, if that is the way to go.
@@ -204,8 +196,7 @@ impl Install {
         begun: Instant,
         ui: &mut dyn Ui,
     ) -> std::result::Result<Installed, Detour> {
-        self.consent(&format!("run: {package}"), ui)
-            .map_err(Detour::Declined)?;
+        self.consent(&format!("run: {package}"), ui).map_err(Detour::Declined)?;
         let path = package.install().await.map_err(Detour::Failed)?;
         let version = version_of(&path).await.map_err(Detour::Failed)?;
         Ok(Installed {
@@ -227,26 +218,19 @@ impl Install {
         begun: Instant,
         ui: &mut dyn Ui,
     ) -> Result<Installed> {
-        let platform = testing::platform(
-            std::env::consts::OS,
-            std::env::consts::ARCH,
-            distro,
-            self.via,
-        )?;
+        let platform =
+            testing::platform(std::env::consts::OS, std::env::consts::ARCH, distro, self.via)?;
         let client = download::client(&settings.limits, settings.index.starts_with("https:"))?;
         let index = download::document(&client, &settings.index, &settings.limits).await?;
         let release = testing::choose(&index, &settings.index, self.channel, self.build, platform)?;
-        self.consent_to(&release, &client, &settings.limits, ui)
-            .await?;
+        self.consent_to(&release, &client, &settings.limits, ui).await?;
         let shelf = testing::Shelf::open(ui).await?;
         if shelf.waited
             && let Some(found) = self.already_there()
         {
             return Ok(Installed::found(&found, begun));
         }
-        let fresh = shelf
-            .install(&release, &client, &settings.limits, distro, ui)
-            .await?;
+        let fresh = shelf.install(&release, &client, &settings.limits, distro, ui).await?;
         Ok(Installed {
             path: fresh.path,
             version: Some(fresh.version),
@@ -266,14 +250,8 @@ impl Install {
         ui: &mut dyn Ui,
     ) -> Result<()> {
         // Asking for the size costs a round trip, worth it only when somebody is going to read it.
-        let size = if self.yes {
-            None
-        } else {
-            download::size(client, &release.url, limits).await
-        };
-        let size = size
-            .map(|bytes| format!(" ({})", amount(bytes)))
-            .unwrap_or_default();
+        let size = if self.yes { None } else { download::size(client, &release.url, limits).await };
+        let size = size.map(|bytes| format!(" ({})", amount(bytes))).unwrap_or_default();
         let folder = browser::launch::browsers_dir().join(release.folder());
         let Release { version, url, .. } = release;
         let plan = format!(
@@ -355,10 +333,9 @@ impl fmt::Display for Installed {
                 )
             }
             (How::Distro, _) => write!(f, "installed Chromium {version} at {path} (in {time})"),
-            (How::Testing, None) => write!(
-                f,
-                "installed Chrome for Testing {version} at {path} (in {time})"
-            ),
+            (How::Testing, None) => {
+                write!(f, "installed Chrome for Testing {version} at {path} (in {time})")
+            }
             (How::Testing, Some(bytes)) => {
                 write!(
                     f,
@@ -403,10 +380,7 @@ impl Ui for Terminal {
         let mut answer = String::new();
         match io::stdin().read_line(&mut answer) {
             Ok(0) | Err(_) => false,
-            Ok(_) => matches!(
-                answer.trim().to_ascii_lowercase().as_str(),
-                "" | "y" | "yes"
-            ),
+            Ok(_) => matches!(answer.trim().to_ascii_lowercase().as_str(), "" | "y" | "yes"),
         }
     }
 
@@ -483,18 +457,13 @@ fn version_in(text: &str) -> Option<&str> {
 /// Run a program without input and collect what it says, killing it when the time is up.
 async fn output_within(program: &Path, arguments: &[&str], limit: Duration) -> io::Result<Output> {
     let mut command = tokio::process::Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .kill_on_drop(true);
-    tokio::time::timeout(limit, command.output())
-        .await
-        .map_err(|_| {
-            io::Error::new(
-                io::ErrorKind::TimedOut,
-                format!("no end after {}", span(limit.as_millis() as u64)),
-            )
-        })?
+    command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+    tokio::time::timeout(limit, command.output()).await.map_err(|_| {
+        io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("no end after {}", span(limit.as_millis() as u64)),
+        )
+    })?
 }
 
 fn millis_since(begun: Instant) -> u64 {
@@ -512,11 +481,7 @@ fn amount(bytes: u64) -> String {
 
 /// A time as people say it: `12 s`.
 fn span(ms: u64) -> String {
-    if ms < 10_000 {
-        format!("{:.1} s", ms as f64 / 1e3)
-    } else {
-        format!("{} s", ms / 1_000)
-    }
+    if ms < 10_000 { format!("{:.1} s", ms as f64 / 1e3) } else { format!("{} s", ms / 1_000) }
 }
 
 #[cfg(test)]
@@ -556,10 +521,7 @@ mod tests {
     #[test]
     fn consent_is_given_beforehand_or_asked_for() {
         let check = |yes, answer, goes_on: bool, heard: &str| {
-            let mut ui = Scripted {
-                answer,
-                heard: Vec::new(),
-            };
+            let mut ui = Scripted { answer, heard: Vec::new() };
             assert_eq!(install(yes).consent("run: x", &mut ui).is_ok(), goes_on);
             assert_eq!(ui.heard, [heard]);
         };
@@ -571,14 +533,8 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_to_ask_means_nothing_is_tried() {
-        let mut ui = Scripted {
-            answer: None,
-            heard: Vec::new(),
-        };
-        let error = install(false)
-            .run(&mut ui)
-            .await
-            .expect_err("no yes was given");
+        let mut ui = Scripted { answer: None, heard: Vec::new() };
+        let error = install(false).run(&mut ui).await.expect_err("no yes was given");
         assert_eq!(error.code(), Code::InstallDeclined);
         assert!(error.to_string().contains("pass `--yes`"), "{error}");
         assert!(ui.heard.is_empty());
@@ -586,30 +542,18 @@ mod tests {
 
     #[tokio::test]
     async fn another_channel_is_never_the_distributions() {
-        let beta = Install {
-            channel: Channel::Beta,
-            via: Via::Auto,
-            ..install(true)
-        };
+        let beta = Install { channel: Channel::Beta, via: Via::Auto, ..install(true) };
         assert!(
-            beta.package(&Distro::parse("ID=debian"))
-                .await
-                .is_ok_and(|package| package.is_none())
+            beta.package(&Distro::parse("ID=debian")).await.is_ok_and(|package| package.is_none())
         );
-        let distro = Install {
-            via: Via::Distro,
-            ..beta
-        };
+        let distro = Install { via: Via::Distro, ..beta };
         assert!(distro.package(&Distro::parse("ID=debian")).await.is_err());
     }
 
     #[test]
     fn versions_are_found_in_what_browsers_say() {
         let check = |text, expected| assert_eq!(version_in(text), expected, "{text}");
-        check(
-            "Google Chrome for Testing 131.0.6778.204 \n",
-            Some("131.0.6778.204"),
-        );
+        check("Google Chrome for Testing 131.0.6778.204 \n", Some("131.0.6778.204"));
         check(
             "Chromium 130.0.6723.116 built on Debian GNU/Linux 12 (bookworm)",
             Some("130.0.6723.116"),
@@ -635,11 +579,7 @@ mod tests {
             Some(154_321_000),
             "installed Chrome for Testing 131.0.1.2 at /b/chrome (154 MB in 12 s)",
         );
-        check(
-            How::Distro,
-            None,
-            "installed Chromium 131.0.1.2 at /b/chrome (in 12 s)",
-        );
+        check(How::Distro, None, "installed Chromium 131.0.1.2 at /b/chrome (in 12 s)");
         check(
             How::Found,
             None,
@@ -653,18 +593,10 @@ mod tests {
             [0, 999, 1_000, 2_400_000].map(amount),
             ["0 bytes", "999 bytes", "1 kB", "2 MB"].map(String::from)
         );
+        assert_eq!([40, 9_900, 61_000].map(span), ["0.0 s", "9.9 s", "61 s"].map(String::from));
         assert_eq!(
-            [40, 9_900, 61_000].map(span),
-            ["0.0 s", "9.9 s", "61 s"].map(String::from)
-        );
-        assert_eq!(
-            [
-                (0, Some(0)),
-                (55, Some(100)),
-                (100, Some(100)),
-                (60_000_000, None)
-            ]
-            .map(|(d, t)| milestone(d, t)),
+            [(0, Some(0)), (55, Some(100)), (100, Some(100)), (60_000_000, None)]
+                .map(|(d, t)| milestone(d, t)),
             [10, 5, 10, 2]
         );
     }

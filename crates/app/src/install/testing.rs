@@ -67,13 +67,9 @@ pub(super) fn platform(os: &str, arch: &str, distro: &Distro, via: Via) -> Resul
         ("macos", "x86_64") => Ok(Platform::MacX64),
         ("macos", "aarch64") => Ok(Platform::MacArm64),
         ("windows", "x86_64") => Ok(Platform::Win64),
-        ("linux", _) => refused(&format!(
-            "Chrome for Testing has no build for linux on {arch}"
-        )),
+        ("linux", _) => refused(&format!("Chrome for Testing has no build for linux on {arch}")),
         _ => Err(Error::new(Code::InstallUnsupported)
-            .message(format!(
-                "Chrome for Testing has no build for {os} on {arch}"
-            ))
+            .message(format!("Chrome for Testing has no build for {os} on {arch}"))
             .evidence("os", os)
             .evidence("arch", arch)),
     }
@@ -157,9 +153,7 @@ pub(super) fn choose(
 ) -> Result<Release> {
     let useless = |why: String| {
         Error::new(Code::InstallFailed)
-            .message(format!(
-                "`{address}` is no use as a Chrome for Testing index: {why}"
-            ))
+            .message(format!("`{address}` is no use as a Chrome for Testing index: {why}"))
             .evidence("index", address)
     };
     let index: Index = serde_json::from_slice(text).map_err(|error| useless(error.to_string()))?;
@@ -175,9 +169,7 @@ pub(super) fn choose(
         .ok_or_else(|| useless(format!("channel `{}` has no version", channel.name())))?;
     // It becomes the name of a folder.
     if !version.starts_with(|c: char| c.is_ascii_digit())
-        || !version
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '.')
+        || !version.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
     {
         return Err(useless(format!("`{version}` is not a version")));
     }
@@ -204,12 +196,7 @@ pub(super) fn choose(
     if !is_safe {
         return Err(useless(format!("`{url}` is not an https address")));
     }
-    Ok(Release {
-        version,
-        url,
-        build,
-        platform,
-    })
+    Ok(Release { version, url, build, platform })
 }
 
 /// The folder all installed browsers are in, ours alone until dropped.
@@ -241,20 +228,12 @@ impl Shelf {
             .map_err(|error| disk(&path, &error))?;
         match file.try_lock() {
             Ok(()) => {
-                return Ok(Self {
-                    folder,
-                    waited: false,
-                    _lock: file,
-                });
+                return Ok(Self { folder, waited: false, _lock: file });
             }
             // Some file systems have no locks; an install there is as safe as its rename.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
                 ui.note("the cache folder has no locks: do not run two installs at once");
-                return Ok(Self {
-                    folder,
-                    waited: false,
-                    _lock: file,
-                });
+                return Ok(Self { folder, waited: false, _lock: file });
             }
             Err(TryLockError::Error(error)) => return Err(disk(&path, &error)),
             Err(TryLockError::WouldBlock) => {
@@ -262,14 +241,9 @@ impl Shelf {
             }
         }
         let locked = tokio::task::spawn_blocking(move || file.lock().map(|()| file)).await;
-        let file = locked
-            .expect("taking a lock does not panic")
-            .map_err(|error| disk(&path, &error))?;
-        Ok(Self {
-            folder,
-            waited: true,
-            _lock: file,
-        })
+        let file =
+            locked.expect("taking a lock does not panic").map_err(|error| disk(&path, &error))?;
+        Ok(Self { folder, waited: true, _lock: file })
     }
 
     /// Download, unpack, try, put in place.
@@ -281,11 +255,8 @@ impl Shelf {
         distro: &Distro,
         ui: &mut dyn Ui,
     ) -> Result<Fresh> {
-        let part = self.folder.join(format!(
-            "{}-{}.zip.part",
-            release.folder(),
-            release.platform.name()
-        ));
+        let part =
+            self.folder.join(format!("{}-{}.zip.part", release.folder(), release.platform.name()));
         self.sweep(&part);
         let mut progress = |done, total| ui.progress(done, total);
         let bytes = download::fetch(client, &release.url, &part, limits, &mut progress).await?;
@@ -293,34 +264,22 @@ impl Shelf {
         let unpacked = self.unpack(release, &part).await?;
         let version = trial(&unpacked.0.join(release.program()), release, distro).await?;
         let place = self.folder.join(release.folder());
-        self.swap_in(&unpacked.0, &place)
-            .map_err(|error| disk(&place, &error))?;
+        self.swap_in(&unpacked.0, &place).map_err(|error| disk(&place, &error))?;
         download::discard(&part);
-        Ok(Fresh {
-            path: place.join(release.program()),
-            version,
-            bytes,
-        })
+        Ok(Fresh { path: place.join(release.program()), version, bytes })
     }
 
     async fn unpack(&self, release: &Release, part: &Path) -> Result<Scratch> {
         let scratch = Scratch(self.folder.join(UNPACKING));
         let (from, into) = (part.to_owned(), scratch.0.clone());
         let done = tokio::task::spawn_blocking(move || archive::unpack(&from, &into)).await;
-        let broken = |_| {
-            Err(Refusal::Corrupt(
-                "no reader can make sense of it".to_owned(),
-            ))
-        };
+        let broken = |_| Err(Refusal::Corrupt("no reader can make sense of it".to_owned()));
         let done = done.unwrap_or_else(broken).and_then(|()| {
             let program = release.program();
             if scratch.0.join(&program).is_file() {
                 Ok(())
             } else {
-                Err(Refusal::Corrupt(format!(
-                    "it has no `{}`",
-                    program.display()
-                )))
+                Err(Refusal::Corrupt(format!("it has no `{}`", program.display())))
             }
         });
         done.map(|()| scratch).map_err(|refusal| match refusal {
@@ -354,11 +313,7 @@ impl Shelf {
 
     /// Remove what installs that were killed have left, except the download that is about to go on.
     fn sweep(&self, part: &Path) {
-        let keep = part
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let keep = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name == UNPACKING || name == REPLACED {
@@ -437,13 +392,7 @@ mod tests {
     }"#;
 
     fn chosen(channel: Channel, build: Build, platform: Platform) -> Result<Release> {
-        choose(
-            SAMPLE.as_bytes(),
-            "https://x.test/index.json",
-            channel,
-            build,
-            platform,
-        )
+        choose(SAMPLE.as_bytes(), "https://x.test/index.json", channel, build, platform)
     }
 
     #[test]
@@ -469,24 +418,14 @@ mod tests {
             assert_eq!(error.code(), Code::InstallUnsupported);
             assert!(error.to_string().contains(expected), "{error}");
         };
-        check(
-            "aarch64",
-            "ID=debian",
-            Via::Testing,
-            "no build for linux on aarch64",
-        );
+        check("aarch64", "ID=debian", Via::Testing, "no build for linux on aarch64");
         check(
             "aarch64",
             "ID=debian",
             Via::Auto,
             "`sudo apt-get install -y --no-install-recommends chromium`",
         );
-        check(
-            "aarch64",
-            "",
-            Via::Auto,
-            "use the distribution's `chromium` package",
-        );
+        check("aarch64", "", Via::Auto, "use the distribution's `chromium` package");
         check("x86_64", "ID=alpine", Via::Auto, "needs glibc");
         let asked_for = platform("linux", "x86_64", &Distro::parse("ID=alpine"), Via::Testing);
         assert_eq!(asked_for.ok(), Some(Platform::Linux64));
@@ -498,12 +437,8 @@ mod tests {
             chosen(Channel::Stable, Build::Chrome, Platform::Linux64).expect("it is listed");
         assert_eq!(release.url, "https://x.test/131/chrome-linux64.zip");
         assert_eq!(release.folder(), "chrome-131.0.6778.204");
-        let shell = chosen(
-            Channel::Stable,
-            Build::ChromeHeadlessShell,
-            Platform::Linux64,
-        )
-        .expect("it is listed");
+        let shell = chosen(Channel::Stable, Build::ChromeHeadlessShell, Platform::Linux64)
+            .expect("it is listed");
         assert_eq!(shell.folder(), "chrome-headless-shell-131.0.6778.204");
     }
 
@@ -513,48 +448,23 @@ mod tests {
             let error = chosen(channel, build, platform).expect_err("not in the sample");
             assert!(error.to_string().contains(expected), "{error}");
         };
-        check(
-            Channel::Canary,
-            Build::Chrome,
-            Platform::Linux64,
-            "it has no channel `canary`",
-        );
-        check(
-            Channel::Dev,
-            Build::Chrome,
-            Platform::Linux64,
-            "it has no channel `dev`",
-        );
-        check(
-            Channel::Beta,
-            Build::Chrome,
-            Platform::Linux64,
-            "`../../etc` is not a version",
-        );
+        check(Channel::Canary, Build::Chrome, Platform::Linux64, "it has no channel `canary`");
+        check(Channel::Dev, Build::Chrome, Platform::Linux64, "it has no channel `dev`");
+        check(Channel::Beta, Build::Chrome, Platform::Linux64, "`../../etc` is not a version");
         check(
             Channel::Stable,
             Build::Chrome,
             Platform::MacArm64,
             "has no `chrome` for `mac-arm64`",
         );
-        check(
-            Channel::Stable,
-            Build::Chrome,
-            Platform::MacX64,
-            "has no `chrome` for `mac-x64`",
-        );
+        check(Channel::Stable, Build::Chrome, Platform::MacX64, "has no `chrome` for `mac-x64`");
         check(
             Channel::Stable,
             Build::ChromeHeadlessShell,
             Platform::Win64,
             "has no `chrome-headless-shell`",
         );
-        check(
-            Channel::Stable,
-            Build::Chrome,
-            Platform::Win64,
-            "is not an https address",
-        );
+        check(Channel::Stable, Build::Chrome, Platform::Win64, "is not an https address");
     }
 
     #[test]
@@ -569,9 +479,7 @@ mod tests {
             );
             let error = chosen.expect_err("not an index");
             assert!(
-                error
-                    .to_string()
-                    .contains("is no use as a Chrome for Testing index"),
+                error.to_string().contains("is no use as a Chrome for Testing index"),
                 "{error}"
             );
         }
@@ -580,12 +488,7 @@ mod tests {
     #[test]
     fn programs_are_where_the_archives_have_them() {
         let check = |build, platform, expected: &str| {
-            let release = Release {
-                version: "1.2".into(),
-                url: String::new(),
-                build,
-                platform,
-            };
+            let release = Release { version: "1.2".into(), url: String::new(), build, platform };
             assert_eq!(release.program(), Path::new(expected));
         };
         check(Build::Chrome, Platform::Linux64, "chrome-linux64/chrome");

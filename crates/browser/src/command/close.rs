@@ -42,21 +42,13 @@ impl Verb for Close {
             (Some(_), None) => {}
             (None, _) => cx.browser.close().await,
         }
-        Ok(Closed {
-            context,
-            tabs,
-            was_running: live.is_some(),
-        })
+        Ok(Closed { context, tabs, was_running: live.is_some() })
     }
 }
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tabs = if self.tabs == 1 {
-            "1 tab".to_owned()
-        } else {
-            format!("{} tabs", self.tabs)
-        };
+        let tabs = if self.tabs == 1 { "1 tab".to_owned() } else { format!("{} tabs", self.tabs) };
         match &self.context {
             _ if !self.was_running => f.write_str("no browser was running"),
             Some(name) => write!(f, "closed context {name} with {tabs}"),

@@ -58,14 +58,8 @@ impl Verb for DialogVerb {
             Answer::Accept { text } => (true, text.clone()),
             Answer::Dismiss => (false, None),
         };
-        let answer = HandleJavaScriptDialog {
-            accept: accepted,
-            prompt_text,
-        };
-        tab.channel
-            .call(answer, cx.deadline)
-            .await
-            .map_err(|error| tab.explain(error))?;
+        let answer = HandleJavaScriptDialog { accept: accepted, prompt_text };
+        tab.channel.call(answer, cx.deadline).await.map_err(|error| tab.explain(error))?;
         // The next command must not find it still open.
         let mut state = tab.state.subscribe();
         let closed =
@@ -77,15 +71,7 @@ impl Verb for DialogVerb {
 
 impl fmt::Display for Answered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = if self.accepted {
-            "accepted"
-        } else {
-            "dismissed"
-        };
-        write!(
-            f,
-            "{verb} the {}: {:?}",
-            self.dialog.kind, self.dialog.message
-        )
+        let verb = if self.accepted { "accepted" } else { "dismissed" };
+        write!(f, "{verb} the {}: {:?}", self.dialog.kind, self.dialog.message)
     }
 }

@@ -2,15 +2,19 @@
 
 use super::{Cx, Verb};
 use crate::browser::Needs;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Stage};
 use crate::tab::Turn;
-use cdp::Text;
-use cdp::protocol::runtime::{Evaluate, ExceptionDetails, TerminateExecution};
+use cdp::protocol::runtime::{
+    AwaitPromise, CallFunctionOn, Evaluate, ExceptionDetails, ReleaseObject, RemoteObject,
+    TerminateExecution,
+};
+use cdp::{Deadline, Text};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 /// Run a script in the page and print its result.
 ///
@@ -60,25 +64,29 @@ impl Verb for Eval {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Evaluated> {
         let turn = cx.turn(Needs::Page).await?;
-        let left = cx.deadline.left();
+        // The browser stops our script, and only ours, a little before the deadline.
+        let allowed = cx.deadline.left().mul_f64(0.95);
         let evaluate = Evaluate {
             expression: self.script.clone(),
-            return_by_value: Some(true),
-            await_promise: Some(true),
             user_gesture: Some(true),
             repl_mode: Some(true),
-            // Stops our script, and only ours, at the deadline.
-            timeout: Some(left.as_secs_f64() * 1000.0),
+            timeout: Some(allowed.as_secs_f64() * 1000.0),
             ..Evaluate::default()
         };
+        let began = Instant::now();
         let stop = StopIfDropped { turn: Some(&turn) };
         let reply = turn.call(evaluate, cx.deadline).await;
+        let reply = reply.map_err(|error| match error.code() {
+            Code::CdpRefused if began.elapsed() >= allowed => stopped(allowed),
+            _ => error,
+        });
+        let result =
+            match reply.and_then(|reply| unless_thrown(reply.result, reply.exception_details)) {
+                Ok(result) => by_value(&turn, result, cx.deadline).await,
+                Err(error) => Err(error),
+            };
         stop.over();
-        let reply = reply.map_err(not_json)?;
-        if let Some(thrown) = reply.exception_details {
-            return Err(threw(&thrown));
-        }
-        let result = reply.result.unwrap_or_default();
+        let result = result?;
         Ok(Evaluated {
             r#type: result
                 .subtype
@@ -89,6 +97,59 @@ impl Verb for Eval {
             unserializable: result.unserializable_value,
         })
     }
+}
+
+/// A result as its value: promises are waited for, objects written down. Plain values are that already, so
+/// the usual script costs one round trip.
+async fn by_value(turn: &Turn, result: RemoteObject, deadline: Deadline) -> Result<RemoteObject> {
+    let Some(handle) = result.object_id else { return Ok(result) };
+    let (value, thrown) = if result.subtype.as_deref() == Some("promise") {
+        let wait = AwaitPromise { promise_object_id: handle.clone(), return_by_value: Some(true) };
+        let reply = turn.call(wait, deadline).await.map_err(|error| match error.code() {
+            Code::PageUnresponsive => stopped(deadline.total()).evidence("waitingFor", "promise"),
+            _ => not_json(error),
+        })?;
+        (reply.result, reply.exception_details)
+    } else {
+        let write = CallFunctionOn {
+            function_declaration: "function () { return this; }".into(),
+            object_id: Some(handle.clone()),
+            return_by_value: Some(true),
+            silent: Some(true),
+        };
+        let reply = turn.call(write, deadline).await.map_err(not_json)?;
+        (reply.result, reply.exception_details)
+    };
+    turn.channel.post(&ReleaseObject { object_id: handle });
+    let value = unless_thrown(value, thrown)?;
+    // A function has no value of its own in JSON, and `{}` would be a lie.
+    let is_function = result.r#type.as_deref() == Some("function");
+    Ok(RemoteObject { r#type: value.r#type.filter(|_| !is_function).or(result.r#type), ..value })
+}
+
+fn unless_thrown(
+    result: Option<RemoteObject>,
+    thrown: Option<ExceptionDetails>,
+) -> Result<RemoteObject> {
+    match thrown {
+        Some(thrown) => Err(threw(&thrown)),
+        None => Ok(result.unwrap_or_default()),
+    }
+}
+
+fn stopped(after: Duration) -> Error {
+    Error::new(Code::CommandTimeout)
+        .stage(Stage::Evaluate)
+        .message(format!("the script was stopped after {} ms", after.as_millis()))
+}
+
+/// The browser refuses a result that it cannot write down: a cycle, a window.
+fn not_json(error: Error) -> Error {
+    if error.code() != Code::CdpRefused {
+        return error;
+    }
+    Error::new(Code::EvalNotSerializable)
+        .message(format!("the result cannot be written as JSON: {}", error.details().message))
 }
 
 /// Ends the script when its caller goes away while it runs. At the deadline the browser does that itself.
@@ -110,17 +171,6 @@ impl Drop for StopIfDropped<'_> {
     }
 }
 
-/// The browser refuses a result that it cannot write down (a cycle, a window, a function inside).
-fn not_json(error: Error) -> Error {
-    if error.code() != Code::CdpRefused {
-        return error;
-    }
-    Error::new(Code::EvalNotSerializable).message(format!(
-        "the result cannot be written as JSON: {}",
-        error.details().message
-    ))
-}
-
 fn threw(thrown: &ExceptionDetails) -> Error {
     let text = thrown.exception.as_ref().and_then(|exception| {
         exception
@@ -129,9 +179,7 @@ fn threw(thrown: &ExceptionDetails) -> Error {
             .map(|text| text.0.clone())
             .or_else(|| exception.value.as_ref().map(|value| plain(value)))
     });
-    let text = text
-        .or_else(|| thrown.text.as_ref().map(|text| text.0.clone()))
-        .unwrap_or_default();
+    let text = text.or_else(|| thrown.text.as_ref().map(|text| text.0.clone())).unwrap_or_default();
     let first = text.lines().next().unwrap_or("something").to_owned();
     let mut error = Error::new(Code::EvalThrew).message(format!("the script threw {first}"));
     if let Some(line) = thrown.line_number {

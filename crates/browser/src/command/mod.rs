@@ -47,8 +47,9 @@ macro_rules! verbs {
         pub enum Command { $( $variant($verb), )* }
 
         /// What came of a [`Command`]. Prints as people read it.
+        // Tag beside content: a page's raw JSON cannot be read from inside a tagged map.
         #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-        #[serde(tag = "verb", rename_all = "kebab-case")]
+        #[serde(tag = "verb", content = "result", rename_all = "kebab-case")]
         #[allow(missing_docs, reason = "each reply's struct says what it holds")]
         pub enum Reply { $( $variant($reply), )* }
 

@@ -103,14 +103,7 @@ impl Verb for Reload {
         let tab = cx.resolve(Needs::Page).await?;
         cx.used(tab.id);
         let turn = tab.turn(cx.deadline).await?;
-        navigate::reload(
-            &turn,
-            self.ignore_cache,
-            self.until,
-            cx.deadline,
-            &mut cx.notes,
-        )
-        .await
+        navigate::reload(&turn, self.ignore_cache, self.until, cx.deadline, &mut cx.notes).await
     }
 }
 

@@ -72,10 +72,7 @@ impl Verb for Pdf {
         let handle = stream.ok_or_else(|| Error::new(Code::PdfFailed))?;
         let mut data = Vec::new();
         loop {
-            let read = Read {
-                handle: handle.clone(),
-                size: Some(PIECE),
-            };
+            let read = Read { handle: handle.clone(), size: Some(PIECE) };
             let piece = turn.call(read, cx.deadline).await.map_err(failed)?;
             let text = piece.data.unwrap_or_default();
             match piece.base64_encoded {
@@ -89,11 +86,7 @@ impl Verb for Pdf {
             }
         }
         turn.channel.post(&Close { handle });
-        Ok(Printed {
-            path: None,
-            bytes: data.len(),
-            data,
-        })
+        Ok(Printed { path: None, bytes: data.len(), data })
     }
 }
 

@@ -96,10 +96,8 @@ impl Verb for Screenshot {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Shot> {
         let turn = cx.turn(Needs::Page).await?;
-        let format = self
-            .format
-            .or_else(|| ImageFormat::of(self.path.as_deref()?))
-            .unwrap_or_default();
+        let format =
+            self.format.or_else(|| ImageFormat::of(self.path.as_deref()?)).unwrap_or_default();
         let metrics = turn.call(GetLayoutMetrics {}, cx.deadline).await?;
         let view = metrics.css_layout_viewport.unwrap_or_default();
         let (mut width, mut height) = (
@@ -122,10 +120,8 @@ impl Verb for Screenshot {
                 height: Some(tall.clamp(1.0, MAX_HEIGHT)),
                 scale: Some(1.0),
             };
-            (width, height) = (
-                pixels(area.width.unwrap_or_default()),
-                pixels(area.height.unwrap_or_default()),
-            );
+            (width, height) =
+                (pixels(area.width.unwrap_or_default()), pixels(area.height.unwrap_or_default()));
             clip = Some(area);
         }
         let capture = CaptureScreenshot {
@@ -135,28 +131,15 @@ impl Verb for Screenshot {
             capture_beyond_viewport: Some(self.full_page),
             optimize_for_speed: Some(true),
         };
-        let taken = turn
-            .call(capture, cx.deadline)
-            .await
-            .map_err(|error| match error.code() {
-                Code::CdpRefused => Error::new(Code::ScreenshotCaptureFailed)
-                    .message(error.details().message.clone()),
-                _ => error,
-            })?;
-        let data = taken
-            .data
-            .as_deref()
-            .and_then(decode_base64)
-            .filter(|data| !data.is_empty());
+        let taken = turn.call(capture, cx.deadline).await.map_err(|error| match error.code() {
+            Code::CdpRefused => {
+                Error::new(Code::ScreenshotCaptureFailed).message(error.details().message.clone())
+            }
+            _ => error,
+        })?;
+        let data = taken.data.as_deref().and_then(decode_base64).filter(|data| !data.is_empty());
         let data = data.ok_or_else(|| Error::new(Code::ScreenshotCaptureFailed))?;
-        Ok(Shot {
-            path: None,
-            format,
-            width,
-            height,
-            bytes: data.len(),
-            data,
-        })
+        Ok(Shot { path: None, format, width, height, bytes: data.len(), data })
     }
 }
 
@@ -174,13 +157,6 @@ impl fmt::Display for Shot {
         if let Some(path) = &self.path {
             write!(f, "{}  ", path.display())?;
         }
-        write!(
-            f,
-            "{}×{} {}, {}",
-            self.width,
-            self.height,
-            self.format.as_str(),
-            size(self.bytes)
-        )
+        write!(f, "{}×{} {}, {}", self.width, self.height, self.format.as_str(), size(self.bytes))
     }
 }

@@ -63,11 +63,7 @@ impl Verb for Status {
         let reason = cx.browser.loss();
         let Some(live) = cx.browser.live() else {
             let state = if reason.is_some() { "lost" } else { "idle" };
-            return Ok(StatusReport {
-                state: state.into(),
-                reason,
-                browser: None,
-            });
+            return Ok(StatusReport { state: state.into(), reason, browser: None });
         };
         let tabs = live.tabs();
         let browser = BrowserStatus {
@@ -82,11 +78,7 @@ impl Verb for Status {
             tabs: tabs.len(),
             contexts: live.contexts(),
         };
-        Ok(StatusReport {
-            state: "running".into(),
-            reason: None,
-            browser: Some(browser),
-        })
+        Ok(StatusReport { state: "running".into(), reason: None, browser: Some(browser) })
     }
 }
 
@@ -110,12 +102,7 @@ impl fmt::Display for StatusReport {
         if let Some(profile) = &browser.profile {
             write!(f, ", profile {profile}")?;
         }
-        write!(
-            f,
-            "\n{} tab{}",
-            browser.tabs,
-            if browser.tabs == 1 { "" } else { "s" }
-        )?;
+        write!(f, "\n{} tab{}", browser.tabs, if browser.tabs == 1 { "" } else { "s" })?;
         if browser.busy > 0 {
             write!(f, ", {} busy", browser.busy)?;
         }

@@ -11,6 +11,10 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
+
+/// A browser that does not answer within this is told of as it was last known.
+const REFRESH: Duration = Duration::from_millis(50);
 
 /// List the open tabs of all contexts.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +73,7 @@ impl Verb for Tabs {
         let Some(live) = cx.browser.live() else {
             return Ok(TabList::default());
         };
+        live.refresh(cx.deadline.at_most(REFRESH)).await;
         let tabs = live.tabs().into_iter().map(|row| {
             let state = row.tab.state.borrow().clone();
             TabLine {
@@ -86,9 +91,7 @@ impl Verb for Tabs {
                 dialog: state.dialog,
             }
         });
-        Ok(TabList {
-            tabs: tabs.collect(),
-        })
+        Ok(TabList { tabs: tabs.collect() })
     }
 }
 
@@ -107,10 +110,7 @@ impl fmt::Display for TabList {
                 write!(f, "  {:?}", tab.title)?;
             }
             let context = tab.context.as_ref().map(|name| format!("context {name}"));
-            let dialog = tab
-                .dialog
-                .as_ref()
-                .map(|dialog| format!("{} open", dialog.kind));
+            let dialog = tab.dialog.as_ref().map(|dialog| format!("{} open", dialog.kind));
             let crashed = tab.crashed.then(|| "crashed".to_owned());
             let busy = tab.busy.then(|| "busy".to_owned());
             for word in [context, dialog, crashed, busy].into_iter().flatten() {
@@ -194,24 +194,13 @@ impl Verb for TabVerb {
                 let url = match &new.url {
                     Some(url) => {
                         let url = navigate::address(url)?;
-                        navigate::go(
-                            &turn,
-                            &url,
-                            navigate::Until::Load,
-                            cx.deadline,
-                            &mut cx.notes,
-                        )
-                        .await?
-                        .url
+                        navigate::go(&turn, &url, navigate::Until::Load, cx.deadline, &mut cx.notes)
+                            .await?
+                            .url
                     }
                     None => context_tab.state.borrow().url.clone(),
                 };
-                Ok(TabChanged {
-                    id,
-                    is: "opened".into(),
-                    current: Some(id),
-                    url,
-                })
+                Ok(TabChanged { id, is: "opened".into(), current: Some(id), url })
             }
             TabAction::Switch(SwitchTab { id }) => {
                 if let Some(reason) = cx.browser.loss() {
@@ -222,16 +211,11 @@ impl Verb for TabVerb {
                 let tab = live.tab(*id)?;
                 live.switch(&tab);
                 cx.used(tab.id);
-                live.connection.browser().post(&ActivateTarget {
-                    target_id: tab.target_id.clone(),
-                });
+                live.connection
+                    .browser()
+                    .post(&ActivateTarget { target_id: tab.target_id.clone() });
                 let url = tab.state.borrow().url.clone();
-                Ok(TabChanged {
-                    id: *id,
-                    is: "current".into(),
-                    current: Some(*id),
-                    url,
-                })
+                Ok(TabChanged { id: *id, is: "current".into(), current: Some(*id), url })
             }
             TabAction::Close(CloseTab { id }) => {
                 let tab = match id.or(cx.named_tab()) {
@@ -242,12 +226,7 @@ impl Verb for TabVerb {
                 let url = tab.state.borrow().url.clone();
                 live.close_tab(&tab, cx.deadline).await?;
                 let current = live.switch_from(&tab);
-                Ok(TabChanged {
-                    id: tab.id,
-                    is: "closed".into(),
-                    current,
-                    url,
-                })
+                Ok(TabChanged { id: tab.id, is: "closed".into(), current, url })
             }
         }
     }

@@ -18,29 +18,20 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
         return Ok(address.to_owned());
     }
     let refused = |message: String| {
-        Error::new(Code::CdpUnreachable)
-            .message(message)
-            .evidence("address", address)
+        Error::new(Code::CdpUnreachable).message(message).evidence("address", address)
     };
     if address.starts_with("https://") {
         return Err(refused(
             "give the browser's `wss://…` address; `https://` is not looked up".into(),
         ));
     }
-    let host = address
-        .strip_prefix("http://")
-        .unwrap_or(address)
-        .split('/')
-        .next()
-        .unwrap_or_default();
+    let host =
+        address.strip_prefix("http://").unwrap_or(address).split('/').next().unwrap_or_default();
     let host = match host {
         port if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
             format!("127.0.0.1:{port}")
         }
-        host if host
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| port.parse::<u16>().is_ok()) =>
-        {
+        host if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) => {
             host.to_owned()
         }
         host => format!("{host}:9222"),
@@ -62,7 +53,10 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
 }
 
 /// One HTTP GET. The browser keeps the connection open, so the answer's length has to be honoured.
-pub(crate) async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
+///
+/// # Errors
+/// When nobody answers, or not with 200.
+pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
@@ -72,11 +66,7 @@ pub(crate) async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
     loop {
         if let Some((head, body)) = split_head(&answer) {
             let head = String::from_utf8_lossy(head).to_ascii_lowercase();
-            if !head
-                .lines()
-                .next()
-                .is_some_and(|status| status.contains(" 200"))
-            {
+            if !head.lines().next().is_some_and(|status| status.contains(" 200")) {
                 return Err(std::io::Error::other("it does not say 200"));
             }
             let length = head

@@ -24,9 +24,7 @@ pub struct Found {
 impl Found {
     /// Whether it is the small build that knows no windows.
     pub fn is_headless_shell(&self) -> bool {
-        self.path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().contains("headless-shell"))
+        self.path.file_name().is_some_and(|name| name.to_string_lossy().contains("headless-shell"))
     }
 }
 
@@ -137,36 +135,28 @@ pub fn find(wanted: &Wanted) -> Result<Found> {
         (None, None) => None,
     };
     if let Some((path, origin)) = named {
-        return is_program(&path)
-            .then_some(Found {
-                path: path.clone(),
-                origin,
-            })
-            .ok_or_else(|| {
+        return is_program(&path).then_some(Found { path: path.clone(), origin }).ok_or_else(
+            || {
                 Error::new(Code::BrowserNotFound)
                     .message(format!("`{}` is not a program ({origin})", path.display()))
-            });
+            },
+        );
     }
     let home = etcetera::home_dir().ok();
-    search(
-        std::env::var_os("PATH").as_deref(),
-        PLACES,
-        &browsers_dir(),
-        home.as_deref(),
-    )
-    .ok_or_else(|| {
-        Error::new(Code::BrowserNotFound)
-            .message("no Chromium or Chrome was found on this machine")
-            .evidence(
-                "looked",
-                vec![
-                    format!("PATH for {}", NAMES.join(", ")),
-                    format!("{} usual places", PLACES.len()),
-                    browsers_dir().display().to_string(),
-                    "the caches of Playwright and Puppeteer".to_owned(),
-                ],
-            )
-    })
+    search(std::env::var_os("PATH").as_deref(), PLACES, &browsers_dir(), home.as_deref())
+        .ok_or_else(|| {
+            Error::new(Code::BrowserNotFound)
+                .message("no Chromium or Chrome was found on this machine")
+                .evidence(
+                    "looked",
+                    vec![
+                        format!("PATH for {}", NAMES.join(", ")),
+                        format!("{} usual places", PLACES.len()),
+                        browsers_dir().display().to_string(),
+                        "the caches of Playwright and Puppeteer".to_owned(),
+                    ],
+                )
+        })
 }
 
 /// Where `agbrowse install` puts browsers.
@@ -184,9 +174,8 @@ fn search(
     cache: &Path,
     home: Option<&Path>,
 ) -> Option<Found> {
-    let folders: Vec<PathBuf> = path
-        .map(|path| std::env::split_paths(path).collect())
-        .unwrap_or_default();
+    let folders: Vec<PathBuf> =
+        path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
     let on_path = NAMES.iter().find_map(|name| {
         folders
             .iter()
@@ -198,10 +187,7 @@ fn search(
     on_path
         .map(|path| found(path, Origin::Path))
         .or_else(|| {
-            let place = places
-                .iter()
-                .map(PathBuf::from)
-                .find(|place| is_program(place))?;
+            let place = places.iter().map(PathBuf::from).find(|place| is_program(place))?;
             Some(found(place, Origin::System))
         })
         .or_else(|| Some(found(newest(cache, &[""])?, Origin::Cache)))
@@ -209,21 +195,16 @@ fn search(
             let folders = [".cache/ms-playwright", "Library/Caches/ms-playwright"];
             folders.iter().find_map(|folder| {
                 Some(found(
-                    newest(
-                        &home?.join(folder),
-                        &["chromium-", "chromium_headless_shell-"],
-                    )?,
+                    newest(&home?.join(folder), &["chromium-", "chromium_headless_shell-"])?,
                     Origin::Playwright,
                 ))
             })
         })
         .or_else(|| {
-            ["chrome", "chrome-headless-shell"]
-                .iter()
-                .find_map(|build| {
-                    let folder = home?.join(".cache/puppeteer").join(build);
-                    Some(found(newest(&folder, &[""])?, Origin::Puppeteer))
-                })
+            ["chrome", "chrome-headless-shell"].iter().find_map(|build| {
+                let folder = home?.join(".cache/puppeteer").join(build);
+                Some(found(newest(&folder, &[""])?, Origin::Puppeteer))
+            })
         })
 }
 
@@ -235,15 +216,12 @@ fn newest(folder: &Path, prefixes: &[&str]) -> Option<PathBuf> {
         .collect();
     builds.sort_by_key(|name| std::cmp::Reverse(version(name)));
     prefixes.iter().find_map(|prefix| {
-        builds
-            .iter()
-            .filter(|name| name.starts_with(prefix))
-            .find_map(|name| {
-                PROGRAMS
-                    .iter()
-                    .map(|program| folder.join(name).join(program))
-                    .find(|path| is_program(path))
-            })
+        builds.iter().filter(|name| name.starts_with(prefix)).find_map(|name| {
+            PROGRAMS
+                .iter()
+                .map(|program| folder.join(name).join(program))
+                .find(|path| is_program(path))
+        })
     })
 }
 
@@ -279,22 +257,13 @@ mod tests {
         let look = || search(Some(&path), &[], &at("cache"), Some(&at("home")));
         assert_eq!(look(), None);
 
-        program(&at(
-            "home/.cache/puppeteer/chrome/linux-1.2/chrome-linux64/chrome",
-        ));
+        program(&at("home/.cache/puppeteer/chrome/linux-1.2/chrome-linux64/chrome"));
         assert_eq!(look().unwrap().origin, Origin::Puppeteer);
-        program(&at(
-            "home/.cache/ms-playwright/chromium-9/chrome-linux/chrome",
-        ));
-        program(&at(
-            "home/.cache/ms-playwright/chromium-10/chrome-linux/chrome",
-        ));
+        program(&at("home/.cache/ms-playwright/chromium-9/chrome-linux/chrome"));
+        program(&at("home/.cache/ms-playwright/chromium-10/chrome-linux/chrome"));
         let found = look().unwrap();
         assert_eq!(found.origin, Origin::Playwright);
-        assert!(
-            found.path.to_string_lossy().contains("chromium-10"),
-            "{found:?}"
-        );
+        assert!(found.path.to_string_lossy().contains("chromium-10"), "{found:?}");
         program(&at("cache/chrome-156.0.1.2/chrome-linux64/chrome"));
         assert_eq!(look().unwrap().origin, Origin::Cache);
         program(&at("sbin/chrome-headless-shell"));
@@ -309,13 +278,8 @@ mod tests {
     fn a_plain_file_is_no_browser() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("chromium"), "").unwrap();
-        assert_eq!(
-            search(Some(root.path().as_os_str()), &[], root.path(), None),
-            None
-        );
-        let named = Wanted {
-            chrome: Some(root.path().join("chromium")),
-        };
+        assert_eq!(search(Some(root.path().as_os_str()), &[], root.path(), None), None);
+        let named = Wanted { chrome: Some(root.path().join("chromium")) };
         assert_eq!(find(&named).unwrap_err().code(), Code::BrowserNotFound);
     }
 }

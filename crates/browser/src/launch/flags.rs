@@ -45,7 +45,7 @@ const ALWAYS: &[&str] = &[
 ];
 
 /// The size of a window unless another is asked for.
-const VIEWPORT: (u32, u32) = (1280, 720);
+pub(crate) const VIEWPORT: (u32, u32) = (1280, 720);
 
 /// Below this, pages crash when Chromium shares its memory through `/dev/shm`.
 const SHARED_MEMORY_NEEDED_MB: u64 = 256;
@@ -65,14 +65,7 @@ pub(super) fn flags(
     let (width, height) = options.viewport.unwrap_or(VIEWPORT);
     args.push(format!("--window-size={width},{height}").into());
     if !options.headed {
-        args.push(
-            if found.is_headless_shell() {
-                "--headless"
-            } else {
-                "--headless=new"
-            }
-            .into(),
-        );
+        args.push(if found.is_headless_shell() { "--headless" } else { "--headless=new" }.into());
         args.extend(["--hide-scrollbars", "--mute-audio"].map(Into::into));
         // Without a screen there is no use for a GPU process that first looks for one.
         args.push("--disable-gpu".into());

@@ -9,12 +9,13 @@ mod process;
 mod profile;
 mod sandbox;
 
-pub use attach::discover;
+pub use attach::{discover, get};
 pub use find::{Found, Origin, Wanted, browsers_dir, find};
 pub use process::Exit;
 pub use profile::{ProfileLock, StaleProfiles, profiles_dir, stale_profiles};
 pub use sandbox::{Sandbox, sandbox, shared_memory_mb};
 
+pub(crate) use flags::VIEWPORT;
 pub(crate) use process::Process;
 
 use crate::error::{Code, Error, Fact, Result};
@@ -67,49 +68,14 @@ impl Wish {
     pub fn apply(&self, to: &Options) -> (Options, Vec<&'static str>) {
         let mut changed = Vec::new();
         let mut options = to.clone();
-        set(
-            &mut options.chrome,
-            self.chrome.clone().map(Some),
-            "chrome",
-            &mut changed,
-        );
+        set(&mut options.chrome, self.chrome.clone().map(Some), "chrome", &mut changed);
         set(&mut options.headed, self.headed, "headed", &mut changed);
-        set(
-            &mut options.profile,
-            self.profile.clone().map(Some),
-            "profile",
-            &mut changed,
-        );
-        set(
-            &mut options.cdp,
-            self.cdp.clone().map(Some),
-            "cdp",
-            &mut changed,
-        );
-        set(
-            &mut options.no_sandbox,
-            self.no_sandbox,
-            "no-sandbox",
-            &mut changed,
-        );
-        set(
-            &mut options.viewport,
-            self.viewport.map(Some),
-            "viewport",
-            &mut changed,
-        );
-        set(
-            &mut options.args,
-            self.args.clone(),
-            "chrome-arg",
-            &mut changed,
-        );
-        set(
-            &mut options.trace,
-            self.trace.clone().map(Some),
-            "trace-cdp",
-            &mut changed,
-        );
+        set(&mut options.profile, self.profile.clone().map(Some), "profile", &mut changed);
+        set(&mut options.cdp, self.cdp.clone().map(Some), "cdp", &mut changed);
+        set(&mut options.no_sandbox, self.no_sandbox, "no-sandbox", &mut changed);
+        set(&mut options.viewport, self.viewport.map(Some), "viewport", &mut changed);
+        set(&mut options.args, self.args.clone(), "chrome-arg", &mut changed);
+        set(&mut options.trace, self.trace.clone().map(Some), "trace-cdp", &mut changed);
         (options, changed)
     }
 }
@@ -140,42 +106,26 @@ pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Laun
     let tap = options.trace.as_deref().map(trace_to).transpose()?;
     if let Some(address) = &options.cdp {
         let url = discover(address, deadline).await?;
-        let transport = Transport::websocket(&url, deadline)
-            .await
-            .map_err(|error| {
-                Error::new(Code::CdpUnreachable)
-                    .message(error.to_string())
-                    .evidence("address", &**address)
-            })?;
+        let transport = Transport::websocket(&url, deadline).await.map_err(|error| {
+            Error::new(Code::CdpUnreachable)
+                .message(error.to_string())
+                .evidence("address", &**address)
+        })?;
         let connection = Connection::open(transport, cdp::Options { tap });
-        return Ok(Launched {
-            connection,
-            process: None,
-            path: None,
-            notes: Vec::new(),
-        });
+        return Ok(Launched { connection, process: None, path: None, notes: Vec::new() });
     }
 
-    let found = find(&Wanted {
-        chrome: options.chrome.clone(),
-    })?;
+    let found = find(&Wanted { chrome: options.chrome.clone() })?;
     let profile = Profile::take(options.profile.as_deref())?;
     let (args, notes) = flags::flags(options, &found, profile.path());
     let (process, transport) = Process::spawn(&found.path, &args, profile).await?;
     let connection = Connection::open(transport, cdp::Options { tap });
-    Ok(Launched {
-        connection,
-        process: Some(process),
-        path: Some(found.path),
-        notes,
-    })
+    Ok(Launched { connection, process: Some(process), path: Some(found.path), notes })
 }
 
 /// The error for a browser that was started and did not answer.
 pub(crate) async fn not_up(process: &Process, why: &cdp::Error) -> Error {
-    let exit = process
-        .exit_within(std::time::Duration::from_millis(300))
-        .await;
+    let exit = process.exit_within(std::time::Duration::from_millis(300)).await;
     let message = match &exit {
         Some(exit) => format!("the browser ended before it was ready: {exit}"),
         None => format!("the browser did not come up: {why}"),
@@ -189,16 +139,10 @@ pub(crate) async fn not_up(process: &Process, why: &cdp::Error) -> Error {
 
 fn trace_to(path: &std::path::Path) -> Result<cdp::Tap> {
     use std::io::Write;
-    let file = std::fs::File::options()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(|error| {
-            Error::new(Code::FileWriteFailed).message(format!(
-                "the trace `{}` cannot be written: {error}",
-                path.display()
-            ))
-        })?;
+    let file = std::fs::File::options().create(true).append(true).open(path).map_err(|error| {
+        Error::new(Code::FileWriteFailed)
+            .message(format!("the trace `{}` cannot be written: {error}", path.display()))
+    })?;
     let file = std::sync::Mutex::new(std::io::BufWriter::new(file));
     Ok(Box::new(move |direction, message| {
         let Ok(mut file) = file.lock() else { return };

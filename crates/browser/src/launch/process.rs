@@ -76,10 +76,8 @@ impl Process {
         profile: Profile,
     ) -> Result<(Self, Transport)> {
         let failed = |error: std::io::Error| {
-            Error::new(Code::BrowserLaunchFailed).message(format!(
-                "`{}` cannot be started: {error}",
-                program.display()
-            ))
+            Error::new(Code::BrowserLaunchFailed)
+                .message(format!("`{}` cannot be started: {error}", program.display()))
         };
         let (browser_reads, we_write) = std::io::pipe().map_err(failed)?;
         let (we_read, browser_writes) = std::io::pipe().map_err(failed)?;
@@ -94,14 +92,8 @@ impl Process {
             .stderr(File::create(&stderr).map_err(failed)?)
             .process_group(0)
             .fd_mappings(vec![
-                FdMapping {
-                    parent_fd: browser_reads.into(),
-                    child_fd: 3,
-                },
-                FdMapping {
-                    parent_fd: browser_writes.into(),
-                    child_fd: 4,
-                },
+                FdMapping { parent_fd: browser_reads.into(), child_fd: 3 },
+                FdMapping { parent_fd: browser_writes.into(), child_fd: 4 },
             ])
             .map_err(|error| failed(std::io::Error::other(error)))?;
         die_with_parent(&mut command);
@@ -114,25 +106,13 @@ impl Process {
             let killable = killable.clone();
             move || guard(command, profile, &killable, started, &exited, &clean)
         };
-        std::thread::Builder::new()
-            .name("chromium".into())
-            .spawn(thread)
-            .map_err(failed)?;
+        std::thread::Builder::new().name("chromium".into()).spawn(thread).map_err(failed)?;
         let pid = start
             .await
             .map_err(|_| failed(std::io::Error::other("its thread ended")))?
             .map_err(failed)?;
-        let heart = heart
-            .map(Heart::beat)
-            .map(|beat| tokio::spawn(beat).abort_handle());
-        let process = Self {
-            pid,
-            killable,
-            exit,
-            cleaned,
-            stderr,
-            heart,
-        };
+        let heart = heart.map(Heart::beat).map(|beat| tokio::spawn(beat).abort_handle());
+        let process = Self { pid, killable, exit, cleaned, stderr, heart };
         let transport =
             Transport::pipe(OwnedFd::from(we_read), OwnedFd::from(we_write)).map_err(failed)?;
         Ok((process, transport))
@@ -146,11 +126,7 @@ impl Process {
     /// Waits a little for its end.
     pub(crate) async fn exit_within(&self, limit: Duration) -> Option<Exit> {
         let mut exit = self.exit.clone();
-        tokio::time::timeout(limit, exit.wait_for(Option::is_some))
-            .await
-            .ok()?
-            .ok()?
-            .clone()
+        tokio::time::timeout(limit, exit.wait_for(Option::is_some)).await.ok()?.ok()?.clone()
     }
 
     /// Ends it at once, with all its children.
@@ -164,9 +140,7 @@ impl Process {
     /// Waits until nothing is left of it.
     pub(crate) async fn gone(&self, limit: Duration) -> bool {
         let mut cleaned = self.cleaned.clone();
-        tokio::time::timeout(limit, cleaned.wait_for(|done| *done))
-            .await
-            .is_ok()
+        tokio::time::timeout(limit, cleaned.wait_for(|done| *done)).await.is_ok()
     }
 
     /// Whether its profile outlives it, so that an orderly end is worth waiting for.
@@ -216,10 +190,7 @@ fn guard(
         _ = kill_process_group(pid, Signal::KILL);
     }
     // Ended but not reaped: the number is still its own, so the rest of its group can be killed safely.
-    _ = waitid(
-        WaitId::Pid(pid),
-        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-    );
+    _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
     *killable.lock().unwrap_or_else(PoisonError::into_inner) = None;
     _ = kill_process_group(pid, Signal::KILL);
     let exit = child.wait().map_or(Exit::Code(-1), Exit::from);

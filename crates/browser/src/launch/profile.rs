@@ -71,10 +71,7 @@ pub struct StaleProfiles {
 pub fn stale_profiles() -> StaleProfiles {
     let subfolders = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten();
-        entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.is_dir())
-            .collect()
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect()
     };
     StaleProfiles {
         fresh: subfolders(&fresh_dir())
@@ -123,10 +120,9 @@ impl Profile {
     /// What keeps a named profile's lock fresh.
     pub(crate) fn heart(&self) -> Option<Heart> {
         match &self.hold {
-            Hold::Named { token } => Some(Heart {
-                lock: self.path.join("profile.lock"),
-                token: token.clone(),
-            }),
+            Hold::Named { token } => {
+                Some(Heart { lock: self.path.join("profile.lock"), token: token.clone() })
+            }
             Hold::Fresh { .. } => None,
         }
     }
@@ -139,16 +135,10 @@ impl Profile {
                 _ = std::fs::remove_dir_all(entry.path());
             }
         }
-        let path = tempfile::Builder::new()
-            .prefix("profile-")
-            .tempdir_in(&folder)?
-            .keep();
+        let path = tempfile::Builder::new().prefix("profile-").tempdir_in(&folder)?.keep();
         let owner = File::create(path.join(OWNER))?;
         owner.lock()?;
-        Ok(Self {
-            path,
-            hold: Hold::Fresh { _owner: owner },
-        })
+        Ok(Self { path, hold: Hold::Fresh { _owner: owner } })
     }
 
     fn named(folder: &Path, name: &str) -> Result<Self> {
@@ -160,10 +150,8 @@ impl Profile {
         }
         let path = folder.join(name);
         let unusable = |error: std::io::Error| {
-            Error::new(Code::ProfileUnusable).message(format!(
-                "the profile folder `{}` cannot be used: {error}",
-                path.display()
-            ))
+            Error::new(Code::ProfileUnusable)
+                .message(format!("the profile folder `{}` cannot be used: {error}", path.display()))
         };
         private_dir(&path).map_err(unusable)?;
         // Two that find the same stale lock must not both take it.
@@ -195,10 +183,7 @@ impl Profile {
             heartbeat_at: now,
         };
         write_lock(&lock, &content).map_err(unusable)?;
-        Ok(Self {
-            path,
-            hold: Hold::Named { token },
-        })
+        Ok(Self { path, hold: Hold::Named { token } })
     }
 }
 
@@ -221,13 +206,9 @@ impl Heart {
 
     fn once(&self) -> std::io::Result<()> {
         match read_lock(&self.lock).filter(|content| content.token == self.token) {
-            Some(content) => write_lock(
-                &self.lock,
-                &ProfileLock {
-                    heartbeat_at: now_ms(),
-                    ..content
-                },
-            ),
+            Some(content) => {
+                write_lock(&self.lock, &ProfileLock { heartbeat_at: now_ms(), ..content })
+            }
             None => Ok(()),
         }
     }
@@ -259,10 +240,7 @@ impl Drop for Profile {
 
 /// The folder of fresh profiles: private, and one per user.
 fn fresh_dir() -> PathBuf {
-    std::env::temp_dir().join(format!(
-        "agbrowse-profiles-{}",
-        rustix::process::getuid().as_raw()
-    ))
+    std::env::temp_dir().join(format!("agbrowse-profiles-{}", rustix::process::getuid().as_raw()))
 }
 
 /// Holds the owner's lock of a fresh profile whose owner is gone.
@@ -276,10 +254,7 @@ fn claim_abandoned(profile: &Path) -> Option<File> {
 
 fn private_dir(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn read_lock(path: &Path) -> Option<ProfileLock> {
@@ -307,9 +282,7 @@ fn token() -> String {
 }
 
 fn now_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -317,25 +290,14 @@ fn now_ms() -> u64 {
 /// hold anything.
 fn process_start(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(19)?
-        .parse()
-        .ok()
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 fn is_alive(pid: u32) -> bool {
-    let Some(pid) = i32::try_from(pid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    else {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
         return false;
     };
-    !matches!(
-        rustix::process::test_kill_process(pid),
-        Err(rustix::io::Errno::SRCH)
-    )
+    !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }
 
 #[cfg(test)]
@@ -348,12 +310,7 @@ mod tests {
         let first = Profile::named(folder.path(), "work").unwrap();
         let refused = Profile::named(folder.path(), "work").err().unwrap();
         assert_eq!(refused.code(), Code::ProfileLocked);
-        assert!(
-            refused
-                .to_string()
-                .contains(&std::process::id().to_string()),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains(&std::process::id().to_string()), "{refused}");
         drop(first);
         Profile::named(folder.path(), "work").unwrap();
     }
@@ -365,15 +322,9 @@ mod tests {
         let lock = folder.path().join("work/profile.lock");
         let mut dead = std::process::Command::new("true").spawn().unwrap();
         dead.wait().unwrap();
-        let recycled = ProfileLock {
-            pid: Some(std::process::id()),
-            started: Some(1),
-            ..Default::default()
-        };
-        let gone = ProfileLock {
-            pid: Some(dead.id()),
-            ..Default::default()
-        };
+        let recycled =
+            ProfileLock { pid: Some(std::process::id()), started: Some(1), ..Default::default() };
+        let gone = ProfileLock { pid: Some(dead.id()), ..Default::default() };
         for stale in [recycled, gone, ProfileLock::default()] {
             write_lock(&lock, &stale).unwrap();
             assert!(Profile::named(folder.path(), "work").is_ok(), "{stale:?}");
@@ -384,18 +335,9 @@ mod tests {
 
     #[test]
     fn a_heartbeat_keeps_a_lock_without_a_process() {
-        let lock = ProfileLock {
-            heartbeat_at: now_ms(),
-            ..Default::default()
-        };
+        let lock = ProfileLock { heartbeat_at: now_ms(), ..Default::default() };
         assert!(!lock.is_stale());
-        assert!(
-            ProfileLock {
-                heartbeat_at: now_ms() - STALE_AFTER_MS - 1,
-                ..lock
-            }
-            .is_stale()
-        );
+        assert!(ProfileLock { heartbeat_at: now_ms() - STALE_AFTER_MS - 1, ..lock }.is_stale());
     }
 
     #[test]
@@ -404,21 +346,11 @@ mod tests {
         let profile = Profile::named(folder.path(), "work").unwrap();
         let lock = folder.path().join("work/profile.lock");
         let heart = profile.heart().unwrap();
-        let old = ProfileLock {
-            heartbeat_at: 7,
-            ..read_lock(&lock).unwrap()
-        };
+        let old = ProfileLock { heartbeat_at: 7, ..read_lock(&lock).unwrap() };
         write_lock(&lock, &old).unwrap();
         heart.once().unwrap();
         assert!(read_lock(&lock).unwrap().heartbeat_at > 7);
-        write_lock(
-            &lock,
-            &ProfileLock {
-                token: "other".into(),
-                ..old
-            },
-        )
-        .unwrap();
+        write_lock(&lock, &ProfileLock { token: "other".into(), ..old }).unwrap();
         heart.once().unwrap();
         assert_eq!(read_lock(&lock).unwrap().heartbeat_at, 7);
     }
@@ -428,14 +360,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = Profile::named(folder.path(), "work").unwrap();
         let lock = folder.path().join("work/profile.lock");
-        write_lock(
-            &lock,
-            &ProfileLock {
-                token: "other".into(),
-                ..Default::default()
-            },
-        )
-        .unwrap();
+        write_lock(&lock, &ProfileLock { token: "other".into(), ..Default::default() }).unwrap();
         drop(first);
         assert_eq!(read_lock(&lock).unwrap().token, "other");
     }

@@ -34,29 +34,17 @@ pub fn shared_memory_mb() -> Option<u64> {
 
 fn has_setuid_helper(program: &Path) -> bool {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let beside = program
-        .canonicalize()
-        .ok()
-        .and_then(|path| Some(path.parent()?.join("chrome-sandbox")));
-    let places = [
-        "/usr/lib/chromium/chrome-sandbox",
-        "/opt/google/chrome/chrome-sandbox",
-    ];
-    beside
-        .into_iter()
-        .chain(places.iter().map(Into::into))
-        .any(|helper| {
-            std::fs::metadata(helper)
-                .is_ok_and(|meta| meta.uid() == 0 && meta.permissions().mode() & 0o4000 != 0)
-        })
+    let beside =
+        program.canonicalize().ok().and_then(|path| Some(path.parent()?.join("chrome-sandbox")));
+    let places = ["/usr/lib/chromium/chrome-sandbox", "/opt/google/chrome/chrome-sandbox"];
+    beside.into_iter().chain(places.iter().map(Into::into)).any(|helper| {
+        std::fs::metadata(helper)
+            .is_ok_and(|meta| meta.uid() == 0 && meta.permissions().mode() & 0o4000 != 0)
+    })
 }
 
 fn user_namespaces_work() -> bool {
-    let reads = |path: &str| {
-        std::fs::read_to_string(path)
-            .map(|text| text.trim().to_owned())
-            .ok()
-    };
+    let reads = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).ok();
     reads("/proc/sys/kernel/unprivileged_userns_clone").as_deref() != Some("0")
         && reads("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() != Some("1")
         && reads("/proc/sys/user/max_user_namespaces").as_deref() != Some("0")
@@ -67,7 +55,5 @@ fn user_namespaces_work() -> bool {
 /// Containers usually forbid new namespaces by a filter that cannot be read off; a sandbox that is refused
 /// at the start is worse than one that is left off with a note.
 fn in_container() -> bool {
-    ["/.dockerenv", "/run/.containerenv"]
-        .iter()
-        .any(|path| Path::new(path).exists())
+    ["/.dockerenv", "/run/.containerenv"].iter().any(|path| Path::new(path).exists())
 }

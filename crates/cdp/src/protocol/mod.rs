@@ -84,30 +84,16 @@ mod tests {
         assert_eq!(wire_name("browser_context_id"), "browserContextId");
         assert_eq!(wire_name("r#type"), "type");
         assert_eq!(wire_name("x"), "x");
-        let sent = page::Navigate {
-            url: "about:blank".into(),
-            ..Default::default()
-        };
-        assert_eq!(
-            serde_json::to_string(&sent).unwrap(),
-            r#"{"url":"about:blank"}"#
-        );
+        let sent = page::Navigate { url: "about:blank".into(), ..Default::default() };
+        assert_eq!(serde_json::to_string(&sent).unwrap(), r#"{"url":"about:blank"}"#);
     }
 
     #[test]
     fn an_empty_answer_is_readable() {
-        assert!(
-            serde_json::from_str::<page::NavigateReply>("{}")
-                .unwrap()
-                .frame_id
-                .is_none()
-        );
+        assert!(serde_json::from_str::<page::NavigateReply>("{}").unwrap().frame_id.is_none());
         let odd = r#"{"targetInfo":{"type":"hologram","new":[1]},"sessionId":"s"}"#;
         let read: target::AttachedToTarget = serde_json::from_str(odd).unwrap();
-        assert_eq!(
-            read.target_info.unwrap().r#type.as_deref(),
-            Some("hologram")
-        );
+        assert_eq!(read.target_info.unwrap().r#type.as_deref(), Some("hologram"));
     }
 
     #[test]

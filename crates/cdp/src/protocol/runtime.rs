@@ -60,6 +60,34 @@ domain! { "Runtime";
             /// What was thrown.
             exception_details: ExceptionDetails,
         }
+        /// Waits for a promise.
+        fn "awaitPromise" AwaitPromise {
+            /// The promise.
+            promise_object_id: String,
+            /// Answer with the value itself instead of a handle.
+            return_by_value: Option<bool>,
+        } -> AwaitPromiseReply {
+            /// What it was fulfilled with.
+            result: RemoteObject,
+            /// What it was rejected with.
+            exception_details: ExceptionDetails,
+        }
+        /// Calls a function on a handle.
+        fn "callFunctionOn" CallFunctionOn {
+            /// The function's source.
+            function_declaration: String,
+            /// What `this` is in it.
+            object_id: Option<String>,
+            /// Answer with the value itself instead of a handle.
+            return_by_value: Option<bool>,
+            /// Silence the debugger.
+            silent: Option<bool>,
+        } -> CallFunctionOnReply {
+            /// What came out.
+            result: RemoteObject,
+            /// What was thrown.
+            exception_details: ExceptionDetails,
+        }
         /// Stops whatever script is running.
         fn "terminateExecution" TerminateExecution {} -> TerminateExecutionReply {}
         /// Lets a target that waits for us begin.

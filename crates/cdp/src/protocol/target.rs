@@ -41,6 +41,8 @@ domain! { "Target";
             wait_for_debugger_on_start: bool,
             /// Use flat sessions.
             flatten: bool,
+            /// Which targets.
+            filter: Option<Vec<FilterEntry>>,
         } -> SetAutoAttachReply {}
         /// Asks to be told of all targets.
         fn "setDiscoverTargets" SetDiscoverTargets {

@@ -74,9 +74,7 @@ pub(super) fn csv() -> String {
             product.rating(),
         )
     });
-    std::iter::once("id,name,category,price,rating\n".to_string())
-        .chain(rows)
-        .collect()
+    std::iter::once("id,name,category,price,rating\n".to_string()).chain(rows).collect()
 }
 
 pub(super) static PRODUCTS: [Product; 12] = [
@@ -93,10 +91,7 @@ pub(super) static PRODUCTS: [Product; 12] = [
                  keeps quiet at dawn.",
         sizes: [("1 litre", 0), ("1.5 litre", 1000), ("2 litre", 1800)],
         reviews: [
-            (
-                "Survived a fall off a tailgate and three winters.",
-                "Marit O.",
-            ),
+            ("Survived a fall off a tailgate and three winters.", "Marit O."),
             ("The pour is so clean it feels rude.", "Devon P."),
         ],
         art: site!("art/camp-kettle.svg"),
@@ -131,10 +126,7 @@ pub(super) static PRODUCTS: [Product; 12] = [
                  for a jacket, a flask and a book you will actually read.",
         sizes: [("18 litre", 0), ("24 litre", 1800), ("32 litre", 3600)],
         reviews: [
-            (
-                "Caught in a hailstorm. The sandwich stayed dry.",
-                "Freya L.",
-            ),
+            ("Caught in a hailstorm. The sandwich stayed dry.", "Freya L."),
             ("Looks better every month.", "Sam W."),
         ],
         art: site!("art/waxed-rucksack.svg"),
@@ -151,10 +143,7 @@ pub(super) static PRODUCTS: [Product; 12] = [
                  for a month. Good for five infusions; the third is the one to wait for.",
         sizes: [("50 g", 0), ("100 g", 2000), ("250 g", 6600)],
         reviews: [
-            (
-                "The third cup. They were right about the third cup.",
-                "Aiko T.",
-            ),
+            ("The third cup. They were right about the third cup.", "Aiko T."),
             ("Soft and bright. I hide it from guests.", "Noor B."),
         ],
         art: site!("art/meadow-oolong.svg"),
@@ -173,10 +162,7 @@ pub(super) static PRODUCTS: [Product; 12] = [
         sizes: [("250 ml", 0), ("400 ml", 800), ("600 ml", 1500)],
         reviews: [
             ("Finally a mister that mists.", "Lena H."),
-            (
-                "My maidenhair fern is alive. That says everything.",
-                "Oskar D.",
-            ),
+            ("My maidenhair fern is alive. That says everything.", "Oskar D."),
         ],
         art: site!("art/brass-mister.svg"),
     },

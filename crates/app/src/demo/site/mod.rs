@@ -47,10 +47,6 @@ impl Site {
         let mut servers = JoinSet::new();
         servers.spawn(axum::serve(shop, routes::shop(&frame_origin)).into_future());
         servers.spawn(axum::serve(frame, routes::card_frame(&origin)).into_future());
-        Ok(Site {
-            origin,
-            frame_origin,
-            _servers: servers,
-        })
+        Ok(Site { origin, frame_origin, _servers: servers })
     }
 }

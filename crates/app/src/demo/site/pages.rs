@@ -25,10 +25,7 @@ pub(super) fn home(session: &Session) -> Html {
             ("count", text(PRODUCTS.len())),
             (
                 "cards",
-                PRODUCTS
-                    .iter()
-                    .map(|product| show(product, site!("parts/card.html")))
-                    .collect(),
+                PRODUCTS.iter().map(|product| show(product, site!("parts/card.html"))).collect(),
             ),
         ],
     );
@@ -48,26 +45,15 @@ pub(super) fn product(session: &Session, product: &Product) -> Html {
         )
     };
     let review = |(said, author): &(&str, &str)| {
-        fill(
-            site!("parts/review.html"),
-            &[("text", text(said)), ("author", text(author))],
-        )
+        fill(site!("parts/review.html"), &[("text", text(said)), ("author", text(author))])
     };
     let mut values = facts(product);
     values.extend([
         ("gift_price", text(format!("+{}", dollars(GIFT_WRAP_CENTS)))),
-        (
-            "sizes",
-            product.sizes.iter().enumerate().map(size).collect(),
-        ),
+        ("sizes", product.sizes.iter().enumerate().map(size).collect()),
         ("reviews", product.reviews.iter().map(review).collect()),
     ]);
-    page(
-        session,
-        At::Product,
-        product.name,
-        fill(site!("pages/product.html"), &values),
-    )
+    page(session, At::Product, product.name, fill(site!("pages/product.html"), &values))
 }
 
 /// The sign-in form; after a wrong password, with what was typed and an alert.
@@ -95,10 +81,8 @@ pub(super) fn cart(session: &Session, refused: Option<&str>) -> Html {
     let saved = if session.saved.is_empty() {
         markup(site!("parts/saved-none.html"))
     } else {
-        let items = session
-            .saved
-            .iter()
-            .map(|product| show(product, site!("parts/saved-item.html")));
+        let items =
+            session.saved.iter().map(|product| show(product, site!("parts/saved-item.html")));
         fill(site!("parts/saved.html"), &[("items", items.collect())])
     };
     let main = fill(
@@ -106,21 +90,14 @@ pub(super) fn cart(session: &Session, refused: Option<&str>) -> Html {
         &[
             ("contents", contents),
             ("saved", saved),
-            (
-                "empty_saved",
-                markup_if(!session.saved.is_empty(), site!("parts/empty-saved.html")),
-            ),
+            ("empty_saved", markup_if(!session.saved.is_empty(), site!("parts/empty-saved.html"))),
         ],
     );
     page(session, At::Cart, "Your cart", main)
 }
 
 pub(super) fn checkout(session: &Session, frame_origin: &str) -> Html {
-    let name = session
-        .email
-        .as_deref()
-        .map(display_name)
-        .unwrap_or_default();
+    let name = session.email.as_deref().map(display_name).unwrap_or_default();
     let main = fill(
         site!("pages/checkout.html"),
         &[
@@ -135,10 +112,7 @@ pub(super) fn checkout(session: &Session, frame_origin: &str) -> Html {
 
 /// The card form, served from its own origin and told which one may embed it.
 pub(super) fn card_frame(shop_origin: &str) -> Html {
-    fill(
-        site!("pages/card-frame.html"),
-        &[("origin", text(shop_origin))],
-    )
+    fill(site!("pages/card-frame.html"), &[("origin", text(shop_origin))])
 }
 
 pub(super) fn subscription(session: &Session, email: &str, subscription: &Subscription) -> Html {
@@ -158,10 +132,7 @@ pub(super) fn subscription(session: &Session, email: &str, subscription: &Subscr
         &[
             ("art", markup(site!("art/tea-box.svg"))),
             ("badge", markup_if(is_cancelled, "badge-cancelled")),
-            (
-                "status",
-                text(if is_cancelled { "Cancelled" } else { "Active" }),
-            ),
+            ("status", text(if is_cancelled { "Cancelled" } else { "Active" })),
             ("price", text(price)),
             ("email", text(email)),
             ("note", note),
@@ -207,10 +178,7 @@ pub(super) fn cancel_reason(session: &Session, survey: Option<&Survey>) -> Html 
         &[
             ("steps", steps(2)),
             ("reasons", REASONS.iter().map(reason).collect()),
-            (
-                "note",
-                text(survey.map_or("", |survey| survey.note.as_str())),
-            ),
+            ("note", text(survey.map_or("", |survey| survey.note.as_str()))),
         ],
     );
     page(session, At::Subscription, "What made you decide?", main)
@@ -234,12 +202,7 @@ pub(super) fn cancel_confirm(session: &Session, survey: &Survey) -> Html {
 }
 
 pub(super) fn cancel_done(session: &Session) -> Html {
-    page(
-        session,
-        At::Subscription,
-        "Cancelled",
-        markup(site!("pages/cancel-done.html")),
-    )
+    page(session, At::Subscription, "Cancelled", markup(site!("pages/cancel-done.html")))
 }
 
 pub(super) fn lab(session: &Session) -> Html {
@@ -254,17 +217,10 @@ pub(super) fn not_found(session: &Session, path: &str) -> Html {
 /// `ada.fern@example.com` is shown as "Ada Fern".
 pub(super) fn display_name(email: &str) -> String {
     let local = email.split('@').next().unwrap_or(email);
-    let words = local
-        .split(['.', '_', '-', '+'])
-        .filter(|word| !word.is_empty());
+    let words = local.split(['.', '_', '-', '+']).filter(|word| !word.is_empty());
     let capitalised = words.map(|word| {
         let mut letters = word.chars();
-        letters
-            .next()
-            .into_iter()
-            .flat_map(char::to_uppercase)
-            .chain(letters)
-            .collect::<String>()
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
     });
     capitalised.collect::<Vec<_>>().join(" ")
 }
@@ -293,14 +249,8 @@ fn page(session: &Session, at: At, title: &str, main: Html) -> Html {
         At::Login | At::Subscription | At::Nowhere => "",
     };
     let account = match &session.email {
-        Some(email) => fill(
-            site!("parts/signed-in.html"),
-            &[("name", text(display_name(email)))],
-        ),
-        None => fill(
-            site!("parts/signed-out.html"),
-            &[("at_login", current(At::Login))],
-        ),
+        Some(email) => fill(site!("parts/signed-in.html"), &[("name", text(display_name(email)))]),
+        None => fill(site!("parts/signed-out.html"), &[("at_login", current(At::Login))]),
     };
     fill(
         site!("layout.html"),
@@ -332,10 +282,7 @@ fn full_cart(session: &Session, refused: Option<&str>) -> Html {
             ("lines", lines(session, site!("parts/cart-line.html"))),
             ("totals", totals(session)),
             ("promo", text(refused.unwrap_or(promo))),
-            (
-                "promo_invalid",
-                markup_if(refused.is_some(), r#" aria-invalid="true""#),
-            ),
+            ("promo_invalid", markup_if(refused.is_some(), r#" aria-invalid="true""#)),
             ("promo_note", promo_note),
         ],
     )
@@ -359,10 +306,7 @@ fn lines(session: &Session, template: &str) -> Html {
 fn totals(session: &Session) -> Html {
     let totals = session.totals();
     let discount = session.has_promo.then(|| {
-        let values = [
-            ("code", text(PROMO_CODE)),
-            ("amount", text(dollars(totals.discount))),
-        ];
+        let values = [("code", text(PROMO_CODE)), ("amount", text(dollars(totals.discount)))];
         fill(site!("parts/discount.html"), &values)
     });
     let delivery = match totals.delivery {
@@ -428,12 +372,7 @@ mod tests {
 
     #[test]
     fn no_placeholder_is_left_open() {
-        let line = |is_gift| Line {
-            product: &PRODUCTS[0],
-            size: 0,
-            is_gift,
-            quantity: 1,
-        };
+        let line = |is_gift| Line { product: &PRODUCTS[0], size: 0, is_gift, quantity: 1 };
         let guest = Session::default();
         let member = Session {
             email: Some("ada@example.com".to_string()),
@@ -441,14 +380,8 @@ mod tests {
             saved: Vec::new(),
             has_promo: true,
         };
-        let survey = Survey {
-            reason: REASONS[0].0,
-            note: "<note>".to_string(),
-        };
-        let in_status = |status| Subscription {
-            status,
-            survey: None,
-        };
+        let survey = Survey { reason: REASONS[0].0, note: "<note>".to_string() };
+        let in_status = |status| Subscription { status, survey: None };
         let statuses = [Status::Active, Status::Discounted, Status::Cancelled];
 
         let mut pages = vec![card_frame("http://127.0.0.1:1")];
@@ -471,9 +404,7 @@ mod tests {
         }
         for page in pages {
             let page = page.as_str();
-            let open = page
-                .find("{{")
-                .map(|at| page[at..].chars().take(40).collect::<String>());
+            let open = page.find("{{").map(|at| page[at..].chars().take(40).collect::<String>());
             assert_eq!(open, None);
         }
     }
@@ -481,18 +412,10 @@ mod tests {
     #[test]
     fn what_a_visitor_typed_is_text() {
         let typed = r#""><script>x</script>"#;
-        let survey = Survey {
-            reason: REASONS[0].0,
-            note: typed.to_string(),
-        };
+        let survey = Survey { reason: REASONS[0].0, note: typed.to_string() };
         let session = Session {
             email: Some(typed.to_string()),
-            cart: vec![Line {
-                product: &PRODUCTS[0],
-                size: 0,
-                is_gift: false,
-                quantity: 1,
-            }],
+            cart: vec![Line { product: &PRODUCTS[0], size: 0, is_gift: false, quantity: 1 }],
             ..Session::default()
         };
         for page in [

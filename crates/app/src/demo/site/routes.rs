@@ -40,24 +40,12 @@ pub(super) fn shop(frame_origin: &str) -> Router {
         .route("/account/subscription/keep", post(keep_subscription))
         .route("/account/subscription/restart", post(restart_subscription))
         .route("/account/subscription/cancel", get(cancel_offer))
-        .route(
-            "/account/subscription/cancel/reason",
-            get(cancel_reason).post(give_reason),
-        )
-        .route(
-            "/account/subscription/cancel/confirm",
-            get(cancel_confirm).post(finish_cancelling),
-        )
+        .route("/account/subscription/cancel/reason", get(cancel_reason).post(give_reason))
+        .route("/account/subscription/cancel/confirm", get(cancel_confirm).post(finish_cancelling))
         .route("/account/subscription/cancel/done", get(cancel_done))
         .route("/lab", get(lab))
-        .route(
-            "/lab/greenhouse",
-            html_file(site!("pages/lab-greenhouse.html")),
-        )
-        .route(
-            "/lab/seed-tray",
-            html_file(site!("pages/lab-seed-tray.html")),
-        )
+        .route("/lab/greenhouse", html_file(site!("pages/lab-greenhouse.html")))
+        .route("/lab/seed-tray", html_file(site!("pages/lab-seed-tray.html")))
         .route("/files/catalogue.csv", get(catalogue_file))
         .route("/shop.js", module(site!("js/shop.js")))
         .route("/home.js", module(site!("js/home.js")))
@@ -99,20 +87,13 @@ async fn lab(visitor: Visitor) -> Html {
 }
 
 async fn not_found(visitor: Visitor, uri: Uri) -> Response {
-    (
-        StatusCode::NOT_FOUND,
-        pages::not_found(&visitor.session, uri.path()),
-    )
-        .into_response()
+    (StatusCode::NOT_FOUND, pages::not_found(&visitor.session, uri.path())).into_response()
 }
 
 async fn catalogue_file() -> impl IntoResponse {
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8"),
-        (
-            CONTENT_DISPOSITION,
-            r#"attachment; filename="catalogue.csv""#,
-        ),
+        (CONTENT_DISPOSITION, r#"attachment; filename="catalogue.csv""#),
     ];
     (headers, catalogue::csv())
 }
@@ -235,18 +216,8 @@ async fn add_to_cart(
         session.add(line);
         session.item_count()
     });
-    if headers
-        .get(ACCEPT)
-        .is_some_and(|accepted| accepted == FORM_DATA)
-    {
-        (
-            keep_session(&id),
-            Form(Added {
-                added: product.name,
-                items,
-            }),
-        )
-            .into_response()
+    if headers.get(ACCEPT).is_some_and(|accepted| accepted == FORM_DATA) {
+        (keep_session(&id), Form(Added { added: product.name, items })).into_response()
     } else {
         (keep_session(&id), Redirect::to("/cart")).into_response()
     }
@@ -301,12 +272,7 @@ async fn place_order(
     match shared.shop().place_order(visitor.id()) {
         Some(order) => {
             let total = catalogue::dollars(order.total);
-            Form(Placed {
-                order: order.number,
-                total,
-                name: address.name,
-            })
-            .into_response()
+            Form(Placed { order: order.number, total, name: address.name }).into_response()
         }
         None => (StatusCode::CONFLICT, "the cart is empty").into_response(),
     }
@@ -330,10 +296,7 @@ async fn keep_subscription(State(shared): State<Shared>, member: Member) -> Redi
     let mut shop = shared.shop();
     let subscription = shop.subscription(&member.email);
     if subscription.status == Status::Active {
-        *subscription = Subscription {
-            status: Status::Discounted,
-            survey: None,
-        };
+        *subscription = Subscription { status: Status::Discounted, survey: None };
     }
     Redirect::to(SUBSCRIPTION)
 }
@@ -363,16 +326,10 @@ async fn give_reason(
     member: Member,
     Form(form): Form<SurveyForm>,
 ) -> Redirect {
-    let Some(&(reason, _)) = pages::REASONS
-        .iter()
-        .find(|(value, _)| *value == form.reason)
-    else {
+    let Some(&(reason, _)) = pages::REASONS.iter().find(|(value, _)| *value == form.reason) else {
         return Redirect::to("/account/subscription/cancel/reason");
     };
-    let survey = Survey {
-        reason,
-        note: form.note.trim().to_string(),
-    };
+    let survey = Survey { reason, note: form.note.trim().to_string() };
     shared.shop().subscription(&member.email).survey = Some(survey);
     Redirect::to("/account/subscription/cancel/confirm")
 }
@@ -409,10 +366,7 @@ async fn cancel_done(State(shared): State<Shared>, member: Member) -> Response {
 fn looks<S: Clone + Send + Sync + 'static>() -> Router<S> {
     const ICON: &str = site!("art/favicon.svg");
     Router::new()
-        .route(
-            "/style.css",
-            file("text/css; charset=utf-8", site!("style.css")),
-        )
+        .route("/style.css", file("text/css; charset=utf-8", site!("style.css")))
         .route("/favicon.svg", file("image/svg+xml", ICON))
         .route("/favicon.ico", file("image/svg+xml", ICON))
 }
@@ -433,9 +387,7 @@ fn file<S: Clone + Send + Sync + 'static>(
 }
 
 async fn never_stored(mut response: Response) -> Response {
-    response
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

@@ -79,9 +79,7 @@ pub(super) struct Order {
 impl Shop {
     /// The session as it stands; a visitor without one has an empty one.
     pub(super) fn session(&self, id: Option<&str>) -> Session {
-        id.and_then(|id| self.sessions.get(id))
-            .cloned()
-            .unwrap_or_default()
+        id.and_then(|id| self.sessions.get(id)).cloned().unwrap_or_default()
     }
 
     /// Change a session, opening one for a visitor who has none. Returns the id to put in the cookie.
@@ -90,9 +88,7 @@ impl Shop {
         id: Option<&str>,
         edit: impl FnOnce(&mut Session) -> T,
     ) -> (String, T) {
-        let known = id
-            .filter(|id| self.sessions.contains_key(*id))
-            .map(str::to_string);
+        let known = id.filter(|id| self.sessions.contains_key(*id)).map(str::to_string);
         let id = known.unwrap_or_else(|| self.new_id());
         let result = edit(self.sessions.entry(id.clone()).or_default());
         (id, result)
@@ -100,17 +96,9 @@ impl Shop {
 
     /// Sign in under a new session id, taking the cart along.
     pub(super) fn sign_in(&mut self, id: Option<&str>, email: &str) -> String {
-        let session = id
-            .and_then(|id| self.sessions.remove(id))
-            .unwrap_or_default();
+        let session = id.and_then(|id| self.sessions.remove(id)).unwrap_or_default();
         let id = self.new_id();
-        self.sessions.insert(
-            id.clone(),
-            Session {
-                email: Some(email.to_string()),
-                ..session
-            },
-        );
+        self.sessions.insert(id.clone(), Session { email: Some(email.to_string()), ..session });
         id
     }
 
@@ -176,19 +164,10 @@ impl Session {
 
     pub(super) fn totals(&self) -> Totals {
         let subtotal: u32 = self.cart.iter().map(Line::total_cents).sum();
-        let discount = if self.has_promo {
-            subtotal * PROMO_PERCENT / 100
-        } else {
-            0
-        };
+        let discount = if self.has_promo { subtotal * PROMO_PERCENT / 100 } else { 0 };
         let is_free = subtotal - discount >= FREE_DELIVERY_FROM_CENTS;
         let delivery = if is_free { 0 } else { DELIVERY_CENTS };
-        Totals {
-            subtotal,
-            discount,
-            delivery,
-            total: subtotal - discount + delivery,
-        }
+        Totals { subtotal, discount, delivery, total: subtotal - discount + delivery }
     }
 }
 
@@ -225,46 +204,20 @@ mod tests {
     use super::*;
 
     fn line(id: &str, size: usize, is_gift: bool, quantity: u32) -> Line {
-        Line {
-            product: catalogue::find(id).expect("listed"),
-            size,
-            is_gift,
-            quantity,
-        }
+        Line { product: catalogue::find(id).expect("listed"), size, is_gift, quantity }
     }
 
     #[test]
     fn totals_add_up() {
         let check = |lines: &[Line], has_promo: bool, expected: [u32; 4]| {
-            let session = Session {
-                cart: lines.to_vec(),
-                has_promo,
-                ..Session::default()
-            };
-            let Totals {
-                subtotal,
-                discount,
-                delivery,
-                total,
-            } = session.totals();
+            let session = Session { cart: lines.to_vec(), has_promo, ..Session::default() };
+            let Totals { subtotal, discount, delivery, total } = session.totals();
             assert_eq!([subtotal, discount, delivery, total], expected);
         };
         check(&[], false, [0, 0, 600, 600]);
-        check(
-            &[line("stone-cup", 0, false, 2)],
-            false,
-            [4400, 0, 600, 5000],
-        );
-        check(
-            &[line("stone-cup", 1, true, 1)],
-            false,
-            [3000, 0, 600, 3600],
-        );
-        check(
-            &[line("camp-kettle", 1, false, 2)],
-            true,
-            [13600, 1360, 0, 12240],
-        );
+        check(&[line("stone-cup", 0, false, 2)], false, [4400, 0, 600, 5000]);
+        check(&[line("stone-cup", 1, true, 1)], false, [3000, 0, 600, 3600]);
+        check(&[line("camp-kettle", 1, false, 2)], true, [13600, 1360, 0, 12240]);
     }
 
     #[test]
@@ -294,14 +247,8 @@ mod tests {
         assert!(shop.place_order(None).is_none());
         for expected in ["FW-1001", "FW-1002"] {
             let (id, ()) = shop.change(None, |session| session.add(line("stone-cup", 0, false, 1)));
-            assert_eq!(
-                shop.place_order(Some(&id)).expect("a full cart").number,
-                expected
-            );
-            assert!(
-                shop.place_order(Some(&id)).is_none(),
-                "the cart is empty now"
-            );
+            assert_eq!(shop.place_order(Some(&id)).expect("a full cart").number, expected);
+            assert!(shop.place_order(Some(&id)).is_none(), "the cart is empty now");
         }
     }
 }

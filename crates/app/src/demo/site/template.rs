@@ -52,11 +52,7 @@ pub(super) fn markup(ours: &'static str) -> Html {
 
 /// `markup` when it applies, nothing otherwise.
 pub(super) fn markup_if(applies: bool, ours: &'static str) -> Html {
-    if applies {
-        markup(ours)
-    } else {
-        Html::default()
-    }
+    if applies { markup(ours) } else { Html::default() }
 }
 
 impl FromIterator<Html> for Html {

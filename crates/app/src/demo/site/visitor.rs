@@ -23,10 +23,7 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(frame_origin: &str) -> Shared {
-        Shared {
-            shop: Arc::default(),
-            frame_origin: frame_origin.into(),
-        }
+        Shared { shop: Arc::default(), frame_origin: frame_origin.into() }
     }
 
     /// A handler that panicked half-way leaves a cart behind, not a broken invariant.
@@ -51,13 +48,8 @@ impl FromRequestParts<Shared> for Visitor {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Infallible> {
-        let header = parts
-            .headers
-            .get(COOKIE)
-            .and_then(|value| value.to_str().ok());
-        let id = header
-            .and_then(|header| cookie(header, SESSION_COOKIE))
-            .map(str::to_string);
+        let header = parts.headers.get(COOKIE).and_then(|value| value.to_str().ok());
+        let id = header.and_then(|header| cookie(header, SESSION_COOKIE)).map(str::to_string);
         let session = shared.shop().session(id.as_deref());
         Ok(Visitor { id, session })
     }
@@ -75,11 +67,7 @@ impl FromRequestParts<Shared> for Member {
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Redirect> {
         let Ok(Visitor { session, .. }) = Visitor::from_request_parts(parts, shared).await;
         // Signing in ends with a GET, so only a page can be where it leads back to.
-        let next = if parts.method == Method::GET {
-            parts.uri.path()
-        } else {
-            SUBSCRIPTION
-        };
+        let next = if parts.method == Method::GET { parts.uri.path() } else { SUBSCRIPTION };
         match session.email.clone() {
             Some(email) => Ok(Member { session, email }),
             None => Err(Redirect::to(&format!("/login?next={}", query_value(next)))),
@@ -89,17 +77,11 @@ impl FromRequestParts<Shared> for Member {
 
 /// The header that ties a browser to its session.
 pub(super) fn keep_session(id: &str) -> [(HeaderName, String); 1] {
-    [(
-        SET_COOKIE,
-        format!("{SESSION_COOKIE}={id}; Path=/; HttpOnly; SameSite=Lax"),
-    )]
+    [(SET_COOKIE, format!("{SESSION_COOKIE}={id}; Path=/; HttpOnly; SameSite=Lax"))]
 }
 
 pub(super) fn forget_session() -> [(HeaderName, String); 1] {
-    [(
-        SET_COOKIE,
-        format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"),
-    )]
+    [(SET_COOKIE, format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"))]
 }
 
 /// Where to go after signing in: a path of this shop, never another site.
@@ -121,9 +103,7 @@ pub(super) fn query_value(value: &str) -> String {
 }
 
 fn cookie<'a>(header: &'a str, name: &str) -> Option<&'a str> {
-    let mut pairs = header
-        .split(';')
-        .filter_map(|pair| pair.trim().split_once('='));
+    let mut pairs = header.split(';').filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
