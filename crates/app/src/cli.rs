@@ -139,7 +139,7 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
         Door::Sessions => output.result(&sessions::sessions()?)?,
         Door::Daemon(verb) => daemon_verb(&verb, config, output)?,
         Door::Doctor(doctor) => {
-            let report = runtime()?.block_on(doctor.run(config));
+            let report = runtime()?.block_on(doctor.run(config))?;
             output.result(&report)?;
             return Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }

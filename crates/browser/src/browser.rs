@@ -5,7 +5,7 @@
 //! the page it left.
 
 use crate::command::{Command, Reply};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Stage};
 use crate::launch::{Options, Wish};
 use crate::live::Live;
 use crate::note::Note;
@@ -15,9 +15,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// How long a command may take unless it says otherwise.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a browser may take to come up, whoever waits for it.
+const LAUNCH: Duration = Duration::from_secs(30);
 
 /// A command and where it shall go.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -59,14 +63,22 @@ pub struct Outcome {
 
 /// A browser that is there when it is needed.
 pub struct Browser {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
     options: Mutex<Options>,
     slot: Mutex<Slot>,
-    starting: tokio::sync::Mutex<()>,
 }
 
 enum Slot {
     /// Not started, or closed on purpose.
     Idle,
+    /// On its way. Whoever waits for it may give up without harm: it comes up all the same.
+    Starting {
+        done: watch::Receiver<Option<Result<Vec<Note>>>>,
+        lost: Option<String>,
+    },
     Live(Arc<Live>),
     /// Ended unasked, and why.
     Lost(String),
@@ -76,15 +88,13 @@ impl Browser {
     /// A browser to be started, or attached to, when a command first needs it.
     pub fn new(options: Options) -> Self {
         Self {
-            options: Mutex::new(options),
-            slot: Mutex::new(Slot::Idle),
-            starting: tokio::sync::Mutex::default(),
+            shared: Arc::new(Shared { options: Mutex::new(options), slot: Mutex::new(Slot::Idle) }),
         }
     }
 
     /// Says that an earlier owner's browser was lost, so that nobody takes a blank tab for its pages.
     pub fn mark_lost(&self, reason: impl Into<String>) {
-        *self.slot() = Slot::Lost(reason.into());
+        *self.shared.slot() = Slot::Lost(reason.into());
     }
 
     /// Runs a command.
@@ -110,7 +120,7 @@ impl Browser {
 
     /// How the browser is got. Changes apply to the next start.
     pub fn options(&self) -> Options {
-        lock(&self.options).clone()
+        lock(&self.shared.options).clone()
     }
 
     /// Asks for other options. Refused while a browser runs with different ones.
@@ -119,7 +129,7 @@ impl Browser {
     /// `browser.options-conflict`, naming what differs.
     pub fn ask_for(&self, wish: &Wish) -> Result<()> {
         let running = self.live().map(|live| live.options.clone());
-        let mut options = lock(&self.options);
+        let mut options = lock(&self.shared.options);
         let (wanted, changed) = wish.apply(running.as_ref().unwrap_or(&options));
         if running.is_none() {
             *options = wanted;
@@ -139,8 +149,15 @@ impl Browser {
 
     /// Ends the browser if there is one.
     pub async fn close(&self) {
-        let _starting = self.starting.lock().await;
-        let slot = std::mem::replace(&mut *self.slot(), Slot::Idle);
+        // One that is on its way cannot be stopped half-way: its process would have no owner.
+        let starting = match &*self.shared.slot() {
+            Slot::Starting { done, .. } => Some(done.clone()),
+            _ => None,
+        };
+        if let Some(mut done) = starting {
+            _ = done.wait_for(Option::is_some).await;
+        }
+        let slot = std::mem::replace(&mut *self.shared.slot(), Slot::Idle);
         if let Slot::Live(live) = slot {
             live.close().await;
         }
@@ -158,25 +175,15 @@ impl Browser {
 
     /// The running browser; notices when it has ended.
     pub(crate) fn live(&self) -> Option<Arc<Live>> {
-        let mut slot = self.slot();
-        let Slot::Live(live) = &*slot else {
-            return None;
-        };
-        match live.ended() {
-            None => Some(live.clone()),
-            Some(reason) => {
-                *slot = Slot::Lost(reason);
-                None
-            }
-        }
+        self.shared.live()
     }
 
     /// Why the browser is gone, if it went unasked and nobody has opened a page since.
     pub fn loss(&self) -> Option<String> {
         self.live();
-        match &*self.slot() {
+        match &*self.shared.slot() {
             Slot::Lost(reason) => Some(reason.clone()),
-            Slot::Idle | Slot::Live(_) => None,
+            Slot::Idle | Slot::Live(_) | Slot::Starting { .. } => None,
         }
     }
 
@@ -185,31 +192,33 @@ impl Browser {
         if let Some(live) = self.live() {
             return Ok(live);
         }
-        let starting = tokio::time::timeout_at(deadline.at(), self.starting.lock()).await;
-        let _starting = starting.map_err(|_| {
-            Error::new(Code::CommandTimeout).message("the browser is still being started")
-        })?;
-        if let Some(live) = self.live() {
-            return Ok(live);
+        let mut done = self.shared.clone().begin();
+        let started = tokio::time::timeout_at(deadline.at(), done.wait_for(Option::is_some)).await;
+        match started {
+            Ok(Ok(result)) => match result.as_ref() {
+                Some(Ok(launch_notes)) => notes.extend(launch_notes.iter().cloned()),
+                Some(Err(error)) => return Err(error.clone()),
+                None => {}
+            },
+            Ok(Err(_)) => return Err(Error::new(Code::BrowserLaunchFailed)),
+            Err(_) => {
+                let ms = deadline.total().as_millis();
+                return Err(Error::new(Code::CommandTimeout)
+                    .stage(Stage::Launch)
+                    .message(format!("the browser is still being started after {ms} ms")));
+            }
         }
-        let options = self.options();
-        let (live, mut launch_notes) = Live::start(&options, deadline).await?;
-        notes.append(&mut launch_notes);
-        let before = std::mem::replace(&mut *self.slot(), Slot::Live(live.clone()));
-        if let Slot::Lost(reason) = before {
-            notes.push(Note::new(
-                "restarted",
-                format!("a new browser was started; the tabs before are gone: {reason}"),
-            ));
-        }
-        Ok(live)
+        self.live().ok_or_else(|| {
+            let reason = self.loss().unwrap_or_else(|| "it was closed".into());
+            Error::new(Code::BrowserLost).message(format!("the browser came up and went: {reason}"))
+        })
     }
 
     /// A call that failed because the browser ended is told as that, with the reason.
     async fn blame(&self, error: Error) -> Error {
         let is_suspect =
             matches!(error.code(), Code::BrowserLost | Code::TabTargetLost | Code::TabCrashed);
-        let live = match &*self.slot() {
+        let live = match &*self.shared.slot() {
             Slot::Live(live) if is_suspect => live.clone(),
             _ => return error,
         };
@@ -220,9 +229,68 @@ impl Browser {
         self.live();
         Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone"))
     }
+}
 
+impl Shared {
     fn slot(&self) -> MutexGuard<'_, Slot> {
         lock(&self.slot)
+    }
+
+    fn live(&self) -> Option<Arc<Live>> {
+        let mut slot = self.slot();
+        let Slot::Live(live) = &*slot else { return None };
+        match live.ended() {
+            None => Some(live.clone()),
+            Some(reason) => {
+                *slot = Slot::Lost(reason);
+                None
+            }
+        }
+    }
+
+    /// Begins to start a browser, unless that is under way.
+    fn begin(self: Arc<Self>) -> watch::Receiver<Option<Result<Vec<Note>>>> {
+        let mut slot = self.slot();
+        if let Slot::Starting { done, .. } = &*slot {
+            return done.clone();
+        }
+        let (tell, done) = watch::channel(None);
+        let lost = match &*slot {
+            Slot::Lost(reason) => Some(reason.clone()),
+            _ => None,
+        };
+        *slot = Slot::Starting { done: done.clone(), lost };
+        drop(slot);
+        let options = lock(&self.options).clone();
+        tokio::spawn(async move {
+            let started = Live::start(&options, Deadline::after(LAUNCH)).await;
+            let mut slot = self.slot();
+            let lost = match std::mem::replace(&mut *slot, Slot::Idle) {
+                Slot::Starting { lost, .. } => lost,
+                _ => None,
+            };
+            let result = match started {
+                Ok((live, mut notes)) => {
+                    *slot = Slot::Live(live);
+                    if let Some(reason) = lost {
+                        let message = format!(
+                            "a new browser was started; the tabs before are gone: {reason}"
+                        );
+                        notes.push(Note::new("restarted", message));
+                    }
+                    Ok(notes)
+                }
+                Err(error) => {
+                    if let Some(reason) = lost {
+                        *slot = Slot::Lost(reason);
+                    }
+                    Err(error)
+                }
+            };
+            drop(slot);
+            tell.send_replace(Some(result));
+        });
+        done
     }
 }
 

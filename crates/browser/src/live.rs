@@ -342,11 +342,12 @@ impl Live {
 
     /// Removes a context with its tabs and cookies.
     pub(crate) async fn close_context(&self, name: &str, deadline: Deadline) -> Result<()> {
-        let id = self.table().contexts.remove(name).ok_or_else(|| {
-            Error::new(Code::TabNotFound)
+        let removed = self.table().contexts.remove(name);
+        let Some(id) = removed else {
+            return Err(Error::new(Code::TabNotFound)
                 .message(format!("there is no context `{name}`"))
-                .evidence("contexts", self.contexts())
-        })?;
+                .evidence("contexts", self.contexts()));
+        };
         self.table().current.remove(&Some(name.to_owned()));
         self.connection
             .browser()

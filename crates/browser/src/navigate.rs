@@ -92,7 +92,9 @@ pub(crate) async fn go(
             ));
             return arrived(tab, deadline, notes).await;
         }
-        if let Some(crash) = crash_of(tab).await {
+        if error == "net::ERR_ABORTED"
+            && let Some(crash) = crash_of(tab).await
+        {
             return Err(crash);
         }
         return Err(Error::new(Code::NavigationFailed)
@@ -105,12 +107,11 @@ pub(crate) async fn go(
     arrived(tab, deadline, notes).await
 }
 
-/// Whether a load failed because the page's process died. The crash is told a moment after the failure.
+/// Whether a load failed because the page's process died. The crash is told some time after the failure;
+/// until then the page does not answer.
 async fn crash_of(tab: &Tab) -> Option<Error> {
-    let mut states = tab.state.subscribe();
-    let crashed = states.wait_for(|state| state.end.is_some());
-    let state = tokio::time::timeout(Duration::from_millis(50), crashed).await.ok()?.ok()?.clone();
-    tab.obstacle(&state)
+    let look = look(tab, Deadline::after(LOOK)).await;
+    look.err().filter(|error| error.code() == Code::TabCrashed)
 }
 
 /// Loads the page again.

@@ -1,11 +1,10 @@
 //! Is there a browser, and which?
 
-use super::{Finding, Severity};
+use super::{Finding, Severity, program};
 use crate::config::Config;
-use browser::launch::{Wanted, find};
 
 pub(super) async fn look(config: &Config) -> Finding {
-    let found = match find(&Wanted { chrome: config.settings.chrome.clone() }) {
+    let found = match program(config) {
         Ok(found) => found,
         Err(error) => {
             return Finding::new(Severity::Fail, error.details().message.clone())

@@ -1,16 +1,29 @@
 //! `agbrowse doctor`: what is needed, whether it is there, and how to mend what is not.
 //!
-//! One file per check. A check looks and never changes anything; it has a time limit, so that a broken
-//! system cannot hang the doctor.
+//! One file per check. A check looks and mends nothing; it has a time limit, so that a broken system cannot
+//! hang the doctor. `daemons` and `drift` are no checks: they hold what checks ask.
 
 mod browser_found;
+mod daemons;
+mod drift;
+mod fonts;
+mod launch;
+mod protocol;
+mod sandbox;
+mod shared_memory;
+mod socket;
+mod stale;
+mod version;
 
-use crate::config::Config;
+use crate::config::{Config, closest};
+use browser::launch::{Found, Wanted, find};
+use browser::{Code, Error, Result};
 use clap::Args;
 use serde::Serialize;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// Check that everything needed is there, and say how to mend what is not.
@@ -69,15 +82,44 @@ type Look = for<'a> fn(&'a Config) -> Pin<Box<dyn Future<Output = Finding> + 'a>
 struct Check {
     id: &'static str,
     limit: Duration,
+    starts_browser: bool,
     look: Look,
 }
 
 /// All checks, in the order in which one would look.
-const CHECKS: &[Check] = &[Check {
-    id: "browser",
-    limit: Duration::from_secs(10),
-    look: |config| Box::pin(browser_found::look(config)),
-}];
+const CHECKS: &[Check] = &[
+    check("browser", 10, |config| Box::pin(browser_found::look(config))),
+    check("launch", 45, |config| Box::pin(launch::look(config))).starting_a_browser(),
+    check("sandbox", 5, |config| Box::pin(sandbox::look(config))),
+    check("shared-memory", 5, |config| Box::pin(shared_memory::look(config))),
+    check("fonts", 15, |config| Box::pin(fonts::look(config))),
+    check("socket", 5, |config| Box::pin(socket::look(config))),
+    check("stale", 20, |config| Box::pin(stale::look(config))),
+    check("protocol", 45, |config| Box::pin(protocol::look(config))).starting_a_browser(),
+    check("version", 20, |config| Box::pin(version::look(config))),
+];
+
+const fn check(id: &'static str, limit_s: u64, look: Look) -> Check {
+    Check { id, limit: Duration::from_secs(limit_s), starts_browser: false, look }
+}
+
+impl Check {
+    /// Such a check comes after the others: a start is measured, and removes what `stale` looks for.
+    const fn starting_a_browser(self) -> Self {
+        Self { starts_browser: true, ..self }
+    }
+
+    async fn run(&self, config: &Config) -> Finding {
+        let late = || {
+            let detail = format!("no result within {} s", self.limit.as_secs());
+            Finding::new(Severity::Fail, detail)
+                .fix("see whether the machine is overloaded, then try again")
+        };
+        let began = Instant::now();
+        let found = tokio::time::timeout(self.limit, (self.look)(config)).await;
+        Finding { id: self.id, ms: ms_since(began), ..found.unwrap_or_else(|_| late()) }
+    }
+}
 
 /// What the doctor found.
 #[derive(Clone, Debug, Serialize)]
@@ -91,24 +133,66 @@ pub struct Report {
 
 impl Doctor {
     /// Looks at everything, or at what is asked for.
-    pub async fn run(&self, config: &Config) -> Report {
-        let mut checks = Vec::new();
-        for check in CHECKS
-            .iter()
-            .filter(|check| self.only.is_empty() || self.only.iter().any(|id| id == check.id))
-        {
-            let began = Instant::now();
-            let late = || {
-                let detail = format!("no result within {} s", check.limit.as_secs());
-                Finding::new(Severity::Fail, detail)
-                    .fix("see whether the machine is overloaded, then try again")
-            };
-            let found = tokio::time::timeout(check.limit, (check.look)(config)).await;
-            let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            checks.push(Finding { id: check.id, ms, ..found.unwrap_or_else(|_| late()) });
+    ///
+    /// # Errors
+    /// `command.invalid` for a check that there is not.
+    pub async fn run(&self, config: &Config) -> Result<Report> {
+        let wanted = self.wanted()?;
+        let (last, first): (Vec<_>, Vec<_>) =
+            wanted.into_iter().partition(|check| check.starts_browser);
+        let mut checks = all(first.into_iter().map(|check| check.run(config))).await;
+        for check in last {
+            checks.push(check.run(config).await);
         }
-        Report { ok: checks.iter().all(|finding| finding.severity != Severity::Fail), checks }
+        checks.sort_by_key(|finding| CHECKS.iter().position(|check| check.id == finding.id));
+        let ok = checks.iter().all(|finding| finding.severity != Severity::Fail);
+        Ok(Report { ok, checks })
     }
+
+    fn wanted(&self) -> Result<Vec<&'static Check>> {
+        let ids: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
+        if let Some(unknown) = self.only.iter().find(|id| !ids.contains(&id.as_str())) {
+            let near = closest(unknown, ids.iter().copied())
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
+            let list = ids.join("`, `");
+            return Err(Error::new(Code::CommandInvalid)
+                .message(format!("there is no check `{unknown}`; {near}the checks are `{list}`"))
+                .evidence("checks", ids.iter().map(|&id| id.to_owned()).collect::<Vec<_>>()));
+        }
+        let is_wanted =
+            |check: &&Check| self.only.is_empty() || self.only.iter().any(|id| id == check.id);
+        Ok(CHECKS.iter().filter(is_wanted).collect())
+    }
+}
+
+/// The browser that a command would start.
+fn program(config: &Config) -> Result<Found> {
+    find(&Wanted { chrome: config.settings.chrome.clone() })
+}
+
+fn ms_since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Waits for all of them at once. The results come in the order of the futures.
+async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut rows: Vec<(Pin<Box<F>>, Option<F::Output>)> =
+        futures.map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(|cx| {
+        let mut is_done = true;
+        for (future, output) in &mut rows {
+            if output.is_none() {
+                match future.as_mut().poll(cx) {
+                    Poll::Ready(ready) => *output = Some(ready),
+                    Poll::Pending => is_done = false,
+                }
+            }
+        }
+        if is_done { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    rows.into_iter().filter_map(|(_, output)| output).collect()
 }
 
 impl fmt::Display for Report {
@@ -125,5 +209,63 @@ impl fmt::Display for Report {
             }
         }
         f.write_str(if self.ok { "everything needed is there" } else { "something needs mending" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(ids: &[&str]) -> Doctor {
+        Doctor { only: ids.iter().map(|&id| id.to_owned()).collect() }
+    }
+
+    #[test]
+    fn an_unknown_check_is_refused_with_the_known_ones() {
+        let refused = only(&["browser", "sandbx"]).wanted().err().unwrap();
+        assert_eq!(refused.code(), Code::CommandInvalid);
+        let message = &refused.details().message;
+        assert!(message.contains("did you mean `sandbox`?"), "{message}");
+        assert!(message.contains("`shared-memory`"), "{message}");
+
+        let refused = only(&["xyzzy"]).wanted().err().unwrap();
+        assert!(!refused.details().message.contains("did you mean"), "{refused}");
+    }
+
+    #[test]
+    fn every_check_has_its_own_id() {
+        let all = only(&[]).wanted().unwrap();
+        let mut ids: Vec<_> = all.iter().map(|check| check.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all.len());
+    }
+
+    #[tokio::test]
+    async fn findings_come_in_the_order_of_the_checks() {
+        let mut config = Config::default();
+        config.settings.chrome = Some("/nowhere/chromium".into());
+        let report = only(&["sandbox", "shared-memory", "launch", "browser"]).run(&config).await;
+        let report = report.unwrap();
+        let ids: Vec<_> = report.checks.iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, ["browser", "launch", "sandbox", "shared-memory"]);
+        assert!(!report.ok);
+        for finding in report.checks.iter().filter(|finding| !finding.ok) {
+            assert!(finding.fix.is_some(), "{finding:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn all_are_waited_for_at_once() {
+        let meet = tokio::sync::Barrier::new(3);
+        let wait = |number: usize| {
+            let meet = &meet;
+            async move {
+                meet.wait().await;
+                number
+            }
+        };
+        assert_eq!(all([2, 0, 1].map(wait).into_iter()).await, [2, 0, 1]);
+        assert!(all(std::iter::empty::<std::future::Ready<u8>>()).await.is_empty());
     }
 }

@@ -18,7 +18,9 @@ pub use open::{Back, Forward, Open, Reload};
 pub use pdf::{Pdf, Printed};
 pub use screenshot::{ImageFormat, Screenshot, Shot};
 pub use status::{BrowserStatus, Status, StatusReport};
-pub use tabs::{NewTab, SwitchTab, TabChanged, TabLine, TabList, TabVerb, Tabs};
+pub use tabs::{
+    CloseTab, NewTab, SwitchTab, TabAction, TabChanged, TabLine, TabList, TabVerb, Tabs,
+};
 
 pub use crate::browser::Cx;
 pub use crate::navigate::{Arrival, Until};

@@ -39,6 +39,8 @@ const ALWAYS: &[&str] = &[
     "--disable-ipc-flooding-protection",
     // A page that hangs is ours to report; Chromium would ask a person.
     "--disable-hang-monitor",
+    // A pop-up that is swallowed in silence is a click without effect.
+    "--disable-popup-blocking",
     "--disable-prompt-on-repost",
     "--force-color-profile=srgb",
     "--export-tagged-pdf",

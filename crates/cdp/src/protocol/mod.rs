@@ -60,6 +60,10 @@ pub fn uses() -> impl Iterator<Item = &'static Use> {
 
 /// The spelling of a field on the wire.
 pub fn wire_name(field: &str) -> String {
+    // The protocol writes this one its own way.
+    if field == "prefer_css_page_size" {
+        return "preferCSSPageSize".into();
+    }
     let mut out = String::with_capacity(field.len());
     let mut upper = false;
     for letter in field.trim_start_matches("r#").chars() {
@@ -84,6 +88,9 @@ mod tests {
         assert_eq!(wire_name("browser_context_id"), "browserContextId");
         assert_eq!(wire_name("r#type"), "type");
         assert_eq!(wire_name("x"), "x");
+        let print = page::PrintToPdf { prefer_css_page_size: Some(true), ..Default::default() };
+        let json = format!(r#"{{"{}":true}}"#, wire_name("prefer_css_page_size"));
+        assert_eq!(serde_json::to_string(&print).unwrap(), json);
         let sent = page::Navigate { url: "about:blank".into(), ..Default::default() };
         assert_eq!(serde_json::to_string(&sent).unwrap(), r#"{"url":"about:blank"}"#);
     }

@@ -168,6 +168,7 @@ domain! { "Page";
             /// Pages, such as `1-3,5`.
             page_ranges: Option<String>,
             /// Let the page's own `@page` size win.
+            #[serde(rename = "preferCSSPageSize")]
             prefer_css_page_size: Option<bool>,
             /// `ReturnAsStream` keeps the file out of the message.
             transfer_mode: Option<String>,

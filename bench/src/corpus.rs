@@ -1,0 +1,186 @@
+//! The pages that benchmarks run on, and the server that serves them on loopback.
+//!
+//! Saved pages name third parties that are long gone: start browsers with [`ONLY_LOOPBACK`].
+
+use crate::Result;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// The argument that makes Chromium find no host but loopback, so that requests to others fail at once.
+pub const ONLY_LOOPBACK: &str = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
+
+/// How many pages are made up when there is no corpus.
+const MADE_UP: usize = 20;
+
+/// Pages by name.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// In the order of their names.
+    pub pages: Vec<Page>,
+    /// Whether they were made up, for want of saved ones.
+    pub made_up: bool,
+}
+
+/// One page.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Its file's name.
+    pub name: String,
+    /// Its source.
+    pub html: Vec<u8>,
+}
+
+impl Corpus {
+    /// The pages in `folder/pages/*.html`; made-up ones when there are none.
+    ///
+    /// # Errors
+    /// When a page is there and cannot be read.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let mut pages = Vec::new();
+        for entry in std::fs::read_dir(folder.join("pages")).into_iter().flatten() {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if name.ends_with(".html") {
+                pages.push(Page { name: name.to_owned(), html: std::fs::read(&path)? });
+            }
+        }
+        pages.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let made_up = pages.is_empty();
+        if made_up {
+            pages = (0..MADE_UP).map(make_up).collect();
+        }
+        Ok(Self { pages, made_up })
+    }
+
+    /// What it is, in words.
+    pub fn describe(&self) -> String {
+        let kilobytes = self.pages.iter().map(|page| page.html.len()).sum::<usize>() / 1000;
+        let kind = if self.made_up { "made-up pages (no corpus found)" } else { "saved pages" };
+        format!("{} {kind}, {kilobytes} kB", self.pages.len())
+    }
+}
+
+/// Serves pages on loopback for as long as the program runs.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts serving.
+    ///
+    /// # Errors
+    /// When no port is to be had.
+    pub fn start(corpus: &Corpus) -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let address = listener.local_addr()?;
+        let pages = Arc::new(corpus.pages.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let pages = Arc::clone(&pages);
+                // A browser that hangs up early is its own business.
+                thread::spawn(move || _ = answer(stream, &pages));
+            }
+        });
+        Ok(Self { address })
+    }
+
+    /// Where a page is.
+    pub fn url(&self, page: &Page) -> String {
+        format!("http://{}/{}", self.address, page.name)
+    }
+}
+
+fn answer(mut stream: TcpStream, pages: &[Page]) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.set_write_timeout(Some(Duration::from_secs(10)))?;
+    let mut request = Vec::new();
+    let mut part = [0; 4096];
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut part)? {
+            0 => return Ok(()),
+            length => request.extend_from_slice(&part[..length]),
+        }
+        if request.len() > 64 << 10 {
+            return Ok(());
+        }
+    }
+    let request = String::from_utf8_lossy(&request);
+    let path = request.split(' ').nth(1).unwrap_or_default();
+    let page = pages.iter().find(|page| path.strip_prefix('/') == Some(&page.name));
+    let (status, html) = page.map_or(("404 Not Found", &[][..]), |page| ("200 OK", &page.html));
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
+         Cache-Control: no-store\r\nConnection: close\r\n\r\n",
+        html.len()
+    )?;
+    stream.write_all(html)
+}
+
+/// A page with a bit of everything; later ones are larger, up to about a megabyte.
+fn make_up(number: usize) -> Page {
+    let mut html = format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Page {number}</title>\
+         <body><header><nav><a href=#top>Top</a></nav></header><main id=top><h1>Page {number}</h1>"
+    );
+    for part in 0..10 + number * number * 6 {
+        _ = write!(
+            html,
+            "<section><h2>Part {part}</h2><p>A paragraph with <a href=#p{part}>a link</a>, some \
+             <em>stress</em> and a sentence that goes on for a while, as they do.</p><ul><li>First\
+             <li>Second<li>Third</ul><table><tr><th>Item<th>Price<tr><td>Thing {part}<td>{}</table>\
+             <form><label>Name <input name=n{part}></label><button type=button>Keep</button></form>\
+             </section>",
+            part % 97
+        );
+    }
+    html.push_str("</main></body></html>");
+    Page { name: format!("made-up-{number:02}.html"), html: html.into_bytes() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(url: &str) -> String {
+        let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn without_a_corpus_pages_are_made_up_and_served() {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = Corpus::load(folder.path()).unwrap();
+        assert!(corpus.made_up);
+        assert!(corpus.pages.last().unwrap().html.len() > 500_000);
+        let server = Server::start(&corpus).unwrap();
+        let answer = get(&server.url(&corpus.pages[0]));
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(answer.ends_with("</html>"));
+        let missing = Page { name: "none.html".into(), html: Vec::new() };
+        assert!(get(&server.url(&missing)).starts_with("HTTP/1.1 404"));
+    }
+
+    #[test]
+    fn saved_pages_are_taken_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("pages")).unwrap();
+        for name in ["b.html", "a.html", "notes.txt"] {
+            std::fs::write(folder.path().join("pages").join(name), name).unwrap();
+        }
+        let corpus = Corpus::load(folder.path()).unwrap();
+        assert!(!corpus.made_up);
+        let names: Vec<&str> = corpus.pages.iter().map(|page| &*page.name).collect();
+        assert_eq!(names, ["a.html", "b.html"]);
+    }
+}

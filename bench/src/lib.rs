@@ -1,0 +1,53 @@
+//! What benchmarks are made of: tools to run, pages to run them on, turns to take, numbers to tell.
+//!
+//! Each benchmark is a program in `bin/`. Nothing here prints, and nothing here knows what a benchmark requires.
+
+pub mod corpus;
+pub mod machine;
+pub mod plot;
+pub mod process;
+pub mod report;
+pub mod stats;
+pub mod tool;
+pub mod turns;
+pub mod workload;
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Why a benchmark could not be done.
+#[derive(Debug)]
+pub enum Error {
+    /// It was called wrongly.
+    WrongCall(String),
+    /// Something did not work.
+    Failed(String),
+}
+
+/// What may fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// What the program exits with.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::WrongCall(_) => ExitCode::from(2),
+            Self::Failed(_) => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::WrongCall(message) | Self::Failed(message)) = self;
+        f.write_str(message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

@@ -1,0 +1,280 @@
+//! The test bench: what makes a test a paragraph.
+//!
+//! `bench(async |t| …)` gives a test a context of its own in the one browser of this process, and a server
+//! on two origins that belong to different sites (`127.0.0.1` and `localhost`), so that a frame of one in a
+//! page of the other gets a process of its own.
+
+use agbrowse_browser::command::{Close, Eval, Json, Open, Tabs};
+use agbrowse_browser::launch::{Options, Wanted, find};
+use agbrowse_browser::{Browser, Command, Error, Outcome, Reply, Request, TabId};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+/// Runs a test on the bench. Says so, and passes, when there is no Chromium and none is required.
+pub fn bench<F: Future<Output = ()>>(test: impl FnOnce(Bench) -> F) {
+    if let Err(error) = find(&Wanted::default()) {
+        assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
+        eprintln!("skipped: {error}");
+        return;
+    }
+    RUNTIME.block_on(async {
+        let bench = Bench::new().await;
+        // A test's own deadlines are not about the start of the browser or of its first tab.
+        bench.eval("1").await;
+        let context = bench.context.clone();
+        test(bench).await;
+        let close = Request { context: Some(context), ..Request::new(Command::Close(Close {})) };
+        browser().run(close).await.expect("its context closes");
+    });
+}
+
+/// One runtime for the whole process: the browser's tasks outlive a single test.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+});
+
+/// The one browser of this process. It ends with the process.
+fn browser() -> &'static Browser {
+    static BROWSER: OnceLock<Browser> = OnceLock::new();
+    BROWSER.get_or_init(|| Browser::new(Options::default()))
+}
+
+/// What a path answers with.
+#[derive(Clone)]
+pub enum Route {
+    Html(String),
+    Script(String),
+    Status(u16),
+    Redirect(String),
+    /// Never answers.
+    Hang,
+    /// Answers with its own cookies in the text, and sets one.
+    Cookies,
+}
+
+type Routes = Arc<Mutex<HashMap<String, Route>>>;
+
+struct Server {
+    routes: Routes,
+    here: String,
+    there: String,
+}
+
+static SERVER: tokio::sync::OnceCell<Server> = tokio::sync::OnceCell::const_new();
+
+async fn server() -> &'static Server {
+    SERVER
+        .get_or_init(|| async {
+            let routes = Routes::default();
+            let here = listen(routes.clone()).await;
+            let there = listen(routes.clone()).await;
+            Server {
+                routes,
+                here: format!("http://127.0.0.1:{here}"),
+                there: format!("http://localhost:{there}"),
+            }
+        })
+        .await
+}
+
+async fn listen(routes: Routes) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let app = axum::Router::new().fallback(answer).with_state(routes);
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    port
+}
+
+async fn answer(
+    State(routes): State<Routes>,
+    uri: Uri,
+    headers: axum::http::HeaderMap,
+) -> Response {
+    let route = routes.lock().unwrap().get(uri.path()).cloned();
+    match route {
+        Some(Route::Html(html)) => {
+            ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response()
+        }
+        Some(Route::Script(js)) => {
+            ([(header::CONTENT_TYPE, "text/javascript")], js).into_response()
+        }
+        Some(Route::Status(status)) => {
+            let status = StatusCode::from_u16(status).expect("a status");
+            (status, [(header::CONTENT_TYPE, "text/html")], format!("<title>{status}</title>"))
+                .into_response()
+        }
+        Some(Route::Redirect(to)) => (StatusCode::FOUND, [(header::LOCATION, to)]).into_response(),
+        Some(Route::Hang) => std::future::pending().await,
+        Some(Route::Cookies) => {
+            let sent =
+                headers.get(header::COOKIE).and_then(|value| value.to_str().ok()).unwrap_or("none");
+            (
+                [(header::CONTENT_TYPE, "text/html"), (header::SET_COOKIE, "seen=yes; Path=/")],
+                sent.to_owned(),
+            )
+                .into_response()
+        }
+        None => (StatusCode::NOT_FOUND, Body::from("not found")).into_response(),
+    }
+}
+
+/// A test's corner of the bench.
+pub struct Bench {
+    pub browser: &'static Browser,
+    pub context: String,
+    server: &'static Server,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { browser: browser(), context: format!("test{number}"), server: server().await }
+    }
+
+    /// Serves a page at a path of this test, on both origins.
+    pub fn page(&self, path: &str, html: impl Into<String>) -> &Self {
+        self.serve(path, Route::Html(html.into()))
+    }
+
+    /// Serves anything at a path of this test, on both origins.
+    pub fn serve(&self, path: &str, route: Route) -> &Self {
+        self.server.routes.lock().unwrap().insert(self.path(path), route);
+        self
+    }
+
+    /// The address of a path of this test.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{}", self.server.here, self.path(path))
+    }
+
+    /// The same on the other site.
+    pub fn other_url(&self, path: &str) -> String {
+        format!("{}{}", self.server.there, self.path(path))
+    }
+
+    fn path(&self, path: &str) -> String {
+        format!("/{}{path}", self.context)
+    }
+
+    /// Runs a command in this test's context.
+    pub async fn run(&self, command: Command) -> Result<Outcome, Error> {
+        self.ask(Request::new(command)).await
+    }
+
+    /// Runs a command that must be over after so many milliseconds.
+    pub async fn run_within(&self, ms: u64, command: Command) -> Result<Outcome, Error> {
+        self.ask(Request { timeout_ms: Some(ms), ..Request::new(command) }).await
+    }
+
+    /// Runs a command on a tab.
+    pub async fn run_on(&self, tab: TabId, command: Command) -> Result<Outcome, Error> {
+        self.ask(Request { tab: Some(tab), ..Request::new(command) }).await
+    }
+
+    /// Runs a command on a tab that must be over after so many milliseconds.
+    pub async fn run_on_within(
+        &self,
+        tab: TabId,
+        ms: u64,
+        command: Command,
+    ) -> Result<Outcome, Error> {
+        self.ask(Request { tab: Some(tab), timeout_ms: Some(ms), ..Request::new(command) }).await
+    }
+
+    async fn ask(&self, request: Request) -> Result<Outcome, Error> {
+        self.browser.run(Request { context: Some(self.context.clone()), ..request }).await
+    }
+
+    /// Opens a path of this test.
+    pub async fn open(&self, path: &str) -> Outcome {
+        let url = self.url(path);
+        self.run(open(&url)).await.unwrap_or_else(|error| panic!("open {url}: {error}"))
+    }
+
+    /// Runs a script and returns its result as JSON text.
+    pub async fn eval(&self, script: &str) -> String {
+        match self.run(eval(script)).await {
+            Ok(Outcome { reply: Reply::Eval(result), .. }) => match result.value {
+                Some(Json(value)) => value.get().to_owned(),
+                None => result.to_string(),
+            },
+            other => panic!("eval {script}: {other:?}"),
+        }
+    }
+
+    /// Waits until a script gives `true`. The test's own time limit ends a wait that is in vain.
+    pub async fn until(&self, script: &str) {
+        while self.eval(script).await != "true" {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// The tabs of this test's context.
+    pub async fn tabs(&self) -> Vec<agbrowse_browser::command::TabLine> {
+        match self.run(Command::Tabs(Tabs {})).await {
+            Ok(Outcome { reply: Reply::Tabs(list), .. }) => list
+                .tabs
+                .into_iter()
+                .filter(|tab| tab.context.as_deref() == Some(&self.context))
+                .collect(),
+            other => panic!("tabs: {other:?}"),
+        }
+    }
+
+    /// Waits until the tabs are as wanted.
+    pub async fn tabs_until(
+        &self,
+        wanted: impl Fn(&[agbrowse_browser::command::TabLine]) -> bool,
+    ) -> Vec<agbrowse_browser::command::TabLine> {
+        loop {
+            let tabs = self.tabs().await;
+            if wanted(&tabs) {
+                return tabs;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// `open URL`.
+pub fn open(url: &str) -> Command {
+    Command::Open(Open { url: url.into(), ..Open::default() })
+}
+
+/// `eval SCRIPT`.
+pub fn eval(script: &str) -> Command {
+    Command::Eval(Eval { script: script.into() })
+}
+
+/// Where an `open` or its like arrived.
+pub fn arrival(outcome: Outcome) -> agbrowse_browser::command::Arrival {
+    match outcome.reply {
+        Reply::Open(arrival)
+        | Reply::Back(arrival)
+        | Reply::Forward(arrival)
+        | Reply::Reload(arrival) => arrival,
+        other => panic!("no arrival: {other:?}"),
+    }
+}
+
+/// A new tab's id.
+pub fn tab_id(outcome: Result<Outcome, Error>) -> TabId {
+    match outcome {
+        Ok(Outcome { reply: Reply::Tab(changed), .. }) => changed.id,
+        other => panic!("no tab: {other:?}"),
+    }
+}

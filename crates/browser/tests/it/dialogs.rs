@@ -1,0 +1,69 @@
+//! Dialogs: told at once, never in the way of other tabs, answered when the caller says so.
+
+use crate::bench::{bench, eval, open};
+use agbrowse_browser::command::{Answer, DialogVerb};
+use agbrowse_browser::{Code, Command};
+
+fn answer(answer: Answer) -> Command {
+    Command::Dialog(DialogVerb { answer })
+}
+
+#[test]
+fn a_dialog_is_told_and_answered() {
+    bench(async |t| {
+        t.page("/", "<title>asks</title>");
+        t.open("/").await;
+        for (script, reply, expected) in [
+            ("confirm('Sure?')", Answer::Accept { text: None }, "true"),
+            ("confirm('Sure?')", Answer::Dismiss, "false"),
+            ("prompt('Name?')", Answer::Accept { text: Some("Ada".into()) }, "\"Ada\""),
+            ("prompt('Name?')", Answer::Dismiss, "null"),
+            ("alert('Look')", Answer::Accept { text: None }, "null"),
+        ] {
+            let script = format!("window.said = undefined; window.said = {script} ?? null");
+            let error = t.run(eval(&script)).await.unwrap_err();
+            assert_eq!(error.code(), Code::PageDialogOpen, "{script}");
+            // Still open: every command says so at once, instead of waiting for its deadline.
+            assert_eq!(t.run(eval("1")).await.unwrap_err().code(), Code::PageDialogOpen);
+            assert!(t.tabs().await[0].dialog.is_some());
+            t.run(answer(reply)).await.unwrap();
+            assert_eq!(t.eval("window.said").await, expected, "{script}");
+        }
+        assert_eq!(t.run(answer(Answer::Dismiss)).await.unwrap_err().code(), Code::PageNoDialog);
+    });
+}
+
+#[test]
+fn a_dialog_during_loading_is_a_note() {
+    bench(async |t| {
+        t.page("/", "<title>hello</title><script>alert('hello')</script><p>after");
+        let outcome = t.open("/").await;
+        assert_eq!(outcome.notes.last().unwrap().code, "dialog-open");
+        t.run(answer(Answer::Accept { text: None })).await.unwrap();
+        t.until("document.readyState === 'complete'").await;
+    });
+}
+
+#[test]
+fn leaving_a_page_that_objects_asks() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<title>stay</title><script>onbeforeunload = event => event.preventDefault()</script>",
+        );
+        t.page("/next", "<title>next</title>");
+        t.open("/").await;
+        // Chromium asks only on pages that somebody has used; `eval` counts as that.
+        t.eval("1").await;
+        let outcome = t.run(open(&t.url("/next"))).await.unwrap();
+        assert_eq!(
+            outcome.notes.last().map(|note| &*note.code),
+            Some("dialog-open"),
+            "{:?}",
+            outcome.notes
+        );
+        assert_eq!(t.run(open(&t.url("/next"))).await.unwrap_err().code(), Code::PageDialogOpen);
+        t.run(answer(Answer::Accept { text: None })).await.unwrap();
+        t.until("document.title === 'next'").await;
+    });
+}

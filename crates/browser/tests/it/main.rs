@@ -1,0 +1,12 @@
+//! Real-browser tests: one Chromium per test process, a fresh context per test, pages served on loopback.
+#![allow(unreachable_pub, reason = "a test binary exports nothing")]
+
+mod bench;
+mod dialogs;
+mod evaluating;
+mod frames;
+mod launching;
+mod navigation;
+mod pictures;
+mod stuck;
+mod tabs;

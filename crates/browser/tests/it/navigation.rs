@@ -1,0 +1,144 @@
+//! Going places, and knowing when one has arrived.
+
+use crate::bench::{Route, arrival, bench, eval, open};
+use agbrowse_browser::command::{Back, Forward, Open, Reload, Until};
+use agbrowse_browser::{Code, Command, Phase};
+
+#[test]
+fn open_tells_where_one_arrived() {
+    bench(async |t| {
+        t.page("/end", "<title>The \u{1F343} end</title>");
+        t.serve("/start", Route::Redirect(t.url("/end")));
+        let outcome = t.open("/start").await;
+        assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
+        let there = arrival(outcome);
+        assert_eq!(there.url, t.url("/end"));
+        assert_eq!(
+            (&*there.title, there.status, there.phase),
+            ("The \u{1F343} end", Some(200), Phase::Loaded)
+        );
+    });
+}
+
+#[test]
+fn a_status_is_a_result_not_an_error() {
+    bench(async |t| {
+        t.serve("/gone", Route::Status(410));
+        assert_eq!(arrival(t.open("/gone").await).status, Some(410));
+    });
+}
+
+#[test]
+fn a_refused_connection_is_a_typed_error() {
+    bench(async |t| {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let error = t.run(open(&format!("http://{free}/?token=secret"))).await.unwrap_err();
+        assert_eq!(error.code(), Code::NavigationFailed);
+        let json = serde_json::to_string(&error).unwrap();
+        assert!(json.contains("ERR_CONNECTION_REFUSED") && !json.contains("secret"), "{json}");
+    });
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up_at_the_deadline() {
+    bench(async |t| {
+        t.serve("/never", Route::Hang).page("/ok", "<title>fine</title>");
+        let error = t.run_within(300, open(&t.url("/never"))).await.unwrap_err();
+        assert_eq!(error.code(), Code::NavigationTimeout);
+        assert_eq!(arrival(t.open("/ok").await).title, "fine");
+    });
+}
+
+#[test]
+fn a_page_that_keeps_loading_is_there_with_a_note() {
+    bench(async |t| {
+        t.serve("/slow.png", Route::Hang);
+        t.page("/x/slow", "<title>mostly</title><img src='../slow.png'>");
+        let outcome = t.run_within(1500, open(&t.url("/x/slow"))).await.unwrap();
+        assert_eq!(outcome.notes.last().unwrap().code, "still-loading");
+        let there = arrival(outcome);
+        assert_eq!((&*there.title, there.phase), ("mostly", Phase::DomReady));
+        let early = Open { url: t.url("/x/slow"), until: Until::Dom, ..Open::default() };
+        let outcome = t.run_within(20_000, Command::Open(early)).await.unwrap();
+        assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
+    });
+}
+
+#[test]
+fn a_fragment_is_no_new_page() {
+    bench(async |t| {
+        t.page("/", "<title>one</title><script>window.mark = 1</script>");
+        t.open("/").await;
+        assert_eq!(arrival(t.run(open(&t.url("/#part"))).await.unwrap()).url, t.url("/#part"));
+        assert_eq!(t.eval("window.mark").await, "1");
+        let back = arrival(t.run(Command::Back(Back::default())).await.unwrap());
+        assert_eq!(back.url, t.url("/"));
+    });
+}
+
+#[test]
+fn history_goes_back_and_forward() {
+    bench(async |t| {
+        t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
+        t.open("/a").await;
+        t.open("/b").await;
+        for _ in 0..3 {
+            let back = arrival(t.run(Command::Back(Back::default())).await.unwrap());
+            assert_eq!((&*back.title, back.phase), ("a", Phase::Loaded));
+            let forward = arrival(t.run(Command::Forward(Forward::default())).await.unwrap());
+            assert_eq!((&*forward.title, forward.url), ("b", t.url("/b")));
+        }
+        let error = t.run(Command::Forward(Forward::default())).await.unwrap_err();
+        assert_eq!(error.code(), Code::NavigationNoEntry);
+    });
+}
+
+#[test]
+fn reload_loads_again() {
+    bench(async |t| {
+        t.page("/", "<title>one</title>");
+        t.open("/").await;
+        t.page("/", "<title>two</title>");
+        let again = arrival(t.run(Command::Reload(Reload::default())).await.unwrap());
+        assert_eq!(again.title, "two");
+    });
+}
+
+#[test]
+fn a_crashed_page_is_told_and_reload_mends_it() {
+    bench(async |t| {
+        t.page("/", "<title>alive</title>");
+        t.open("/").await;
+        assert_eq!(t.run(open("chrome://crash")).await.unwrap_err().code(), Code::TabCrashed);
+        assert_eq!(t.run(eval("1")).await.unwrap_err().code(), Code::TabCrashed);
+        assert!(t.tabs().await[0].crashed);
+        assert_eq!(
+            arrival(t.run(Command::Reload(Reload::default())).await.unwrap()).title,
+            "alive"
+        );
+        assert_eq!(t.eval("1").await, "1");
+    });
+}
+
+#[test]
+fn a_script_that_goes_on_is_followed() {
+    bench(async |t| {
+        t.page("/end", "<title>end</title>");
+        t.page("/start", "<title>start</title><script>location.replace('end')</script>");
+        let there = arrival(t.open("/start").await);
+        t.until("document.title === 'end' && document.readyState === 'complete'").await;
+        assert!(there.url == t.url("/start") || there.url == t.url("/end"), "{}", there.url);
+    });
+}
+
+#[test]
+fn an_address_that_is_none_is_refused() {
+    bench(async |t| {
+        assert_eq!(t.run(open("")).await.unwrap_err().code(), Code::CommandInvalid);
+        assert_eq!(t.run(open("http://")).await.unwrap_err().code(), Code::NavigationFailed);
+        assert_eq!(
+            t.run(open("no-such-scheme:x")).await.unwrap_err().code(),
+            Code::NavigationFailed
+        );
+    });
+}

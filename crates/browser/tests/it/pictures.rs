@@ -1,0 +1,88 @@
+//! Screenshots and PDF files: what is in them, by their own headers.
+
+use crate::bench::bench;
+use agbrowse_browser::command::{ImageFormat, Pdf, Screenshot, Shot};
+use agbrowse_browser::{Command, Outcome, Reply};
+
+async fn shoot(t: &crate::bench::Bench, screenshot: Screenshot) -> (Shot, Outcome) {
+    let mut outcome = t.run(Command::Screenshot(screenshot)).await.unwrap();
+    let Reply::Screenshot(shot) = &mut outcome.reply else { panic!("no picture") };
+    (shot.clone(), outcome)
+}
+
+/// Width and height as the PNG itself says.
+fn png_size(data: &[u8]) -> (u32, u32) {
+    assert_eq!(&data[..8], b"\x89PNG\r\n\x1a\n");
+    let number = |at: usize| u32::from_be_bytes(data[at..at + 4].try_into().unwrap());
+    (number(16), number(20))
+}
+
+#[test]
+fn pictures_are_of_the_view_or_of_the_whole_page() {
+    bench(async |t| {
+        t.page("/", "<style>body{margin:0}div{height:3000px;background:linear-gradient(red,blue)}</style><div>");
+        t.open("/").await;
+        let (shot, _) = shoot(&t, Screenshot::default()).await;
+        assert_eq!((png_size(&shot.data), shot.bytes), ((1280, 720), shot.data.len()));
+        let (shot, _) = shoot(&t, Screenshot { full_page: true, ..Screenshot::default() }).await;
+        assert_eq!(png_size(&shot.data), (1280, 3000));
+        for (format, magic) in
+            [(ImageFormat::Jpeg, &b"\xff\xd8\xff"[..]), (ImageFormat::Webp, b"RIFF")]
+        {
+            let asked =
+                Screenshot { format: Some(format), quality: Some(40), ..Screenshot::default() };
+            let (shot, _) = shoot(&t, asked).await;
+            assert!(shot.data.starts_with(magic), "{format:?}");
+            let named = Screenshot {
+                path: Some(format!("x.{}", format.as_str()).into()),
+                ..Screenshot::default()
+            };
+            assert_eq!(shoot(&t, named).await.0.format, format);
+        }
+    });
+}
+
+#[test]
+fn a_page_taller_than_a_picture_can_be_is_cut_with_a_note() {
+    bench(async |t| {
+        t.page("/", "<body style='margin:0'><div style='height:40000px'>");
+        t.open("/").await;
+        let (shot, outcome) =
+            shoot(&t, Screenshot { full_page: true, ..Screenshot::default() }).await;
+        assert_eq!(png_size(&shot.data).1, 16_384);
+        assert_eq!(outcome.notes.last().unwrap().code, "cut");
+    });
+}
+
+#[test]
+fn two_tabs_can_be_pictured_at_the_same_time() {
+    bench(async |t| {
+        t.page("/", "<body style='background:teal'>");
+        let new = |url| {
+            use agbrowse_browser::command::{NewTab, TabAction, TabVerb};
+            Command::Tab(TabVerb { action: TabAction::New(NewTab { url: Some(url) }) })
+        };
+        let first = crate::bench::tab_id(t.run(new(t.url("/"))).await);
+        let second = crate::bench::tab_id(t.run(new(t.url("/"))).await);
+        let picture = || Command::Screenshot(Screenshot::default());
+        let (first, second) = tokio::join!(t.run_on(first, picture()), t.run_on(second, picture()));
+        for outcome in [first, second] {
+            let Reply::Screenshot(shot) = outcome.unwrap().reply else { panic!("no picture") };
+            assert_eq!(png_size(&shot.data), (1280, 720));
+        }
+    });
+}
+
+#[test]
+fn a_page_can_be_printed() {
+    bench(async |t| {
+        t.page("/", "<h1>On paper</h1><div style='height:3000px'>");
+        t.open("/").await;
+        let outcome = t.run(Command::Pdf(Pdf::default())).await.unwrap();
+        let Reply::Pdf(printed) = outcome.reply else { panic!("no file") };
+        assert!(printed.data.starts_with(b"%PDF-") && printed.data.len() == printed.bytes);
+        let wrong = Pdf { pages: Some("9-1".into()), ..Pdf::default() };
+        let error = t.run(Command::Pdf(wrong)).await.unwrap_err();
+        assert_eq!(error.code(), agbrowse_browser::Code::PdfFailed, "{error}");
+    });
+}

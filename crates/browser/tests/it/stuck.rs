@@ -1,0 +1,91 @@
+//! A page in an endless loop: everything else goes on.
+
+use crate::bench::{bench, eval, open, tab_id};
+use agbrowse_browser::command::{
+    CloseTab, NewTab, Screenshot, Status, TabAction, TabVerb, Tabs, Until,
+};
+use agbrowse_browser::{Code, Command, TabId};
+use std::time::{Duration, Instant};
+
+const LOOP: &str = "<title>stuck</title><script>setTimeout(() => { while (true) {} }, 0)</script>";
+
+#[test]
+fn the_control_plane_answers_while_a_page_is_stuck() {
+    bench(async |t| {
+        t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
+        let open_loop = agbrowse_browser::command::Open {
+            url: t.url("/loop"),
+            until: Until::Commit,
+            new_tab: false,
+        };
+        t.run(Command::Open(open_loop)).await.unwrap();
+        let stuck = t.tabs().await[0].id;
+        // Wait until it really is: an answer would have to come from the page.
+        while t.run_within(150, eval("1")).await.is_ok() {}
+
+        let held = t.run_within(1500, eval("1"));
+        let meanwhile = async {
+            for command in [Command::Tabs(Tabs {}), Command::Status(Status {})] {
+                let began = Instant::now();
+                t.run(command.clone()).await.unwrap();
+                // The issue asks for 100 ms; a loaded machine gets some room.
+                assert!(
+                    began.elapsed() < Duration::from_millis(300),
+                    "{command:?} took {:?}",
+                    began.elapsed()
+                );
+            }
+            let new = TabVerb { action: TabAction::New(NewTab { url: Some(t.url("/ok")) }) };
+            tab_id(t.run(Command::Tab(new)).await);
+            assert_eq!(t.eval("document.title").await, "\"fine\"");
+        };
+        let (held, ()) = tokio::join!(held, meanwhile);
+        assert_eq!(held.unwrap_err().code(), Code::PageUnresponsive);
+
+        let picture = Command::Screenshot(Screenshot::default());
+        let error = t.run_on_within(stuck, 300, picture).await.unwrap_err();
+        assert_eq!(error.code(), Code::PageUnresponsive);
+        close(&t, stuck).await;
+    });
+}
+
+#[test]
+fn a_waiting_command_ends_at_its_own_deadline() {
+    bench(async |t| {
+        t.page("/", "<title>x</title>");
+        t.open("/").await;
+        let first = t.run_within(2000, eval("new Promise(() => {})"));
+        let second = t.run_within(200, eval("1"));
+        let (first, second) = tokio::join!(first, second);
+        assert_eq!(first.unwrap_err().code(), Code::CommandTimeout);
+        assert_eq!(second.unwrap_err().code(), Code::TabBusy);
+    });
+}
+
+#[test]
+fn a_stuck_tab_can_be_left_by_opening_another_page() {
+    bench(async |t| {
+        t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
+        let there = agbrowse_browser::command::Open {
+            url: t.url("/loop"),
+            until: Until::Commit,
+            new_tab: false,
+        };
+        t.run(Command::Open(there)).await.unwrap();
+        while t.run_within(150, eval("1")).await.is_ok() {}
+        // Another site gets another process, so the loop cannot hold it up.
+        t.run(open(&t.other_url("/ok"))).await.unwrap();
+        assert_eq!(t.eval("document.title").await, "\"fine\"");
+    });
+}
+
+async fn close(t: &crate::bench::Bench, id: TabId) {
+    let began = Instant::now();
+    let close = TabVerb { action: TabAction::Close(CloseTab { id: Some(id) }) };
+    t.run(Command::Tab(close)).await.unwrap();
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "closing a stuck tab took {:?}",
+        began.elapsed()
+    );
+}

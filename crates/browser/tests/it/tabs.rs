@@ -1,0 +1,113 @@
+//! Tabs and contexts: which is meant, and that none disturbs another.
+
+use crate::bench::{Route, bench, eval, open, tab_id};
+use agbrowse_browser::command::{CloseTab, NewTab, SwitchTab, TabAction, TabVerb};
+use agbrowse_browser::{Code, Command, Request, TabId};
+use futures_util::future::join_all;
+
+fn new_tab(url: Option<String>) -> Command {
+    Command::Tab(TabVerb { action: TabAction::New(NewTab { url }) })
+}
+
+fn close_tab(id: Option<TabId>) -> Command {
+    Command::Tab(TabVerb { action: TabAction::Close(CloseTab { id }) })
+}
+
+fn switch(id: TabId) -> Command {
+    Command::Tab(TabVerb { action: TabAction::Switch(SwitchTab { id }) })
+}
+
+#[test]
+fn tabs_are_opened_chosen_and_closed() {
+    bench(async |t| {
+        t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
+        t.open("/a").await;
+        let second = tab_id(t.run(new_tab(Some(t.url("/b")))).await);
+        assert_eq!(t.eval("document.title").await, "\"b\"");
+        let tabs = t.tabs().await;
+        assert_eq!(tabs.iter().map(|tab| tab.current).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(tabs.iter().map(|tab| &*tab.title).collect::<Vec<_>>(), ["a", "b"]);
+        t.run(switch(tabs[0].id)).await.unwrap();
+        assert_eq!(t.eval("document.title").await, "\"a\"");
+        t.run(close_tab(Some(second))).await.unwrap();
+        assert_eq!(t.tabs().await.len(), 1);
+        assert_eq!(t.run_on(second, eval("1")).await.unwrap_err().code(), Code::TabTargetLost);
+        let third = tab_id(t.run(new_tab(None)).await);
+        assert!(third > second, "{third} was used before");
+        let unknown = TabId(third.0 + 1000);
+        assert_eq!(t.run_on(unknown, eval("1")).await.unwrap_err().code(), Code::TabNotFound);
+    });
+}
+
+#[test]
+fn a_tab_that_the_page_closes_is_missed_not_replaced() {
+    bench(async |t| {
+        t.page("/", "<title>main</title>").page("/pop", "<title>pop</title>");
+        t.open("/").await;
+        t.eval("window.open('pop'); 1").await;
+        let tabs = t.tabs_until(|tabs| tabs.len() == 2 && tabs[1].title == "pop").await;
+        assert_eq!(tabs[1].opener, Some(tabs[0].id));
+        assert!(tabs[0].current, "a pop-up does not take over by itself");
+        t.run(switch(tabs[1].id)).await.unwrap();
+        t.run(eval("setTimeout(() => window.close(), 0)")).await.unwrap();
+        t.tabs_until(|tabs| tabs.len() == 1).await;
+        assert_eq!(t.run(eval("document.title")).await.unwrap_err().code(), Code::TabTargetLost);
+        t.run(switch(tabs[0].id)).await.unwrap();
+        assert_eq!(t.eval("document.title").await, "\"main\"");
+    });
+}
+
+#[test]
+fn closing_the_current_tab_goes_to_its_opener() {
+    bench(async |t| {
+        t.page("/", "<title>main</title>");
+        t.open("/").await;
+        t.run(new_tab(None)).await.unwrap();
+        t.run(switch(t.tabs().await[0].id)).await.unwrap();
+        t.eval("window.open('about:blank'); 1").await;
+        let tabs = t.tabs_until(|tabs| tabs.len() == 3).await;
+        t.run(switch(tabs[2].id)).await.unwrap();
+        t.run(close_tab(None)).await.unwrap();
+        assert!(t.tabs().await[0].current);
+    });
+}
+
+#[test]
+fn contexts_have_their_own_cookies() {
+    bench(async |t| {
+        t.serve("/", Route::Cookies);
+        t.open("/").await;
+        t.open("/").await;
+        assert_eq!(t.eval("document.body.innerText").await, "\"seen=yes\"");
+        let other = Some(format!("{}-other", t.context));
+        let elsewhere = |command| Request { context: other.clone(), ..Request::new(command) };
+        t.browser.run(elsewhere(open(&t.url("/")))).await.unwrap();
+        let seen = t.browser.run(elsewhere(eval("document.body.innerText"))).await.unwrap();
+        assert_eq!(seen.reply.to_string(), "none");
+        t.browser.run(elsewhere(Command::Close(Default::default()))).await.unwrap();
+        assert_eq!(t.eval("1").await, "1");
+        let again = t.browser.run(elsewhere(Command::Close(Default::default()))).await.unwrap_err();
+        assert_eq!(again.code(), Code::TabNotFound);
+    });
+}
+
+#[test]
+fn commands_of_one_tab_run_in_order_and_tabs_run_in_parallel() {
+    bench(async |t| {
+        t.page("/", "<script>log = []; line = new BroadcastChannel('line')</script>");
+        let first = tab_id(t.run(new_tab(Some(t.url("/")))).await);
+        let second = tab_id(t.run(new_tab(Some(t.url("/")))).await);
+        // Held until the second tab says go: if tabs waited for each other, it never would.
+        let hold = eval("await new Promise(go => line.onmessage = go); log.push('first')");
+        let go = eval("setInterval(() => line.postMessage('go'), 5)");
+        let mut all = vec![t.run_on(first, hold)];
+        all.extend((0..20).map(|number| t.run_on(first, eval(&format!("log.push({number})")))));
+        all.push(t.run_on(second, go));
+        for outcome in join_all(all).await {
+            outcome.unwrap();
+        }
+        let log = t.run_on(first, eval("log.join()")).await.unwrap().reply.to_string();
+        let numbers: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+        assert_eq!(log, format!("first,{}", numbers.join(",")));
+    });
+}
