@@ -149,10 +149,10 @@ impl Config {
     pub fn load(flags: &Settings) -> Result<Self> {
         let mut config = Self::default();
         if let Some(path) = user_file().filter(|path| path.is_file()) {
-            config.add_file(&path, Origin::UserFile(path.clone()))?;
+            config.add_file(&path, &Origin::UserFile(path.clone()))?;
         }
         if let Some(path) = std::env::current_dir().ok().and_then(|folder| project_file(&folder)) {
-            config.add_file(&path, Origin::ProjectFile(path.clone()))?;
+            config.add_file(&path, &Origin::ProjectFile(path.clone()))?;
         }
         config.add_variables()?;
         config.lay(flags, |_| Origin::Flag);
@@ -208,7 +208,7 @@ impl Config {
         keys().iter().map(line).collect()
     }
 
-    fn add_file(&mut self, path: &Path, origin: Origin) -> Result<()> {
+    fn add_file(&mut self, path: &Path, origin: &Origin) -> Result<()> {
         let wrong = |message: String| {
             Error::new(Code::ConfigInvalid)
                 .message(format!("`{}`: {message}", path.display()))
@@ -316,7 +316,7 @@ fn parse(args: &[String]) -> std::result::Result<Settings, String> {
     let first_line = |error: clap::Error| {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
-        line.trim_start_matches("error: ").replace("'--", "'").to_owned()
+        line.trim_start_matches("error: ").replace("'--", "'").clone()
     };
     let matches = command().try_get_matches_from(args).map_err(first_line)?;
     Settings::from_arg_matches(&matches).map_err(first_line)
@@ -481,7 +481,7 @@ mod tests {
         let path = folder.path().join(PROJECT_FILE);
         std::fs::write(&path, text).unwrap();
         let mut config = Config::default();
-        config.add_file(&path, Origin::ProjectFile(PROJECT_FILE.into()))?;
+        config.add_file(&path, &Origin::ProjectFile(PROJECT_FILE.into()))?;
         Ok(config)
     }
 

@@ -69,6 +69,8 @@ pub struct Browser {
 struct Shared {
     options: Mutex<Options>,
     slot: Mutex<Slot>,
+    /// Turns true when the browser that is being closed is gone.
+    closing: Mutex<Option<watch::Receiver<bool>>>,
 }
 
 enum Slot {
@@ -88,7 +90,11 @@ impl Browser {
     /// A browser to be started, or attached to, when a command first needs it.
     pub fn new(options: Options) -> Self {
         Self {
-            shared: Arc::new(Shared { options: Mutex::new(options), slot: Mutex::new(Slot::Idle) }),
+            shared: Arc::new(Shared {
+                options: Mutex::new(options),
+                slot: Mutex::new(Slot::Idle),
+                closing: Mutex::new(None),
+            }),
         }
     }
 
@@ -147,8 +153,14 @@ impl Browser {
             .evidence("differs", flags))
     }
 
-    /// Ends the browser if there is one.
+    /// Ends the browser if there is one, and waits until nothing is left of it.
     pub async fn close(&self) {
+        self.begin_close().await;
+        self.shared.closed().await;
+    }
+
+    /// Begins to end the browser. It takes no more commands from here on; the rest is done in the background.
+    pub(crate) async fn begin_close(&self) {
         // One that is on its way cannot be stopped half-way: its process would have no owner.
         let starting = match &*self.shared.slot() {
             Slot::Starting { done, .. } => Some(done.clone()),
@@ -159,7 +171,12 @@ impl Browser {
         }
         let slot = std::mem::replace(&mut *self.shared.slot(), Slot::Idle);
         if let Slot::Live(live) = slot {
-            live.close().await;
+            let (tell, done) = watch::channel(false);
+            *lock(&self.shared.closing) = Some(done);
+            tokio::spawn(async move {
+                live.close().await;
+                tell.send_replace(true);
+            });
         }
     }
 
@@ -248,6 +265,14 @@ impl Shared {
         }
     }
 
+    /// Waits until a browser that is being closed is gone.
+    async fn closed(&self) {
+        let closing = lock(&self.closing).clone();
+        if let Some(mut closing) = closing {
+            _ = closing.wait_for(|gone| *gone).await;
+        }
+    }
+
     /// Begins to start a browser, unless that is under way.
     fn begin(self: Arc<Self>) -> watch::Receiver<Option<Result<Vec<Note>>>> {
         let mut slot = self.slot();
@@ -263,6 +288,8 @@ impl Shared {
         drop(slot);
         let options = lock(&self.options).clone();
         tokio::spawn(async move {
+            // The one before may still hold the profile.
+            self.closed().await;
             let started = Live::start(&options, Deadline::after(LAUNCH)).await;
             let mut slot = self.slot();
             let lost = match std::mem::replace(&mut *slot, Slot::Idle) {

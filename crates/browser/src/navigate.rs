@@ -271,13 +271,12 @@ pub(crate) fn address(typed: &str) -> Result<String> {
     if typed.starts_with('/') {
         return Ok(format!("file://{typed}"));
     }
-    let scheme =
-        typed.split_once(':').map(|(scheme, rest)| (scheme, rest)).filter(|(scheme, rest)| {
-            let is_name = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-                && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-            // `localhost:8080` is a host and its port, not a scheme.
-            is_name && !rest.starts_with(|c: char| c.is_ascii_digit())
-        });
+    let scheme = typed.split_once(':').filter(|(scheme, rest)| {
+        let is_name = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        // `localhost:8080` is a host and its port, not a scheme.
+        is_name && !rest.starts_with(|c: char| c.is_ascii_digit())
+    });
     if scheme.is_some() {
         return Ok(typed.to_owned());
     }

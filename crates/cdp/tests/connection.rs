@@ -1,6 +1,8 @@
 //! The connection against a peer that we play ourselves, byte by byte: late, missing, foreign and broken
 //! answers. What a real browser does is tested in `browser`.
 
+#![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
+
 use agbrowse_cdp::protocol::browser::GetVersion;
 use agbrowse_cdp::protocol::page;
 use agbrowse_cdp::{Connection, Deadline, Delivery, Direction, Error, Options, Transport};
@@ -123,7 +125,7 @@ async fn a_refusal_carries_the_browsers_words() {
     peer.say(r#"{"id":1,"error":{"code":-32601,"message":"'x' wasn't found","data":7}}"#);
     match call.wait(soon()).await.unwrap_err() {
         Error::Remote { code, message, .. } => {
-            assert_eq!((code, &*message), (-32601, "'x' wasn't found"))
+            assert_eq!((code, &*message), (-32601, "'x' wasn't found"));
         }
         other => panic!("{other}"),
     }

@@ -42,13 +42,18 @@ impl Place {
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700))
                 .map_err(|error| failed(format!("is open to others: {error}")))?;
         }
-        let place = Self { session: session.to_owned(), folder: folder.clone() };
+        let place = Self::in_folder(&folder, session);
         if place.socket().as_os_str().len() > MAX_SOCKET_PATH {
             return Err(failed(
                 "has too long a path for a socket; set AGBROWSE_RUNTIME_DIR".into(),
             ));
         }
         Ok(place)
+    }
+
+    /// The place of a session in a folder that is known to be good.
+    pub fn in_folder(folder: &Path, session: &str) -> Self {
+        Self { session: session.to_owned(), folder: folder.to_owned() }
     }
 
     /// The socket.

@@ -19,11 +19,11 @@ use crate::config::{Config, closest};
 use browser::launch::{Found, Wanted, find};
 use browser::{Code, Error, Result};
 use clap::Args;
+use futures_util::future::join_all;
 use serde::Serialize;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// Check that everything needed is there, and say how to mend what is not.
@@ -140,7 +140,7 @@ impl Doctor {
         let wanted = self.wanted()?;
         let (last, first): (Vec<_>, Vec<_>) =
             wanted.into_iter().partition(|check| check.starts_browser);
-        let mut checks = all(first.into_iter().map(|check| check.run(config))).await;
+        let mut checks = join_all(first.into_iter().map(|check| check.run(config))).await;
         for check in last {
             checks.push(check.run(config).await);
         }
@@ -173,26 +173,6 @@ fn program(config: &Config) -> Result<Found> {
 
 fn ms_since(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Waits for all of them at once. The results come in the order of the futures.
-async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut rows: Vec<(Pin<Box<F>>, Option<F::Output>)> =
-        futures.map(|future| (Box::pin(future), None)).collect();
-    std::future::poll_fn(|cx| {
-        let mut is_done = true;
-        for (future, output) in &mut rows {
-            if output.is_none() {
-                match future.as_mut().poll(cx) {
-                    Poll::Ready(ready) => *output = Some(ready),
-                    Poll::Pending => is_done = false,
-                }
-            }
-        }
-        if is_done { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    rows.into_iter().filter_map(|(_, output)| output).collect()
 }
 
 impl fmt::Display for Report {
@@ -253,19 +233,5 @@ mod tests {
         for finding in report.checks.iter().filter(|finding| !finding.ok) {
             assert!(finding.fix.is_some(), "{finding:?}");
         }
-    }
-
-    #[tokio::test]
-    async fn all_are_waited_for_at_once() {
-        let meet = tokio::sync::Barrier::new(3);
-        let wait = |number: usize| {
-            let meet = &meet;
-            async move {
-                meet.wait().await;
-                number
-            }
-        };
-        assert_eq!(all([2, 0, 1].map(wait).into_iter()).await, [2, 0, 1]);
-        assert!(all(std::iter::empty::<std::future::Ready<u8>>()).await.is_empty());
     }
 }

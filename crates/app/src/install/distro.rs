@@ -64,7 +64,7 @@ impl Distro {
             match key {
                 "ID" => distro.id = value.to_ascii_lowercase(),
                 "ID_LIKE" => {
-                    distro.like = value.split_whitespace().map(str::to_ascii_lowercase).collect()
+                    distro.like = value.split_whitespace().map(str::to_ascii_lowercase).collect();
                 }
                 "VERSION_ID" => distro.version = value.to_owned(),
                 _ => {}
@@ -387,7 +387,7 @@ mod tests {
     #[test]
     fn commands_show_exactly_what_runs() {
         let check = |family, rights, expected| {
-            assert_eq!(Package::new(family, rights).to_string(), expected)
+            assert_eq!(Package::new(family, rights).to_string(), expected);
         };
         check(
             Family::Debian,

@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn ranges_are_read_or_refused() {
         let check = |text, first, total| {
-            assert_eq!(parse_range(text), Some(Span { first, total }), "{text}")
+            assert_eq!(parse_range(text), Some(Span { first, total }), "{text}");
         };
         check("bytes 5-9/10", Some(5), Some(10));
         check("bytes 5-9/*", Some(5), None);

@@ -155,15 +155,15 @@ impl Install {
         let settings = Settings::from_env()?;
         let distro = Distro::read();
         match self.package(&distro).await? {
-            None => self.from_testing(&settings, &distro, Vec::new(), begun, ui).await,
-            Some(package) => match self.from_distro(&package, begun, ui).await {
+            None => self.by_testing(&settings, &distro, Vec::new(), begun, ui).await,
+            Some(package) => match self.by_distro(&package, begun, ui).await {
                 Err(Detour::Failed(why)) if self.via == Via::Auto => {
                     let note = format!(
                         "the distribution's package did not come, trying Chrome for Testing: {}",
                         why.details().message
                     );
                     ui.note(&note);
-                    self.from_testing(&settings, &distro, vec![note], begun, ui).await
+                    self.by_testing(&settings, &distro, vec![note], begun, ui).await
                 }
                 Err(Detour::Failed(why) | Detour::Declined(why)) => Err(why),
                 Ok(installed) => Ok(installed),
@@ -190,7 +190,7 @@ impl Install {
         }
     }
 
-    async fn from_distro(
+    async fn by_distro(
         &self,
         package: &Package,
         begun: Instant,
@@ -210,7 +210,7 @@ impl Install {
         })
     }
 
-    async fn from_testing(
+    async fn by_testing(
         &self,
         settings: &Settings,
         distro: &Distro,

@@ -40,7 +40,7 @@ impl Verb for Close {
         match (&context, &live) {
             (Some(name), Some(live)) => live.close_context(name, cx.deadline).await?,
             (Some(_), None) => {}
-            (None, _) => cx.browser.close().await,
+            (None, _) => cx.browser.begin_close().await,
         }
         Ok(Closed { context, tabs, was_running: live.is_some() })
     }

@@ -77,7 +77,7 @@ impl Verb for Pdf {
             let text = piece.data.unwrap_or_default();
             match piece.base64_encoded {
                 Some(true) => {
-                    data.extend(decode_base64(&text).ok_or_else(|| Error::new(Code::PdfFailed))?)
+                    data.extend(decode_base64(&text).ok_or_else(|| Error::new(Code::PdfFailed))?);
                 }
                 _ => data.extend_from_slice(text.as_bytes()),
             }

@@ -1,5 +1,6 @@
 //! Real-browser tests: one Chromium per test process, a fresh context per test, pages served on loopback.
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests may fail loudly")]
 
 mod bench;
 mod dialogs;

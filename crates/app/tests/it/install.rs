@@ -253,7 +253,7 @@ fn an_index_that_is_none_is_an_error() {
 
 #[test]
 fn without_a_yes_and_a_terminal_nothing_happens() {
-    let server = Server::start(|request| request.index());
+    let server = Server::start(Request::index);
     let home = Home::new();
     let done = home.install(&server, &[]);
     assert_eq!(done.status.code(), Some(1), "{}", said(&done));
@@ -517,7 +517,7 @@ fn read_request(stream: &TcpStream, base: &str) -> Option<Request> {
     for line in lines.take_while(|line| !line.is_empty()) {
         match line.split_once(": ") {
             Some((name, value)) if name.eq_ignore_ascii_case("range") => {
-                request.range = Some(value.into())
+                request.range = Some(value.into());
             }
             Some((name, value)) if name.eq_ignore_ascii_case("if-range") => {
                 request.if_range = Some(value.into());

@@ -1,0 +1,227 @@
+//! The command line: results, errors, exit codes, settings, sessions.
+
+use crate::home::{Home, has_browser, wait_until};
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_page_is_opened_looked_at_and_closed() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let opened = home.json(["open", "data:text/html,<title>Fern</title><h1>Fern</h1>"]);
+    assert_eq!(
+        (&opened["ok"], &opened["verb"], &opened["tab"]),
+        (&true.into(), &"open".into(), &"t1".into())
+    );
+    assert_eq!(opened["result"]["title"], "Fern");
+    assert_eq!(home.ok(["eval", "document.querySelector('h1').textContent"]), "Fern");
+    assert_eq!(
+        home.ok(["tabs"]),
+        "* t1   data:text/html,<title>Fern</title><h1>Fern</h1>  \"Fern\""
+    );
+    home.ok(["screenshot", "shot.webp"]);
+    assert!(std::fs::read(home.path("project/shot.webp")).unwrap().starts_with(b"RIFF"));
+    let picture = home.run(["screenshot", "-"]);
+    assert!(picture.0.stdout.starts_with(b"\x89PNG"), "a picture and nothing else");
+    home.ok(["pdf", "page.pdf"]);
+    assert!(std::fs::read(home.path("project/page.pdf")).unwrap().starts_with(b"%PDF"));
+    for _ in 0..2 {
+        home.ok(["screenshot"]);
+    }
+    let named = std::fs::read_dir(home.path("project")).unwrap();
+    let named = named.filter(|entry| {
+        entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("screenshot-")
+    });
+    assert_eq!(named.count(), 2, "no picture overwrites another");
+
+    assert_eq!(home.ok(["close"]), "closed the browser with 1 tab");
+    wait_until("the daemon is gone", Duration::from_secs(5), || {
+        home.ok(["sessions"]) == "no sessions"
+    });
+    assert_eq!(home.ok(["tabs"]), "no tabs");
+}
+
+#[test]
+fn scripts_come_from_standard_input_too() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let mut child =
+        home.command(["eval", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"const parts = ['a', 'b'];\nparts.join('-')").unwrap();
+    assert_eq!(String::from_utf8_lossy(&child.wait_with_output().unwrap().stdout), "a-b\n");
+}
+
+#[test]
+fn an_error_is_told_once_on_standard_error() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let done = home.run(["eval", "nothing.here", "--json"]);
+    assert_eq!((done.code(), done.out()), (1, String::new()));
+    let envelope: serde_json::Value = serde_json::from_str(&done.err()).unwrap();
+    assert_eq!((&envelope["ok"], &envelope["status"]), (&false.into(), &"error".into()));
+    let keys: Vec<&String> = envelope["error"].as_object().unwrap().keys().collect();
+    // serde_json's map sorts; the order on the wire is asserted where the error is defined.
+    let expected = [
+        "errorCode",
+        "evidence",
+        "message",
+        "mutationAllowed",
+        "name",
+        "retryHint",
+        "selectorsTried",
+        "stage",
+    ];
+    assert_eq!(keys, expected);
+    let by_variable =
+        home.command(["eval", "nothing.here"]).env("AGBROWSE_JSON_ERRORS", "1").output().unwrap();
+    assert!(String::from_utf8_lossy(&by_variable.stderr).starts_with("{\n  \"ok\": false"));
+    let plain = home.run(["eval", "nothing.here"]).err();
+    assert!(plain.starts_with("error: the script threw ReferenceError"), "{plain}");
+    assert!(plain.contains("[eval.threw] fix-expression:") && !plain.contains('\u{1b}'), "{plain}");
+    let coloured = home.run(["eval", "nothing.here", "--color=always"]).err();
+    assert!(coloured.contains('\u{1b}'), "{coloured}");
+}
+
+#[test]
+fn a_wrong_call_ends_with_2_and_says_what_may_be_meant() {
+    let home = Home::new();
+    for (args, part) in [
+        (vec!["tabz"], "similar subcommand"),
+        (vec!["tabs", "--sesion", "x"], "--session"),
+        (vec!["open"], "<URL>"),
+        (vec!["open", "x", "--timeout", "soon"], "expected a time"),
+        (vec!["tab", "switch", "zero"], "expected `t` and a number"),
+        (vec!["screenshot", "x.png", "--format", "webp"], "is named png"),
+        (vec!["doctor", "brwser"], "did you mean `browser`"),
+        (vec!["--session", "../evil", "tabs"], "letters, digits"),
+    ] {
+        let done = home.run(&args);
+        assert_eq!(done.code(), 2, "{args:?}: {}", done.err());
+        assert!(done.err().contains(part), "{args:?}: {}", done.err());
+    }
+    let envelope = home.error(["tabz"]);
+    assert_eq!(envelope["errorCode"], "command.invalid");
+    assert!(envelope["evidence"]["tip"].as_str().unwrap().contains("tabs"), "{envelope}");
+}
+
+#[test]
+fn a_mistyped_session_is_not_made() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    home.ok(["--session", "research", "eval", "1"]);
+    let error = home.error(["--session", "reserch", "tabs"]);
+    assert_eq!(error["errorCode"], "session.not-found");
+    assert!(error["message"].as_str().unwrap().contains("did you mean `research`?"), "{error}");
+    assert_eq!(home.error(["--session", "reserch", "eval", "1"])["errorCode"], "session.not-found");
+    assert_eq!(
+        home.error(["--session", "unheard", "daemon", "status"])["errorCode"],
+        "session.not-found"
+    );
+    assert!(home.ok(["sessions"]).starts_with("research  running"));
+}
+
+#[test]
+fn settings_come_from_five_places() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("config/agbrowse")).unwrap();
+    std::fs::write(
+        home.path("config/agbrowse/config.toml"),
+        "timeout = \"9s\"\nviewport = \"800x600\"\nheaded = true",
+    )
+    .unwrap();
+    std::fs::write(home.path("agbrowse.toml"), "timeout = \"8s\"\nsession = \"project\"").unwrap();
+    let mut command = home.command(["config", "show", "--json", "--session", "flag"]);
+    command.env("AGBROWSE_TIMEOUT", "7s").env("AGBROWSE_HEADED", "0");
+    let shown: serde_json::Value =
+        serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    let lines = shown["result"]["settings"].as_array().unwrap();
+    let line = |key: &str| lines.iter().find(|line| line["key"] == key).unwrap();
+    for (key, value, from) in [
+        ("session", serde_json::json!("flag"), "flag"),
+        ("timeout", serde_json::json!("7s"), "variable"),
+        ("headed", serde_json::json!(false), "variable"),
+        ("viewport", serde_json::json!("800x600"), "user-file"),
+        ("idle-timeout", serde_json::json!("30m"), "default"),
+    ] {
+        assert_eq!((&line(key)["value"], &line(key)["from"]), (&value, &from.into()), "{key}");
+    }
+    assert!(line("viewport")["at"].as_str().unwrap().ends_with("config/agbrowse/config.toml"));
+    std::fs::write(home.path("agbrowse.toml"), "sesion = \"x\"").unwrap();
+    let done = home.run(["config", "show"]);
+    assert_eq!(done.code(), 2);
+    assert!(done.err().contains("did you mean `session`?"), "{}", done.err());
+}
+
+#[test]
+fn no_browser_is_said_with_what_to_do() {
+    let home = Home::new();
+    let mut command = home.command(["eval", "1", "--json", "--chrome", "/nonexistent/chrome"]);
+    let done = command.output().unwrap();
+    let error = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(error.contains("browser.not-found") && error.contains("install-browser"), "{error}");
+}
+
+#[test]
+fn shells_and_man_are_served() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(home.ok(["completions", shell]).contains("screenshot"), "{shell}");
+    }
+    assert!(home.ok(["man"]).contains(".TH agbrowse 1"));
+    home.ok(["man", "pages"]);
+    assert!(home.path("project/pages/agbrowse-tab-new.1").exists());
+    assert!(home.ok(["--version"]).starts_with("agbrowse 0."));
+}
+
+#[test]
+fn a_session_of_its_own_options_refuses_others() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    assert_eq!(home.ok(["--viewport", "640x480", "eval", "innerWidth"]), "640");
+    assert_eq!(home.ok(["eval", "innerWidth"]), "640");
+    let error = home.error(["--viewport", "800x600", "eval", "1"]);
+    assert_eq!(error["errorCode"], "browser.options-conflict");
+    home.ok(["--viewport", "800x600", "close"]);
+    assert_eq!(home.ok(["--viewport", "800x600", "eval", "innerWidth"]), "800");
+}
+
+#[test]
+fn a_page_that_never_ends_does_not_hold_up_the_rest() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let page = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
+    home.ok(["open", page, "--until", "commit"]);
+    let stuck = home.error(["eval", "1", "--timeout", "1s"]);
+    assert_eq!(stuck["errorCode"], "page.unresponsive");
+    let mut held = home.start(["eval", "1", "--timeout", "20s"]);
+    wait_until("it is under way", Duration::from_secs(5), || home.ok(["tabs"]).contains("[busy]"));
+    for verb in ["tabs", "status", "close"] {
+        let began = Instant::now();
+        home.ok([verb]);
+        let took = began.elapsed();
+        // 100 ms are asked for; a loaded machine gets some room.
+        assert!(took < Duration::from_millis(400), "{verb} took {took:?}");
+        println!("{verb}: {took:?}");
+        if verb == "status" {
+            assert_eq!(
+                home.ok(["tab", "new", "data:text/html,<title>fine</title>"]).split(' ').next(),
+                Some("t2")
+            );
+            assert_eq!(home.ok(["eval", "document.title"]), "fine");
+        }
+    }
+    assert_eq!(held.wait().unwrap().code(), Some(1), "its browser is gone");
+}

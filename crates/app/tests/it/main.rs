@@ -1,0 +1,16 @@
+//! The program as its users meet it: its command line, its daemon, its documents.
+#![allow(unreachable_pub, reason = "a test binary exports nothing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "tests may fail loudly and say what they do"
+)]
+
+mod architecture;
+mod cli;
+mod daemon;
+mod home;
+mod install;
+mod surface;
+mod torture;
