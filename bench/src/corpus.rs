@@ -123,13 +123,13 @@ fn answer(mut stream: TcpStream, pages: &[Page]) -> std::io::Result<()> {
     stream.write_all(html)
 }
 
-/// A page with a bit of everything; later ones are larger, up to about a megabyte.
+/// A page with a bit of everything; later ones are larger, up to about half a megabyte.
 fn make_up(number: usize) -> Page {
     let mut html = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><title>Page {number}</title>\
          <body><header><nav><a href=#top>Top</a></nav></header><main id=top><h1>Page {number}</h1>"
     );
-    for part in 0..10 + number * number * 6 {
+    for part in 0..10 + number * number * 4 {
         _ = write!(
             html,
             "<section><h2>Part {part}</h2><p>A paragraph with <a href=#p{part}>a link</a>, some \
@@ -162,7 +162,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let corpus = Corpus::load(folder.path()).unwrap();
         assert!(corpus.made_up);
-        assert!(corpus.pages.last().unwrap().html.len() > 500_000);
+        assert!(corpus.pages.last().unwrap().html.len() > 400_000);
         let server = Server::start(&corpus).unwrap();
         let answer = get(&server.url(&corpus.pages[0]));
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");

@@ -46,7 +46,6 @@ const GAP: f64 = 14.0;
 
 /// Draws panels one under another. The background is white, so that it can be read on any page.
 pub fn draw(panels: &[Panel]) -> String {
-    #[allow(clippy::cast_precision_loss, reason = "a picture has few bars")]
     let height = |panel: &Panel| TITLE + ROW * panel.bars.len() as f64 + GAP;
     let total: f64 = panels.iter().map(height).sum::<f64>() + GAP;
     let mut svg = format!(

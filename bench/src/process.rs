@@ -62,7 +62,12 @@ pub fn run(command: &mut Command, limit: Duration) -> std::io::Result<Finished> 
             format!("`{}` took longer than {limit:?}", command.get_program().display()),
         ));
     };
-    Ok(Finished { status: status?, elapsed, stdout: text(&mut stdout)?, stderr: text(&mut stderr)? })
+    Ok(Finished {
+        status: status?,
+        elapsed,
+        stdout: text(&mut stdout)?,
+        stderr: text(&mut stderr)?,
+    })
 }
 
 /// A process, told from a later one with the same number.
@@ -163,8 +168,9 @@ fn memory_in(status: &str) -> Option<Memory> {
 }
 
 fn signal(name: &str, pid: u32) -> std::io::Result<()> {
-    let mut kill = Command::new("kill");
-    kill.arg(format!("-{name}")).arg(pid.to_string());
+    // Every shell has a `kill` of its own; not every system has the program.
+    let mut kill = Command::new("sh");
+    kill.args(["-c", "kill -\"$1\" \"$2\"", "sh", name, &pid.to_string()]);
     kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().map(drop)
 }
 

@@ -156,12 +156,8 @@ mod tests {
 
     #[test]
     fn only_what_was_measured_can_be_missed() {
-        let requirement = |measured| Requirement {
-            name: "x".into(),
-            limit: 0.5,
-            unit: "",
-            measured,
-        };
+        let requirement =
+            |measured| Requirement { name: "x".into(), limit: 0.5, unit: "", measured };
         assert!(!requirement(None).is_missed());
         assert!(!requirement(Some(0.5)).is_missed());
         assert!(requirement(Some(0.51)).is_missed());

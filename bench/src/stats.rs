@@ -33,13 +33,7 @@ pub fn ratio_above(floor: f64, ours: f64, theirs: f64) -> Option<f64> {
 /// The value below which `share` of the sorted samples lie, between two samples when it falls there.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
-    #[allow(clippy::cast_precision_loss, reason = "nobody takes 2^52 samples")]
     let place = share * last as f64;
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "from 0 to the number of samples"
-    )]
     let below = place.floor() as usize;
     let above = (below + 1).min(last);
     Some(sorted[below] + (sorted[above] - sorted[below]) * place.fract())

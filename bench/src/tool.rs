@@ -119,7 +119,8 @@ impl Tool {
             return Ok(finished);
         }
         let verb = command.get_args().next().unwrap_or_default().display().to_string();
-        let said = if finished.stderr.trim().is_empty() { &finished.stdout } else { &finished.stderr };
+        let said =
+            if finished.stderr.trim().is_empty() { &finished.stdout } else { &finished.stderr };
         let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let said: String = said.chars().take(300).collect();
         Err(Error::Failed(format!(
@@ -171,9 +172,8 @@ impl Tool {
         let status: Status = serde_json::from_str(&text).map_err(|error| {
             Error::Failed(format!("the status of {} cannot be read: {error}", self.name()))
         })?;
-        process::settled_memory(status.daemon.pid).ok_or_else(|| {
-            Error::Failed(format!("the memory of {} cannot be read", self.name()))
-        })
+        process::settled_memory(status.daemon.pid)
+            .ok_or_else(|| Error::Failed(format!("the memory of {} cannot be read", self.name())))
     }
 
     /// Stops its daemon and browser and waits until all their processes are gone. What does not go by itself
@@ -236,7 +236,10 @@ struct Daemon {
 
 /// A command that does nothing: what starting any process costs.
 pub fn nothing() -> Command {
-    bare(Path::new("true"))
+    let mut command = bare(Path::new("true"));
+    // The tools get a folder to run in, and a process with one may be started in another way.
+    command.current_dir("/");
+    command
 }
 
 /// The version of a browser, as it tells it.
@@ -244,8 +247,14 @@ pub fn nothing() -> Command {
 /// # Errors
 /// When it does not.
 pub fn browser_version(chrome: &Path) -> Result<String> {
-    let finished = process::run(bare(chrome).arg("--version"), LIMIT)?;
-    Ok(finished.stdout.trim().to_owned())
+    let wrong =
+        |why: String| Error::WrongCall(format!("`{}` is no browser: {why}", chrome.display()));
+    let finished = process::run(bare(chrome).arg("--version"), LIMIT)
+        .map_err(|error| wrong(error.to_string()))?;
+    match finished.stdout.trim() {
+        version if finished.status.success() && !version.is_empty() => Ok(version.to_owned()),
+        _ => Err(wrong(format!("it tells no version and ends with {}", finished.status))),
+    }
 }
 
 /// The browser on the path.

@@ -90,7 +90,7 @@ fn run(cli: &Cli) -> Result<bool> {
     let results = Results { warm, cold, ours, rival };
 
     println!("{}", results.tables());
-    let requirements = results.requirements(cli.commands);
+    let requirements = results.requirements();
     println!("{}", report::requirements(&requirements));
     let out = cli.out.clone().unwrap_or_else(|| project().join("docs/benchmarks.md"));
     write(&out, &setting, &results, &requirements)?;
@@ -117,7 +117,9 @@ impl Setting {
             None => std::env::var_os("AGBROWSE_CHROME")
                 .map(PathBuf::from)
                 .or_else(tool::find_browser)
-                .ok_or_else(|| Error::WrongCall("no Chromium is found; name one by --chrome".into()))?,
+                .ok_or_else(|| {
+                    Error::WrongCall("no Chromium is found; name one by --chrome".into())
+                })?,
         };
         let chrome = std::path::absolute(chrome)?;
         let ours = match &cli.agbrowse {
@@ -237,7 +239,10 @@ fn memory(setting: &Setting, commands: usize) -> Result<(Option<Kept>, Option<Ke
         let progress = progress(&format!("memory of {}", tool.name()), rounds);
         let run = workload::run(tool, &setting.corpus, &server, (commands, allowed), progress);
         if let Some(said) = &run.first_failure {
-            eprintln!("note: {} of {} commands failed; the first: {said}", run.failed, run.commands);
+            eprintln!(
+                "note: {} of {} commands failed; the first: {said}",
+                run.failed, run.commands
+            );
         }
         let loaded = tool.daemon_memory()?;
         stop(tool);
@@ -265,7 +270,7 @@ fn stop(tool: &Tool) {
 }
 
 /// Tells on standard error, ten times, how far a phase has come.
-fn progress(phase: &str, rounds: Rounds) -> impl FnMut(usize) {
+fn progress(phase: &str, rounds: Rounds) -> impl FnMut(usize) + use<> {
     let phase = phase.to_owned();
     let total = rounds.warm_up + rounds.counted;
     let every = total.div_ceil(10).max(1);
@@ -286,24 +291,27 @@ struct Results {
 }
 
 impl Results {
-    fn requirements(&self, commands: usize) -> Vec<Requirement> {
+    fn requirements(&self) -> Vec<Requirement> {
         let medians = |times: &Times| Some((times.ours?.median, times.rival?.median));
-        let warm = medians(&self.warm).and_then(|(ours, rival)| {
-            stats::ratio_above(self.warm.nothing?.median, ours, rival)
-        });
+        let warm = medians(&self.warm)
+            .and_then(|(ours, rival)| stats::ratio_above(self.warm.nothing?.median, ours, rival));
         let cold =
             medians(&self.cold).and_then(|(ours, rival)| stats::ratio_above(0.0, ours, rival));
         let kept = |memory: fn(&Kept) -> Memory| {
             self.ours.as_ref().map(|kept| megabytes(memory(kept).now_kb))
         };
-        let requirement =
-            |name: &str, limit, unit, measured| Requirement { name: name.into(), limit, unit, measured };
+        let requirement = |name: &str, limit, unit, measured| Requirement {
+            name: name.into(),
+            limit,
+            unit,
+            measured,
+        };
         vec![
             requirement("warm: agbrowse / agent-browser, above `true`", WARM_RATIO, "", warm),
             requirement("cold: agbrowse / agent-browser", COLD_RATIO, "", cold),
             requirement("memory of the daemon, idle", IDLE_MB, " MB", kept(|kept| kept.idle)),
             requirement(
-                &format!("memory of the daemon, after {commands} commands"),
+                "memory of the daemon, after the commands",
                 LOADED_MB,
                 " MB",
                 kept(|kept| kept.loaded),
@@ -323,8 +331,7 @@ impl Results {
     }
 
     fn times(&self) -> Table {
-        let mut table =
-            Table::new(["ms", "median", "p10", "p90", "median above `true`", "rounds"]);
+        let mut table = Table::new(["ms", "median", "p10", "p90", "median above `true`", "rounds"]);
         let floor = self.warm.nothing.map(|nothing| nothing.median);
         for (name, summary, floor) in [
             ("`true`", self.warm.nothing, None),
@@ -383,8 +390,7 @@ impl Results {
             })
         };
         let floor = self.warm.nothing.map_or(0.0, |nothing| nothing.median);
-        let warm_limit =
-            self.warm.rival.map(|rival| floor + (rival.median - floor) * WARM_RATIO);
+        let warm_limit = self.warm.rival.map(|rival| floor + (rival.median - floor) * WARM_RATIO);
         let cold_limit = self.cold.rival.map(|rival| rival.median * COLD_RATIO);
         let (ours, rival) = (self.ours.as_ref(), self.rival.as_ref());
         let panels = [
@@ -477,7 +483,8 @@ fn facts(setting: &Setting) -> String {
 fn command_line() -> String {
     let mut line = String::from("cargo run --release -p agbrowse-bench --bin cli --");
     for arg in std::env::args().skip(1) {
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,:+@".contains(letter);
+        let is_plain =
+            |letter: char| letter.is_ascii_alphanumeric() || "-_./=,:+@".contains(letter);
         if !arg.is_empty() && arg.chars().all(is_plain) {
             _ = write!(line, " {arg}");
         } else {
@@ -487,7 +494,6 @@ fn command_line() -> String {
     line.trim_end_matches(" --").to_owned()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "memory is far below 2^52 kilobytes")]
 fn megabytes(kb: u64) -> f64 {
     kb as f64 * 1024.0 / 1_000_000.0
 }

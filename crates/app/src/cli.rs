@@ -13,6 +13,10 @@ use serde::Serialize;
 use std::fmt;
 use std::io::Read;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How long a stopping daemon may take before its clients give up on it.
+const HANDOVER: Duration = Duration::from_secs(10);
 
 /// The browser substrate for AI agents.
 ///
@@ -148,7 +152,10 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
             output.result(&installed)?;
         }
         Door::Config(ConfigVerb::Show) => output.result(&Shown { settings: config.lines() })?,
-        Door::Demo(demo) => runtime()?.block_on(demo.run(config))?,
+        Door::Demo(demo) => {
+            let is_good = runtime()?.block_on(demo.run(config, output))?;
+            return Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
         Door::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "agbrowse", &mut script);
@@ -172,6 +179,7 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
         },
         wish: config.wish(),
     };
+    let began = Instant::now();
     loop {
         let mut client = match Client::connect(&place) {
             Some(client) => client,
@@ -181,7 +189,10 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             }
         };
         match client.run(&action, config.timeout()) {
-            Err(error) if error.code() == Code::DaemonStopping => {}
+            // It has done nothing, and its successor starts when it is gone.
+            Err(error) if error.code() == Code::DaemonStopping && began.elapsed() < HANDOVER => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
             done => return done,
         }
     }

@@ -57,6 +57,9 @@ pub struct Arrival {
 /// The world in which we look at pages. The page's own scripts cannot see it.
 const WORLD: &str = "agbrowse";
 
+/// The same for a page that was not waited for.
+const GLANCE: Duration = Duration::from_millis(200);
+
 /// How long a look at an arrived page may take before it is told without it.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -82,7 +85,7 @@ pub(crate) async fn go(
                 .message(format!("`{}` cannot be opened: {message}", short(url))),
             other => tab.explain(other),
         })?,
-        None => return arrived(tab, deadline, notes).await,
+        None => return arrived(tab, until, deadline, notes).await,
     };
     if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
         if reply.is_download == Some(true) {
@@ -90,7 +93,7 @@ pub(crate) async fn go(
                 "download",
                 "the address is a download; the page stays where it was",
             ));
-            return arrived(tab, deadline, notes).await;
+            return arrived(tab, until, deadline, notes).await;
         }
         if error == "net::ERR_ABORTED"
             && let Some(crash) = crash_of(tab).await
@@ -104,7 +107,7 @@ pub(crate) async fn go(
     if reply.loader_id.is_some() {
         wait(tab, until, deadline, notes, |state| state.documents > before.documents).await?;
     }
-    arrived(tab, deadline, notes).await
+    arrived(tab, until, deadline, notes).await
 }
 
 /// Whether a load failed because the page's process died. The crash is told some time after the failure;
@@ -128,7 +131,7 @@ pub(crate) async fn reload(
         reply.map_err(|error| tab.explain(error))?;
         wait(tab, until, deadline, notes, |state| state.documents > before).await?;
     }
-    arrived(tab, deadline, notes).await
+    arrived(tab, until, deadline, notes).await
 }
 
 /// Goes `by` steps through the history.
@@ -162,7 +165,7 @@ pub(crate) async fn history(
             |state: &State| state.documents > before.documents || state.steps > before.steps;
         wait(tab, until, deadline, notes, moved).await?;
     }
-    arrived(tab, deadline, notes).await
+    arrived(tab, until, deadline, notes).await
 }
 
 /// Waits for a call, unless a dialog of the page opens meanwhile: then there is no answer.
@@ -218,7 +221,12 @@ fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
 }
 
 /// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
-async fn arrived(tab: &Tab, deadline: Deadline, notes: &mut Vec<Note>) -> Result<Arrival> {
+async fn arrived(
+    tab: &Tab,
+    until: Until,
+    deadline: Deadline,
+    notes: &mut Vec<Note>,
+) -> Result<Arrival> {
     let state = tab.state.borrow().clone();
     let mut arrival =
         Arrival { url: state.url, title: state.title, status: None, phase: state.phase };
@@ -226,8 +234,10 @@ async fn arrived(tab: &Tab, deadline: Deadline, notes: &mut Vec<Note>) -> Result
         notes.push(Note::new("dialog-open", format!("{} waits for an answer", dialog.named())));
         return Ok(arrival);
     }
-    let seconds = deadline.at_most(LOOK).left().max(Duration::from_millis(200));
-    match look(tab, Deadline::after(seconds)).await {
+    // Who does not wait for the page does not wait for a look at it either.
+    let limit = if until == Until::Commit { GLANCE } else { LOOK };
+    let limit = deadline.at_most(limit).left().max(GLANCE);
+    match look(tab, Deadline::after(limit)).await {
         Ok((url, title, status)) => {
             (arrival.url, arrival.title) = (url.into_string(), title.into_string());
             tab.state.send_modify(|state| state.title.clone_from(&arrival.title));

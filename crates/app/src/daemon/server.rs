@@ -9,7 +9,7 @@ use std::fs::File;
 use std::future::Future;
 use std::io::{ErrorKind, Write};
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,6 +71,7 @@ struct Daemon {
     last_use: Mutex<Instant>,
     /// What the state file says.
     told: Mutex<Option<State>>,
+    is_stopping: AtomicBool,
     stop: watch::Sender<bool>,
     used: Notify,
 }
@@ -92,6 +93,7 @@ impl Daemon {
             clients: AtomicU64::new(0),
             last_use: Mutex::new(Instant::now()),
             told: Mutex::new(None),
+            is_stopping: AtomicBool::new(false),
             stop: watch::Sender::new(false),
             used: Notify::new(),
         }
@@ -154,6 +156,10 @@ impl Daemon {
                 return;
             };
             let is_last = matches!(done, Done::Stopping) || closed_browser(&done);
+            if is_last {
+                // Before it is told: what comes after the answer must not be done by this daemon.
+                self.is_stopping.store(true, Ordering::Release);
+            }
             let written = write_answer(&mut stream, done).await;
             if is_last {
                 self.stop.send_replace(true);
@@ -165,6 +171,9 @@ impl Daemon {
     }
 
     async fn answer(&self, call: &Call) -> Done {
+        if self.is_stopping.load(Ordering::Acquire) {
+            return Done::Error(Error::new(Code::DaemonStopping));
+        }
         if call.version != VERSION {
             return Done::Error(
                 Error::new(Code::DaemonVersionMismatch)

@@ -1,23 +1,63 @@
-//! `agbrowse demo`.
+//! `agbrowse demo`: a shop that ships with the program, and a walk through it that shows what can be done.
+//!
+//! The walk runs the same commands that a shell would send, through the same hallway, and checks each
+//! answer: it is a demonstration that can fail.
 
 mod site;
-
-use crate::config::Config;
-use browser::Result;
-use clap::Args;
+mod walk;
 
 pub use site::Site;
 
+use crate::config::Config;
+use crate::output::{self, Output};
+use browser::launch::Options;
+use browser::{Browser, Code, Error, Result};
+use clap::Args;
+use std::path::PathBuf;
+
 /// See what agbrowse can do, on a shop that ships with it.
+///
+/// Serves the shop on loopback and walks through it, telling each step. Ends the browser and the shop
+/// afterwards.
 #[derive(Clone, Debug, Default, Args)]
-pub struct Demo {}
+pub struct Demo {
+    /// Only serve the shop, until Ctrl-C, to try commands on it by hand.
+    #[arg(long)]
+    pub serve: bool,
+    /// The folder for the pictures that the walk takes; a temporary one when absent.
+    #[arg(long, value_name = "FOLDER")]
+    pub pictures: Option<PathBuf>,
+}
 
 impl Demo {
-    /// Serves the shop and walks through it.
+    /// Serves the shop and walks through it. `true` when every step did what it promised.
     ///
     /// # Errors
-    /// When a step of the walk fails.
-    pub async fn run(&self, _config: &Config) -> Result<()> {
-        Ok(())
+    /// When the shop cannot be served or no browser comes up.
+    pub async fn run(&self, config: &Config, output: Output) -> Result<bool> {
+        let site = Site::serve().await.map_err(|error| {
+            Error::new(Code::InternalUnhandled)
+                .message(format!("the shop cannot be served: {error}"))
+        })?;
+        if self.serve {
+            output::say(&format!(
+                "the shop is open at {}, until Ctrl-C\ntry: agbrowse open {}",
+                site.origin, site.origin
+            ));
+            _ = tokio::signal::ctrl_c().await;
+            return Ok(true);
+        }
+        let pictures =
+            self.pictures.clone().unwrap_or_else(|| std::env::temp_dir().join("agbrowse-demo"));
+        std::fs::create_dir_all(&pictures).map_err(|error| {
+            Error::new(Code::FileWriteFailed).message(format!("`{}`: {error}", pictures.display()))
+        })?;
+        let (options, _) = config.wish().apply(&Options::default());
+        let browser = Browser::new(options);
+        let told = walk::walk(&browser, &site, &pictures, output).await;
+        browser.close().await;
+        let told = told?;
+        output.result(&told)?;
+        Ok(told.ok)
     }
 }

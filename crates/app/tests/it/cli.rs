@@ -225,3 +225,21 @@ fn a_page_that_never_ends_does_not_hold_up_the_rest() {
     }
     assert_eq!(held.wait().unwrap().code(), Some(1), "its browser is gone");
 }
+
+#[test]
+fn the_demo_keeps_its_promises() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let told = home.json(["demo", "--pictures", "pictures"]);
+    let broken: Vec<_> = told["result"]["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|step| step["ok"] != true)
+        .collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert!(home.path("project/pictures/shop.png").exists());
+    assert_eq!(home.ok(["sessions"]), "no sessions", "it has a browser of its own");
+}
