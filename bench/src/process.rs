@@ -44,24 +44,27 @@ pub fn run(command: &mut Command, limit: Duration) -> std::io::Result<Finished> 
         .stdin(Stdio::null())
         .stdout(Stdio::from(stdout.try_clone()?))
         .stderr(Stdio::from(stderr.try_clone()?));
+    // The standard library cannot wait with a limit. The thread that keeps it stands ready before the clock
+    // starts: its own start would cost more than the command.
+    let (tell, told) = mpsc::channel();
+    let watchdog = thread::spawn(move || {
+        let Ok(pid) = told.recv() else { return false };
+        let is_late = told.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+        is_late && signal("KILL", pid).is_ok()
+    });
     let began = Instant::now();
     let mut child = command.spawn()?;
-    let pid = child.id();
-    let (ended, end) = mpsc::channel();
-    // The standard library cannot wait with a limit, so a thread waits, and takes the time where it ends.
-    let waiter = thread::spawn(move || {
-        let status = child.wait();
-        // Nobody listens any more when it took too long.
-        _ = ended.send((status, began.elapsed()));
-    });
-    let Ok((status, elapsed)) = end.recv_timeout(limit) else {
-        signal("KILL", pid)?;
-        _ = waiter.join();
+    // It listens until both are told, so this cannot fail.
+    _ = tell.send(child.id());
+    let status = child.wait();
+    let elapsed = began.elapsed();
+    _ = tell.send(0);
+    if watchdog.join().unwrap_or_default() {
         return Err(std::io::Error::new(
             std::io::ErrorKind::TimedOut,
             format!("`{}` took longer than {limit:?}", command.get_program().display()),
         ));
-    };
+    }
     Ok(Finished {
         status: status?,
         elapsed,

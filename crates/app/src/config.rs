@@ -197,12 +197,12 @@ impl Config {
     /// Every setting with where it came from.
     pub fn lines(&self) -> Vec<Line> {
         let set = values(&self.settings);
-        let line = |key: &String| {
+        let line = |key: &&str| {
             let default = default_value(key);
             Line {
-                key: key.clone(),
-                value: set.get(key).cloned().unwrap_or(default),
-                origin: self.origins.get(key).cloned().unwrap_or(Origin::Default),
+                key: (*key).to_owned(),
+                value: set.get(*key).cloned().unwrap_or(default),
+                origin: self.origins.get(*key).cloned().unwrap_or(Origin::Default),
             }
         };
         keys().iter().map(line).collect()
@@ -219,7 +219,7 @@ impl Config {
             text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
         let mut args = Vec::new();
         for (key, value) in &table {
-            if !keys().contains(key) {
+            if !keys().contains(&&**key) {
                 return Err(wrong(unknown(key)));
             }
             let values = match value {
@@ -251,7 +251,7 @@ impl Config {
         for (name, value) in found {
             let key = name["AGBROWSE_".len()..].to_ascii_lowercase().replace('_', "-");
             // Others of our variables are no settings: AGBROWSE_JSON_ERRORS, AGBROWSE_INSTALL_INDEX …
-            if !keys().contains(&key) {
+            if !keys().contains(&&*key) {
                 continue;
             }
             let value = match (&*value, is_flag(&key)) {
@@ -322,12 +322,26 @@ fn parse(args: &[String]) -> std::result::Result<Settings, String> {
     Settings::from_arg_matches(&matches).map_err(first_line)
 }
 
-/// The names of all settings.
-fn keys() -> &'static [String] {
-    static KEYS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
-    KEYS.get_or_init(|| {
-        command().get_arguments().filter_map(|arg| arg.get_long()).map(str::to_owned).collect()
-    })
+/// The names of all settings. Written out, because asking the parser costs as much as parsing; a test
+/// compares the two.
+fn keys() -> &'static [&'static str] {
+    &[
+        "session",
+        "context",
+        "tab",
+        "timeout",
+        "json",
+        "color",
+        "headed",
+        "profile",
+        "cdp",
+        "chrome",
+        "chrome-arg",
+        "viewport",
+        "no-sandbox",
+        "trace-cdp",
+        "idle-timeout",
+    ]
 }
 
 fn is_flag(key: &str) -> bool {
@@ -335,7 +349,7 @@ fn is_flag(key: &str) -> bool {
 }
 
 fn unknown(key: &str) -> String {
-    match closest(key, keys().iter().map(String::as_str)) {
+    match closest(key, keys().iter().copied()) {
         Some(near) => format!("there is no setting `{key}`; did you mean `{near}`?"),
         None => format!("there is no setting `{key}`; `agbrowse config show` lists them"),
     }
@@ -483,6 +497,13 @@ mod tests {
         let mut config = Config::default();
         config.add_file(&path, &Origin::ProjectFile(PROJECT_FILE.into()))?;
         Ok(config)
+    }
+
+    #[test]
+    fn every_setting_is_known() {
+        let command = command();
+        let flags: Vec<_> = command.get_arguments().filter_map(|arg| arg.get_long()).collect();
+        assert_eq!(flags, keys());
     }
 
     #[test]

@@ -61,22 +61,21 @@ pub(super) async fn walk(
         .run(
             Command::Screenshot(shot),
             &format!("screenshot --full-page {}", file.display()),
-            |done| done.is_ok(),
+            Done::is_ok,
         )
         .await;
     save(data, &file);
 
     walk.title("A context is a cookie jar of its own: Ada is signed in here, nobody there");
     let sign_in = "await fetch('/login', { method: 'POST', body: new URLSearchParams({ email: 'ada.fern@example.com', password: 'fernway' }) }); location.reload()";
-    walk.run_in("ada", open(shop), &format!("--context ada open {shop}"), |done| done.is_ok())
-        .await;
+    walk.run_in("ada", open(shop), &format!("--context ada open {shop}"), Done::is_ok).await;
     walk.run_in("ada", eval(sign_in), "--context ada eval \"await fetch('/login', …)\"", |done| {
         done.is_ok()
     })
     .await;
     let tea = format!("{shop}/account/subscription");
     let who = "document.querySelector('#user-name')?.textContent ?? 'nobody'";
-    walk.run_in("ada", open(&tea), &format!("--context ada open {tea}"), |done| done.is_ok()).await;
+    walk.run_in("ada", open(&tea), &format!("--context ada open {tea}"), Done::is_ok).await;
     walk.run_in("ada", eval(who), &format!("--context ada eval \"{who}\""), |done| {
         prints(done, "Ada Fern")
     })
@@ -85,7 +84,7 @@ pub(super) async fn walk(
 
     walk.title("Frames of other sites and shadow trees: attached as soon as they exist");
     let fill = "await fetch('/cart/add', { method: 'POST', body: new URLSearchParams({ product: 'camp-kettle' }) }); 'in the cart'";
-    walk.run(eval(fill), "eval \"await fetch('/cart/add', …)\"", |done| done.is_ok()).await;
+    walk.run(eval(fill), "eval \"await fetch('/cart/add', …)\"", Done::is_ok).await;
     walk.run(open(&format!("{shop}/checkout")), &format!("open {shop}/checkout"), |done| {
         done.is_ok()
     })
@@ -96,16 +95,16 @@ pub(super) async fn walk(
     .await;
     let file = pictures.join("checkout.pdf");
     let data = walk
-        .run(Command::Pdf(Pdf::default()), &format!("pdf {}", file.display()), |done| done.is_ok())
+        .run(Command::Pdf(Pdf::default()), &format!("pdf {}", file.display()), Done::is_ok)
         .await;
     save(data, &file);
-    walk.run(open(&format!("{shop}/lab")), &format!("open {shop}/lab"), |done| done.is_ok()).await;
+    walk.run(open(&format!("{shop}/lab")), &format!("open {shop}/lab"), Done::is_ok).await;
     let file = pictures.join("lab.png");
     let data = walk
         .run(
             Command::Screenshot(Screenshot::default()),
             &format!("screenshot {}", file.display()),
-            |done| done.is_ok(),
+            Done::is_ok,
         )
         .await;
     save(data, &file);
@@ -118,7 +117,7 @@ pub(super) async fn walk(
     )
     .await;
     let accept = Command::Dialog(DialogVerb { answer: Answer::Accept { text: None } });
-    walk.run(accept, "dialog accept", |done| done.is_ok()).await;
+    walk.run(accept, "dialog accept", Done::is_ok).await;
 
     walk.title("A page in an endless loop: its command ends in time, everything else goes on");
     let stuck = "data:text/html,<title>stuck</title><script>setTimeout(() => { while (true) {} }, 0)</script>";
@@ -126,18 +125,18 @@ pub(super) async fn walk(
     walk.run(
         open_stuck,
         "open --new-tab --until commit 'data:text/html,<script>while (true) {}</script>'",
-        |done| done.is_ok(),
+        Done::is_ok,
     )
     .await;
     walk.run_within(800, eval("1"), "eval 1 --timeout 800ms", |done| {
         fails(done, Code::PageUnresponsive)
     })
     .await;
-    walk.run(Command::Status(Status {}), "status", |done| done.is_ok()).await;
+    walk.run(Command::Status(Status {}), "status", Done::is_ok).await;
     let new =
         Command::Tab(TabVerb { action: TabAction::New(NewTab { url: Some(shop.to_owned()) }) });
-    walk.run(new, &format!("tab new {shop}"), |done| done.is_ok()).await;
-    walk.run(eval("document.title"), "eval document.title", |done| done.is_ok()).await;
+    walk.run(new, &format!("tab new {shop}"), Done::is_ok).await;
+    walk.run(eval("document.title"), "eval document.title", Done::is_ok).await;
 
     walk.title("A crash is told as what it is, and mended by a reload");
     walk.run(open("chrome://crash"), "open chrome://crash", |done| fails(done, Code::TabCrashed))

@@ -28,6 +28,26 @@ impl Found {
     }
 }
 
+impl Found {
+    /// The program behind a distribution's start script, which takes a tenth of a second to look at the
+    /// system and then runs it. A program that the caller named is run as named.
+    pub(crate) fn program(&self) -> PathBuf {
+        if matches!(self.origin, Origin::Named | Origin::Variable) || !is_script(&self.path) {
+            return self.path.clone();
+        }
+        let real = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let name = self.path.file_name().unwrap_or_default();
+        let beside = real.parent().map(|folder| folder.join("chrome"));
+        let libraries =
+            ["/usr/lib", "/usr/lib64"].map(|folder| Path::new(folder).join(name).join(name));
+        beside
+            .into_iter()
+            .chain(libraries)
+            .find(|program| is_program(program) && !is_script(program))
+            .unwrap_or_else(|| self.path.clone())
+    }
+}
+
 /// How a browser was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -232,6 +252,13 @@ fn version(name: &str) -> Vec<u64> {
         .collect()
 }
 
+fn is_script(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = [0; 2];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *b"#!"
+}
+
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path)
@@ -272,6 +299,21 @@ mod tests {
         assert_eq!(look().unwrap().path, at("sbin/google-chrome"));
         program(&at("sbin/chromium"));
         assert_eq!(look().unwrap().path, at("sbin/chromium"));
+    }
+
+    #[test]
+    fn a_start_script_is_seen_through_unless_it_was_named() {
+        let root = tempfile::tempdir().unwrap();
+        let (script, real) = (root.path().join("google-chrome"), root.path().join("chrome"));
+        program(&script);
+        program(&real);
+        std::fs::write(&script, "#!/bin/sh\nexec chrome").unwrap();
+        std::fs::write(&real, "\x7fELF").unwrap();
+        let found = |origin| Found { path: script.clone(), origin };
+        assert_eq!(found(Origin::Path).program(), real.canonicalize().unwrap());
+        assert_eq!(found(Origin::Named).program(), script);
+        std::fs::remove_file(&real).unwrap();
+        assert_eq!(found(Origin::Path).program(), script);
     }
 
     #[test]

@@ -118,7 +118,7 @@ pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Laun
     let found = find(&Wanted { chrome: options.chrome.clone() })?;
     let profile = Profile::take(options.profile.as_deref())?;
     let (args, notes) = flags::flags(options, &found, profile.path());
-    let (process, transport) = Process::spawn(&found.path, &args, profile).await?;
+    let (process, transport) = Process::spawn(&found.program(), &args, profile).await?;
     let connection = Connection::open(transport, cdp::Options { tap });
     Ok(Launched { connection, process: Some(process), path: Some(found.path), notes })
 }
