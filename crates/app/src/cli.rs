@@ -6,7 +6,7 @@ use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
 use crate::{demo, sessions};
-use browser::command::Eval;
+use browser::command::{Eval, NewTab, TabAction, TabVerb};
 use browser::{Code, Command, Error, Outcome, Request, Result};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
@@ -106,11 +106,7 @@ pub enum ConfigVerb {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let matches = match Cli::command().try_get_matches() {
-        Ok(matches) => matches,
-        Err(error) => return usage(&error),
-    };
-    let cli = match Cli::from_arg_matches(&matches) {
+    let cli = match quick_parse().map_or_else(Cli::try_parse, Ok) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -133,6 +129,18 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Parses a right call of a verb with that verb's parser alone. Whatever is not one (a wrong call, a call for
+/// help, another command) is left to the whole parser, whose words people read.
+fn quick_parse() -> Option<Cli> {
+    let args: Vec<_> = std::env::args_os().collect();
+    let verb = args.get(1)?.to_str()?;
+    let root = clap::Command::new("agbrowse").subcommand(Command::parser_of(verb)?);
+    let matches = Settings::augment_args(root).try_get_matches_from(args).ok()?;
+    let settings = Settings::from_arg_matches(&matches).ok()?;
+    let command = Command::from_arg_matches(&matches).ok()?;
+    Some(Cli { settings, command: Door::Browser(command) })
+}
+
 fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
     match door {
         Door::Browser(command) => {
@@ -144,7 +152,7 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
         Door::Daemon(verb) => daemon_verb(&verb, config, output)?,
         Door::Doctor(doctor) => {
             let report = runtime()?.block_on(doctor.run(config))?;
-            output.result(&report)?;
+            output.report(report.ok, &report)?;
             return Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         Door::Install(install) => {
@@ -180,6 +188,8 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
         wish: config.wish(),
     };
     let began = Instant::now();
+    let only_looks = matches!(command, Command::Tabs(_) | Command::Status(_));
+    let mut is_second = false;
     loop {
         let mut client = match Client::connect(&place) {
             Some(client) => client,
@@ -193,6 +203,11 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             Err(error) if error.code() == Code::DaemonStopping && began.elapsed() < HANDOVER => {
                 std::thread::sleep(Duration::from_millis(2));
             }
+            // A daemon that was killed takes connections until the system has cleaned up after it. What only
+            // looks can be asked of its successor.
+            Err(error) if error.code() == Code::DaemonLost && only_looks && !is_second => {
+                is_second = true
+            }
             done => return done,
         }
     }
@@ -202,43 +217,64 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
 fn refuse_mistyped(command: &Command, config: &Config) -> Result<()> {
     let makes_pages = matches!(command, Command::Open(_) | Command::Eval(_) | Command::Tab(_));
     let name = config.session();
-    if name == crate::config::DEFAULT_SESSION || makes_pages && !is_near_miss(name) {
+    let known = daemon::list();
+    // One that was lost is known too: its next daemon tells what happened.
+    if name == crate::config::DEFAULT_SESSION || known.iter().any(|session| session == name) {
         return Ok(());
     }
-    Err(sessions::not_found(name))
+    if !makes_pages {
+        return Err(sessions::not_found(name));
+    }
+    if let Some(near) = known.iter().find(|session| is_slip(name, session)) {
+        output::say(&format!("note: starting session `{name}`; `{near}` is there already"));
+    }
+    Ok(())
 }
 
-fn is_near_miss(name: &str) -> bool {
-    let known = daemon::list();
-    !known.iter().any(|session| session == name)
-        && known
-            .iter()
-            .any(|session| strsim::damerau_levenshtein(session, name) <= 1 && name.len() > 3)
+/// Whether one name is likely the other, mistyped. `agent2` is no slip of `agent1`.
+fn is_slip(typed: &str, known: &str) -> bool {
+    let letters =
+        |name: &str| name.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
+    letters(typed) != letters(known)
+        && strsim::damerau_levenshtein(typed, known) <= 1
+        && typed.len() > 3
 }
 
 /// What has to be read on this side of the socket.
 fn prepare(command: Command) -> Result<Command> {
     match command {
-        Command::Eval(Eval { script }) if script == "-" => {
+        Command::Eval(Eval { script, gesture }) if script == "-" => {
             let mut script = String::new();
             std::io::stdin().read_to_string(&mut script).map_err(|error| {
                 Error::new(Code::FileReadFailed)
                     .message(format!("standard input cannot be read: {error}"))
             })?;
-            Ok(Command::Eval(Eval { script }))
+            Ok(Command::Eval(Eval { script, gesture }))
         }
-        Command::Open(mut open) if open.url.starts_with("./") || open.url.starts_with("../") => {
-            let path = std::fs::canonicalize(&open.url).map_err(|error| {
-                Error::new(Code::FileReadFailed).message(format!("`{}`: {error}", open.url))
-            })?;
-            open.url = path.display().to_string();
+        Command::Open(mut open) => {
+            open.url = local_file(open.url)?;
             Ok(Command::Open(open))
+        }
+        Command::Tab(TabVerb { action: TabAction::New(NewTab { url: Some(url) }) }) => {
+            let url = Some(local_file(url)?);
+            Ok(Command::Tab(TabVerb { action: TabAction::New(NewTab { url }) }))
         }
         Command::Screenshot(shot) => {
             output::check_picture(&shot).map(|()| Command::Screenshot(shot))
         }
         other => Ok(other),
     }
+}
+
+/// A path that is relative to the caller's folder, as the daemon, which has another, can use it.
+fn local_file(url: String) -> Result<String> {
+    if !url.starts_with("./") && !url.starts_with("../") {
+        return Ok(url);
+    }
+    let path = std::fs::canonicalize(&url);
+    let path = path
+        .map_err(|error| Error::new(Code::FileReadFailed).message(format!("`{url}`: {error}")))?;
+    Ok(path.display().to_string())
 }
 
 fn daemon_verb(verb: &DaemonVerb, config: &Config, output: Output) -> Result<()> {
@@ -252,12 +288,16 @@ fn daemon_verb(verb: &DaemonVerb, config: &Config, output: Output) -> Result<()>
         DaemonVerb::Stop(Stop { all }) => {
             let names = if *all { daemon::list() } else { vec![place.session] };
             let mut stopped = Vec::new();
+            let mut failed = Ok(());
             for name in names {
-                if sessions::stop(&Place::of(&name)?)? {
-                    stopped.push(name);
+                match sessions::stop(&Place::of(&name)?) {
+                    Ok(true) => stopped.push(name),
+                    Ok(false) => {}
+                    // The others shall end all the same.
+                    Err(error) => failed = Err(error),
                 }
             }
-            output.result(&Stopped { stopped })
+            failed.and_then(|()| output.result(&Stopped { stopped }))
         }
         DaemonVerb::Logs { lines } => {
             output::raw((sessions::log_tail(&place, *lines)? + "\n").as_bytes())
@@ -324,15 +364,24 @@ fn man(folder: Option<&std::path::Path>) -> Result<()> {
 
 /// A wrong call: clap's own words, or the envelope when JSON was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
-    let wants_json = std::env::args_os().any(|arg| arg == "--json")
-        || std::env::var_os("AGBROWSE_JSON_ERRORS").is_some_and(|value| value == "1");
+    let is_set =
+        |name: &str| std::env::var_os(name).is_some_and(|value| value == "1" || value == "true");
+    let wants_json = std::env::args_os().any(|arg| arg == "--json" || arg == "--json=true")
+        || is_set("AGBROWSE_JSON_ERRORS")
+        || is_set("AGBROWSE_JSON");
     if !error.use_stderr() || !wants_json {
         // Help and version are results, not errors.
         _ = error.print();
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     }
     let text = error.render().to_string();
-    let line = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let said: Vec<&str> = text
+        .lines()
+        .take_while(|line| !line.starts_with("Usage:"))
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("tip:"))
+        .collect();
+    let line = said.join(" ").trim_start_matches("error: ").to_owned();
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
     let wrong = Error::new(Code::CommandInvalid).message(line.replace('\'', "`"));
     Output { json: true }.error(&match tip {

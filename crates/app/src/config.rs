@@ -1,11 +1,10 @@
 //! Settings: defaults < user file < project file < `AGBROWSE_*` < flags, each with where it came from.
 //!
-//! One struct describes them all. Files and variables are read by the same parser as flags, so a value that
-//! is wrong is wrong in the same way everywhere.
+//! One struct describes them all, and its types read themselves in the same way wherever a value comes from.
 
 use browser::launch::Wish;
 use browser::{Code, Error, Result};
-use clap::{Args, FromArgMatches, ValueEnum};
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -183,14 +182,14 @@ impl Config {
     pub fn wish(&self) -> Wish {
         let settings = &self.settings;
         Wish {
-            chrome: settings.chrome.clone(),
+            chrome: settings.chrome.as_deref().map(absolute),
             headed: settings.headed,
             profile: settings.profile.as_ref().map(|name| name.0.clone()),
             cdp: settings.cdp.clone(),
             no_sandbox: settings.no_sandbox,
             viewport: settings.viewport.map(|size| (size.0, size.1)),
             args: settings.chrome_arg.clone(),
-            trace: settings.trace_cdp.clone(),
+            trace: settings.trace_cdp.as_deref().map(absolute),
         }
     }
 
@@ -217,28 +216,23 @@ impl Config {
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         let table: toml::Table =
             text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
-        let mut args = Vec::new();
+        let mut layer = Settings::default();
         for (key, value) in &table {
-            if !keys().contains(&&**key) {
-                return Err(wrong(unknown(key)));
-            }
             let values = match value {
                 toml::Value::Array(values) => values.iter().collect(),
                 value => vec![value],
             };
             for value in values {
-                args.push(match value {
-                    toml::Value::String(text) => format!("--{key}={text}"),
+                let text = match value {
+                    toml::Value::String(text) => text.clone(),
                     toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Float(_) => {
-                        format!("--{key}={value}")
+                        value.to_string()
                     }
-                    _ => {
-                        return Err(wrong(format!("`{key}` is neither text, number nor boolean")));
-                    }
-                });
+                    _ => return Err(wrong(format!("`{key}` is neither text, number nor boolean"))),
+                };
+                layer.set(key, &text).map_err(wrong)?;
             }
         }
-        let layer = parse(&args).map_err(wrong)?;
         self.lay(&layer, |_| origin.clone());
         Ok(())
     }
@@ -254,12 +248,8 @@ impl Config {
             if !keys().contains(&&*key) {
                 continue;
             }
-            let value = match (&*value, is_flag(&key)) {
-                ("1" | "yes" | "on", true) => "true".to_owned(),
-                ("0" | "no" | "off", true) => "false".to_owned(),
-                _ => value,
-            };
-            let layer = parse(&[format!("--{key}={value}")]).map_err(|message| {
+            let mut layer = Settings::default();
+            layer.set(&key, &value).map_err(|message| {
                 Error::new(Code::ConfigInvalid)
                     .message(format!("`{name}`: {message}"))
                     .evidence("variable", &*name)
@@ -302,24 +292,59 @@ pub fn user_file() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.config_dir().join("agbrowse").join("config.toml"))
 }
 
+/// The daemon has another working folder than the caller.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 fn project_file(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file())
 }
 
-fn command() -> clap::Command {
-    Settings::augment_args(
-        clap::Command::new("settings").no_binary_name(true).disable_help_flag(true),
-    )
+impl Settings {
+    /// Sets one setting from text, as a file or a variable gives it. The types read themselves as they do
+    /// for flags; going through the flags' own parser would take longer than most commands.
+    fn set(&mut self, key: &str, text: &str) -> std::result::Result<(), String> {
+        fn read<T: FromStr<Err = String>>(
+            key: &str,
+            text: &str,
+        ) -> std::result::Result<Option<T>, String> {
+            text.parse()
+                .map(Some)
+                .map_err(|error: String| format!("`{key}` cannot be `{text}`: {error}"))
+        }
+        match key {
+            "session" => self.session = read(key, text)?,
+            "context" => self.context = read(key, text)?,
+            "tab" => self.tab = read(key, text)?,
+            "timeout" => self.timeout = read(key, text)?,
+            "json" => self.json = yes_or_no(key, text)?,
+            "color" => {
+                self.color = Some(Color::from_str(text, true).map_err(|_| {
+                    format!("`{key}` cannot be `{text}`: expected `auto`, `always` or `never`")
+                })?);
+            }
+            "headed" => self.headed = yes_or_no(key, text)?,
+            "profile" => self.profile = read(key, text)?,
+            "cdp" => self.cdp = Some(text.to_owned()),
+            "chrome" => self.chrome = Some(text.into()),
+            "chrome-arg" => self.chrome_arg.get_or_insert_default().push(text.to_owned()),
+            "viewport" => self.viewport = read(key, text)?,
+            "no-sandbox" => self.no_sandbox = yes_or_no(key, text)?,
+            "trace-cdp" => self.trace_cdp = Some(text.into()),
+            "idle-timeout" => self.idle_timeout = read(key, text)?,
+            _ => return Err(unknown(key)),
+        }
+        Ok(())
+    }
 }
 
-fn parse(args: &[String]) -> std::result::Result<Settings, String> {
-    let first_line = |error: clap::Error| {
-        let text = error.to_string();
-        let line = text.lines().next().unwrap_or_default();
-        line.trim_start_matches("error: ").replace("'--", "'").clone()
-    };
-    let matches = command().try_get_matches_from(args).map_err(first_line)?;
-    Settings::from_arg_matches(&matches).map_err(first_line)
+fn yes_or_no(key: &str, text: &str) -> std::result::Result<Option<bool>, String> {
+    match text {
+        "1" | "true" | "yes" | "on" => Ok(Some(true)),
+        "0" | "false" | "no" | "off" => Ok(Some(false)),
+        _ => Err(format!("`{key}` cannot be `{text}`: expected `true` or `false`")),
+    }
 }
 
 /// The names of all settings. Written out, because asking the parser costs as much as parsing; a test
@@ -501,9 +526,13 @@ mod tests {
 
     #[test]
     fn every_setting_is_known() {
-        let command = command();
+        let command = Settings::augment_args(clap::Command::new("settings"));
         let flags: Vec<_> = command.get_arguments().filter_map(|arg| arg.get_long()).collect();
         assert_eq!(flags, keys());
+        for key in keys() {
+            let message = Settings::default().set(key, "\0").err().unwrap_or_default();
+            assert!(!message.contains("there is no setting"), "{message}");
+        }
     }
 
     #[test]
@@ -525,7 +554,9 @@ mod tests {
     #[test]
     fn later_layers_win_and_are_named() {
         let mut config = file("timeout = \"5s\"\nsession = \"a\"").unwrap();
-        config.lay(&parse(&["--timeout=250ms".into()]).unwrap(), |_| Origin::Flag);
+        let mut flags = Settings::default();
+        flags.set("timeout", "250ms").unwrap();
+        config.lay(&flags, |_| Origin::Flag);
         assert_eq!(config.timeout(), Duration::from_millis(250));
         assert_eq!(config.session(), "a");
         let origin =

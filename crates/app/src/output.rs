@@ -80,7 +80,15 @@ impl Output {
     /// # Errors
     /// When standard output cannot be written.
     pub fn result<T: Serialize + Display>(self, result: &T) -> Result<()> {
-        self.print(&Envelope { ok: true, result }, result)
+        self.report(true, result)
+    }
+
+    /// Prints a result that may tell of something bad.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub fn report<T: Serialize + Display>(self, ok: bool, result: &T) -> Result<()> {
+        self.print(&Envelope { ok, result }, result)
     }
 
     fn print(self, envelope: &impl Serialize, text: &impl Display) -> Result<()> {

@@ -45,6 +45,7 @@ pub fn sessions() -> Result<Sessions> {
         let place = Place::of(&name)?;
         let (state, daemon, detail) = match status(&place) {
             Some(Ok(status)) => ("running", Some(status), None),
+            Some(Err(error)) if error.code() == Code::DaemonStopping => continue,
             Some(Err(error)) => ("stuck", None, Some(error.to_string())),
             None => match State::read(&place).and_then(|state| state.loss()) {
                 Some(loss) => ("lost", None, Some(loss)),

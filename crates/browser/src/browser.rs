@@ -13,6 +13,7 @@ use crate::tab::{Tab, TabId, Turn};
 use cdp::Deadline;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -71,6 +72,8 @@ struct Shared {
     slot: Mutex<Slot>,
     /// Turns true when the browser that is being closed is gone.
     closing: Mutex<Option<watch::Receiver<bool>>>,
+    /// The highest number that a tab of an earlier browser had.
+    last_tab: AtomicU32,
 }
 
 enum Slot {
@@ -94,6 +97,7 @@ impl Browser {
                 options: Mutex::new(options),
                 slot: Mutex::new(Slot::Idle),
                 closing: Mutex::new(None),
+                last_tab: AtomicU32::new(0),
             }),
         }
     }
@@ -134,8 +138,10 @@ impl Browser {
     /// # Errors
     /// `browser.options-conflict`, naming what differs.
     pub fn ask_for(&self, wish: &Wish) -> Result<()> {
+        let is_starting = matches!(&*self.shared.slot(), Slot::Starting { .. });
         let running = self.live().map(|live| live.options.clone());
         let mut options = lock(&self.shared.options);
+        let running = running.or_else(|| is_starting.then(|| options.clone()));
         let (wanted, changed) = wish.apply(running.as_ref().unwrap_or(&options));
         if running.is_none() {
             *options = wanted;
@@ -155,22 +161,30 @@ impl Browser {
 
     /// Ends the browser if there is one, and waits until nothing is left of it.
     pub async fn close(&self) {
-        self.begin_close().await;
+        // Waits for as long as a start may take.
+        _ = self.begin_close(Deadline::after(LAUNCH)).await;
         self.shared.closed().await;
     }
 
     /// Begins to end the browser. It takes no more commands from here on; the rest is done in the background.
-    pub(crate) async fn begin_close(&self) {
+    pub(crate) async fn begin_close(&self, deadline: Deadline) -> Result<()> {
         // One that is on its way cannot be stopped half-way: its process would have no owner.
         let starting = match &*self.shared.slot() {
             Slot::Starting { done, .. } => Some(done.clone()),
             _ => None,
         };
         if let Some(mut done) = starting {
-            _ = done.wait_for(Option::is_some).await;
+            let started =
+                tokio::time::timeout_at(deadline.at(), done.wait_for(Option::is_some)).await;
+            if started.is_err() {
+                return Err(Error::new(Code::CommandTimeout)
+                    .stage(Stage::Launch)
+                    .message("the browser is still being started"));
+            }
         }
         let slot = std::mem::replace(&mut *self.shared.slot(), Slot::Idle);
         if let Slot::Live(live) = slot {
+            self.shared.last_tab.fetch_max(live.last_tab(), Ordering::AcqRel);
             let (tell, done) = watch::channel(false);
             *lock(&self.shared.closing) = Some(done);
             tokio::spawn(async move {
@@ -178,11 +192,23 @@ impl Browser {
                 tell.send_replace(true);
             });
         }
+        Ok(())
     }
 
     /// Whether a browser runs now.
     pub fn is_running(&self) -> bool {
         self.live().is_some()
+    }
+
+    /// The highest number given to a tab so far.
+    pub fn last_tab(&self) -> u32 {
+        let now = self.live().map_or(0, |live| live.last_tab());
+        self.shared.last_tab.load(Ordering::Acquire).max(now)
+    }
+
+    /// Numbers tabs from above `last` on, so that those of an earlier owner's browser are not used again.
+    pub fn number_tabs_after(&self, last: u32) {
+        self.shared.last_tab.fetch_max(last, Ordering::AcqRel);
     }
 
     /// How many tabs are open now.
@@ -259,6 +285,7 @@ impl Shared {
         match live.ended() {
             None => Some(live.clone()),
             Some(reason) => {
+                self.last_tab.fetch_max(live.last_tab(), Ordering::AcqRel);
                 *slot = Slot::Lost(reason);
                 None
             }
@@ -290,7 +317,8 @@ impl Shared {
         tokio::spawn(async move {
             // The one before may still hold the profile.
             self.closed().await;
-            let started = Live::start(&options, Deadline::after(LAUNCH)).await;
+            let tabs_before = self.last_tab.load(Ordering::Acquire);
+            let started = Live::start(&options, tabs_before, Deadline::after(LAUNCH)).await;
             let mut slot = self.slot();
             let lost = match std::mem::replace(&mut *slot, Slot::Idle) {
                 Slot::Starting { lost, .. } => lost,

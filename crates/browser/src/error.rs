@@ -363,7 +363,7 @@ impl RetryHint {
                 "choose a tab with `agbrowse tab switch ID`, or open the page again"
             }
             Self::PassYes => "pass `--yes` to agree",
-            Self::PinSource => "try the other source: `--source ax`",
+            Self::PinSource => "bring the browser up to date, then try again",
             Self::ReSnapshot => "take a new snapshot and use its refs",
             Self::ReloadTab => "run `agbrowse reload`, or open another page",
             Self::Report => "this is a fault of ours; `agbrowse daemon logs` may tell more",

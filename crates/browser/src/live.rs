@@ -62,6 +62,10 @@ pub(crate) struct Live {
     pub(crate) since: Instant,
     pub(crate) options: Options,
     table: Mutex<Table>,
+    /// How many tabs the browsers before this one had: numbers are never given out twice.
+    tabs_before: u32,
+    /// The tabs that we opened, in the default context too.
+    made: Mutex<Vec<String>>,
     /// Counts changes of the table.
     changed: watch::Sender<u64>,
     making_tab: tokio::sync::Mutex<()>,
@@ -98,6 +102,7 @@ impl Live {
     /// Starts a browser or attaches to one, and learns what is in it.
     pub(crate) async fn start(
         options: &Options,
+        tabs_before: u32,
         deadline: Deadline,
     ) -> Result<(Arc<Self>, Vec<Note>)> {
         let Launched { connection, process, path, notes } =
@@ -124,7 +129,9 @@ impl Live {
             product: version.product.unwrap_or_default(),
             since: Instant::now(),
             options: options.clone(),
-            table: Mutex::default(),
+            table: Mutex::new(Table { next_tab: tabs_before, ..Table::default() }),
+            tabs_before,
+            made: Mutex::default(),
             changed: watch::Sender::new(0),
             making_tab: tokio::sync::Mutex::default(),
             making_context: tokio::sync::Mutex::default(),
@@ -161,6 +168,11 @@ impl Live {
                 self.connection
                     .browser()
                     .post(&DisposeBrowserContext { browser_context_id: context.clone() });
+            }
+            let made =
+                std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner));
+            for target_id in made {
+                self.connection.browser().post(&CloseTarget { target_id });
             }
             _ = self.connection.browser().call(GetVersion {}, Deadline::after(ORDERLY_END)).await;
             self.connection.close("let go");
@@ -200,6 +212,11 @@ impl Live {
         for info in reply.ok().and_then(|reply| reply.target_infos).unwrap_or_default() {
             self.note_info(&info);
         }
+    }
+
+    /// The highest number given to a tab.
+    pub(crate) fn last_tab(&self) -> u32 {
+        self.table().next_tab
     }
 
     /// The names of the contexts.
@@ -261,7 +278,7 @@ impl Live {
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
         // Two first commands at the same time mean the same first tab.
-        let _making = self.making_tab.lock().await;
+        let _making = in_time(self.making_tab.lock(), deadline).await?;
         if let Some(tab) = self.current(context)? {
             return Ok(tab);
         }
@@ -279,7 +296,10 @@ impl Live {
         if context.is_some() || self.process.is_none() {
             return None;
         }
-        let made = |table: &Table| (table.next_tab > 0).then(|| table.tabs.get(&TabId(1)).cloned());
+        let first = self.tabs_before + 1;
+        let made = |table: &Table| {
+            (table.next_tab >= first).then(|| table.tabs.get(&TabId(first)).cloned())
+        };
         let tab = self.wait_for(deadline.at_most(INITIAL_TAB), made).await.ok()??;
         self.ready(&tab, deadline).await.ok()?;
         Some(tab)
@@ -304,6 +324,7 @@ impl Live {
         };
         let created = self.connection.browser().call(create, deadline).await?;
         let target = created.target_id.unwrap_or_default();
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(target.clone());
         let made = |table: &Table| table.tabs.values().find(|tab| tab.target_id == target).cloned();
         let tab = self.wait_for(deadline, made).await?;
         self.ready(&tab, deadline).await?;
@@ -358,7 +379,7 @@ impl Live {
 
     /// The browser's id of a named context, made on first use.
     async fn context(&self, name: &str, deadline: Deadline) -> Result<String> {
-        let _making = self.making_context.lock().await;
+        let _making = in_time(self.making_context.lock(), deadline).await?;
         if let Some(id) = self.table().contexts.get(name) {
             return Ok(id.clone());
         }
@@ -607,6 +628,13 @@ fn preparation(
             }
         }
     }
+}
+
+/// Waits for somebody else to be done, until the deadline.
+async fn in_time<T>(wait: impl Future<Output = T>, deadline: Deadline) -> Result<T> {
+    tokio::time::timeout_at(deadline.at(), wait).await.map_err(|_| {
+        Error::new(Code::CommandTimeout).message("another command's tab is still being made")
+    })
 }
 
 /// Pages of the browser itself, not of a site.

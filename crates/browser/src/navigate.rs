@@ -85,7 +85,7 @@ pub(crate) async fn go(
                 .message(format!("`{}` cannot be opened: {message}", short(url))),
             other => tab.explain(other),
         })?,
-        None => return arrived(tab, until, deadline, notes).await,
+        None => return at_dialog(tab, &before, until, deadline, notes).await,
     };
     if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
         if reply.is_download == Some(true) {
@@ -125,11 +125,18 @@ pub(crate) async fn reload(
     deadline: Deadline,
     notes: &mut Vec<Note>,
 ) -> Result<Arrival> {
-    let before = tab.state.borrow().documents;
+    let before = tab.state.borrow().clone();
+    if before.dialog.is_some() {
+        return Err(tab.obstacle(&before).unwrap_or_else(|| Error::new(Code::PageDialogOpen)));
+    }
     let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, deadline);
-    if let Some(reply) = or_dialog(tab, call).await {
-        reply.map_err(|error| tab.explain(error))?;
-        wait(tab, until, deadline, notes, |state| state.documents > before).await?;
+    match or_dialog(tab, call).await {
+        Some(reply) => reply.map_err(|error| tab.explain(error))?,
+        None => return at_dialog(tab, &before, until, deadline, notes).await,
+    };
+    wait(tab, until, deadline, notes, |state| state.documents > before.documents).await?;
+    if tab.state.borrow().dialog.is_some() {
+        return at_dialog(tab, &before, until, deadline, notes).await;
     }
     arrived(tab, until, deadline, notes).await
 }
@@ -159,11 +166,32 @@ pub(crate) async fn history(
             .evidence("entries", entries.len()));
     };
     let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, deadline);
-    if let Some(reply) = or_dialog(tab, call).await {
-        reply.map_err(explain)?;
+    match or_dialog(tab, call).await {
+        Some(reply) => reply.map_err(explain)?,
+        None => return at_dialog(tab, &before, until, deadline, notes).await,
+    };
+    {
         let moved =
             |state: &State| state.documents > before.documents || state.steps > before.steps;
         wait(tab, until, deadline, notes, moved).await?;
+    }
+    arrived(tab, until, deadline, notes).await
+}
+
+/// A dialog opened on the way. Asked by the new page, it is a note; asked by the old one, which objects to
+/// being left, nothing has happened yet.
+async fn at_dialog(
+    tab: &Tab,
+    before: &State,
+    until: Until,
+    deadline: Deadline,
+    notes: &mut Vec<Note>,
+) -> Result<Arrival> {
+    let state = tab.state.borrow().clone();
+    if state.documents == before.documents
+        && let Some(obstacle) = tab.obstacle(&state)
+    {
+        return Err(obstacle);
     }
     arrived(tab, until, deadline, notes).await
 }
@@ -241,7 +269,9 @@ async fn arrived(
         Ok((url, title, status)) => {
             (arrival.url, arrival.title) = (url.into_string(), title.into_string());
             tab.state.send_modify(|state| state.title.clone_from(&arrival.title));
-            arrival.status = u16::try_from(status).ok().filter(|status| *status > 0);
+            // Chromium says 200 for files and data too, where no server said anything.
+            let is_served = arrival.url.starts_with("http");
+            arrival.status = u16::try_from(status).ok().filter(|status| is_served && *status > 0);
         }
         Err(error) if error.code() == Code::PageUnresponsive => {
             notes.push(Note::new("unresponsive", "the page is there, but a script of it is busy"));

@@ -27,7 +27,7 @@ impl Client {
         UnixStream::connect(place.socket()).ok().map(|stream| Self { stream })
     }
 
-    /// Asks for one thing.
+    /// Asks for one thing, and gives up on the daemon after `allowed`.
     ///
     /// # Errors
     /// What the daemon answers, or that it did not.
@@ -37,14 +37,11 @@ impl Client {
             ErrorKind::InvalidData => Error::new(Code::DaemonBadFrame)
                 .message(format!("the daemon's answer cannot be read: {error}")),
             ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::new(Code::DaemonUnresponsive)
-                .message(format!(
-                    "the daemon did not answer within {} s",
-                    (allowed + GRACE).as_secs()
-                )),
+                .message(format!("the daemon did not answer within {} s", allowed.as_secs())),
             _ => Error::new(Code::DaemonLost)
                 .message("the daemon ended while it worked on the command"),
         };
-        self.stream.set_read_timeout(Some(allowed + GRACE)).map_err(broken)?;
+        self.stream.set_read_timeout(Some(allowed)).map_err(broken)?;
         self.stream.set_write_timeout(Some(GRACE)).map_err(broken)?;
         // A daemon that refuses early stops reading; what it says is still there to be read.
         let sent = wire::send(&mut self.stream, &call);
@@ -65,12 +62,12 @@ impl Client {
         }
     }
 
-    /// Runs a command.
+    /// Runs a command that may take as long as `allowed`.
     ///
     /// # Errors
     /// As [`Client::ask`].
     pub fn run(&mut self, action: &Action, allowed: Duration) -> Result<Outcome> {
-        match self.ask(action, allowed)? {
+        match self.ask(action, allowed + GRACE)? {
             Done::Outcome(outcome) => Ok(outcome),
             _ => {
                 Err(Error::new(Code::DaemonBadFrame).message("the daemon answered something else"))

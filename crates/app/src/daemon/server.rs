@@ -79,7 +79,11 @@ struct Daemon {
 impl Daemon {
     fn new(place: Place, idle_timeout: Duration) -> Self {
         let browser = Browser::new(browser::launch::Options::default());
-        if let Some(reason) = State::read(&place).and_then(|left| left.loss()) {
+        let left = State::read(&place);
+        if let Some(left) = &left {
+            browser.number_tabs_after(left.last_tab);
+        }
+        if let Some(reason) = left.and_then(|left| left.loss()) {
             tracing::warn!(reason, "the session was lost");
             browser.mark_lost(reason);
         }
@@ -151,6 +155,7 @@ impl Daemon {
             let done = unless_gone(&mut stream, self.answer(&call)).await;
             self.running.fetch_sub(1, Ordering::Relaxed);
             self.commands.fetch_add(1, Ordering::Relaxed);
+            self.touch();
             let Some(done) = done else {
                 tracing::debug!("client gone, command dropped");
                 return;
@@ -249,6 +254,7 @@ impl Daemon {
             pid: std::process::id(),
             version: VERSION.into(),
             had_browser: self.browser.is_running(),
+            last_tab: self.browser.last_tab(),
             lost: self.browser.loss(),
             ended,
         }
@@ -335,22 +341,37 @@ async fn refuse_the_rest(listener: &UnixListener) {
 /// Reads one request; `None` when the client has gone.
 async fn read_call(stream: &mut UnixStream) -> Result<Option<Call>> {
     let bad = |message: String| Error::new(Code::DaemonBadFrame).message(message);
-    let mut header = [0; HEADER];
-    // Between requests a client may take its time; once it has begun, it has to go on.
-    match stream.read(&mut header[..1]).await {
-        Ok(1) => {}
-        _ => return Ok(None),
-    }
+    // A usual request comes in one piece. Between requests a client may take its time; once it has begun, it
+    // has to go on.
+    let mut first = [0; 2048];
+    let got = match stream.read(&mut first).await {
+        Ok(0) | Err(_) => return Ok(None),
+        Ok(got) => got,
+    };
     let rest = async {
-        stream.read_exact(&mut header[1..]).await?;
+        let mut got = got;
+        while got < HEADER {
+            match stream.read(&mut first[got..HEADER]).await? {
+                0 => return Err(std::io::Error::from(ErrorKind::UnexpectedEof)),
+                more => got += more,
+            }
+        }
+        let (header, begun) = first[..got].split_at(HEADER);
         let (json, file) = wire::lengths(header);
         if json > MAX_REQUEST || file > 0 {
             return Ok(Err(json.max(file)));
         }
         // Grows as bytes come, so that a promise of many costs nothing.
-        let mut body = Vec::new();
-        let read = (&mut *stream).take(json as u64).read_to_end(&mut body).await?;
-        if read < json { Err(std::io::Error::from(ErrorKind::UnexpectedEof)) } else { Ok(Ok(body)) }
+        let mut body = begun.to_vec();
+        let missing = json.checked_sub(body.len()).ok_or_else(|| {
+            std::io::Error::new(ErrorKind::InvalidData, "more came than was announced")
+        })?;
+        let read = (&mut *stream).take(missing as u64).read_to_end(&mut body).await?;
+        if read < missing {
+            Err(std::io::Error::from(ErrorKind::UnexpectedEof))
+        } else {
+            Ok(Ok(body))
+        }
     };
     let body = tokio::time::timeout(PATIENCE, rest)
         .await
@@ -358,7 +379,7 @@ async fn read_call(stream: &mut UnixStream) -> Result<Option<Call>> {
         .map_err(|error| bad(format!("the request broke off: {error}")))?;
     let body = body.map_err(|length| {
         Error::new(Code::DaemonFrameTooLarge)
-            .message(format!("a request of {length} bytes; at most {MAX_REQUEST} are read"))
+            .message(format!("a request of {length} bytes where at most {MAX_REQUEST} of JSON and no file are read"))
             .evidence("bytes", length)
     })?;
     let call =

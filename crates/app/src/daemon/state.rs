@@ -14,6 +14,8 @@ pub struct State {
     pub version: String,
     /// Whether it had a browser.
     pub had_browser: bool,
+    /// The highest number that a tab had: numbers are never given out twice in a session.
+    pub last_tab: u32,
     /// What had been lost before, and nobody has opened a page since.
     pub lost: Option<String>,
     /// Why it ended, when that was not what the caller asked for.

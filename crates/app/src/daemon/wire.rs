@@ -130,9 +130,13 @@ pub(super) fn frame(body: &impl Serialize, file: &[u8]) -> std::io::Result<Vec<u
 }
 
 /// The two lengths of a header.
-pub(super) fn lengths(header: [u8; HEADER]) -> (usize, usize) {
-    let [a, b, c, d, e, f, g, h] = header;
-    (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]) as usize)
+pub(super) fn lengths(header: &[u8]) -> (usize, usize) {
+    let number = |at: usize| {
+        let bytes =
+            header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+        u32::from_le_bytes(bytes) as usize
+    };
+    (number(0), number(4))
 }
 
 /// Sends a request.
@@ -144,7 +148,7 @@ pub(super) fn send(stream: &mut impl Write, call: &Call) -> std::io::Result<()> 
 pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(Answer, Vec<u8>)> {
     let mut header = [0; HEADER];
     stream.read_exact(&mut header)?;
-    let (json, file) = lengths(header);
+    let (json, file) = lengths(&header);
     if json > MAX_ANSWER || file > MAX_ANSWER {
         return Err(std::io::Error::new(ErrorKind::InvalidData, "it is too large"));
     }

@@ -24,7 +24,7 @@ pub struct Demo {
     /// Only serve the shop, until Ctrl-C, to try commands on it by hand.
     #[arg(long)]
     pub serve: bool,
-    /// The folder for the pictures that the walk takes; a temporary one when absent.
+    /// The folder for the pictures that the walk takes; `agbrowse-demo` in the temporary folder when absent.
     #[arg(long, value_name = "FOLDER")]
     pub pictures: Option<PathBuf>,
 }
@@ -57,7 +57,7 @@ impl Demo {
         let told = walk::walk(&browser, &site, &pictures, output).await;
         browser.close().await;
         let told = told?;
-        output.result(&told)?;
+        output.report(told.ok, &told)?;
         Ok(told.ok)
     }
 }

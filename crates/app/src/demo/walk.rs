@@ -238,7 +238,7 @@ fn open(url: &str) -> Command {
 }
 
 fn eval(script: &str) -> Command {
-    Command::Eval(Eval { script: script.to_owned() })
+    Command::Eval(Eval { script: script.to_owned(), ..Eval::default() })
 }
 
 fn prints(done: &Done, text: &str) -> bool {

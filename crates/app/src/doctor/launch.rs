@@ -14,7 +14,7 @@ pub(super) async fn look(config: &Config) -> Finding {
     let options = options(config);
     let headed = options.headed;
     let browser = Browser::new(options);
-    let sum = Command::Eval(Eval { script: "1+1".into() });
+    let sum = Command::Eval(Eval { script: "1+1".into(), ..Eval::default() });
     let began = Instant::now();
     let answer = browser.run(Request { timeout_ms: Some(TIMEOUT_MS), ..Request::new(sum) }).await;
     let ms = ms_since(began);

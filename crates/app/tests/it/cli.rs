@@ -121,12 +121,29 @@ fn a_mistyped_session_is_not_made() {
     let error = home.error(["--session", "reserch", "tabs"]);
     assert_eq!(error["errorCode"], "session.not-found");
     assert!(error["message"].as_str().unwrap().contains("did you mean `research`?"), "{error}");
-    assert_eq!(home.error(["--session", "reserch", "eval", "1"])["errorCode"], "session.not-found");
+    let slip = home.run(["--session", "reserch", "eval", "1"]);
+    assert_eq!((slip.code(), slip.out()), (0, "1".into()));
+    assert!(slip.err().contains("`research` is there already"), "{}", slip.err());
+    home.ok(["--session", "reserch", "close"]);
+    home.ok(["--session", "agent1", "eval", "1"]);
+    let numbered = home.run(["--session", "agent2", "eval", "1"]);
+    assert!(
+        numbered.code() == 0 && !numbered.err().contains("there already"),
+        "{}",
+        numbered.err()
+    );
+    home.ok(["--session", "agent1", "close"]);
+    home.ok(["--session", "agent2", "close"]);
+    // One that was lost is told as that, whatever the command.
+    crate::home::kill(crate::home::number(
+        &home.json(["-s", "research", "daemon", "status"])["result"]["pid"],
+    ));
+    assert_eq!(home.error(["-s", "research", "tabs"])["errorCode"], "browser.lost");
     assert_eq!(
         home.error(["--session", "unheard", "daemon", "status"])["errorCode"],
         "session.not-found"
     );
-    assert!(home.ok(["sessions"]).starts_with("research  running"));
+    assert!(home.ok(["sessions"]).contains("research  running"));
 }
 
 #[test]

@@ -189,6 +189,7 @@ fn one_line_can_carry_many_requests() {
     for number in 0..20 {
         let request = browser::Request::new(browser::Command::Eval(browser::command::Eval {
             script: format!("{number} * 2"),
+            ..Default::default()
         }));
         let action = Action::Run { request, wish: Default::default() };
         let outcome = line.run(&action, Duration::from_secs(20)).unwrap();

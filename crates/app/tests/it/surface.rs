@@ -25,7 +25,8 @@ fn the_error_table_is_current() {
         "# Errors\n\nEvery failure has a code that never changes its meaning. With `--json` (or `AGBROWSE_JSON_ERRORS=1`)\n\
          the error is printed once, on standard error, as\n\n```json\n{ \"ok\": false, \"status\": \"error\", \"error\": { … } }\n```\n\n\
          with the keys `name`, `errorCode`, `stage`, `message`, `retryHint`, `vendor`, `mutationAllowed`,\n\
-         `selectorsTried`, `evidence`, `traceId`, `ruleId`; those that do not apply are left out. `mutationAllowed`\n\
+         `selectorsTried`, `evidence`, `traceId`, `ruleId`; `vendor`, `traceId` and `ruleId` only where they apply.\n\
+         Codes about snapshots are reserved for a capability to come. `mutationAllowed`\n\
          tells whether the page may have been changed before it failed. Exit codes: 0 done, 1 failed, 2 wrong call.\n\n\
          | errorCode | means | stage | retryHint | mutationAllowed |\n| --- | --- | --- | --- | --- |\n",
     );
@@ -124,6 +125,7 @@ fn every_verb_has_a_schema() {
     let cli = agbrowse::cli::Cli::command();
     for verb in &verbs {
         assert!(cli.find_subcommand(verb).is_some(), "`{verb}` is not on the command line");
+        assert!(browser::Command::parser_of(verb).is_some(), "`{verb}` has no parser of its own");
     }
     assert!(verbs.contains(&"screenshot") && verbs.len() >= 12, "{verbs:?}");
 }

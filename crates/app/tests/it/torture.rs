@@ -137,7 +137,7 @@ fn torture_many_clients() {
                     let request = Request {
                         tab: Some(tab),
                         timeout_ms: Some(60_000),
-                        ..Request::new(Command::Eval(Eval { script }))
+                        ..Request::new(Command::Eval(Eval { script, ..Eval::default() }))
                     };
                     let action = Action::Run { request, wish: Default::default() };
                     let outcome = line.run(&action, Duration::from_secs(60)).unwrap();

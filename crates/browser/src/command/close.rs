@@ -22,6 +22,8 @@ pub struct Closed {
     pub tabs: usize,
     /// Whether a browser was running.
     pub was_running: bool,
+    /// Whether it is somebody else's, so that only our own tabs in it were closed.
+    pub attached: bool,
 }
 
 impl Verb for Close {
@@ -40,9 +42,10 @@ impl Verb for Close {
         match (&context, &live) {
             (Some(name), Some(live)) => live.close_context(name, cx.deadline).await?,
             (Some(_), None) => {}
-            (None, _) => cx.browser.begin_close().await,
+            (None, _) => cx.browser.begin_close(cx.deadline).await?,
         }
-        Ok(Closed { context, tabs, was_running: live.is_some() })
+        let attached = live.as_ref().is_some_and(|live| live.process.is_none());
+        Ok(Closed { context, tabs, was_running: live.is_some(), attached })
     }
 }
 
@@ -52,6 +55,9 @@ impl fmt::Display for Closed {
         match &self.context {
             _ if !self.was_running => f.write_str("no browser was running"),
             Some(name) => write!(f, "closed context {name} with {tabs}"),
+            None if self.attached => {
+                f.write_str("let go of the browser; it runs on, without our tabs")
+            }
             None => write!(f, "closed the browser with {tabs}"),
         }
     }

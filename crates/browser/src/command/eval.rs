@@ -26,7 +26,14 @@ pub struct Eval {
     /// The script; `-` reads it from standard input.
     #[arg(allow_hyphen_values = true)]
     pub script: String,
+    /// Let the script do what a page may do only after a click or a key.
+    #[arg(long)]
+    #[serde(default)]
+    pub gesture: bool,
 }
+
+/// What an answer needs to come back in time, after the browser has stopped a script.
+const MARGIN: Duration = Duration::from_millis(150);
 
 /// A JSON value as the page wrote it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,10 +72,11 @@ impl Verb for Eval {
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Evaluated> {
         let turn = cx.turn(Needs::Page).await?;
         // The browser stops our script, and only ours, a little before the deadline.
-        let allowed = cx.deadline.left().mul_f64(0.95);
+        let left = cx.deadline.left();
+        let allowed = left.saturating_sub(left.mul_f64(0.05).max(MARGIN)).max(left / 2);
         let evaluate = Evaluate {
             expression: self.script.clone(),
-            user_gesture: Some(true),
+            user_gesture: self.gesture.then_some(true),
             repl_mode: Some(true),
             timeout: Some(allowed.as_secs_f64() * 1000.0),
             ..Evaluate::default()
@@ -86,7 +94,11 @@ impl Verb for Eval {
                 Err(error) => Err(error),
             };
         stop.over();
-        let result = result?;
+        let mut result = result?;
+        if result.subtype.as_deref() == Some("null") {
+            // The decoder takes a null for an absent value.
+            result.value = RawValue::from_string("null".into()).ok();
+        }
         Ok(Evaluated {
             r#type: result
                 .subtype
@@ -122,9 +134,11 @@ async fn by_value(turn: &Turn, result: RemoteObject, deadline: Deadline) -> Resu
     };
     turn.channel.post(&ReleaseObject { object_id: handle });
     let value = unless_thrown(value, thrown)?;
-    // A function has no value of its own in JSON, and `{}` would be a lie.
-    let is_function = result.r#type.as_deref() == Some("function");
-    Ok(RemoteObject { r#type: value.r#type.filter(|_| !is_function).or(result.r#type), ..value })
+    // A function has no value in JSON, and `{}` would be a lie.
+    if result.r#type.as_deref() == Some("function") {
+        return Ok(RemoteObject { value: None, r#type: result.r#type, ..RemoteObject::default() });
+    }
+    Ok(value)
 }
 
 fn unless_thrown(

@@ -41,7 +41,7 @@ pub(crate) trait Verb {
 }
 
 macro_rules! verbs {
-    ($( $variant:ident($verb:ty) -> $reply:ty, )*) => {
+    ($( $name:literal $variant:ident($verb:ty) -> $reply:ty, )*) => {
         /// Everything that can be done to a browser.
         #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Subcommand)]
         #[serde(tag = "verb", rename_all = "kebab-case")]
@@ -56,6 +56,14 @@ macro_rules! verbs {
         pub enum Reply { $( $variant($reply), )* }
 
         impl Command {
+            /// The parser of one verb alone. Building those of all of them takes longer than most commands.
+            pub fn parser_of(verb: &str) -> Option<clap::Command> {
+                Some(match verb {
+                    $( $name => <$verb as clap::Args>::augment_args(clap::Command::new($name)), )*
+                    _ => return None,
+                })
+            }
+
             pub(crate) async fn run(&self, cx: &mut Cx<'_>) -> Result<Reply> {
                 Ok(match self { $( Self::$variant(verb) => Reply::$variant(verb.run(cx).await?), )* })
             }
@@ -70,18 +78,18 @@ macro_rules! verbs {
 }
 
 verbs! {
-    Open(Open) -> Arrival,
-    Back(Back) -> Arrival,
-    Forward(Forward) -> Arrival,
-    Reload(Reload) -> Arrival,
-    Tabs(Tabs) -> TabList,
-    Tab(TabVerb) -> TabChanged,
-    Eval(Eval) -> Evaluated,
-    Screenshot(Screenshot) -> Shot,
-    Pdf(Pdf) -> Printed,
-    Dialog(DialogVerb) -> Answered,
-    Status(Status) -> StatusReport,
-    Close(Close) -> Closed,
+    "open" Open(Open) -> Arrival,
+    "back" Back(Back) -> Arrival,
+    "forward" Forward(Forward) -> Arrival,
+    "reload" Reload(Reload) -> Arrival,
+    "tabs" Tabs(Tabs) -> TabList,
+    "tab" Tab(TabVerb) -> TabChanged,
+    "eval" Eval(Eval) -> Evaluated,
+    "screenshot" Screenshot(Screenshot) -> Shot,
+    "pdf" Pdf(Pdf) -> Printed,
+    "dialog" Dialog(DialogVerb) -> Answered,
+    "status" Status(Status) -> StatusReport,
+    "close" Close(Close) -> Closed,
 }
 
 impl Reply {

@@ -130,14 +130,17 @@ impl Profile {
     fn fresh() -> std::io::Result<Self> {
         let folder = fresh_dir();
         private_dir(&folder)?;
+        own(&folder)?;
         for entry in std::fs::read_dir(&folder)?.filter_map(std::result::Result::ok) {
             if let Some(_claim) = claim_abandoned(&entry.path()) {
                 _ = std::fs::remove_dir_all(entry.path());
             }
         }
         let path = tempfile::Builder::new().prefix("profile-").tempdir_in(&folder)?.keep();
-        let owner = File::create(path.join(OWNER))?;
+        // Locked before it has its name: a profile whose owner's file is free is an abandoned one.
+        let owner = File::create(path.join("agbrowse.new"))?;
         owner.lock()?;
+        std::fs::rename(path.join("agbrowse.new"), path.join(OWNER))?;
         Ok(Self { path, hold: Hold::Fresh { _owner: owner } })
     }
 
@@ -255,6 +258,17 @@ fn claim_abandoned(profile: &Path) -> Option<File> {
 fn private_dir(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// In a shared folder somebody else may have made ours first, to read along.
+fn own(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = std::fs::symlink_metadata(path)?;
+    if meta.is_dir() && meta.uid() == rustix::process::getuid().as_raw() && meta.mode() & 0o077 == 0
+    {
+        return Ok(());
+    }
+    Err(std::io::Error::other("it is not a private folder of this user; set TMPDIR"))
 }
 
 fn read_lock(path: &Path) -> Option<ProfileLock> {

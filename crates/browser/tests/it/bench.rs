@@ -257,7 +257,7 @@ pub fn open(url: &str) -> Command {
 
 /// `eval SCRIPT`.
 pub fn eval(script: &str) -> Command {
-    Command::Eval(Eval { script: script.into() })
+    Command::Eval(Eval { script: script.into(), ..Eval::default() })
 }
 
 /// Where an `open` or its like arrived.

@@ -10,6 +10,7 @@ fn values_come_back_as_they_are() {
             ("1 + 1", "2"),
             ("'text'", "\"text\""),
             ("null", "null"),
+            ("(() => 1)", "function"),
             ("undefined", "undefined"),
             ("({ a: [1, { b: true }] })", "{\"a\":[1,{\"b\":true}]}"),
             ("NaN", "NaN"),
