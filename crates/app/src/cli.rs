@@ -206,7 +206,7 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             // A daemon that was killed takes connections until the system has cleaned up after it. What only
             // looks can be asked of its successor.
             Err(error) if error.code() == Code::DaemonLost && only_looks && !is_second => {
-                is_second = true
+                is_second = true;
             }
             done => return done,
         }
