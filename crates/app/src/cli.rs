@@ -225,7 +225,7 @@ fn refuse_mistyped(command: &Command, config: &Config) -> Result<()> {
     if !makes_pages {
         return Err(sessions::not_found(name));
     }
-    if let Some(near) = known.iter().find(|session| is_slip(name, session)) {
+    if let Some(near) = known.iter().find(|session| is_slip(name, session) && !config.json()) {
         output::say(&format!("note: starting session `{name}`; `{near}` is there already"));
     }
     Ok(())
@@ -281,8 +281,7 @@ fn daemon_verb(verb: &DaemonVerb, config: &Config, output: Output) -> Result<()>
     let place = Place::of(config.session())?;
     match verb {
         DaemonVerb::Status => {
-            let status =
-                sessions::status(&place).ok_or_else(|| sessions::not_found(&place.session))??;
+            let status = sessions::status(&place).ok_or_else(|| sessions::no_daemon(&place))??;
             output.result(&status)
         }
         DaemonVerb::Stop(Stop { all }) => {

@@ -106,6 +106,14 @@ pub fn log_tail(place: &Place, lines: usize) -> Result<String> {
     read().map_err(|_| not_found(&place.session))
 }
 
+/// The error for a session without a daemon: it was lost, or there never was one.
+pub fn no_daemon(place: &Place) -> Error {
+    match State::read(place).and_then(|state| state.loss()) {
+        Some(loss) => Error::new(Code::BrowserLost).message(format!("{loss}; its tabs are gone")),
+        None => not_found(&place.session),
+    }
+}
+
 /// The error for a session that is not there, naming one that may have been meant.
 pub fn not_found(name: &str) -> Error {
     let known = list();

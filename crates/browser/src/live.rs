@@ -214,6 +214,24 @@ impl Live {
         }
     }
 
+    /// An empty tab: the one that the browser started with, as long as nobody has used it, or a new one.
+    pub(crate) async fn empty_tab(
+        &self,
+        context: Option<&str>,
+        deadline: Deadline,
+    ) -> Result<Arc<Tab>> {
+        match self.current(context) {
+            Ok(None) => self.first_tab(context, deadline).await,
+            Ok(Some(_)) | Err(_) => self.new_tab(context, deadline).await,
+        }
+    }
+
+    /// Whether we opened this tab, or the browser it is in.
+    pub(crate) fn is_ours(&self, tab: &Tab) -> bool {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        self.process.is_some() || tab.context.is_some() || made.contains(&tab.target_id)
+    }
+
     /// The highest number given to a tab.
     pub(crate) fn last_tab(&self) -> u32 {
         self.table().next_tab
@@ -481,7 +499,8 @@ impl Live {
             return;
         };
         self.update(target, |state| {
-            if let Some(url) = &info.url {
+            // The browser tells the address that is asked for; the page's own events tell the one it has.
+            if let Some(url) = info.url.as_ref().filter(|_| state.loader.is_empty()) {
                 (**url).clone_into(&mut state.url);
             }
             if let Some(title) = &info.title {

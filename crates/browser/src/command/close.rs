@@ -2,6 +2,7 @@
 
 use super::{Cx, Verb};
 use crate::error::Result;
+use crate::tab::Tab;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,13 +33,11 @@ impl Verb for Close {
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Closed> {
         let live = cx.browser.live();
         let context = cx.context.clone();
-        let count = |context: Option<&String>| {
-            let tabs = live.as_ref().map(|live| live.tabs()).unwrap_or_default();
-            tabs.iter()
-                .filter(|row| context.is_none() || row.tab.context.as_ref() == context)
-                .count()
-        };
-        let tabs = count(context.as_ref());
+        let tabs = live.as_ref().map_or(0, |live| {
+            let goes =
+                |tab: &Tab| live.is_ours(tab) && (context.is_none() || tab.context == context);
+            live.tabs().iter().filter(|row| goes(&row.tab)).count()
+        });
         match (&context, &live) {
             (Some(name), Some(live)) => live.close_context(name, cx.deadline).await?,
             (Some(_), None) => {}

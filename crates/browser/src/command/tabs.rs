@@ -186,7 +186,7 @@ impl Verb for TabVerb {
         match &self.action {
             TabAction::New(new) => {
                 let live = cx.live().await?;
-                let tab = live.new_tab(cx.context.as_deref(), cx.deadline).await?;
+                let tab = live.empty_tab(cx.context.as_deref(), cx.deadline).await?;
                 live.switch(&tab);
                 cx.used(tab.id);
                 let (id, context_tab) = (tab.id, tab.clone());
