@@ -24,7 +24,9 @@ pub fn look() -> Machine {
         let line = text.lines().find(|line| line.starts_with(name))?;
         line.split_once(':').map(|(_, value)| value.trim().to_owned())
     };
+    // The version's numbers; what a vendor adds to them names the machine more than the kernel.
     let release = file("/proc/sys/kernel/osrelease");
+    let release = release.split('-').next().unwrap_or_default();
     Machine {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         processor: field(&file("/proc/cpuinfo"), "model name"),

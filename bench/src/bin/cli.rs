@@ -480,18 +480,20 @@ fn facts(setting: &Setting) -> String {
     text
 }
 
+/// How to repeat the run: the options that decide the numbers, not where this machine keeps its files.
 fn command_line() -> String {
-    let mut line = String::from("cargo run --release -p agbrowse-bench --bin cli --");
-    for arg in std::env::args().skip(1) {
-        let is_plain =
-            |letter: char| letter.is_ascii_alphanumeric() || "-_./=,:+@".contains(letter);
-        if !arg.is_empty() && arg.chars().all(is_plain) {
+    let mut line = String::from("./dev bench");
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let decides =
+            ["--runs", "--cold-runs", "--commands"].iter().any(|name| arg.starts_with(name));
+        let value = if arg.contains('=') { None } else { args.next() };
+        if decides {
             _ = write!(line, " {arg}");
-        } else {
-            _ = write!(line, " '{}'", arg.replace('\'', r"'\''"));
+            _ = write!(line, " {}", value.unwrap_or_default());
         }
     }
-    line.trim_end_matches(" --").to_owned()
+    line.trim_end().to_owned()
 }
 
 fn megabytes(kb: u64) -> f64 {

@@ -8,6 +8,7 @@ use crate::command::{Command, Reply};
 use crate::error::{Code, Error, Result, Stage};
 use crate::launch::{Options, Wish};
 use crate::live::Live;
+use crate::navigate::{Trip, Until};
 use crate::note::Note;
 use crate::tab::{Tab, TabId, Turn};
 use cdp::Deadline;
@@ -411,6 +412,11 @@ impl Cx<'_> {
             }
             Err(lost) => Err(lost),
         }
+    }
+
+    /// A way to go somewhere with a tab.
+    pub(crate) fn trip<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Trip<'t> {
+        Trip { tab, until, deadline: self.deadline, notes: &mut self.notes }
     }
 
     /// Says which tab the result is about.

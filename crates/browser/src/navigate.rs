@@ -63,18 +63,18 @@ const GLANCE: Duration = Duration::from_millis(200);
 /// How long a look at an arrived page may take before it is told without it.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// On the way somewhere: which tab, until when it counts as there, and what there is to know on arrival.
+pub(crate) struct Trip<'a> {
+    pub(crate) tab: &'a Tab,
+    pub(crate) until: Until,
+    pub(crate) deadline: Deadline,
+    pub(crate) notes: &'a mut Vec<Note>,
+}
+
 /// Goes to an address.
-pub(crate) async fn go(
-    tab: &Tab,
-    url: &str,
-    until: Until,
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
-) -> Result<Arrival> {
-    let before = tab.state.borrow().clone();
-    if before.dialog.is_some() {
-        return Err(tab.obstacle(&before).unwrap_or_else(|| Error::new(Code::PageDialogOpen)));
-    }
+pub(crate) async fn go(trip: Trip<'_>, url: &str) -> Result<Arrival> {
+    let (tab, deadline) = (trip.tab, trip.deadline);
+    let before = free_of_dialogs(tab)?;
     let navigate = Navigate { url: url.to_owned(), ..Navigate::default() };
     // Answered when the server has answered. A crashed page cannot hold it up: it gets a new process.
     let call = tab.channel.call(navigate, deadline);
@@ -85,15 +85,13 @@ pub(crate) async fn go(
                 .message(format!("`{}` cannot be opened: {message}", short(url))),
             other => tab.explain(other),
         })?,
-        None => return at_dialog(tab, &before, until, deadline, notes).await,
+        None => return at_dialog(trip, &before).await,
     };
     if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
         if reply.is_download == Some(true) {
-            notes.push(Note::new(
-                "download",
-                "the address is a download; the page stays where it was",
-            ));
-            return arrived(tab, until, deadline, notes).await;
+            let note = "the address is a download; the page stays where it was";
+            trip.notes.push(Note::new("download", note));
+            return arrived(trip).await;
         }
         if error == "net::ERR_ABORTED"
             && let Some(crash) = crash_of(tab).await
@@ -105,9 +103,18 @@ pub(crate) async fn go(
             .evidence("netError", error));
     }
     if reply.loader_id.is_some() {
-        wait(tab, until, deadline, notes, |state| state.documents > before.documents).await?;
+        return wait(trip, |state| state.documents > before.documents).await;
     }
-    arrived(tab, until, deadline, notes).await
+    arrived(trip).await
+}
+
+/// What is known of the tab, when no dialog holds it.
+fn free_of_dialogs(tab: &Tab) -> Result<State> {
+    let state = tab.state.borrow().clone();
+    match tab.obstacle(&state).filter(|_| state.dialog.is_some()) {
+        Some(obstacle) => Err(obstacle),
+        None => Ok(state),
+    }
 }
 
 /// Whether a load failed because the page's process died. The crash is told some time after the failure;
@@ -118,46 +125,27 @@ async fn crash_of(tab: &Tab) -> Option<Error> {
 }
 
 /// Loads the page again.
-pub(crate) async fn reload(
-    tab: &Tab,
-    ignore_cache: bool,
-    until: Until,
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
-) -> Result<Arrival> {
-    let before = tab.state.borrow().clone();
-    if before.dialog.is_some() {
-        return Err(tab.obstacle(&before).unwrap_or_else(|| Error::new(Code::PageDialogOpen)));
-    }
-    let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, deadline);
+pub(crate) async fn reload(trip: Trip<'_>, ignore_cache: bool) -> Result<Arrival> {
+    let tab = trip.tab;
+    let before = free_of_dialogs(tab)?;
+    let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, trip.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(|error| tab.explain(error))?,
-        None => return at_dialog(tab, &before, until, deadline, notes).await,
+        None => return at_dialog(trip, &before).await,
     };
-    wait(tab, until, deadline, notes, |state| state.documents > before.documents).await?;
-    if tab.state.borrow().dialog.is_some() {
-        return at_dialog(tab, &before, until, deadline, notes).await;
-    }
-    arrived(tab, until, deadline, notes).await
+    wait(trip, |state| state.documents > before.documents).await
 }
 
 /// Goes `by` steps through the history.
-pub(crate) async fn history(
-    tab: &Tab,
-    by: i64,
-    until: Until,
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
-) -> Result<Arrival> {
-    let before = tab.state.borrow().clone();
+pub(crate) async fn history(trip: Trip<'_>, by: i64) -> Result<Arrival> {
+    let tab = trip.tab;
+    let before = free_of_dialogs(tab)?;
     let explain = |error| tab.explain(error);
-    let history = tab.channel.call(GetNavigationHistory {}, deadline).await.map_err(explain)?;
-    let (here, entries) =
-        (history.current_index.unwrap_or_default(), history.entries.unwrap_or_default());
-    let entry = usize::try_from(here + by)
-        .ok()
-        .and_then(|index| entries.get(index))
-        .and_then(|entry| entry.id);
+    let history =
+        tab.channel.call(GetNavigationHistory {}, trip.deadline).await.map_err(explain)?;
+    let here = history.current_index.unwrap_or_default();
+    let entries = history.entries.unwrap_or_default();
+    let entry = usize::try_from(here + by).ok().and_then(|index| entries.get(index)?.id);
     let Some(entry_id) = entry else {
         let way = if by < 0 { "back" } else { "forward" };
         return Err(Error::new(Code::NavigationNoEntry)
@@ -165,35 +153,24 @@ pub(crate) async fn history(
             .evidence("position", here)
             .evidence("entries", entries.len()));
     };
-    let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, deadline);
+    let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, trip.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(explain)?,
-        None => return at_dialog(tab, &before, until, deadline, notes).await,
+        None => return at_dialog(trip, &before).await,
     };
-    {
-        let moved =
-            |state: &State| state.documents > before.documents || state.steps > before.steps;
-        wait(tab, until, deadline, notes, moved).await?;
-    }
-    arrived(tab, until, deadline, notes).await
+    wait(trip, |state| state.documents > before.documents || state.steps > before.steps).await
 }
 
 /// A dialog opened on the way. Asked by the new page, it is a note; asked by the old one, which objects to
 /// being left, nothing has happened yet.
-async fn at_dialog(
-    tab: &Tab,
-    before: &State,
-    until: Until,
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
-) -> Result<Arrival> {
-    let state = tab.state.borrow().clone();
+async fn at_dialog(trip: Trip<'_>, before: &State) -> Result<Arrival> {
+    let state = trip.tab.state.borrow().clone();
     if state.documents == before.documents
-        && let Some(obstacle) = tab.obstacle(&state)
+        && let Some(obstacle) = trip.tab.obstacle(&state)
     {
         return Err(obstacle);
     }
-    arrived(tab, until, deadline, notes).await
+    arrived(trip).await
 }
 
 /// Waits for a call, unless a dialog of the page opens meanwhile: then there is no answer.
@@ -211,34 +188,32 @@ async fn or_dialog<T>(
 
 /// Waits until the page has moved and come far enough. One that has its own text but is still loading at
 /// the deadline is there, with a note.
-async fn wait(
-    tab: &Tab,
-    until: Until,
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
-    moved: impl Fn(&State) -> bool,
-) -> Result<()> {
+async fn wait(trip: Trip<'_>, moved: impl Fn(&State) -> bool) -> Result<Arrival> {
+    let (tab, deadline) = (trip.tab, trip.deadline);
     let mut states = tab.state.subscribe();
     let there = |state: &State| {
         state.dialog.is_some()
             || state.end.is_some()
-            || (moved(state) && state.phase >= until.phase())
+            || (moved(state) && state.phase >= trip.until.phase())
     };
-    let waited = tokio::time::timeout_at(deadline.at(), states.wait_for(there)).await;
+    let is_there = tokio::time::timeout_at(deadline.at(), states.wait_for(there)).await.is_ok();
     let state = tab.state.borrow().clone();
-    match waited {
-        Ok(_) if state.dialog.is_some() => Ok(()),
-        Ok(_) => state.end.as_ref().and(tab.obstacle(&state)).map_or(Ok(()), Err),
-        Err(_) if moved(&state) && state.phase >= Phase::DomReady => {
-            let after = deadline.total().as_millis();
-            notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
-            Ok(())
-        }
-        Err(_) if moved(&state) => {
-            Err(late(tab, deadline, "the page came but did not become ready"))
-        }
-        Err(_) => Err(late(tab, deadline, "no answer from the server")),
+    if is_there {
+        return match tab.obstacle(&state) {
+            // The old page objects to being left, or the tab is gone.
+            Some(obstacle) if state.end.is_some() || !moved(&state) => Err(obstacle),
+            _ => arrived(trip).await,
+        };
     }
+    if !moved(&state) {
+        return Err(late(tab, deadline, "no answer from the server"));
+    }
+    if state.phase < Phase::DomReady {
+        return Err(late(tab, deadline, "the page came but did not become ready"));
+    }
+    let after = deadline.total().as_millis();
+    trip.notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
+    arrived(trip).await
 }
 
 fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
@@ -249,12 +224,8 @@ fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
 }
 
 /// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
-async fn arrived(
-    tab: &Tab,
-    until: Until,
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
-) -> Result<Arrival> {
+async fn arrived(trip: Trip<'_>) -> Result<Arrival> {
+    let Trip { tab, until, deadline, notes } = trip;
     let state = tab.state.borrow().clone();
     let mut arrival =
         Arrival { url: state.url, title: state.title, status: None, phase: state.phase };

@@ -36,10 +36,10 @@ impl Verb for Open {
             live.switch(&tab);
             cx.used(tab.id);
             let turn = tab.turn(cx.deadline).await?;
-            return navigate::go(&turn, &url, self.until, cx.deadline, &mut cx.notes).await;
+            return navigate::go(cx.trip(&turn, self.until), &url).await;
         }
         let turn = cx.turn(Needs::Tab).await?;
-        navigate::go(&turn, &url, self.until, cx.deadline, &mut cx.notes).await
+        navigate::go(cx.trip(&turn, self.until), &url).await
     }
 }
 
@@ -58,7 +58,7 @@ impl Verb for Back {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Arrival> {
         let turn = cx.turn(Needs::Page).await?;
-        navigate::history(&turn, -1, self.until, cx.deadline, &mut cx.notes).await
+        navigate::history(cx.trip(&turn, self.until), -1).await
     }
 }
 
@@ -77,7 +77,7 @@ impl Verb for Forward {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Arrival> {
         let turn = cx.turn(Needs::Page).await?;
-        navigate::history(&turn, 1, self.until, cx.deadline, &mut cx.notes).await
+        navigate::history(cx.trip(&turn, self.until), 1).await
     }
 }
 
@@ -103,7 +103,7 @@ impl Verb for Reload {
         let tab = cx.resolve(Needs::Page).await?;
         cx.used(tab.id);
         let turn = tab.turn(cx.deadline).await?;
-        navigate::reload(&turn, self.ignore_cache, self.until, cx.deadline, &mut cx.notes).await
+        navigate::reload(cx.trip(&turn, self.until), self.ignore_cache).await
     }
 }
 

@@ -194,9 +194,7 @@ impl Verb for TabVerb {
                 let url = match &new.url {
                     Some(url) => {
                         let url = navigate::address(url)?;
-                        navigate::go(&turn, &url, navigate::Until::Load, cx.deadline, &mut cx.notes)
-                            .await?
-                            .url
+                        navigate::go(cx.trip(&turn, navigate::Until::Load), &url).await?.url
                     }
                     None => context_tab.state.borrow().url.clone(),
                 };

@@ -1,0 +1,287 @@
+//! How the table is kept true: every event of the browser, followed in order by one task.
+
+use super::{Live, SessionEntry};
+use crate::launch::{Options, VIEWPORT};
+use crate::tab::{Dialog, End, Phase, State, Tab, TabId};
+use cdp::protocol::page::{
+    self, FrameNavigated, JavascriptDialogClosed, JavascriptDialogOpening, LifecycleEvent,
+    NavigatedWithinDocument,
+};
+use cdp::protocol::target::{AttachToTarget, TargetInfo};
+use cdp::protocol::{Signal, emulation, inspector};
+use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, TargetChange};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Everything the table is made of.
+pub(super) const EVENTS: &[&str] = &[
+    "Target.attachedToTarget",
+    "Target.detachedFromTarget",
+    "Target.targetCreated",
+    "Target.targetInfoChanged",
+    "Target.targetDestroyed",
+    "Target.targetCrashed",
+    FrameNavigated::NAME,
+    NavigatedWithinDocument::NAME,
+    LifecycleEvent::NAME,
+    JavascriptDialogOpening::NAME,
+    JavascriptDialogClosed::NAME,
+    inspector::TargetCrashed::NAME,
+    inspector::TargetReloadedAfterCrash::NAME,
+];
+
+/// How many events may wait for the table. A page would have to be very busy to fill this.
+pub(super) const QUEUE: usize = 8192;
+
+/// How long a new tab may take to get ready.
+const READY: Duration = Duration::from_secs(10);
+
+/// Keeps the table true until the browser is gone.
+pub(super) async fn keep<P: Fn(&Channel, &TargetInfo)>(
+    mut events: Events,
+    attach: AutoAttach<P>,
+    live: Weak<Live>,
+) {
+    while let Some(delivery) = events.next().await {
+        let Some(live) = live.upgrade() else { return };
+        match delivery {
+            Delivery::Event(event) => match attach.absorb(&event) {
+                Some(change) => live.apply(change),
+                None => _ = live.page_event(&event),
+            },
+            Delivery::Lagged(lost) => {
+                tracing::warn!(lost, "events lost, asking again");
+                live.resync(&attach).await;
+            }
+        }
+    }
+    // Whoever waits for a tab must hear that it will not come.
+    if let Some(live) = live.upgrade() {
+        for row in live.tabs() {
+            row.tab.state.send_modify(|state| state.end = Some(End::Closed));
+        }
+        live.changed.send_modify(|count| *count += 1);
+    }
+}
+
+/// What a new target needs before its first script runs.
+pub(super) fn preparation(
+    options: &Options,
+    is_ours: bool,
+) -> impl Fn(&Channel, &TargetInfo) + Send + 'static {
+    // The window's size counts its frame too, seen or not; the page shall have all that was asked for.
+    let view = (is_ours && !options.headed).then(|| options.viewport.unwrap_or(VIEWPORT));
+    move |channel, info| {
+        let kind = info.r#type.as_deref();
+        if matches!(kind, Some("page" | "iframe")) {
+            channel.post(&page::Enable {});
+            channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
+        }
+        if kind == Some("page") {
+            channel.post(&inspector::Enable {});
+            channel.post(&emulation::SetFocusEmulationEnabled { enabled: true });
+            if let Some((width, height)) = view {
+                channel.post(&emulation::SetDeviceMetricsOverride {
+                    width,
+                    height,
+                    ..emulation::SetDeviceMetricsOverride::default()
+                });
+            }
+        }
+    }
+}
+
+impl Live {
+    fn apply(&self, change: TargetChange) {
+        match change {
+            TargetChange::Attached { channel, info, parent, ready } => {
+                if let Some(tab) = self.attached(channel, &info, parent.as_ref()) {
+                    tokio::spawn(async move {
+                        // Failing means that the tab is gone, which is told by its end.
+                        _ = ready.wait(Deadline::after(READY)).await;
+                        tab.state.send_modify(|state| state.is_ready = true);
+                    });
+                }
+                self.note_info(&info);
+            }
+            TargetChange::Detached { session } => {
+                let entry = self.table().sessions.remove(&session);
+                let tab = entry.and_then(|entry| entry.tab).and_then(|id| self.tab(id).ok());
+                if let Some(tab) = tab.filter(|tab| tab.channel.session() == Some(&session)) {
+                    self.gone(&tab.target_id);
+                }
+            }
+            TargetChange::Changed { info } => self.note_info(&info),
+            TargetChange::Destroyed { target_id } => self.gone(&target_id),
+            TargetChange::Crashed { target_id, status } => self.update(&target_id, |state| {
+                state.end = Some(End::Crashed(status));
+                state.dialog = None;
+            }),
+        }
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    /// Takes a new session into the table, and its tab if it is one.
+    fn attached(
+        &self,
+        channel: Channel,
+        info: &TargetInfo,
+        parent: Option<&Arc<str>>,
+    ) -> Option<Arc<Tab>> {
+        let session = channel.session().cloned()?;
+        let kind = info.r#type.clone().unwrap_or_default();
+        let target_id = info.target_id.clone().unwrap_or_default();
+        let mut table = self.table();
+        let is_known = table.tabs.values().any(|tab| tab.target_id == target_id);
+        let is_tab = kind == "page" && parent.is_none() && info.subtype.is_none();
+        if !is_tab || is_known || is_internal(info) {
+            let tab = parent.and_then(|parent| table.sessions.get(parent)?.tab);
+            table.sessions.insert(session, SessionEntry { tab, kind });
+            return None;
+        }
+        table.next_tab += 1;
+        let id = TabId(table.next_tab);
+        let named =
+            table.contexts.iter().find(|(_, id)| Some(*id) == info.browser_context_id.as_ref());
+        let context = named.map(|(name, _)| name.clone());
+        let opener =
+            table.tabs.values().find(|tab| Some(&tab.target_id) == info.opener_id.as_ref());
+        let opener = opener.map(|tab| tab.id);
+        let tab = Arc::new(Tab::new(id, target_id, context, opener, channel));
+        table.tabs.insert(id, tab.clone());
+        table.sessions.insert(session, SessionEntry { tab: Some(id), kind });
+        Some(tab)
+    }
+
+    pub(super) fn note_info(&self, info: &TargetInfo) {
+        let Some(target) = &info.target_id else {
+            return;
+        };
+        self.update(target, |state| {
+            // The browser tells the address that is asked for; the page's own events tell the one it has.
+            if let Some(url) = info.url.as_ref().filter(|_| state.loader.is_empty()) {
+                (**url).clone_into(&mut state.url);
+            }
+            if let Some(title) = &info.title {
+                (**title).clone_into(&mut state.title);
+            }
+        });
+    }
+
+    fn gone(&self, target_id: &str) {
+        self.update(target_id, |state| {
+            state.end = Some(End::Closed);
+            state.dialog = None;
+        });
+        self.table().tabs.retain(|_, tab| tab.target_id != target_id);
+    }
+
+    fn update(&self, target_id: &str, change: impl FnOnce(&mut State)) {
+        let tab = self.table().tabs.values().find(|tab| tab.target_id == target_id).cloned();
+        if let Some(tab) = tab {
+            tab.state.send_modify(change);
+        }
+    }
+
+    /// An event of a tab's own session.
+    fn page_event(&self, event: &Event) -> Option<()> {
+        let session = event.session.as_ref()?;
+        let tab = {
+            let table = self.table();
+            let id = table.sessions.get(session)?.tab?;
+            table.tabs.get(&id)?.clone()
+        };
+        // Dialogs of out-of-process frames hold the whole tab; everything else is about the main frame.
+        let is_main = |frame: Option<&String>| frame == Some(&tab.target_id);
+        match &*event.method {
+            JavascriptDialogOpening::NAME => {
+                let JavascriptDialogOpening { r#type, message, .. } = event.decode().ok()?;
+                tab.state.send_modify(|state| {
+                    let message = message.unwrap_or_default().into_string();
+                    state.dialog = Some(Dialog { kind: r#type.unwrap_or_default(), message });
+                });
+            }
+            JavascriptDialogClosed::NAME => tab.state.send_modify(|state| state.dialog = None),
+            FrameNavigated::NAME => {
+                let FrameNavigated { frame, r#type } = event.decode().ok()?;
+                let frame = frame.filter(|frame| is_main(frame.id.as_ref()))?;
+                tab.state.send_modify(|state| {
+                    let loader = frame.loader_id.as_deref().unwrap_or_default();
+                    state.commit(loader);
+                    // A page from the back-forward cache does not load again.
+                    if r#type.as_deref() == Some("BackForwardCacheRestore") {
+                        state.phase = Phase::Loaded;
+                    }
+                    state.end = None;
+                    if let Some(url) = frame.url {
+                        state.url = url.into_string();
+                    }
+                });
+            }
+            NavigatedWithinDocument::NAME => {
+                let NavigatedWithinDocument { frame_id, url } = event.decode().ok()?;
+                if is_main(frame_id.as_ref()) {
+                    tab.state.send_modify(|state| {
+                        state.steps += 1;
+                        if let Some(url) = url {
+                            state.url = url.into_string();
+                        }
+                    });
+                }
+            }
+            LifecycleEvent::NAME => {
+                let LifecycleEvent { frame_id, loader_id, name } = event.decode().ok()?;
+                let loader = loader_id.filter(|_| is_main(frame_id.as_ref()))?;
+                let phase = match name.as_deref()? {
+                    "DOMContentLoaded" => Phase::DomReady,
+                    "load" => Phase::Loaded,
+                    _ => return None,
+                };
+                tab.state.send_modify(|state| {
+                    state.commit(&loader);
+                    state.phase = state.phase.max(phase);
+                });
+            }
+            inspector::TargetCrashed::NAME if tab.channel.session() == Some(session) => {
+                tab.state.send_modify(|state| {
+                    state.end.get_or_insert(End::Crashed("crashed".into()));
+                    state.dialog = None;
+                });
+            }
+            inspector::TargetReloadedAfterCrash::NAME => {
+                tab.state.send_modify(|state| state.end = None);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// After lost events: what is gone is removed, what is new is attached to.
+    async fn resync<P: Fn(&Channel, &TargetInfo)>(&self, attach: &AutoAttach<P>) {
+        let deadline = Deadline::after(Duration::from_secs(10));
+        let Ok(targets) = attach.targets(deadline).await else {
+            return;
+        };
+        let known: Vec<String> =
+            self.table().tabs.values().map(|tab| tab.target_id.clone()).collect();
+        for target in known
+            .iter()
+            .filter(|id| targets.iter().all(|info| info.target_id.as_ref() != Some(*id)))
+        {
+            self.gone(target);
+        }
+        for info in &targets {
+            self.note_info(info);
+            let is_page = info.r#type.as_deref() == Some("page");
+            if let Some(id) = info.target_id.clone().filter(|id| is_page && !known.contains(id)) {
+                self.connection.browser().post(&AttachToTarget { target_id: id, flatten: true });
+            }
+        }
+        self.changed.send_modify(|count| *count += 1);
+    }
+}
+
+/// Pages of the browser itself, not of a site.
+fn is_internal(info: &TargetInfo) -> bool {
+    info.url.as_ref().is_some_and(|url| url.starts_with("devtools://"))
+}
