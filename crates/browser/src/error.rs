@@ -319,6 +319,7 @@ words! {
         Retry = "retry",
         RetryOrSkipVisual = "retry-or-skip-visual",
         RunDoctor = "run-doctor",
+        SetDisplay = "set-display",
         StartOrCheckPort = "start-or-check-port",
         TabSwitch = "tab-switch",
         UseAnotherProfile = "use-another-profile",
@@ -372,6 +373,9 @@ impl RetryHint {
             Self::Retry => "try again",
             Self::RetryOrSkipVisual => "try again, or go on without the picture",
             Self::RunDoctor => "run `agbrowse doctor`",
+            Self::SetDisplay => {
+                "set DISPLAY and run `agbrowse daemon stop` first, or leave out `--headed`"
+            }
             Self::StartOrCheckPort => {
                 "start the browser with `--remote-debugging-port`, or check the address"
             }

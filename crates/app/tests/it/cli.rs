@@ -188,6 +188,18 @@ fn no_browser_is_said_with_what_to_do() {
 }
 
 #[test]
+fn a_window_needs_a_display() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let mut command = home.command(["--headed", "eval", "1", "--json"]);
+    let done = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
+    let error = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(error.contains("no display") && error.contains("set-display"), "{error}");
+}
+
+#[test]
 fn shells_and_man_are_served() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish"] {

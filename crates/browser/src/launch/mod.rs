@@ -18,7 +18,7 @@ pub use sandbox::{Sandbox, sandbox, shared_memory_mb};
 pub(crate) use flags::VIEWPORT;
 pub(crate) use process::Process;
 
-use crate::error::{Code, Error, Fact, Result};
+use crate::error::{Code, Error, Fact, Result, RetryHint};
 use crate::note::Note;
 use cdp::{Connection, Deadline, Transport};
 use profile::Profile;
@@ -116,11 +116,22 @@ pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Laun
     }
 
     let found = find(&Wanted { chrome: options.chrome.clone() })?;
+    if options.headed && !has_display() {
+        return Err(Error::new(Code::BrowserLaunchFailed)
+            .hint(RetryHint::SetDisplay)
+            .message("there is no display to show a window on"));
+    }
     let profile = Profile::take(options.profile.as_deref())?;
     let (args, notes) = flags::flags(options, &found, profile.path());
     let (process, transport) = Process::spawn(&found.program(), &args, profile).await?;
     let connection = Connection::open(transport, cdp::Options { tap });
     Ok(Launched { connection, process: Some(process), path: Some(found.path), notes })
+}
+
+/// Whether there is something to show a window on. Only Linux may have none.
+fn has_display() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
 /// The error for a browser that was started and did not answer.

@@ -2,6 +2,7 @@
 //! printed.
 
 use std::path::Path;
+use std::process::Stdio;
 
 /// Whether Chromium's sandbox can work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub fn sandbox(program: &Path) -> Sandbox {
     if has_setuid_helper(program) || user_namespaces_work() {
         return Sandbox::Usable;
     }
-    Sandbox::Unusable("this system allows no user namespaces, and the browser has no setuid helper")
+    Sandbox::Unusable("no user namespaces can be made here, and the browser has no setuid helper")
 }
 
 /// Size of the memory that Chromium shares between its processes; `None` where it cannot be told.
@@ -43,17 +44,25 @@ fn has_setuid_helper(program: &Path) -> bool {
     })
 }
 
+/// Tried, not guessed: a container may forbid by a filter what its settings allow.
+#[cfg(target_os = "linux")]
+#[allow(
+    unsafe_code,
+    reason = "`pre_exec` runs between fork and exec; `unshare` is an async-signal-safe system call there"
+)]
 fn user_namespaces_work() -> bool {
-    let reads = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).ok();
-    reads("/proc/sys/kernel/unprivileged_userns_clone").as_deref() != Some("0")
-        && reads("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() != Some("1")
-        && reads("/proc/sys/user/max_user_namespaces").as_deref() != Some("0")
-        && Path::new("/proc/self/ns/user").exists()
-        && !in_container()
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+    use std::os::unix::process::CommandExt;
+    let wanted = UnshareFlags::NEWUSER | UnshareFlags::NEWPID | UnshareFlags::NEWNET;
+    let mut probe = std::process::Command::new("/bin/true");
+    unsafe {
+        probe.pre_exec(move || Ok(unshare_unsafe(wanted)?));
+    }
+    probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
 }
 
-/// Containers usually forbid new namespaces by a filter that cannot be read off; a sandbox that is refused
-/// at the start is worse than one that is left off with a note.
-fn in_container() -> bool {
-    ["/.dockerenv", "/run/.containerenv"].iter().any(|path| Path::new(path).exists())
+#[cfg(not(target_os = "linux"))]
+fn user_namespaces_work() -> bool {
+    true
 }
