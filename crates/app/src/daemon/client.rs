@@ -108,6 +108,7 @@ fn start(place: &Place, idle_timeout: Duration) -> Result<()> {
         .map_err(|error| {
             failed(format!("the log `{}` cannot be written: {error}", place.log().display()))
         })?;
+    keep_descriptors();
     let mut daemon = Command::new(program)
         .arg0(format!("agbrowse-daemon-{}", place.session))
         .args(["daemon", "run", "--session", &place.session])
@@ -127,6 +128,24 @@ fn start(place: &Place, idle_timeout: Duration) -> Result<()> {
     match serde_json::from_str::<Error>(&word) {
         Ok(error) => Err(error),
         Err(_) => Err(failed("the daemon ended before it listened".into())),
+    }
+}
+
+/// Keeps to this process what it was handed by its own parent: a daemon that held a shell's lock or the end
+/// of a test runner's pipe would hold them for half an hour.
+#[allow(
+    unsafe_code,
+    reason = "the descriptors are open, as their folder says; only a flag of each is set"
+)]
+fn keep_descriptors() {
+    use std::os::fd::BorrowedFd;
+    for entry in std::fs::read_dir("/dev/fd").into_iter().flatten() {
+        let number = entry.ok().and_then(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        if let Some(number) = number.filter(|number| *number > 2) {
+            let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+            // The folder's own descriptor is among them and gone by now.
+            _ = rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC);
+        }
     }
 }
 

@@ -196,3 +196,27 @@ fn one_line_can_carry_many_requests() {
         assert_eq!(outcome.reply.to_string(), (number * 2).to_string());
     }
 }
+
+#[test]
+fn a_daemon_holds_nothing_of_its_starters() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_agbrowse");
+    // A shell hands a pipe down as descriptor 9. Its reader sees the end only when nobody holds it.
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "exec 9>&1 >/dev/null; \"$0\" eval 1", program]).stdout(writer);
+    for (name, value) in home.command([""; 0]).get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    assert!(shell.status().unwrap().success());
+    drop(shell);
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest).unwrap();
+    assert!(home.daemon_pid() > 0, "it runs on");
+}
