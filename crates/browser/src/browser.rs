@@ -71,6 +71,8 @@ pub struct Browser {
 struct Shared {
     options: Mutex<Options>,
     slot: Mutex<Slot>,
+    /// Why the pages of an earlier browser are gone, until somebody asks for a new one.
+    lost: Mutex<Option<String>>,
     /// Turns true when the browser that is being closed is gone.
     closing: Mutex<Option<watch::Receiver<bool>>>,
     /// The highest number that a tab of an earlier browser had.
@@ -83,11 +85,8 @@ enum Slot {
     /// On its way. Whoever waits for it may give up without harm: it comes up all the same.
     Starting {
         done: watch::Receiver<Option<Result<Vec<Note>>>>,
-        lost: Option<String>,
     },
     Live(Arc<Live>),
-    /// Ended unasked, and why.
-    Lost(String),
 }
 
 impl Browser {
@@ -97,6 +96,7 @@ impl Browser {
             shared: Arc::new(Shared {
                 options: Mutex::new(options),
                 slot: Mutex::new(Slot::Idle),
+                lost: Mutex::new(None),
                 closing: Mutex::new(None),
                 last_tab: AtomicU32::new(0),
             }),
@@ -105,7 +105,7 @@ impl Browser {
 
     /// Says that an earlier owner's browser was lost, so that nobody takes a blank tab for its pages.
     pub fn mark_lost(&self, reason: impl Into<String>) {
-        *self.shared.slot() = Slot::Lost(reason.into());
+        *lock(&self.shared.lost) = Some(reason.into());
     }
 
     /// Runs a command.
@@ -186,13 +186,10 @@ impl Browser {
         let slot = std::mem::replace(&mut *self.shared.slot(), Slot::Idle);
         if let Slot::Live(live) = slot {
             self.shared.last_tab.fetch_max(live.last_tab(), Ordering::AcqRel);
-            let (tell, done) = watch::channel(false);
-            *lock(&self.shared.closing) = Some(done);
-            tokio::spawn(async move {
-                live.close().await;
-                tell.send_replace(true);
-            });
+            self.shared.finish(live);
         }
+        // Who closes gives up what was lost, too.
+        *lock(&self.shared.lost) = None;
         Ok(())
     }
 
@@ -225,10 +222,7 @@ impl Browser {
     /// Why the browser is gone, if it went unasked and nobody has opened a page since.
     pub fn loss(&self) -> Option<String> {
         self.live();
-        match &*self.shared.slot() {
-            Slot::Lost(reason) => Some(reason.clone()),
-            Slot::Idle | Slot::Live(_) | Slot::Starting { .. } => None,
-        }
+        lock(&self.shared.lost).clone()
     }
 
     /// The running browser, started when there is none.
@@ -287,10 +281,25 @@ impl Shared {
             None => Some(live.clone()),
             Some(reason) => {
                 self.last_tab.fetch_max(live.last_tab(), Ordering::AcqRel);
-                *slot = Slot::Lost(reason);
+                *lock(&self.lost) = Some(reason);
+                let ended = live.clone();
+                *slot = Slot::Idle;
+                drop(slot);
+                self.finish(ended);
                 None
             }
         }
+    }
+
+    /// Has what is left of a browser go in the background: it may still be writing its profile.
+    fn finish(&self, live: Arc<Live>) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (tell, done) = watch::channel(false);
+        *lock(&self.closing) = Some(done);
+        runtime.spawn(async move {
+            live.close().await;
+            tell.send_replace(true);
+        });
     }
 
     /// Waits until a browser that is being closed is gone.
@@ -308,11 +317,7 @@ impl Shared {
             return done.clone();
         }
         let (tell, done) = watch::channel(None);
-        let lost = match &*slot {
-            Slot::Lost(reason) => Some(reason.clone()),
-            _ => None,
-        };
-        *slot = Slot::Starting { done: done.clone(), lost };
+        *slot = Slot::Starting { done: done.clone() };
         drop(slot);
         let options = lock(&self.options).clone();
         tokio::spawn(async move {
@@ -320,30 +325,16 @@ impl Shared {
             self.closed().await;
             let tabs_before = self.last_tab.load(Ordering::Acquire);
             let started = Live::start(&options, tabs_before, Deadline::after(LAUNCH)).await;
-            let mut slot = self.slot();
-            let lost = match std::mem::replace(&mut *slot, Slot::Idle) {
-                Slot::Starting { lost, .. } => lost,
-                _ => None,
-            };
             let result = match started {
-                Ok((live, mut notes)) => {
-                    *slot = Slot::Live(live);
-                    if let Some(reason) = lost {
-                        let message = format!(
-                            "a new browser was started; the tabs before are gone: {reason}"
-                        );
-                        notes.push(Note::new("restarted", message));
-                    }
+                Ok((live, notes)) => {
+                    *self.slot() = Slot::Live(live);
                     Ok(notes)
                 }
                 Err(error) => {
-                    if let Some(reason) = lost {
-                        *slot = Slot::Lost(reason);
-                    }
+                    *self.slot() = Slot::Idle;
                     Err(error)
                 }
             };
-            drop(slot);
             tell.send_replace(Some(result));
         });
         done
@@ -402,6 +393,9 @@ impl Cx<'_> {
         if let Some(id) = self.tab {
             return live.tab(id);
         }
+        if needs == Needs::Tab {
+            self.begin_anew();
+        }
         match live.current(self.context.as_deref()) {
             Ok(Some(tab)) => Ok(tab),
             Ok(None) => live.first_tab(self.context.as_deref(), self.deadline).await,
@@ -411,6 +405,24 @@ impl Cx<'_> {
                 Ok(tab)
             }
             Err(lost) => Err(lost),
+        }
+    }
+
+    /// The caller asks for a page of its own, so what was lost before is told for the last time.
+    pub(crate) fn begin_anew(&mut self) {
+        if let Some(reason) = lock(&self.browser.shared.lost).take() {
+            let message = format!("a new browser was started; the tabs before are gone: {reason}");
+            self.notes.push(Note::new("restarted", message));
+        }
+    }
+
+    /// The error for a page that is gone with its browser, if it is.
+    pub(crate) fn unless_lost(&self) -> Result<()> {
+        match self.browser.loss() {
+            Some(reason) => {
+                Err(Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone")))
+            }
+            None => Ok(()),
         }
     }
 

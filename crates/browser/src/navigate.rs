@@ -102,8 +102,9 @@ pub(crate) async fn go(trip: Trip<'_>, url: &str) -> Result<Arrival> {
             .message(format!("`{}` could not be loaded: {error}", short(url)))
             .evidence("netError", error));
     }
-    if reply.loader_id.is_some() {
-        return wait(trip, |state| state.documents > before.documents).await;
+    if let Some(loader) = reply.loader_id {
+        // Just this load: a script of the page before may have gone somewhere else meanwhile.
+        return wait(trip, |state| state.recent.contains(&loader)).await;
     }
     arrived(trip).await
 }
@@ -145,8 +146,9 @@ pub(crate) async fn history(trip: Trip<'_>, by: i64) -> Result<Arrival> {
         tab.channel.call(GetNavigationHistory {}, trip.deadline).await.map_err(explain)?;
     let here = history.current_index.unwrap_or_default();
     let entries = history.entries.unwrap_or_default();
-    let entry = usize::try_from(here + by).ok().and_then(|index| entries.get(index)?.id);
-    let Some(entry_id) = entry else {
+    let entry = usize::try_from(here + by).ok().and_then(|index| entries.get(index));
+    let Some((entry_id, url)) = entry.and_then(|entry| Some((entry.id?, entry.url.as_deref()?)))
+    else {
         let way = if by < 0 { "back" } else { "forward" };
         return Err(Error::new(Code::NavigationNoEntry)
             .message(format!("tab {} has nothing to go {way} to", tab.id))
@@ -158,7 +160,9 @@ pub(crate) async fn history(trip: Trip<'_>, by: i64) -> Result<Arrival> {
         Some(reply) => reply.map_err(explain)?,
         None => return at_dialog(trip, &before).await,
     };
-    wait(trip, |state| state.documents > before.documents || state.steps > before.steps).await
+    // A page may change its own address at any time; only the one asked for is an arrival.
+    let stepped = |state: &State| state.steps > before.steps && state.url == url;
+    wait(trip, |state| state.documents > before.documents || stepped(state)).await
 }
 
 /// A dialog opened on the way. Asked by the new page, it is a note; asked by the old one, which objects to
@@ -249,6 +253,14 @@ async fn arrived(trip: Trip<'_>) -> Result<Arrival> {
         }
         Err(error) if error.code() == Code::PageDialogOpen => {
             notes.push(Note::new("dialog-open", error.details().message.clone()));
+        }
+        Err(error)
+            if matches!(
+                error.code(),
+                Code::TabCrashed | Code::TabTargetLost | Code::BrowserLost
+            ) =>
+        {
+            return Err(error);
         }
         Err(error) => tracing::debug!(code = %error.code(), "no look at the page"),
     }

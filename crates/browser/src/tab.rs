@@ -115,6 +115,8 @@ pub(crate) struct State {
     /// Which load the main frame shows.
     pub(crate) loader: String,
     pub(crate) phase: Phase,
+    /// The loads before, the last few: one that was asked for may already be followed by another.
+    pub(crate) recent: Vec<String>,
     /// How many documents there have been.
     pub(crate) documents: u64,
     /// How many times the address changed without a new document.
@@ -123,11 +125,18 @@ pub(crate) struct State {
     pub(crate) end: Option<End>,
 }
 
+/// How many loads are remembered.
+const RECENT: usize = 8;
+
 impl State {
     /// A document replaced the one before, unless we heard of it already.
     pub(crate) fn commit(&mut self, loader: &str) {
         if self.loader != loader {
             loader.clone_into(&mut self.loader);
+            if self.recent.len() >= RECENT {
+                self.recent.remove(0);
+            }
+            self.recent.push(loader.to_owned());
             self.phase = Phase::Committed;
             self.documents += 1;
         }

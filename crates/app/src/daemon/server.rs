@@ -52,6 +52,7 @@ pub async fn serve(place: Place, idle_timeout: Duration) -> Result<()> {
     );
 
     let ended = daemon.accept_until_stopped(&listener).await;
+    daemon.is_stopping.store(true, Ordering::Release);
     // From here on nobody new can connect; who did get in is told to try again.
     _ = std::fs::remove_file(daemon.place.socket());
     refuse_the_rest(&listener).await;
@@ -157,6 +158,8 @@ impl Daemon {
             self.commands.fetch_add(1, Ordering::Relaxed);
             self.touch();
             let Some(done) = done else {
+                // It may have started a browser all the same.
+                self.remember();
                 tracing::debug!("client gone, command dropped");
                 return;
             };

@@ -84,6 +84,8 @@ impl Verb for Eval {
         let began = Instant::now();
         let stop = StopIfDropped { turn: Some(&turn) };
         let reply = turn.call(evaluate, cx.deadline).await;
+        // From here on nothing of ours runs in the page; stopping would hit what comes next.
+        stop.over();
         let reply = reply.map_err(|error| match error.code() {
             Code::CdpRefused if began.elapsed() >= allowed => stopped(allowed),
             _ => error,
@@ -93,7 +95,6 @@ impl Verb for Eval {
                 Ok(result) => by_value(&turn, result, cx.deadline).await,
                 Err(error) => Err(error),
             };
-        stop.over();
         let mut result = result?;
         if result.subtype.as_deref() == Some("null") {
             // The decoder takes a null for an absent value.
@@ -115,13 +116,17 @@ impl Verb for Eval {
 /// the usual script costs one round trip.
 async fn by_value(turn: &Turn, result: RemoteObject, deadline: Deadline) -> Result<RemoteObject> {
     let Some(handle) = result.object_id else { return Ok(result) };
-    let (value, thrown) = if result.subtype.as_deref() == Some("promise") {
+    let reply = if result.subtype.as_deref() == Some("promise") {
         let wait = AwaitPromise { promise_object_id: handle.clone(), return_by_value: Some(true) };
-        let reply = turn.call(wait, deadline).await.map_err(|error| match error.code() {
-            Code::PageUnresponsive => stopped(deadline.total()).evidence("waitingFor", "promise"),
-            _ => not_json(error),
-        })?;
-        (reply.result, reply.exception_details)
+        let reply = turn.call(wait, deadline).await;
+        reply.map(|reply| (reply.result, reply.exception_details)).map_err(|error| {
+            match error.code() {
+                Code::PageUnresponsive => {
+                    stopped(deadline.total()).evidence("waitingFor", "promise")
+                }
+                _ => not_json(error),
+            }
+        })
     } else {
         let write = CallFunctionOn {
             function_declaration: "function () { return this; }".into(),
@@ -129,10 +134,11 @@ async fn by_value(turn: &Turn, result: RemoteObject, deadline: Deadline) -> Resu
             return_by_value: Some(true),
             silent: Some(true),
         };
-        let reply = turn.call(write, deadline).await.map_err(not_json)?;
-        (reply.result, reply.exception_details)
+        let reply = turn.call(write, deadline).await;
+        reply.map(|reply| (reply.result, reply.exception_details)).map_err(not_json)
     };
     turn.channel.post(&ReleaseObject { object_id: handle });
+    let (value, thrown) = reply?;
     let value = unless_thrown(value, thrown)?;
     // A function has no value in JSON, and `{}` would be a lie.
     if result.r#type.as_deref() == Some("function") {

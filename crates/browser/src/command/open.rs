@@ -32,6 +32,7 @@ impl Verb for Open {
         let url = navigate::address(&self.url)?;
         if self.new_tab {
             let live = cx.live().await?;
+            cx.begin_anew();
             let tab = live.empty_tab(cx.context.as_deref(), cx.deadline).await?;
             live.switch(&tab);
             cx.used(tab.id);

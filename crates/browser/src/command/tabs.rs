@@ -3,7 +3,7 @@
 
 use super::{Cx, Verb};
 use crate::browser::Needs;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::navigate;
 use crate::tab::{Dialog, End, Phase, TabId};
 use cdp::protocol::target::ActivateTarget;
@@ -65,11 +65,7 @@ impl Verb for Tabs {
     type Reply = TabList;
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<TabList> {
-        if let Some(reason) = cx.browser.loss() {
-            return Err(
-                Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone"))
-            );
-        }
+        cx.unless_lost()?;
         let Some(live) = cx.browser.live() else {
             return Ok(TabList::default());
         };
@@ -186,6 +182,7 @@ impl Verb for TabVerb {
         match &self.action {
             TabAction::New(new) => {
                 let live = cx.live().await?;
+                cx.begin_anew();
                 let tab = live.empty_tab(cx.context.as_deref(), cx.deadline).await?;
                 live.switch(&tab);
                 cx.used(tab.id);
@@ -201,10 +198,7 @@ impl Verb for TabVerb {
                 Ok(TabChanged { id, is: "opened".into(), current: Some(id), url })
             }
             TabAction::Switch(SwitchTab { id }) => {
-                if let Some(reason) = cx.browser.loss() {
-                    return Err(Error::new(Code::BrowserLost)
-                        .message(format!("{reason}; its tabs are gone")));
-                }
+                cx.unless_lost()?;
                 let live = cx.live().await?;
                 let tab = live.tab(*id)?;
                 live.switch(&tab);
@@ -216,6 +210,7 @@ impl Verb for TabVerb {
                 Ok(TabChanged { id: *id, is: "current".into(), current: Some(*id), url })
             }
             TabAction::Close(CloseTab { id }) => {
+                cx.unless_lost()?;
                 let tab = match id.or(cx.named_tab()) {
                     Some(id) => cx.live().await?.tab(id)?,
                     None => cx.resolve(Needs::Page).await?,

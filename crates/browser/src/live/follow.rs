@@ -10,7 +10,7 @@ use cdp::protocol::page::{
 use cdp::protocol::target::{AttachToTarget, TargetInfo};
 use cdp::protocol::{Signal, emulation, inspector};
 use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, TargetChange};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 /// Everything the table is made of.
@@ -173,7 +173,15 @@ impl Live {
             state.end = Some(End::Closed);
             state.dialog = None;
         });
-        self.table().tabs.retain(|_, tab| tab.target_id != target_id);
+        let mut table = self.table();
+        let gone = |tab: &Arc<Tab>| tab.target_id == target_id;
+        let ids: Vec<TabId> =
+            table.tabs.values().filter(|tab| gone(tab)).map(|tab| tab.id).collect();
+        table.tabs.retain(|_, tab| !gone(tab));
+        // Its frames and workers go with it, whether or not each is told of.
+        table.sessions.retain(|_, entry| entry.tab.is_none_or(|id| !ids.contains(&id)));
+        drop(table);
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).retain(|made| made != target_id);
     }
 
     fn update(&self, target_id: &str, change: impl FnOnce(&mut State)) {

@@ -194,10 +194,14 @@ impl Live {
         context: Option<&str>,
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
-        match self.current(context) {
-            Ok(None) => self.first_tab(context, deadline).await,
-            Ok(Some(_)) | Err(_) => self.new_tab(context, deadline).await,
+        let _making = in_time(self.making_tab.lock(), deadline).await?;
+        if let Ok(None) = self.current(context)
+            && let Some(tab) = self.initial_tab(context, deadline).await
+        {
+            self.switch(&tab);
+            return Ok(tab);
         }
+        self.new_tab(context, deadline).await
     }
 
     /// Whether we opened this tab, or the browser it is in.
@@ -250,7 +254,9 @@ impl Live {
             return table.current.get(&closed.context).copied();
         }
         let others = || {
-            table.tabs.values().filter(|tab| tab.context == closed.context && tab.id != closed.id)
+            table.tabs.values().filter(|tab| {
+                tab.context == closed.context && tab.id != closed.id && self.is_ours(tab)
+            })
         };
         let next = others()
             .find(|tab| Some(tab.id) == closed.opener)
@@ -294,7 +300,8 @@ impl Live {
         };
         let tab = self.wait_for(deadline.at_most(INITIAL_TAB), made).await.ok()??;
         self.ready(&tab, deadline).await.ok()?;
-        Some(tab)
+        let is_unused = matches!(&*tab.state.borrow().url, "" | "about:blank");
+        is_unused.then_some(tab)
     }
 
     /// Opens an empty tab. It does not become the current one by itself.
@@ -355,17 +362,19 @@ impl Live {
 
     /// Removes a context with its tabs and cookies.
     pub(crate) async fn close_context(&self, name: &str, deadline: Deadline) -> Result<()> {
-        let removed = self.table().contexts.remove(name);
-        let Some(id) = removed else {
+        let known = self.table().contexts.get(name).cloned();
+        let Some(id) = known else {
             return Err(Error::new(Code::TabNotFound)
                 .message(format!("there is no context `{name}`"))
                 .evidence("contexts", self.contexts()));
         };
-        self.table().current.remove(&Some(name.to_owned()));
-        self.connection
-            .browser()
-            .call(DisposeBrowserContext { browser_context_id: id }, deadline)
-            .await?;
+        let dispose = DisposeBrowserContext { browser_context_id: id };
+        self.connection.browser().call(dispose, deadline).await?;
+        // Only now: one that could not be removed must still be there to be removed.
+        let mut table = self.table();
+        table.contexts.remove(name);
+        table.current.remove(&Some(name.to_owned()));
+        drop(table);
         Ok(())
     }
 

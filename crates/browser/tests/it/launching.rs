@@ -1,9 +1,9 @@
 //! Browsers of their own: how they start, how they end, who may end them.
 
 use crate::bench::{bench, eval, open};
-use agbrowse_browser::command::{Reload, Status};
+use agbrowse_browser::command::{CloseTab, NewTab, Reload, Status, TabAction, TabVerb};
 use agbrowse_browser::launch::{Options, Wish, find};
-use agbrowse_browser::{Browser, Code, Command, Outcome, Reply, Request};
+use agbrowse_browser::{Browser, Code, Command, Outcome, Reply, Request, TabId};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -65,8 +65,17 @@ fn a_killed_browser_is_noticed_and_never_replaced_in_silence() {
             let reload = Command::Reload(Reload::default());
             assert_eq!(run(&browser, reload).await.unwrap_err().code(), Code::BrowserLost);
         }
-        let outcome = run(&browser, open(&t.url("/"))).await.unwrap();
+        let close = TabVerb { action: TabAction::Close(CloseTab { id: Some(TabId(1)) }) };
+        assert_eq!(run(&browser, Command::Tab(close)).await.unwrap_err().code(), Code::BrowserLost);
+        // A browser that comes up for nobody does not make it forgotten either.
+        let hasty = Request { timeout_ms: Some(1), ..Request::new(eval("1")) };
+        assert_eq!(browser.run(hasty).await.unwrap_err().code(), Code::BrowserLost);
+        let (opened, other) =
+            tokio::join!(run(&browser, open(&t.url("/"))), run(&browser, eval("1")));
+        assert_eq!(other.unwrap_err().code(), Code::BrowserLost);
+        let outcome = opened.unwrap();
         assert!(outcome.notes.iter().any(|note| note.code == "restarted"), "{:?}", outcome.notes);
+        assert_ne!(outcome.tab, Some(TabId(1)), "numbers are not used again");
         assert!(run(&browser, eval("1")).await.is_ok());
         browser.close().await;
     });
@@ -242,6 +251,21 @@ fn many_first_commands_start_one_browser() {
             assert_eq!(outcome.unwrap().reply.to_string(), number.to_string());
         }
         assert_eq!(browser.tab_count(), 1);
+        browser.close().await;
+    });
+}
+
+#[test]
+fn many_new_tabs_at_once_are_many_tabs() {
+    bench(async |_| {
+        let browser = Browser::new(Options::default());
+        let new = || Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });
+        let all = futures_util::future::join_all((0..5).map(|_| run(&browser, new()))).await;
+        let mut ids: Vec<TabId> = all.into_iter().map(crate::bench::tab_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 5, "{ids:?}");
+        assert_eq!(browser.tab_count(), 5);
         browser.close().await;
     });
 }

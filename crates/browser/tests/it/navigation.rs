@@ -142,3 +142,15 @@ fn an_address_that_is_none_is_refused() {
         );
     });
 }
+
+#[test]
+fn a_page_that_changes_its_own_address_is_no_arrival() {
+    bench(async |t| {
+        t.page("/a", "<title>a</title>");
+        t.page("/b", "<title>b</title><script>n = 0; setInterval(() => history.replaceState(0, '', '?' + n++), 1)</script>");
+        t.open("/a").await;
+        t.open("/b").await;
+        let back = arrival(t.run(Command::Back(Back::default())).await.unwrap());
+        assert_eq!((&*back.title, back.url), ("a", t.url("/a")));
+    });
+}
