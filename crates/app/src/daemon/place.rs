@@ -27,13 +27,11 @@ impl Place {
                 .message(format!("the folder `{}` {message}", folder.display()))
                 .evidence("folder", folder.display().to_string())
         };
-        if std::fs::symlink_metadata(&folder).is_err() {
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&folder)
-                .map_err(|error| failed(format!("cannot be made: {error}")))?;
-        }
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|error| failed(format!("cannot be made: {error}")))?;
         // In a shared folder somebody else may have made it first, to read along.
         let meta = std::fs::symlink_metadata(&folder).map_err(|error| failed(error.to_string()))?;
         if !meta.is_dir() || meta.uid() != rustix::process::getuid().as_raw() {

@@ -78,7 +78,7 @@ impl Verb for Eval {
             expression: self.script.clone(),
             user_gesture: self.gesture.then_some(true),
             repl_mode: Some(true),
-            timeout: may_run_long(&self.script).then_some(allowed.as_secs_f64() * 1000.0),
+            timeout: Some(allowed.as_secs_f64() * 1000.0),
             ..Evaluate::default()
         };
         let began = Instant::now();
@@ -145,12 +145,6 @@ async fn by_value(turn: &Turn, result: RemoteObject, deadline: Deadline) -> Resu
         return Ok(RemoteObject { value: None, r#type: result.r#type, ..RemoteObject::default() });
     }
     Ok(value)
-}
-
-/// Whether a script of ours could run on by itself. One that neither calls nor loops, such as
-/// `document.title`, cannot, and the browser need not set an alarm for it: a tenth of such a script's time.
-fn may_run_long(script: &str) -> bool {
-    script.contains(['(', '`']) || script.contains("new") || script.contains("await")
 }
 
 fn unless_thrown(
