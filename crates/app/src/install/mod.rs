@@ -8,6 +8,7 @@
 //! Nothing here prints a result: what is asked and noted goes through [`Ui`], what came out is [`Installed`].
 
 mod archive;
+mod bar;
 mod distro;
 mod download;
 mod testing;
@@ -21,9 +22,9 @@ use std::time::{Duration, Instant};
 use browser::launch::{Found, Wanted};
 use browser::{Code, Error};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+use bar::Bar;
 use distro::{Distro, Package};
 use download::Limits;
 use testing::Release;
@@ -350,21 +351,18 @@ impl fmt::Display for Installed {
 /// [`Ui`] on stderr and stdin.
 #[derive(Default)]
 pub struct Terminal {
-    bar: Option<ProgressBar>,
+    bar: Option<Bar>,
     /// Plain lines already said in place of a bar.
     said: u64,
 }
 
 impl Terminal {
     /// One line on stderr. A closed stderr is no reason to stop an install.
-    fn say(&self, line: &str) {
-        let write = || {
-            let _ = writeln!(io::stderr(), "{line}");
-        };
-        match &self.bar {
-            Some(bar) => bar.suspend(write),
-            None => write(),
+    fn say(&mut self, line: &str) {
+        if let Some(bar) = &mut self.bar {
+            bar.clear();
         }
+        let _ = writeln!(io::stderr(), "{line}");
     }
 }
 
@@ -400,22 +398,14 @@ impl Ui for Terminal {
             }
             return;
         }
-        let bar = self.bar.get_or_insert_with(|| match total {
-            Some(total) => ProgressBar::new(total).with_style(style(
-                "{bar:40} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
-            )),
-            None => ProgressBar::no_length().with_style(style("{decimal_bytes}, {decimal_bytes_per_sec}")),
-        });
-        bar.set_position(done);
+        let bar = self.bar.get_or_insert_with(|| Bar::new(done));
         if total == Some(done) {
-            bar.finish_and_clear();
+            bar.clear();
             self.bar = None;
+        } else {
+            bar.show(done, total);
         }
     }
-}
-
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the template is ours and well formed")
 }
 
 /// How many tenths are done, or how many times 25 MB when nobody knows of how much.

@@ -3,6 +3,8 @@
 use super::{Cx, Verb, decode_base64, size};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
+use crate::tab::Turn;
+use cdp::Deadline;
 use cdp::protocol::io::{Close, Read};
 use cdp::protocol::page::PrintToPdf;
 use clap::Args;
@@ -70,23 +72,30 @@ impl Verb for Pdf {
         };
         let stream = turn.call(print, cx.deadline).await.map_err(failed)?.stream;
         let handle = stream.ok_or_else(|| Error::new(Code::PdfFailed))?;
-        let mut data = Vec::new();
-        loop {
-            let read = Read { handle: handle.clone(), size: Some(PIECE) };
-            let piece = turn.call(read, cx.deadline).await.map_err(failed)?;
-            let text = piece.data.unwrap_or_default();
-            match piece.base64_encoded {
-                Some(true) => {
-                    data.extend(decode_base64(&text).ok_or_else(|| Error::new(Code::PdfFailed))?);
-                }
-                _ => data.extend_from_slice(text.as_bytes()),
-            }
-            if piece.eof != Some(false) {
-                break;
-            }
-        }
+        let data = read(&turn, &handle, cx.deadline).await;
+        // Printed or not, the browser keeps the stream until it is told.
         turn.channel.post(&Close { handle });
+        let data = data.map_err(failed)?;
         Ok(Printed { path: None, bytes: data.len(), data })
+    }
+}
+
+/// Everything in a stream of the browser's.
+async fn read(turn: &Turn, handle: &str, deadline: Deadline) -> Result<Vec<u8>> {
+    let mut data = Vec::new();
+    loop {
+        let read = Read { handle: handle.to_owned(), size: Some(PIECE) };
+        let piece = turn.call(read, deadline).await?;
+        let text = piece.data.unwrap_or_default();
+        match piece.base64_encoded {
+            Some(true) => {
+                data.extend(decode_base64(&text).ok_or_else(|| Error::new(Code::PdfFailed))?);
+            }
+            _ => data.extend_from_slice(text.as_bytes()),
+        }
+        if piece.eof != Some(false) {
+            return Ok(data);
+        }
     }
 }
 

@@ -23,6 +23,9 @@ use tokio::sync::watch;
 /// How long to wait for the tab that a browser starts with, before one is made instead.
 const INITIAL_TAB: Duration = Duration::from_secs(5);
 
+/// How long after it was asked for a tab is still taken care of.
+const LATE_TAB: Duration = Duration::from_secs(120);
+
 /// How long an orderly end may take before the browser is killed.
 const ORDERLY_END: Duration = Duration::from_millis(1500);
 
@@ -321,7 +324,21 @@ impl Live {
             new_window: (!self.options.headed && self.process.is_some()).then_some(true),
             ..CreateTarget::default()
         };
-        let created = self.connection.browser().call(create, deadline).await?;
+        // A tab that comes after nobody waits for it any more would stay in the browser for good.
+        let browser = self.connection.browser();
+        let (told, hear) = tokio::sync::oneshot::channel();
+        tokio::spawn(async move {
+            let created = browser.call(create, Deadline::after(LATE_TAB)).await;
+            if let Err(Ok(unheard)) = told.send(created)
+                && let Some(target_id) = unheard.target_id
+            {
+                browser.post(&CloseTarget { target_id });
+            }
+        });
+        let created = tokio::time::timeout_at(deadline.at(), hear).await.map_err(|_| {
+            Error::new(Code::CommandTimeout).message("the browser does not open a new tab")
+        })?;
+        let created = created.map_err(|_| Error::new(Code::BrowserLost))??;
         let target = created.target_id.unwrap_or_default();
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(target.clone());
         let made = |table: &Table| table.tabs.values().find(|tab| tab.target_id == target).cloned();

@@ -2,7 +2,7 @@
 
 use crate::bench::{bench, eval, open, tab_id};
 use agbrowse_browser::command::{
-    CloseTab, NewTab, Screenshot, Status, TabAction, TabVerb, Tabs, Until,
+    CloseTab, NewTab, Open, Screenshot, Status, TabAction, TabVerb, Tabs, Until,
 };
 use agbrowse_browser::{Code, Command, TabId};
 use std::time::{Duration, Instant};
@@ -13,15 +13,8 @@ const LOOP: &str = "<title>stuck</title><script>setTimeout(() => { while (true) 
 fn the_control_plane_answers_while_a_page_is_stuck() {
     bench(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
-        let open_loop = agbrowse_browser::command::Open {
-            url: t.url("/loop"),
-            until: Until::Commit,
-            new_tab: false,
-        };
-        t.run(Command::Open(open_loop)).await.unwrap();
+        get_stuck(&t).await;
         let stuck = t.tabs().await[0].id;
-        // Wait until it really is: an answer would have to come from the page.
-        while t.run_within(150, eval("1")).await.is_ok() {}
 
         let held = t.run_within(1500, eval("1"));
         let meanwhile = async {
@@ -66,17 +59,18 @@ fn a_waiting_command_ends_at_its_own_deadline() {
 fn a_stuck_tab_can_be_left_by_opening_another_page() {
     bench(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
-        let there = agbrowse_browser::command::Open {
-            url: t.url("/loop"),
-            until: Until::Commit,
-            new_tab: false,
-        };
-        t.run(Command::Open(there)).await.unwrap();
-        while t.run_within(150, eval("1")).await.is_ok() {}
+        get_stuck(&t).await;
         // Another site gets another process, so the loop cannot hold it up.
         t.run(open(&t.other_url("/ok"))).await.unwrap();
         assert_eq!(t.eval("document.title").await, "\"fine\"");
     });
+}
+
+/// Opens the page at `/loop` and waits until it really is stuck: an answer would have to come from it.
+async fn get_stuck(t: &crate::bench::Bench) {
+    let there = Open { url: t.url("/loop"), until: Until::Commit, new_tab: false };
+    t.run(Command::Open(there)).await.unwrap();
+    while t.run_within(150, eval("1")).await.is_ok() {}
 }
 
 async fn close(t: &crate::bench::Bench, id: TabId) {
