@@ -10,7 +10,8 @@ fn root() -> PathBuf {
 /// Who may use whom. A crate that is not listed has no business here.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("agbrowse-cdp", &[]),
-    ("agbrowse-browser", &["agbrowse-cdp"]),
+    ("agbrowse-page", &[]),
+    ("agbrowse-browser", &["agbrowse-cdp", "agbrowse-page"]),
     ("agbrowse", &["agbrowse-browser"]),
 ];
 
@@ -42,7 +43,7 @@ fn nothing_points_back() {
 
 #[test]
 fn only_the_doors_print_or_exit() {
-    for krate in ["cdp", "browser"] {
+    for krate in ["cdp", "page", "browser"] {
         for (path, text) in sources(&root().join("crates").join(krate).join("src")) {
             let code = text.split("#[cfg(test)]").next().unwrap();
             for forbidden in ["println!", "eprintln!", "process::exit", "env::args"] {

@@ -1,0 +1,210 @@
+//! The observer's report: one string per document, read into a [`Tree`].
+//!
+//! Lines end with `\n`, fields are parted by `\t`; the observer leaves neither in a text. The first line is about
+//! the document: version, address, origin, title. Every other line is a node, each before its children:
+//!
+//! ```text
+//! depth \t role \t element \t name [\t key value]…      an element
+//! depth \t "text [\t key value]…                        text
+//! ```
+//!
+//! A key is one letter and its value follows at once: `v` value, `l` level, `f` letters for what is true
+//! (see [`states`]), `c` `p` `x` checked, pressed, expanded (`0`, `1` or `m`), `u` address, `d` description,
+//! `t` value in words, `k` kind, `h` popup, `i` invalid, `r` role description, `s` shortcuts, `o` orientation,
+//! `a` autocomplete, `n` and `m` least and most, `w` why it is hidden, `b` bounds `x,y,width,height`. Unknown
+//! keys are passed over. A name of `\u{1}` alone says that it is the text of the next line.
+
+use super::{Bounds, Frame, Role, States, Toggle, Tree};
+
+/// What is not a report.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The line it stopped at, counted from 1.
+    pub line: usize,
+}
+
+/// The name that stands for the text on the next line.
+const SAME: &str = "\u{1}";
+
+impl Tree {
+    /// Adds a document below the node at `depth - 1`, as the next thing in reading order.
+    ///
+    /// # Errors
+    /// When a line is not as described above. Lines before it have been added.
+    pub fn add_report(&mut self, report: &str, depth: u32, frame: u16) -> Result<(), Malformed> {
+        let base = self.text.len();
+        self.text.push_str(report);
+        let mut lines = report.split_terminator('\n');
+        lines.next().ok_or(Malformed { line: 1 })?;
+        for (number, line) in lines.enumerate() {
+            self.add_line(report, base, line, depth, frame)
+                .ok_or(Malformed { line: number + 2 })?;
+        }
+        Ok(())
+    }
+
+    fn add_line(
+        &mut self,
+        report: &str,
+        base: usize,
+        line: &str,
+        depth: u32,
+        frame: u16,
+    ) -> Option<()> {
+        // Every field is a piece of the report, which is already kept.
+        let span = |field: &str| super::Span {
+            start: (base + (field.as_ptr() as usize - report.as_ptr() as usize)) as u32,
+            len: field.len() as u32,
+        };
+        let mut fields = line.split('\t');
+        let depth = depth + fields.next()?.parse::<u32>().ok()?;
+        let role = fields.next()?;
+        let index = match role.strip_prefix('"') {
+            Some(text) => {
+                let index = self.push(Role::Text, depth, 0, frame);
+                self.nodes[index].name = span(text);
+                index
+            }
+            None => {
+                let element = fields.next()?.parse().ok()?;
+                let role = Role::named(role).unwrap_or(Role::Unknown);
+                let index = self.push(role, depth, element, frame);
+                let name = fields.next()?;
+                self.nodes[index].name = match name {
+                    SAME => same_as_next(report, line).map(span)?,
+                    name => span(name),
+                };
+                index
+            }
+        };
+        for field in fields {
+            let mut chars = field.chars();
+            let Some(key) = chars.next() else { continue };
+            let value = chars.as_str();
+            let node = &mut self.nodes[index];
+            match key {
+                'f' => node.states = states(value),
+                'v' => node.value = span(value),
+                'l' => node.level = value.parse().unwrap_or(0),
+                'c' => node.checked = toggle(value),
+                'p' => node.pressed = toggle(value),
+                'x' => node.expanded = toggle(value).map(|toggle| toggle == Toggle::On),
+                'u' => self.extra_mut(index).url = span(value),
+                'd' => self.extra_mut(index).description = span(value),
+                't' => self.extra_mut(index).value_text = span(value),
+                'k' => self.extra_mut(index).kind = span(value),
+                'h' => self.extra_mut(index).popup = span(value),
+                'i' => self.extra_mut(index).invalid = span(value),
+                'r' => self.extra_mut(index).role_description = span(value),
+                's' => self.extra_mut(index).shortcuts = span(value),
+                'o' => self.extra_mut(index).orientation = span(value),
+                'a' => self.extra_mut(index).autocomplete = span(value),
+                'n' => self.extra_mut(index).min = span(value),
+                'm' => self.extra_mut(index).max = span(value),
+                'w' => self.extra_mut(index).why_hidden = span(value),
+                'b' => self.extra_mut(index).bounds = bounds(value),
+                _ => {}
+            }
+        }
+        Some(())
+    }
+}
+
+/// What a report says about its document. `name`, `parent` and what tells the document apart are not in it.
+pub fn document(report: &str) -> Option<Frame> {
+    let mut fields = report.lines().next()?.split('\t');
+    if fields.next()? != "1" {
+        return None;
+    }
+    let mut next = || fields.next().map(str::to_owned);
+    Some(Frame { url: next()?, origin: next()?, title: next()?, ..Frame::default() })
+}
+
+/// The text on the line after `line`.
+fn same_as_next<'r>(report: &'r str, line: &str) -> Option<&'r str> {
+    let after = line.as_ptr() as usize - report.as_ptr() as usize + line.len() + 1;
+    let next = report.get(after..)?.split('\n').next()?;
+    next.split('\t').nth(1)?.strip_prefix('"')
+}
+
+/// What is true, one letter each.
+fn states(letters: &str) -> States {
+    letters.chars().fold(States::default(), |states, letter| match letter {
+        'd' => states.with_disabled(true),
+        's' => states.with_selected(true),
+        'f' => states.with_focusable(true),
+        'F' => states.with_focused(true),
+        'm' => states.with_modal(true),
+        'r' => states.with_required(true),
+        'o' => states.with_readonly(true),
+        'M' => states.with_multiline(true),
+        'S' => states.with_multiselectable(true),
+        't' => states.with_tabindex(true),
+        'e' => states.with_editable(true),
+        'p' => states.with_pointer(true),
+        'l' => states.with_listener(true),
+        'h' => states.with_hidden(true),
+        'n' => states.with_name_hidden(true),
+        'y' => states.with_masked(true),
+        'L' => states.with_stand_in(true),
+        'q' => states.with_silent(true),
+        'b' => states.with_busy(true),
+        'g' => states.with_name_given(true),
+        'c' => states.with_cut(true),
+        _ => states,
+    })
+}
+
+fn toggle(value: &str) -> Option<Toggle> {
+    match value {
+        "0" => Some(Toggle::Off),
+        "1" => Some(Toggle::On),
+        "m" => Some(Toggle::Mixed),
+        _ => None,
+    }
+}
+
+fn bounds(value: &str) -> Option<Bounds> {
+    let mut numbers = value.split(',').map(|number| number.parse().ok());
+    let mut next = || numbers.next().flatten();
+    Some(Bounds { x: next()?, y: next()?, width: next()?, height: next()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT: &str = "1\thttps://a.test/\thttps://a.test\tA\n\
+        0\twebarea\t1\tA\n\
+        1\tlink\t7\t\u{1}\tfft\tuhttps://a.test/x\n\
+        2\t\"Go on\n\
+        1\tcheckbox\t9\tMore\tfd\tcm\tx0\tb1,2.5,3,4\tZwhat\n";
+
+    #[test]
+    fn a_report_becomes_a_tree() {
+        let mut tree = Tree::default();
+        tree.add_report(REPORT, 0, 0).unwrap();
+        tree.close();
+        assert_eq!(tree.nodes.len(), 4);
+        assert_eq!(tree.children(0).collect::<Vec<_>>(), [1, 3]);
+        let link = &tree.nodes[1];
+        assert_eq!((link.role, tree.name(link), link.element), (Role::Link, "Go on", 7));
+        assert!(link.states.is_focusable() && link.states.has_tabindex());
+        assert_eq!(tree.str(tree.extra(link).unwrap().url), "https://a.test/x");
+        let check = &tree.nodes[3];
+        assert_eq!((check.checked, check.expanded), (Some(Toggle::Mixed), Some(false)));
+        let bounds = tree.extra(check).unwrap().bounds.unwrap();
+        assert_eq!((bounds.x, bounds.y, bounds.width, bounds.height), (1.0, 2.5, 3.0, 4.0));
+        let frame = document(REPORT).unwrap();
+        assert_eq!((&*frame.origin, &*frame.title), ("https://a.test", "A"));
+    }
+
+    #[test]
+    fn what_is_no_report_is_told_by_line() {
+        let read = |report: &str| Tree::default().add_report(report, 0, 0);
+        assert_eq!(read(""), Err(Malformed { line: 1 }));
+        assert_eq!(read("1\ta\tb\tc\nx\tlink\t1\t"), Err(Malformed { line: 2 }));
+        assert_eq!(read("1\ta\tb\tc\n0\tlink\t1\t\n1\tlink\n"), Err(Malformed { line: 3 }));
+        assert_eq!(document("2\ta\tb\tc"), None);
+    }
+}
