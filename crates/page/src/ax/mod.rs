@@ -4,9 +4,16 @@
 //! three hundred thousand nodes is two allocations. It comes from the observer's report ([`report`]) or from
 //! the browser's own tree, and is never changed by rendering it.
 
+mod interactive;
+mod interesting;
 pub mod report;
 mod roles;
+#[cfg(test)]
+pub(crate) mod testing;
 
+pub(crate) use interactive::is_control;
+pub use interactive::{MANY_REFS, Marks, RefPolicy, Tier, marks};
+pub use interesting::interesting;
 pub use roles::Role;
 
 /// A piece of the tree's text.
@@ -223,7 +230,8 @@ impl Tree {
 
     /// The text of a piece.
     pub fn str(&self, span: Span) -> &str {
-        self.text.get(span.start as usize..(span.start + span.len) as usize).unwrap_or_default()
+        let start = span.start as usize;
+        self.text.get(start..start + span.len as usize).unwrap_or_default()
     }
 
     /// What a node is called.
@@ -262,6 +270,31 @@ impl Tree {
                 child
             })
         })
+    }
+
+    /// Where the nodes after a node's last descendant begin; always after the node and within the list.
+    pub fn end(&self, index: usize) -> usize {
+        let end = self.nodes.get(index).map_or(0, |node| node.end as usize);
+        end.clamp(index + 1, self.nodes.len().max(index + 1))
+    }
+
+    /// The parent of each node; of a node without one, the node itself.
+    pub fn parents(&self) -> Vec<u32> {
+        let mut open: Vec<u32> = Vec::new();
+        let parents = (0..self.nodes.len()).map(|index| {
+            while open.pop_if(|last| self.end(*last as usize) <= index).is_some() {}
+            let parent = open.last().copied().unwrap_or(index as u32);
+            open.push(index as u32);
+            parent
+        });
+        parents.collect()
+    }
+
+    /// The document that an iframe shows, if it is in the tree.
+    pub fn frame_below(&self, index: usize) -> Option<&Frame> {
+        let node = self.nodes.get(index)?;
+        let child = self.children(index).find(|child| self.nodes[*child].frame != node.frame)?;
+        self.frames.get(self.nodes[child].frame as usize)
     }
 
     /// Keeps a text.

@@ -4,7 +4,7 @@
 //! the document: version, address, origin, title. Every other line is a node, each before its children:
 //!
 //! ```text
-//! depth \t role \t element \t name [\t key value]…      an element
+//! depth \t role \t element \t name [\t key value]…      an element; role `.` is generic, no number: the next
 //! depth \t "text [\t key value]…                        text
 //! ```
 //!
@@ -36,8 +36,9 @@ impl Tree {
         self.text.push_str(report);
         let mut lines = report.split_terminator('\n');
         lines.next().ok_or(Malformed { line: 1 })?;
+        let mut last = 0;
         for (number, line) in lines.enumerate() {
-            self.add_line(report, base, line, depth, frame)
+            self.add_line(report, base, line, depth, frame, &mut last)
                 .ok_or(Malformed { line: number + 2 })?;
         }
         Ok(())
@@ -50,6 +51,7 @@ impl Tree {
         line: &str,
         depth: u32,
         frame: u16,
+        last: &mut u32,
     ) -> Option<()> {
         // Every field is a piece of the report, which is already kept.
         let span = |field: &str| super::Span {
@@ -66,8 +68,15 @@ impl Tree {
                 index
             }
             None => {
-                let element = fields.next()?.parse().ok()?;
-                let role = Role::named(role).unwrap_or(Role::Unknown);
+                *last = match fields.next()? {
+                    "" => *last + 1,
+                    number => number.parse().ok()?,
+                };
+                let element = *last;
+                let role = match role {
+                    "." => Role::Generic,
+                    name => Role::named(name).unwrap_or(Role::Unknown),
+                };
                 let index = self.push(role, depth, element, frame);
                 let name = fields.next()?;
                 self.nodes[index].name = match name {

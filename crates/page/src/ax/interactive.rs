@@ -1,0 +1,307 @@
+//! Who can be pointed at: which nodes of a tree get a ref.
+
+use super::{Node, Role, Tree};
+use crate::text;
+
+/// The number of refs above which a [`RefPolicy::Live`] snapshot leaves the second tier without.
+pub const MANY_REFS: u32 = 100;
+
+/// By which rule refs are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefPolicy {
+    /// The roles that the phase-7 snapshot lists, and what can take the focus.
+    WebAi,
+    /// Controls and everything that reacts to a click; items of lists and grids that can be chosen from.
+    Live {
+        /// Items keep their refs on a page with many of them.
+        all: bool,
+    },
+}
+
+/// How sure it is that a node is there to be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tier {
+    /// Not at all.
+    #[default]
+    None,
+    /// It is a control, or reacts like one.
+    First,
+    /// It is an item of something one chooses from.
+    Second,
+}
+
+/// Which nodes get a ref.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    tiers: Vec<Tier>,
+    /// How many nodes get one.
+    pub refs: u32,
+    /// There were more than [`MANY_REFS`], so only the first tier has them.
+    pub compacted: bool,
+    /// How many of the second tier have none because of that.
+    pub left_out: u32,
+}
+
+impl Marks {
+    /// How sure it is that a node is there to be used.
+    pub fn tier(&self, index: usize) -> Tier {
+        self.tiers.get(index).copied().unwrap_or_default()
+    }
+
+    /// Whether a node gets a ref.
+    pub fn has_ref(&self, index: usize) -> bool {
+        match self.tier(index) {
+            Tier::None => false,
+            Tier::First => true,
+            Tier::Second => !self.compacted,
+        }
+    }
+}
+
+/// Tells which nodes get a ref. Disabled ones do: a reader must be able to ask about them.
+pub fn marks(tree: &Tree, policy: RefPolicy) -> Marks {
+    let mut tiers = vec![Tier::None; tree.nodes.len()];
+    let mut containers: Vec<(usize, u16)> = Vec::new();
+    let mut has_wrappers = false;
+    for (index, node) in tree.nodes.iter().enumerate() {
+        while containers.pop_if(|(end, _)| *end <= index).is_some() {}
+        if index > 0 && can_have_ref(node) {
+            tiers[index] = match policy {
+                RefPolicy::WebAi if is_web_ai(node) => Tier::First,
+                RefPolicy::WebAi => Tier::None,
+                RefPolicy::Live { .. } if is_control(node) => Tier::First,
+                RefPolicy::Live { .. } if node.states.has_pointer() => {
+                    has_wrappers = true;
+                    Tier::First
+                }
+                RefPolicy::Live { .. } => {
+                    let inside = containers.last().is_some_and(|(_, frame)| *frame == node.frame);
+                    if inside && is_item(node.role) { Tier::Second } else { Tier::None }
+                }
+            };
+        }
+        if is_container(node.role) {
+            containers.push((tree.end(index), node.frame));
+        }
+    }
+    if has_wrappers {
+        drop_wrappers(tree, &mut tiers);
+    }
+    let count = |tier| tiers.iter().filter(|it| **it == tier).count() as u32;
+    let (first, second) = (count(Tier::First), count(Tier::Second));
+    let compacted = policy == (RefPolicy::Live { all: false }) && first + second > MANY_REFS;
+    let left_out = if compacted { second } else { 0 };
+    Marks { tiers, refs: first + second - left_out, compacted, left_out }
+}
+
+/// Whether a node is a control or behaves like one, apart from the shape of the pointer above it.
+pub(crate) fn is_control(node: &Node) -> bool {
+    let states = node.states;
+    is_first_tier(node.role)
+        || states.has_tabindex()
+        || states.is_focusable()
+        || states.is_editable()
+        || states.has_listener()
+        || states.is_stand_in()
+}
+
+/// Text and documents are no elements one could use.
+fn can_have_ref(node: &Node) -> bool {
+    node.element > 0 && !matches!(node.role, Role::WebArea | Role::Text)
+}
+
+/// The nineteen roles of the phase-7 snapshot, and what can take the focus.
+fn is_web_ai(node: &Node) -> bool {
+    let by_role = matches!(
+        node.role,
+        Role::Button
+            | Role::Link
+            | Role::TextBox
+            | Role::SearchBox
+            | Role::ComboBox
+            | Role::CheckBox
+            | Role::Radio
+            | Role::Switch
+            | Role::MenuItem
+            | Role::MenuItemCheckBox
+            | Role::MenuItemRadio
+            | Role::Option
+            | Role::Tab
+            | Role::Slider
+            | Role::SpinButton
+            | Role::TreeItem
+            | Role::ListBox
+            | Role::GridCell
+            | Role::Cell
+    );
+    by_role || node.states.is_focusable() || node.states.is_focused()
+}
+
+fn is_first_tier(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Button
+            | Role::Link
+            | Role::TextBox
+            | Role::CheckBox
+            | Role::Radio
+            | Role::ComboBox
+            | Role::Slider
+            | Role::MenuItem
+            | Role::MenuItemCheckBox
+            | Role::MenuItemRadio
+            | Role::Tab
+            | Role::Switch
+            | Role::SearchBox
+            | Role::SpinButton
+    )
+}
+
+fn is_item(role: Role) -> bool {
+    matches!(
+        role,
+        Role::ListItem
+            | Role::Option
+            | Role::TreeItem
+            | Role::Row
+            | Role::Cell
+            | Role::GridCell
+            | Role::ColumnHeader
+            | Role::RowHeader
+    )
+}
+
+fn is_container(role: Role) -> bool {
+    matches!(
+        role,
+        Role::ListBox
+            | Role::ComboBox
+            | Role::Tree
+            | Role::Grid
+            | Role::TreeGrid
+            | Role::Menu
+            | Role::MenuBar
+            | Role::TabList
+            | Role::RadioGroup
+    )
+}
+
+/// A box that only shows the hand, around one control and nothing else, is that control a second time.
+fn drop_wrappers(tree: &Tree, tiers: &mut [Tier]) {
+    let parents = tree.parents();
+    let mut contents = vec![0_u32; tree.nodes.len() + 1];
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let is_content = matches!(node.role, Role::Text | Role::Image)
+            && !node.name.is_empty()
+            && !text::is_blank(tree.name(node));
+        contents[index + 1] = contents[index] + u32::from(is_content);
+    }
+    let content = |index: usize| contents[tree.end(index)] - contents[index];
+    let mut below = vec![0_u32; tree.nodes.len()];
+    let mut only = vec![0_u32; tree.nodes.len()];
+    for index in (0..tree.nodes.len()).rev() {
+        let node = &tree.nodes[index];
+        if below[index] == 1 && tiers[index] == Tier::First {
+            let one = only[index] as usize;
+            let is_wrapper = node.states.has_pointer() && !is_control(node);
+            if is_wrapper && tiers[one] == Tier::First && content(index) == content(one) {
+                tiers[index] = Tier::None;
+            }
+        }
+        let own = tiers[index] != Tier::None;
+        let parent = parents[index] as usize;
+        if parent < index {
+            below[parent] += below[index] + u32::from(own);
+            only[parent] = if own { index as u32 } else { only[index].max(only[parent]) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ax::testing::tree;
+
+    /// The elements that get a ref.
+    fn check(page: &str, policy: RefPolicy, expected: &[u32]) {
+        let tree = tree(page);
+        let marks = marks(&tree, policy);
+        let elements: Vec<_> = (0..tree.nodes.len())
+            .filter(|index| marks.has_ref(*index))
+            .map(|index| tree.nodes[index].element)
+            .collect();
+        assert_eq!(elements, expected, "{page}");
+        assert_eq!(marks.refs as usize, expected.len(), "{page}");
+    }
+
+    const LIVE: RefPolicy = RefPolicy::Live { all: false };
+
+    #[test]
+    fn web_ai_refs_are_the_listed_roles_and_what_takes_the_focus() {
+        check(
+            "webarea 1 ff\n button 2\n link 3\n  text\n heading 4\n generic 5 ff\n option 6\n \
+             iframe 7\n  webarea 8 ff\n row 9\n generic 10 fl\n cell 11 fd",
+            RefPolicy::WebAi,
+            &[2, 3, 5, 6, 11],
+        );
+    }
+
+    #[test]
+    fn live_refs_follow_the_tiers() {
+        check(
+            "webarea 1 ft\n button 2\n generic 3 ft\n generic 4 fe\n generic 5 fp\n generic 6 fl\n \
+             generic 7 fL\n list 8\n  listitem 9\n heading 10\n img 11\n option 12\n link 0",
+            LIVE,
+            &[2, 3, 4, 5, 6, 7],
+        );
+    }
+
+    #[test]
+    fn items_get_refs_where_one_chooses_from_them() {
+        check(
+            "webarea 1\n grid 2\n  row 3\n   columnheader 4\n   gridcell 5\n table 6\n  row 7\n   cell 8\n \
+             listbox 9\n  group 10\n   list 11\n    listitem 12\n listitem 13",
+            LIVE,
+            &[3, 4, 5, 12],
+        );
+        // What is in a frame is not in the list around the frame.
+        check("webarea 1\n grid 2\n  iframe 3\n   webarea 4 #1\n    row 5 #1\n  row 6", LIVE, &[6]);
+    }
+
+    #[test]
+    fn a_box_around_one_control_is_not_a_second_one() {
+        check("webarea 1\n generic 2 fp\n  generic 3\n   button 4", LIVE, &[4]);
+        check(
+            "webarea 1\n generic 2 fp\n  generic 3 fp\n   button 4 \"x\"\n    text \"x\"",
+            LIVE,
+            &[4],
+        );
+        check("webarea 1\n generic 2 fpl\n  button 4", LIVE, &[2, 4]);
+        check("webarea 1\n generic 2 fp\n  button 4\n  text \"and more\"", LIVE, &[2, 4]);
+        check("webarea 1\n generic 2 fp\n  button 4\n  button 5", LIVE, &[2, 4, 5]);
+        check("webarea 1\n generic 2 fp\n  text \"alone\"", LIVE, &[2]);
+    }
+
+    #[test]
+    fn many_refs_leave_the_second_tier_out() {
+        let page = |options: u32| {
+            let mut page = String::from("webarea 1\n button 2\n listbox 3");
+            for option in 0..options {
+                page.push_str(&format!("\n  option {}", option + 4));
+            }
+            tree(&page)
+        };
+        let few = marks(&page(99), LIVE);
+        assert_eq!((few.refs, few.compacted, few.left_out), (100, false, 0));
+        let many = marks(&page(100), LIVE);
+        assert_eq!((many.refs, many.compacted, many.left_out), (1, true, 100));
+        let all = marks(&page(100), RefPolicy::Live { all: true });
+        assert_eq!((all.refs, all.compacted, all.left_out), (101, false, 0));
+    }
+
+    #[test]
+    fn odd_trees_are_no_trouble() {
+        assert_eq!(marks(&Tree::default(), LIVE).refs, 0);
+        check("button 1", LIVE, &[]);
+    }
+}

@@ -1,0 +1,219 @@
+//! The interesting part of a tree: what is left when wrappers go and the text inside a named control is
+//! taken as said by its name. What browsers' automation has long shown as "interesting only", except that a
+//! ref, a frame, a dialog or a gap is never lost.
+
+use super::{Marks, Node, Role, Tree};
+use crate::text;
+
+/// Tells which nodes stay. The children of one that goes move up to the nearest that stays.
+pub fn interesting(tree: &Tree, marks: &Marks) -> Vec<bool> {
+    let mut keep = vec![false; tree.nodes.len()];
+    // Where the outermost open leaf and the outermost open control end; a frame's document starts anew.
+    let (mut leaf_end, mut control_end) = (0, 0);
+    let mut outer: Vec<(usize, usize, usize)> = Vec::new();
+    for (index, node) in tree.nodes.iter().enumerate() {
+        while let Some((_, leaf, control)) = outer.pop_if(|(end, ..)| *end <= index) {
+            (leaf_end, control_end) = (leaf, control);
+        }
+        let end = tree.end(index);
+        if node.role == Role::WebArea && index > 0 {
+            outer.push((end, leaf_end, control_end));
+            (leaf_end, control_end) = (0, 0);
+        }
+        let is_leaf = is_leaf(tree, node, end == index + 1);
+        let in_leaf = index < leaf_end;
+        let in_control = index < control_end;
+        keep[index] = index == 0
+            || marks.has_ref(index)
+            || is_landmark_of_ours(node)
+            || !in_leaf && is_interesting(tree, node, is_leaf, in_control);
+        if is_leaf && !in_leaf {
+            leaf_end = end;
+        }
+        if is_control(node) && !in_control {
+            control_end = end;
+        }
+    }
+    keep
+}
+
+/// Frames, gaps and dialogs: without them a reader takes the page for another one.
+fn is_landmark_of_ours(node: &Node) -> bool {
+    matches!(node.role, Role::Iframe | Role::WebArea | Role::Dialog | Role::AlertDialog)
+        || node.states.is_silent()
+        || node.states.is_cut()
+        || node.states.is_modal()
+}
+
+fn is_interesting(tree: &Tree, node: &Node, is_leaf: bool, in_control: bool) -> bool {
+    if matches!(node.role, Role::LineBreak | Role::ListMarker) {
+        return false;
+    }
+    node.states.is_focusable()
+        || node.states.is_editable()
+        || is_role_of_control(node.role)
+        || !in_control && is_leaf && !text::is_blank(tree.name(node))
+}
+
+/// Whether what is inside has been said with the node itself. Refs inside are shown all the same, so other
+/// than in the original a focusable descendant makes no difference to what takes its name from its content.
+fn is_leaf(tree: &Tree, node: &Node, is_childless: bool) -> bool {
+    if is_childless {
+        return true;
+    }
+    match node.role {
+        Role::TextBox | Role::SearchBox | Role::ComboBox => !node.states.is_editable(),
+        Role::Text
+        | Role::LineBreak
+        | Role::DocCover
+        | Role::GraphicsSymbol
+        | Role::Image
+        | Role::Meter
+        | Role::ScrollBar
+        | Role::Slider
+        | Role::Separator
+        | Role::ProgressBar => true,
+        role => {
+            let says_content = match naming(role) {
+                Naming::Control => true,
+                // An author's name for a row or an item does not repeat what is in it.
+                Naming::Content => !node.states.is_name_given(),
+                Naming::Author => false,
+            };
+            (node.states.is_focusable() || role == Role::Heading)
+                && says_content
+                && !text::is_blank(tree.name(node))
+        }
+    }
+}
+
+enum Naming {
+    /// Whatever its name is, what is inside is only how it looks.
+    Control,
+    /// Named by what is inside, unless the author says otherwise.
+    Content,
+    /// Named by the author only, so the content is not in the name.
+    Author,
+}
+
+fn naming(role: Role) -> Naming {
+    match role {
+        Role::Button
+        | Role::Link
+        | Role::CheckBox
+        | Role::Radio
+        | Role::Switch
+        | Role::Tab
+        | Role::MenuItem
+        | Role::MenuItemCheckBox
+        | Role::MenuItemRadio
+        | Role::Option
+        | Role::Heading
+        | Role::SpinButton
+        | Role::ColorWell
+        | Role::DisclosureTriangle => Naming::Control,
+        Role::Cell
+        | Role::GridCell
+        | Role::ColumnHeader
+        | Role::RowHeader
+        | Role::Row
+        | Role::Tooltip
+        | Role::TreeItem => Naming::Content,
+        _ => Naming::Author,
+    }
+}
+
+/// Whether plain text inside is only how the control looks. Not in an editor whose text is not its value.
+fn is_control(node: &Node) -> bool {
+    is_role_of_control(node.role) && !(node.states.is_editable() && node.value.is_empty())
+}
+
+fn is_role_of_control(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Button
+            | Role::CheckBox
+            | Role::ColorWell
+            | Role::ComboBox
+            | Role::DisclosureTriangle
+            | Role::ListBox
+            | Role::Menu
+            | Role::MenuBar
+            | Role::MenuItem
+            | Role::MenuItemCheckBox
+            | Role::MenuItemRadio
+            | Role::Radio
+            | Role::ScrollBar
+            | Role::SearchBox
+            | Role::Slider
+            | Role::SpinButton
+            | Role::Switch
+            | Role::Tab
+            | Role::TextBox
+            | Role::Tree
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ax::testing::tree;
+    use crate::ax::{RefPolicy, marks};
+
+    /// The elements that stay; texts by their words.
+    fn check(page: &str, expected: &str) {
+        let tree = tree(page);
+        let marks = marks(&tree, RefPolicy::Live { all: false });
+        let kept: Vec<_> = interesting(&tree, &marks)
+            .iter()
+            .enumerate()
+            .filter(|(_, keep)| **keep)
+            .map(|(index, _)| match &tree.nodes[index] {
+                node if node.role == Role::Text => tree.name(node).to_owned(),
+                node => node.element.to_string(),
+            })
+            .collect();
+        assert_eq!(kept.join(" "), expected, "{page}");
+    }
+
+    #[test]
+    fn wrappers_go_and_names_say_what_is_inside() {
+        check("webarea 1\n generic 2\n  paragraph 3\n   text \"a\"", "1 a");
+        check("webarea 1\n link 2 ff \"go\"\n  text \"go\"\n button 3\n  text \"b\"", "1 2 3");
+        check("webarea 1\n heading 2 \"h\"\n  text \"h\"\n heading 3\n  text \"x\"", "1 2 x");
+        check("webarea 1\n img 2 \"i\"\n  text \"t\"\n img 3\n separator 4", "1 2");
+        check("webarea 1\n textbox 2\n  text \"typed\"\n textbox 3 fe\n  text \"t\"", "1 2 3 t");
+        check(
+            "webarea 1\n listitem 2\n  listmarker 3 \"1.\"\n  text \"one\"\n  linebreak 4",
+            "1 one",
+        );
+        check("webarea 1\n navigation 2 \"n\"\n  link 3 ff\n   text \"l\"", "1 3 l");
+    }
+
+    #[test]
+    fn refs_inside_a_leaf_stay() {
+        check("webarea 1\n heading 2 \"h b\"\n  text \"h\"\n  button 3 ff \"b\"", "1 2 3");
+        check(
+            "webarea 1\n link 2 ff \"l\"\n  generic 3\n   text \"l\"\n   button 4 \"b\"",
+            "1 2 4",
+        );
+        check("webarea 1\n img 2 \"i\"\n  link 3 \"l\"", "1 2 3");
+        check("webarea 1\n combobox 2\n  listbox 3\n   option 4 \"o\"\n    text \"o\"", "1 2 4");
+    }
+
+    #[test]
+    fn the_text_of_a_focusable_region_stays() {
+        check("webarea 1\n log 2 ftfg \"chat\"\n  text \"hello\"", "1 2 hello");
+        check(
+            "webarea 1\n grid 9\n  row 2 ffg \"r\"\n   text \"c\"\n  row 3 ff \"d\"\n   text \"d\"",
+            "1 2 c 3",
+        );
+    }
+
+    #[test]
+    fn frames_gaps_and_dialogs_stay() {
+        check("webarea 1\n button 2\n  iframe 3\n   webarea 4 #1\n    text \"in\"", "1 2 3 4 in");
+        check("webarea 1\n generic 2 fq\n generic 3 fc\n dialog 4\n  text \"d\"", "1 2 3 4 d");
+        check("webarea 1\n button 2\n  iframe 3\n   webarea 4 #1\n  text \"not\"", "1 2 3 4");
+    }
+}

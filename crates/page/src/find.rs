@@ -1,0 +1,102 @@
+//! Finding nodes by what they are and say.
+
+use crate::ax::{Role, Tree};
+use crate::text::{self, Needle};
+
+/// What is looked for. What is not given is not asked.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// What it is.
+    pub role: Option<Role>,
+    /// What is in its name.
+    pub name: Option<String>,
+    /// What is in its name, its value or the text right in it.
+    pub text: Option<String>,
+    /// The name or text is all there is, not a part.
+    pub exact: bool,
+}
+
+/// The nodes that a query describes, in reading order. Upper and lower case and the amount of white space make
+/// no difference. A text is found as the element it is in.
+pub fn find(tree: &Tree, query: &Query) -> Vec<usize> {
+    let mut name = query.name.as_deref().map(Needle::new);
+    let mut text = query.text.as_deref().map(Needle::new);
+    let says = |needle: &mut Needle, words: &str| {
+        !words.is_empty() && if query.exact { needle.is_all_of(words) } else { needle.is_in(words) }
+    };
+    let parents = tree.parents();
+    let mut found = Vec::new();
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let is_text = node.role == Role::Text;
+        let at = if is_text { parents[index] as usize } else { index };
+        let is_asked = |role: Role| query.role.is_none_or(|asked| asked == role);
+        // Asked for texts as such, they are found as themselves.
+        let at = if query.role == Some(Role::Text) { index } else { at };
+        if !is_asked(tree.nodes[at].role) {
+            continue;
+        }
+        if let Some(needle) = &mut name {
+            let named = &tree.nodes[at];
+            if !says(needle, tree.name(named)) && !is_nameless_with(tree, at, index, needle, &says)
+            {
+                continue;
+            }
+        }
+        if let Some(needle) = &mut text
+            && !says(needle, tree.name(node))
+            && !says(needle, tree.value(node))
+        {
+            continue;
+        }
+        if is_text && at != index && name.is_none() && text.is_none() {
+            continue;
+        }
+        found.push(at);
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether a node without a name has a text right in it that would be its name to a reader.
+fn is_nameless_with(
+    tree: &Tree,
+    at: usize,
+    index: usize,
+    needle: &mut Needle,
+    says: &impl Fn(&mut Needle, &str) -> bool,
+) -> bool {
+    at != index
+        && text::is_blank(tree.name(&tree.nodes[at]))
+        && says(needle, tree.name(&tree.nodes[index]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ax::testing::tree;
+
+    fn check(query: &Query, expected: &[u32]) {
+        let tree = tree(
+            "webarea 1 \"Shop\"\n button 2 \"Sign in\"\n  text \"Sign  in\"\n link 3\n  text \"Sign in here\"\n \
+             paragraph 4\n  text \"Please SIGN IN\"\n textbox 5 \"Email\" v=\"sign in\"\n button 6 \"Sign up\"",
+        );
+        let found: Vec<_> =
+            find(&tree, query).iter().map(|index| tree.nodes[*index].element).collect();
+        assert_eq!(found, expected, "{query:?}");
+    }
+
+    #[test]
+    fn nodes_are_found_by_role_name_and_text() {
+        let text = |text: &str| Some(text.to_owned());
+        check(&Query { role: Some(Role::Button), ..Query::default() }, &[2, 6]);
+        check(&Query { name: text("sign"), ..Query::default() }, &[2, 3, 4, 6]);
+        check(&Query { text: text("sign in"), ..Query::default() }, &[2, 3, 4, 5]);
+        let exact = Query { text: text("sign in"), exact: true, ..Query::default() };
+        check(&exact, &[2, 5]);
+        let link = Query { role: Some(Role::Link), name: text("here"), ..Query::default() };
+        check(&link, &[3]);
+        check(&Query { name: text("nothing"), ..Query::default() }, &[]);
+        assert!(find(&Tree::default(), &Query::default()).is_empty());
+    }
+}

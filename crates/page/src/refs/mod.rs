@@ -1,0 +1,236 @@
+//! Refs: how they are spelled, what they were given for, and whether that is still so.
+//!
+//! A ref is an element and what the element meant when it was shown: its role, its name and the row, group
+//! or landmark it was in. Nothing here looks at a page; the answers are facts that others turn into errors.
+
+mod meaning;
+mod registry;
+pub mod strict;
+
+pub use meaning::{Meaning, Owner, OwnerKind, Verdict, compare, meanings};
+pub use registry::{RefProblem, Registry, Scope, Shown};
+
+use crate::text;
+use std::fmt;
+
+/// What to do when an element is not what it was.
+pub const CHANGED_HINT: &str = "Take a new snapshot to get current element state.";
+
+/// What to do when an element is gone.
+pub const GONE_HINT: &str = "Take a new snapshot to see current page state.";
+
+/// What is said when an element was used though a detail of it changed.
+pub const MINOR_NOTE: &str = "Note: Element may have changed. Using current state.";
+
+/// A ref as a caller writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RefName {
+    /// `@e3`: a number that a tab gave to an element.
+    Ours(u32),
+    /// `e12345`: the browser's own number of a node.
+    Backend {
+        /// The context it is in, as in `clean:e12345`.
+        context: Option<String>,
+        /// The out-of-process frame it is in, as in `f2e12345`.
+        frame: Option<u32>,
+        /// The number.
+        id: u64,
+    },
+}
+
+/// What a bare `e3` means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// On the command line: `@e3`.
+    Cli,
+    /// In MCP: the browser's own number.
+    Mcp,
+}
+
+/// What is not a ref.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MalformedRef {
+    /// What was given.
+    pub given: String,
+    /// What a ref looks like.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for MalformedRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a ref: expected {}", text::cut(&self.given, 80), self.expected)
+    }
+}
+
+impl std::error::Error for MalformedRef {}
+
+impl RefName {
+    /// Reads a ref.
+    ///
+    /// # Errors
+    /// When it is not spelled as one; the error tells how refs look.
+    pub fn parse(given: &str, dialect: Dialect) -> Result<Self, MalformedRef> {
+        Self::read(given.trim(), dialect).ok_or_else(|| MalformedRef {
+            given: given.to_owned(),
+            expected: match dialect {
+                Dialect::Cli => "`@e` and a number from the last snapshot, such as `@e3`",
+                Dialect::Mcp => {
+                    "`e{backendNodeId}` from the last snapshot, such as `e12345`, `f2e12345` in a frame \
+                     or `clean:e12345` in a context"
+                }
+            },
+        })
+    }
+
+    fn read(text: &str, dialect: Dialect) -> Option<Self> {
+        if let Some(ours) = text.strip_prefix("@e") {
+            return number(ours).map(Self::Ours);
+        }
+        let (context, bare) = match text.rsplit_once(':') {
+            Some(("", _)) => return None,
+            Some((context, bare)) => (Some(context.to_owned()), bare),
+            None => (None, text),
+        };
+        let (frame, bare) = match bare.strip_prefix('f') {
+            Some(rest) => {
+                let (frame, _) = rest.split_once('e')?;
+                (Some(number(frame)?), &rest[frame.len()..])
+            }
+            None => (None, bare),
+        };
+        let digits = bare.strip_prefix('e')?;
+        if dialect == Dialect::Cli && context.is_none() && frame.is_none() {
+            return number(digits).map(Self::Ours);
+        }
+        Some(Self::Backend { context, frame, id: number(digits)? })
+    }
+}
+
+impl fmt::Display for RefName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ours(number) => write!(f, "@e{number}"),
+            Self::Backend { context, frame, id } => {
+                if let Some(context) = context {
+                    write!(f, "{context}:")?;
+                }
+                if let Some(frame) = frame {
+                    write!(f, "f{frame}")?;
+                }
+                write!(f, "e{id}")
+            }
+        }
+    }
+}
+
+/// A number from 1, in digits only.
+fn number<N: std::str::FromStr + PartialEq + From<u8>>(digits: &str) -> Option<N> {
+    let is_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|number| is_digits && *number != N::from(0))
+}
+
+/// Says what an element was and is. Where only its surroundings tell the difference, they are named.
+pub fn changed_message(was: &Meaning, now: &Meaning) -> String {
+    let with_owner = was.role == now.role && was.name == now.name;
+    let (was, now) = (described(was, with_owner), described(now, with_owner));
+    format!("Element changed since snapshot. Was: {was}, Now: {now}")
+}
+
+/// Says that an element is gone.
+pub fn gone_message(was: &Meaning, spelled: &str) -> String {
+    let name = text::cut_bytes(&was.name, 100);
+    let space = if name.is_empty() { "" } else { " " };
+    format!("Element '{name}{space}{}' (ref: {spelled}) no longer exists.", was.role.name())
+}
+
+fn described(meaning: &Meaning, with_owner: bool) -> String {
+    let mut out = format!("{} '{}'", meaning.role.name(), text::cut_bytes(&meaning.name, 100));
+    match &meaning.owner {
+        Some(owner) if with_owner => {
+            let label = text::cut_bytes(&owner.label, 100).into_owned();
+            out.push_str(&format!(" in {} '{label}'", owner.role.name()));
+        }
+        _ => {}
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ax::Role;
+
+    #[test]
+    fn refs_are_read_as_they_are_spelled() {
+        let backend = |context: Option<&str>, frame, id| RefName::Backend {
+            context: context.map(str::to_owned),
+            frame,
+            id,
+        };
+        for (given, cli, mcp) in [
+            ("@e3", Some(RefName::Ours(3)), Some(RefName::Ours(3))),
+            (" e3 ", Some(RefName::Ours(3)), Some(backend(None, None, 3))),
+            ("f2e9", Some(backend(None, Some(2), 9)), Some(backend(None, Some(2), 9))),
+            (
+                "clean:e5",
+                Some(backend(Some("clean"), None, 5)),
+                Some(backend(Some("clean"), None, 5)),
+            ),
+            (
+                "a:b:f1e5",
+                Some(backend(Some("a:b"), Some(1), 5)),
+                Some(backend(Some("a:b"), Some(1), 5)),
+            ),
+        ] {
+            assert_eq!(RefName::parse(given, Dialect::Cli).ok(), cli, "{given}");
+            assert_eq!(RefName::parse(given, Dialect::Mcp).ok(), mcp, "{given}");
+            if let Some(name) = mcp {
+                assert_eq!(RefName::parse(&name.to_string(), Dialect::Mcp).ok(), Some(name));
+            }
+        }
+        for given in [
+            "",
+            "@",
+            "@e",
+            "@e0",
+            "@e-1",
+            "@e+1",
+            "e",
+            "3",
+            "button",
+            "fe1",
+            "f1",
+            ":e1",
+            "@e99999999999",
+        ] {
+            let error = RefName::parse(given, Dialect::Cli).unwrap_err().to_string();
+            assert!(error.contains("expected") && error.contains("`@e3`"), "{error}");
+            let error = RefName::parse(given, Dialect::Mcp).unwrap_err().to_string();
+            assert!(error.contains("`e{backendNodeId}`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn messages_are_those_of_the_specification() {
+        let meaning = |name: &str, label: &str| Meaning {
+            role: Role::Button,
+            name: name.into(),
+            owner: Some(Owner { kind: OwnerKind::Item, role: Role::Row, label: label.into() }),
+            near: String::new(),
+            document: "d".into(),
+        };
+        assert_eq!(
+            changed_message(&meaning("Submit", "a"), &meaning("Loading...", "a")),
+            "Element changed since snapshot. Was: button 'Submit', Now: button 'Loading...'"
+        );
+        assert_eq!(
+            changed_message(&meaning("Delete", "Ann"), &meaning("Delete", "Bob")),
+            "Element changed since snapshot. Was: button 'Delete' in row 'Ann', \
+             Now: button 'Delete' in row 'Bob'"
+        );
+        assert_eq!(
+            gone_message(&meaning("Submit", "a"), "e12345"),
+            "Element 'Submit button' (ref: e12345) no longer exists."
+        );
+    }
+}

@@ -1,0 +1,438 @@
+//! The phase-7 text: one line for each node, `- role "name" [ref=@e1 …]:`, children indented below.
+
+use super::Print;
+use crate::ax::{Node, Role, Toggle, Tree};
+use crate::hash::{AxHasher, field_hash};
+use crate::text::{self, MAX_NAME, MAX_VALUE};
+use crate::view::{Line, View};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// The text of a view.
+pub fn phase7(tree: &Tree, view: &View, print: &Print) -> String {
+    printed(tree, view, print).text
+}
+
+/// The text of a view, and where the refs are in it.
+pub fn printed(tree: &Tree, view: &View, print: &Print) -> Printed {
+    let mut text = String::with_capacity(view.lines.len() * 48);
+    let mut refs = Vec::with_capacity(view.refs as usize);
+    for line in &view.lines {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let at = push_line(&mut text, tree, line, print);
+        if let (Some(at), Some(number)) = (at, line.number) {
+            refs.push((at, number));
+        }
+    }
+    if text.is_empty() {
+        text.push_str("- document");
+    }
+    Printed { text, refs }
+}
+
+/// A printed view.
+#[derive(Clone, Debug, Default)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// Where the digits of each ref begin, and which they are.
+    refs: Vec<(usize, u32)>,
+}
+
+impl Printed {
+    /// The hash of the text, as if its refs were numbered from 1 in the order in which they appear: what was
+    /// numbered before in the same tab makes no difference.
+    pub fn ax_hash(&self) -> String {
+        let mut hasher = AxHasher::default();
+        if self.is_numbered_from_one() {
+            hasher.write(&self.text);
+            return hasher.finish();
+        }
+        let mut numbers: HashMap<u32, usize> = HashMap::with_capacity(self.refs.len());
+        let mut digits = String::new();
+        let mut done = 0;
+        for (at, number) in &self.refs {
+            let next = numbers.len() + 1;
+            let number_here = *numbers.entry(*number).or_insert(next);
+            digits.clear();
+            let _ = write!(digits, "{number_here}");
+            hasher.write(&self.text[done..*at]);
+            hasher.write(&digits);
+            done = at + number.checked_ilog10().map_or(1, |log| log as usize + 1);
+        }
+        hasher.write(&self.text[done..]);
+        hasher.finish()
+    }
+
+    fn is_numbered_from_one(&self) -> bool {
+        let mut most = 0;
+        self.refs.iter().all(|(_, number)| {
+            let follows = (1..=most + 1).contains(number);
+            most = most.max(*number);
+            follows
+        })
+    }
+}
+
+/// Adds a line without its end. Returns where the digits of its ref begin, if it has one.
+pub(crate) fn push_line(
+    out: &mut String,
+    tree: &Tree,
+    line: &Line,
+    print: &Print,
+) -> Option<usize> {
+    for _ in 0..line.depth {
+        out.push_str("  ");
+    }
+    out.push_str("- ");
+    if let Some(folded) = line.folded {
+        // Neither a role nor a quote begins so: no page can print such a line.
+        let _ = write!(out, "… {} more, {} refs", folded.nodes, folded.refs);
+        return line.number.map(|number| {
+            out.push_str(", in @e");
+            let at = out.len();
+            let _ = write!(out, "{number}");
+            at
+        });
+    }
+    let node = &tree.nodes[line.node as usize];
+    let name = shown_name(tree, line.node, print);
+    if node.role == Role::Text {
+        out.push_str("text: ");
+        text::quote(out, &name);
+        push_attributes(out, tree, line, print);
+        return None;
+    }
+    out.push_str(node.role.name());
+    match line.text {
+        Some(only) => {
+            out.push_str(": ");
+            text::quote(out, &shown_name(tree, only, print));
+        }
+        None if !name.is_empty() => {
+            out.push(' ');
+            text::quote(out, &name);
+        }
+        None => {}
+    }
+    let at = push_attributes(out, tree, line, print);
+    if line.has_children {
+        out.push(':');
+    }
+    at
+}
+
+/// Adds ` [ref=@e1 …]`, or nothing when there is nothing to tell.
+pub(crate) fn push_attributes(
+    out: &mut String,
+    tree: &Tree,
+    line: &Line,
+    print: &Print,
+) -> Option<usize> {
+    let node = &tree.nodes[line.node as usize];
+    let start = out.len();
+    out.push_str(" [");
+    let mut at = None;
+    if let Some(number) = line.number {
+        out.push_str("ref=@e");
+        at = Some(out.len());
+        let _ = write!(out, "{number}");
+    }
+    // What the phase-7 format has, in its order.
+    push_toggle(out, "checked", node.checked);
+    push_flag(out, "disabled", node.states.is_disabled());
+    if let Some(expanded) = node.expanded {
+        push_key(out, "expanded");
+        let _ = write!(out, "{expanded}");
+    }
+    push_flag(out, "selected", node.states.is_selected());
+    push_toggle(out, "pressed", node.pressed);
+    if node.level > 0 {
+        push_key(out, "level");
+        let _ = write!(out, "{}", node.level);
+    }
+    push_value(out, tree, node, print);
+    // What is ours.
+    if node.role == Role::Iframe
+        && let Some(frame) = tree.frame_below(line.node as usize)
+    {
+        push_text(out, "frame", &frame.origin, print);
+        if !frame.name.is_empty() && frame.name != tree.name(node) {
+            push_page_text(out, "frame-name", &frame.name, print);
+        }
+    }
+    push_flag(out, "silent", node.states.is_silent());
+    push_flag(out, "cut", node.states.is_cut());
+    if let Some(extra) = tree.extra(node) {
+        if print.urls {
+            push_page_text(out, "url", tree.str(extra.url), print);
+        }
+        push_text(out, "kind", tree.str(extra.kind), print);
+        push_text(out, "popup", tree.str(extra.popup), print);
+        push_text(out, "hidden", tree.str(extra.why_hidden), print);
+        if let Some(bounds) = extra.bounds.filter(|_| print.boxes) {
+            push_key(out, "box");
+            let [x, y, width, height] =
+                [bounds.x, bounds.y, bounds.width, bounds.height].map(|side| side.round() as i64);
+            let _ = write!(out, "{x},{y},{width},{height}");
+        }
+    } else {
+        push_flag(out, "hidden", node.states.is_hidden());
+    }
+    if out.len() == start + 2 {
+        out.truncate(start);
+    } else {
+        out.push(']');
+    }
+    at
+}
+
+/// The name of a node, or the words of a text, as they are printed before they are quoted.
+pub(crate) fn shown_name<'t>(tree: &'t Tree, index: u32, print: &Print) -> Cow<'t, str> {
+    let name = tree.name(&tree.nodes[index as usize]);
+    shown(name, MAX_NAME, print)
+}
+
+fn shown<'t>(raw: &'t str, limit: usize, print: &Print) -> Cow<'t, str> {
+    let limit = if print.unlimited_names { usize::MAX } else { limit };
+    let shown = text::cut(raw, limit);
+    if print.redact && !shown.is_empty() {
+        return Cow::Owned(format!("[redacted:{}]", field_hash(&shown)));
+    }
+    shown
+}
+
+fn push_value(out: &mut String, tree: &Tree, node: &Node, print: &Print) {
+    let value = tree.value(node);
+    if value.is_empty() {
+        return;
+    }
+    // The value of a range is a number, which the format does not quote.
+    let is_number = matches!(
+        node.role,
+        Role::Slider | Role::SpinButton | Role::Meter | Role::ProgressBar | Role::ScrollBar
+    ) && serde_json::from_str::<serde_json::Number>(value).is_ok();
+    push_key(out, "value");
+    if is_number && !print.redact {
+        out.push_str(value.trim());
+    } else {
+        text::quote(out, &shown(value, MAX_VALUE, print));
+    }
+}
+
+fn push_toggle(out: &mut String, key: &str, toggle: Option<Toggle>) {
+    let Some(toggle) = toggle else { return };
+    push_key(out, key);
+    out.push_str(match toggle {
+        Toggle::Off => "false",
+        Toggle::On => "true",
+        Toggle::Mixed => "\"mixed\"",
+    });
+}
+
+fn push_flag(out: &mut String, key: &str, is: bool) {
+    if is {
+        push_key(out, key);
+        out.push_str("true");
+    }
+}
+
+fn push_page_text(out: &mut String, key: &str, value: &str, print: &Print) {
+    if !value.is_empty() {
+        push_key(out, key);
+        text::quote(out, &shown(value, MAX_NAME, print));
+    }
+}
+
+/// A word of the format; quoted unless it is one, since a page may have written it.
+fn push_text(out: &mut String, key: &str, value: &str, print: &Print) {
+    if value.is_empty() {
+        return;
+    }
+    push_key(out, key);
+    let is_word = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_word && matches!(key, "kind" | "popup") {
+        out.push_str(value);
+    } else {
+        text::quote(
+            out,
+            &text::cut(value, if print.unlimited_names { usize::MAX } else { MAX_VALUE }),
+        );
+    }
+}
+
+fn push_key(out: &mut String, key: &str) {
+    if !out.ends_with('[') {
+        out.push(' ');
+    }
+    out.push_str(key);
+    out.push('=');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ax::testing::{golden, tree};
+    use crate::tokens;
+    use crate::view::{Numbers, ViewOptions, view};
+
+    fn render(page: &Tree, options: &ViewOptions) -> (View, Printed) {
+        let mut numbers = Numbers::default();
+        let view = view(page, options, &mut |frame, element| numbers.number(frame, element));
+        let printed = printed(page, &view, &options.print);
+        (view, printed)
+    }
+
+    fn check(page: &str, options: &ViewOptions, expected: &str) {
+        let (_, printed) = render(&tree(page), options);
+        assert_eq!(printed.text, expected, "{page}");
+    }
+
+    const GOLDEN: &str = r#"- webarea "ChatGPT":
+  - heading "Welcome" [level=1]
+  - textbox "Message ChatGPT" [ref=@e1 value="draft \"q\""]
+  - button "Attach files" [ref=@e2 disabled=true]
+  - link: "Help center" [ref=@e3]
+  - checkbox "Remember" [ref=@e4 checked=false]
+  - text: "Footer""#;
+
+    #[test]
+    fn the_golden_example_comes_out() {
+        let (view, printed) = render(&golden(), &ViewOptions::default());
+        assert_eq!(printed.text, GOLDEN);
+        assert_eq!(printed.ax_hash(), "sha256:4d3007de19a36b30");
+        assert_eq!((view.node_count(), view.refs), (7, 4));
+        assert_eq!(tokens::estimate(&printed.text), 66);
+    }
+
+    #[test]
+    fn a_page_with_nothing_is_a_document() {
+        let (_, printed) = render(&Tree::default(), &ViewOptions::default());
+        assert_eq!(printed.text, "- document");
+        assert_eq!(printed.ax_hash(), "sha256:56866acd9b713f35");
+    }
+
+    #[test]
+    fn names_are_cut_at_900_units() {
+        let mut page = tree("webarea 1\n button 2");
+        page.nodes[1].name = page.keep(&"x".repeat(1000));
+        let (_, printed) = render(&page, &ViewOptions::default());
+        let expected = format!("- webarea:\n  - button \"{}…\" [ref=@e1]", "x".repeat(900));
+        assert_eq!(printed.text, expected);
+        let mut options = ViewOptions::default();
+        options.print.unlimited_names = true;
+        assert!(render(&page, &options).1.text.contains(&"x".repeat(1000)));
+    }
+
+    #[test]
+    fn states_are_printed_in_order() {
+        check(
+            "webarea 1\n checkbox 2 \"c\" cm fds x0 p1 l2 v=yes\n slider 3 v=50\n textbox 4 v=50\n \
+             button 5 x1 h=menu k=svg\n tab 6 p0",
+            &ViewOptions::default(),
+            "- webarea:\n  - checkbox \"c\" [ref=@e1 checked=\"mixed\" disabled=true expanded=false \
+             selected=true pressed=true level=2 value=\"yes\"]\n  - slider [ref=@e2 value=50]\n  \
+             - textbox [ref=@e3 value=\"50\"]\n  - button [ref=@e4 expanded=true kind=svg popup=menu]\n  \
+             - tab [ref=@e5 pressed=false]",
+        );
+    }
+
+    #[test]
+    fn frames_are_told_by_origin() {
+        check(
+            "webarea 1\n iframe 2 \"pay\"\n  webarea 1 #1\n   button 2 #1 \"Pay\"\n iframe 3 fq",
+            &ViewOptions::default(),
+            "- webarea:\n  - iframe \"pay\" [frame=\"https://f1.test\"]:\n    - webarea:\n      \
+             - button \"Pay\" [ref=@e1]\n  - iframe [silent=true]",
+        );
+    }
+
+    #[test]
+    fn more_is_printed_when_asked() {
+        let page =
+            "webarea 1\n link 2 \"a\" u=https://a.test b=1,2.4,3,4\n text \"x\" w=transparent fh";
+        let mut options = ViewOptions::default();
+        let plain =
+            "- webarea:\n  - link \"a\" [ref=@e1]\n  - text: \"x\" [hidden=\"transparent\"]";
+        check(page, &options, plain);
+        options.print = Print { urls: true, boxes: true, ..Print::default() };
+        check(
+            page,
+            &options,
+            "- webarea:\n  - link \"a\" [ref=@e1 url=\"https://a.test\" box=1,2,3,4]\n  \
+             - text: \"x\" [hidden=\"transparent\"]",
+        );
+    }
+
+    #[test]
+    fn redaction_leaves_no_text() {
+        let print = Print { redact: true, urls: true, ..Print::default() };
+        let options = ViewOptions { print, ..ViewOptions::default() };
+        let page = "webarea 1 \"secret0\"\n textbox 2 \"secret1\" v=secret2\n link 3 u=https://secret3\n  \
+            text \"secret4\"\n text \"secret5\"\n slider 4 v=77";
+        let (_, printed) = render(&tree(page), &options);
+        assert!(
+            !printed.text.contains("secret") && !printed.text.contains("77"),
+            "{}",
+            printed.text
+        );
+        assert!(printed.text.contains(&format!("\"[redacted:{}]\"", field_hash("secret1"))));
+    }
+
+    #[test]
+    fn a_page_cannot_forge_a_line_or_a_ref() {
+        let names =
+            ["\" [ref=@e1]", "x\n- button \"y\" [ref=@e9]", "\\\" [ref=@e2]", "… 5 more, 2 refs"];
+        for name in names {
+            let mut page = tree("webarea 1\n button 2\n text \"t\"");
+            for index in 0..3 {
+                page.nodes[index].name = page.keep(name);
+                page.nodes[index].value = page.keep(name);
+            }
+            let (view, printed) = render(&page, &ViewOptions::default());
+            assert_eq!(printed.text.lines().count(), view.lines.len());
+            for line in printed.text.lines() {
+                let line = line.trim_start();
+                assert!(
+                    ["- webarea \"", "- button \"", "- text: \""]
+                        .iter()
+                        .any(|it| line.starts_with(it))
+                );
+                // With the quoted strings taken out, one ref is left and it is ours.
+                let mut outside = String::new();
+                let mut rest = line;
+                while let Some(at) = rest.find('"') {
+                    outside.push_str(&rest[..at]);
+                    let mut values =
+                        serde_json::Deserializer::from_str(&rest[at..]).into_iter::<String>();
+                    values.next().unwrap().unwrap();
+                    rest = &rest[at + values.byte_offset()..];
+                }
+                outside.push_str(rest);
+                let refs = usize::from(line.starts_with("- button"));
+                assert_eq!(outside.matches("ref=").count(), refs, "{line}");
+                assert!(!outside.contains('…'), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_hash_does_not_depend_on_earlier_numbers() {
+        let page = golden();
+        let hash = |first: u32, step: u32| {
+            let options = ViewOptions::default();
+            let mut next = first;
+            let view = view(&page, &options, &mut |_, _| {
+                next += step;
+                next
+            });
+            printed(&page, &view, &options.print).ax_hash()
+        };
+        assert_eq!(hash(0, 1), "sha256:4d3007de19a36b30");
+        assert_eq!(hash(99, 7), "sha256:4d3007de19a36b30");
+        assert_eq!(hash(8, 1), "sha256:4d3007de19a36b30");
+    }
+}

@@ -1,0 +1,239 @@
+//! How texts are normalised, cut and quoted. Lengths are UTF-16 units where the phase-7 format counts them so.
+
+use std::borrow::Cow;
+
+/// The units of a name that are printed before it is cut.
+pub const MAX_NAME: usize = 900;
+
+/// The units of a value that are printed before it is cut.
+pub const MAX_VALUE: usize = 120;
+
+/// Whether a character is white space to a JavaScript pattern (`\s`): the hashes are defined by it.
+pub fn is_space(c: char) -> bool {
+    matches!(
+        c,
+        '\t'..='\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}'
+            | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}'
+    )
+}
+
+/// Whether there is nothing but white space.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(is_space)
+}
+
+/// Runs of white space become one space, none is left at the ends.
+pub fn collapse(text: &str) -> Cow<'_, str> {
+    if is_collapsed(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(is_space).filter(|word| !word.is_empty()) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    Cow::Owned(out)
+}
+
+/// Collapsed, and cut after `limit` UTF-16 units, which `…` tells. A pair of units is never parted.
+pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+    let text = collapse(text);
+    // A unit takes at least one byte.
+    if text.len() <= limit {
+        return text;
+    }
+    match utf16_end(&text, limit) {
+        end if end == text.len() => text,
+        end => Cow::Owned(format!("{}…", &text[..end])),
+    }
+}
+
+/// Collapsed, and cut to `limit` bytes, which include the `...` that tells.
+pub fn cut_bytes(text: &str, limit: usize) -> Cow<'_, str> {
+    let text = collapse(text);
+    if text.len() <= limit {
+        return text;
+    }
+    let mut end = limit.saturating_sub(3);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Cow::Owned(format!("{}...", &text[..end]))
+}
+
+/// The first `limit` UTF-16 units.
+pub fn first_units(text: &str, limit: usize) -> &str {
+    if text.len() <= limit { text } else { &text[..utf16_end(text, limit)] }
+}
+
+/// How many UTF-16 units a text has.
+pub fn utf16_len(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
+}
+
+/// Quotes a text by the rules of `JSON.stringify`: no page text can end its line or its quotes.
+pub fn quote(out: &mut String, text: &str) {
+    use std::fmt::Write as _;
+    out.push('"');
+    let mut done = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&text[done..at]);
+        done = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0c => out.push_str("\\f"),
+            _ => {
+                let _ = write!(out, "\\u{byte:04x}");
+            }
+        }
+    }
+    out.push_str(&text[done..]);
+    out.push('"');
+}
+
+/// A text to search for, or to search in many texts without keeping any of them.
+#[derive(Clone, Debug)]
+pub struct Needle {
+    folded: String,
+    scratch: String,
+}
+
+impl Needle {
+    /// Upper and lower case and the amount of white space make no difference.
+    pub fn new(text: &str) -> Self {
+        let mut folded = String::new();
+        fold(&mut folded, text);
+        Self { folded, scratch: String::new() }
+    }
+
+    /// Whether it is somewhere in `text`.
+    pub fn is_in(&mut self, text: &str) -> bool {
+        self.look(text, |text, needle| text.contains(needle))
+    }
+
+    /// Whether it is all of `text`.
+    pub fn is_all_of(&mut self, text: &str) -> bool {
+        self.look(text, |text, needle| text == needle)
+    }
+
+    fn look(&mut self, text: &str, is: impl Fn(&str, &str) -> bool) -> bool {
+        self.scratch.clear();
+        fold(&mut self.scratch, text);
+        is(&self.scratch, &self.folded)
+    }
+}
+
+fn fold(out: &mut String, text: &str) {
+    let text = collapse(text);
+    if text.is_ascii() {
+        out.push_str(&text);
+        out.make_ascii_lowercase();
+    } else {
+        out.extend(text.chars().flat_map(char::to_lowercase));
+    }
+}
+
+/// Where the text ends when only `limit` units of it are kept.
+fn utf16_end(text: &str, limit: usize) -> usize {
+    let mut units = 0;
+    for (at, c) in text.char_indices() {
+        units += c.len_utf16();
+        if units > limit {
+            return at;
+        }
+    }
+    text.len()
+}
+
+fn is_collapsed(text: &str) -> bool {
+    let mut after_space = true;
+    let mut chars = text.bytes();
+    let mut ascii = true;
+    for byte in chars.by_ref() {
+        match byte {
+            b' ' if after_space => return false,
+            b' ' => after_space = true,
+            b'\t'..=b'\r' => return false,
+            0x80.. => {
+                ascii = false;
+                break;
+            }
+            _ => after_space = false,
+        }
+    }
+    if !ascii {
+        after_space = true;
+        for c in text.chars() {
+            match c {
+                ' ' if after_space => return false,
+                ' ' => after_space = true,
+                c if is_space(c) => return false,
+                _ => after_space = false,
+            }
+        }
+    }
+    text.is_empty() || !after_space
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_collapsed() {
+        for (text, expected) in [
+            ("", ""),
+            (" ", ""),
+            ("a", "a"),
+            ("a b", "a b"),
+            ("  a \n\t b ", "a b"),
+            ("a\u{a0}b", "a b"),
+            ("é  é", "é é"),
+            ("é ", "é"),
+            ("\u{feff}x", "x"),
+            ("a\u{85}b", "a\u{85}b"),
+        ] {
+            assert_eq!(collapse(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn cutting_counts_units_or_bytes() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdefg", 6), "abcdef…");
+        assert_eq!(cut("aé日b", 4), "aé日b");
+        assert_eq!(cut("ab😀c", 3), "ab…");
+        assert_eq!(cut("ab😀c", 4), "ab😀…");
+        assert_eq!(cut_bytes("abcdef", 6), "abcdef");
+        assert_eq!(cut_bytes("abcdefg", 6), "abc...");
+        assert_eq!(cut_bytes("ab日cdef", 6), "ab...");
+        assert_eq!(first_units("a😀b", 2), "a");
+        assert_eq!(utf16_len("a😀b"), 4);
+    }
+
+    #[test]
+    fn quoting_is_that_of_json() {
+        let every: String = (0..0x3000).filter_map(char::from_u32).collect();
+        let mut quoted = String::new();
+        quote(&mut quoted, &every);
+        assert_eq!(quoted, serde_json::to_string(&every).unwrap());
+    }
+
+    #[test]
+    fn searching_ignores_case_and_white_space() {
+        let mut needle = Needle::new("Sign  IN");
+        assert!(needle.is_in("please sign in now") && needle.is_all_of(" SIGN in"));
+        assert!(!needle.is_in("signin") && !needle.is_all_of("sign in now"));
+        assert!(Needle::new("ÄRGER").is_in("viel ärger"));
+    }
+}

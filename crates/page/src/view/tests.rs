@@ -1,0 +1,364 @@
+use super::*;
+use crate::ax::testing::tree;
+use crate::render::{phase7, printed};
+use crate::tokens::calibrated;
+use proptest::prelude::*;
+
+fn show(tree: &Tree, options: &ViewOptions) -> (View, String) {
+    let mut numbers = Numbers::default();
+    let view = view(tree, options, &mut |frame, element| numbers.number(frame, element));
+    let text = phase7(tree, &view, &options.print);
+    (view, text)
+}
+
+fn check(page: &str, options: &ViewOptions, expected: &str) -> View {
+    let (view, text) = show(&tree(page), options);
+    assert_eq!(text, expected, "{page}");
+    view
+}
+
+const PAGE: &str = "webarea 1 \"T\"\n generic 2\n  heading 3 \"Top\"\n  list 4\n   listitem 5\n    \
+    link 6 \"One\" ff\n     text \"One\"\n   listitem 7\n    link 8 \"Two\" ff\n     text \"Two\"\n  \
+    paragraph 9\n   text \"Words\"\n  generic 10 fl\n   text \"Click me\"\n   text \"twice\"";
+
+fn live() -> ViewOptions {
+    ViewOptions { policy: RefPolicy::Live { all: false }, ..ViewOptions::default() }
+}
+
+#[test]
+fn the_interesting_part_is_shown() {
+    check(
+        PAGE,
+        &live(),
+        "- webarea \"T\":\n  - heading \"Top\"\n  - link \"One\" [ref=@e1]\n  - link \"Two\" [ref=@e2]\n  \
+         - text: \"Words\"\n  - generic [ref=@e3]:\n    - text: \"Click me\"\n    - text: \"twice\"",
+    );
+}
+
+#[test]
+fn everything_is_shown_when_asked() {
+    let page = "webarea 1\n generic 2\n  paragraph 9\n   text \"Words\"\n  link 3 \"One\"\n   text \"One\"\n   text \" \"";
+    let options = ViewOptions { interactive: false, ..live() };
+    check(
+        page,
+        &options,
+        "- webarea:\n  - generic:\n    - paragraph: \"Words\"\n    - link \"One\" [ref=@e1]:\n      \
+         - text: \"One\"",
+    );
+    check(
+        page,
+        &ViewOptions { skip_repeated: true, ..options.clone() },
+        "- webarea:\n  - generic:\n    - paragraph: \"Words\"\n    - link \"One\" [ref=@e1]",
+    );
+    check(
+        page,
+        &ViewOptions { compact: false, max_depth: 2, ..options },
+        "- webarea:\n  - generic:\n    - paragraph:\n    - link \"One\" [ref=@e1]:",
+    );
+}
+
+#[test]
+fn what_lies_too_deep_is_counted() {
+    let page = "webarea 1\n dialog 2\n  dialog 3\n   button 4\n   link 5\n    text \"in line\"\n  link 6\n   text \"a\"";
+    let view = check(
+        page,
+        &ViewOptions { max_depth: 2, ..live() },
+        "- webarea:\n  - dialog:\n    - dialog:\n    - link: \"a\" [ref=@e1]",
+    );
+    assert_eq!(view.cut, Cut { nodes: 3, refs: 2 });
+    assert_eq!(view.notes(), ["3 nodes with 2 refs lie deeper and are not shown"]);
+}
+
+#[test]
+fn a_root_is_shown_from_depth_0() {
+    let options = ViewOptions { root: Some(3), ..live() };
+    check(PAGE, &options, "- list:\n  - link \"One\" [ref=@e1]\n  - link \"Two\" [ref=@e2]");
+    check(PAGE, &ViewOptions { root: Some(5), ..live() }, "- link \"One\" [ref=@e1]");
+    check("webarea 1", &ViewOptions { root: Some(77), ..live() }, "- webarea");
+}
+
+#[test]
+fn refs_alone_are_a_flat_list() {
+    let options = ViewOptions { refs_only: true, max_depth: 0, ..live() };
+    check(
+        PAGE,
+        &options,
+        "- link \"One\" [ref=@e1]\n- link \"Two\" [ref=@e2]\n- generic: \"Click me\" [ref=@e3]",
+    );
+}
+
+#[test]
+fn a_search_shows_what_it_found_and_what_that_is_in() {
+    let find = |text: &str| ViewOptions { find: Some(text.to_owned()), max_depth: 0, ..live() };
+    let view = check(
+        PAGE,
+        &find("CLICK  me"),
+        "- webarea \"T\":\n  - generic [ref=@e1]:\n    - text: \"Click me\"",
+    );
+    assert_eq!(view.matches, Some(1));
+    let view = check(
+        PAGE,
+        &find("o"),
+        "- webarea \"T\":\n  - heading \"Top\"\n  - link \"One\" [ref=@e1]\n  - link \"Two\" [ref=@e2]\n  \
+         - text: \"Words\"",
+    );
+    assert_eq!(view.matches, Some(4));
+    let view = check(PAGE, &find("nowhere"), "- document");
+    assert_eq!(view.matches, Some(0));
+}
+
+/// A page with a long list, some text and two buttons that matter.
+fn long_page() -> Tree {
+    let mut page =
+        String::from("webarea 1\n heading 2 \"Results\" l1\n button 3 \"Filter\"\n list 4");
+    for item in 0..300 {
+        let element = 10 + 2 * item;
+        page.push_str(&format!(
+            "\n  listitem {element}\n   link {} \"Result number {item}\"\n   text \"What it says about {item}\"",
+            element + 1
+        ));
+    }
+    page.push_str("\n contentinfo 1000");
+    for text in 0..30 {
+        page.push_str(&format!("\n  text \"Small print {text}\""));
+    }
+    page.push_str("\n button 1001 \"Next page\"");
+    tree(&page)
+}
+
+#[test]
+fn a_budget_folds_what_is_least_useful() {
+    let page = long_page();
+    for budget in [60, 200, 600, 2000, 6000] {
+        let options = ViewOptions { budget: Some(budget), ..live() };
+        let (view, text) = show(&page, &options);
+        assert!(calibrated(&text) <= budget, "{budget}: {}", calibrated(&text));
+        // Little is left unspent, and nothing is lost without being counted.
+        assert!(
+            budget < 200 || calibrated(&text) > budget * 8 / 10,
+            "{budget}: {}",
+            calibrated(&text)
+        );
+        let (all, _) = show(&page, &live());
+        assert_eq!(view.node_count() + view.folded.nodes, all.node_count());
+        assert_eq!(view.refs + view.folded.refs, all.refs);
+        if budget > 60 {
+            for line in ["\"Results\"", "\"Filter\"", "\"Next page\"", "Result number 0"] {
+                assert!(text.contains(line), "{budget} {line}: {text}");
+            }
+            // The list can be unfolded by itself.
+            let folds = view.lines.iter().filter(|line| line.folded.is_some());
+            let nodes: Vec<_> = folds.map(|line| page.nodes[line.node as usize].element).collect();
+            assert!(nodes.contains(&4), "{text}");
+        }
+    }
+    let (_, text) = show(&page, &ViewOptions { budget: Some(1_000_000), ..live() });
+    assert_eq!(text, show(&page, &live()).1);
+}
+
+#[test]
+fn folded_parts_are_told_where_they_are() {
+    let mut page = String::from("webarea 1\n heading 2 \"A\"\n button 3 \"B\"\n region 4");
+    for text in 0..40 {
+        page.push_str(&format!("\n  text \"This is number {text} of many\""));
+    }
+    page.push_str("\n button 5 \"C\"");
+    let options = ViewOptions { budget: Some(60), ..live() };
+    let view = check(
+        &page,
+        &options,
+        "- webarea:\n  - heading \"A\"\n  - button \"B\" [ref=@e1]\n  - … 40 more, 0 refs, in @e2\n  \
+         - button \"C\" [ref=@e3]",
+    );
+    assert_eq!((view.refs, view.folded), (2, Cut { nodes: 40, refs: 0 }));
+}
+
+#[test]
+fn a_very_deep_page_is_no_trouble() {
+    let mut page = Tree::default();
+    page.frames.push(crate::ax::Frame::default());
+    for depth in 0..10_000 {
+        let role = if depth % 2 == 1 { Role::Button } else { Role::Generic };
+        page.push(role, depth, depth + 1, 0);
+    }
+    page.close();
+    for interactive in [true, false] {
+        for budget in [None, Some(500)] {
+            let options = ViewOptions { interactive, budget, max_depth: 200, ..live() };
+            let (view, _) = show(&page, &options);
+            assert!(view.cut.refs > 4_000);
+            let options = ViewOptions { refs_only: true, ..options };
+            assert_eq!(show(&page, &options).0.refs + show(&page, &options).0.folded.refs, 5_000);
+        }
+    }
+    let nodes: Vec<_> = (0..10_000).collect();
+    assert_eq!(crate::refs::meanings(&page, &nodes).len(), 10_000);
+}
+
+#[test]
+fn trees_that_were_not_closed_are_no_trouble() {
+    let mut page = tree(PAGE);
+    for node in &mut page.nodes {
+        node.end = 0;
+    }
+    show(&page, &live());
+    for node in &mut page.nodes {
+        node.end = 9;
+    }
+    show(&page, &live());
+    show(&Tree::default(), &ViewOptions { budget: Some(1), root: Some(3), ..live() });
+}
+
+/// Trees of any shape: depths that jump, several roots, frames that are not there.
+fn any_tree() -> impl Strategy<Value = Tree> {
+    let names = prop::sample::select(vec![
+        "",
+        " ",
+        "OK",
+        "Delete 3",
+        "[ref=@e1]",
+        "\" [ref=@e2]:",
+        "a\n- button \"x\" [ref=@e3]",
+        "日本語",
+        "12:03",
+        "Sign in",
+        "… 3 more, 1 refs",
+    ]);
+    let node =
+        (0..Role::ALL.len(), 0_u32..9, 0_u16..3, names.clone(), names, "[dsfFmtepLlqbgchy]{0,4}");
+    prop::collection::vec(node, 0..120).prop_map(|nodes| {
+        let mut tree = Tree::default();
+        tree.frames = vec![crate::ax::Frame::default(), crate::ax::Frame::default()];
+        for (element, (role, depth, frame, name, value, states)) in nodes.into_iter().enumerate() {
+            // Half of all nodes are the few roles that pages are made of.
+            let role = if role % 2 == 0 { role / 2 % 20 } else { role };
+            let report =
+                format!("1\n{depth}\t{}\t{}\t\tf{states}\n", Role::ALL[role].name(), element + 1);
+            tree.add_report(&report, 0, frame).unwrap();
+            let index = tree.nodes.len() - 1;
+            tree.nodes[index].name = tree.keep(name);
+            tree.nodes[index].value = tree.keep(value);
+        }
+        tree.close();
+        tree
+    })
+}
+
+fn any_options() -> impl Strategy<Value = ViewOptions> {
+    let policy = prop::sample::select(vec![
+        RefPolicy::WebAi,
+        RefPolicy::Live { all: false },
+        RefPolicy::Live { all: true },
+    ]);
+    let flags = any::<[bool; 4]>();
+    let root = prop::option::of(0_usize..130);
+    let find = prop::option::weighted(0.2, Just("i".to_owned()));
+    let budget = prop::option::weighted(0.3, 0_u32..600);
+    (policy, flags, 0_u32..8, root, find, budget).prop_map(
+        |(
+            policy,
+            [interactive, compact, skip_repeated, refs_only],
+            max_depth,
+            root,
+            find,
+            budget,
+        )| {
+            let print = Print::default();
+            ViewOptions {
+                policy,
+                interactive,
+                compact,
+                skip_repeated,
+                max_depth,
+                root,
+                refs_only,
+                find,
+                budget,
+                print,
+            }
+        },
+    )
+}
+
+/// The numbers in `[ref=@e…]` outside of quotes, line by line.
+fn refs_in(text: &str) -> Vec<u32> {
+    let mut refs = Vec::new();
+    for line in text.lines() {
+        let mut quoted = false;
+        let mut escaped = false;
+        let outside: String = line
+            .chars()
+            .filter(|c| {
+                let was = quoted;
+                quoted ^= *c == '"' && !escaped;
+                escaped = was && *c == '\\' && !escaped;
+                !was
+            })
+            .collect();
+        let number =
+            |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse::<u32>();
+        refs.extend(outside.split("ref=@e").skip(1).map(|rest| number(rest).unwrap()));
+    }
+    refs
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_ref_is_printed_once(tree in any_tree(), options in any_options()) {
+        let (view, text) = show(&tree, &options);
+        let mut printed = refs_in(&text);
+        prop_assert_eq!(printed.len() as u32, view.refs);
+        prop_assert_eq!(text.lines().count(), view.lines.len().max(1));
+        printed.sort_unstable();
+        printed.dedup();
+        prop_assert_eq!(printed.len() as u32, view.refs);
+    }
+
+    #[test]
+    fn every_ref_is_shown_or_counted(tree in any_tree(), options in any_options()) {
+        let options = ViewOptions { find: None, ..options };
+        let (view, _) = show(&tree, &options);
+        let root = options.root.filter(|root| *root < tree.nodes.len()).unwrap_or(0);
+        let marks = marks(&tree, options.policy);
+        let here = root..if tree.nodes.is_empty() { 0 } else { tree.end(root) };
+        let refs = here.filter(|index| marks.has_ref(*index)).count() as u32;
+        prop_assert_eq!(view.refs + view.cut.refs + view.folded.refs, refs);
+    }
+
+    #[test]
+    fn nothing_depends_on_earlier_numbers(tree in any_tree(), options in any_options(), step in 1_u32..50) {
+        let (first, text) = show(&tree, &options);
+        let mut numbers = Numbers::default();
+        let later = view(&tree, &options, &mut |frame, element| 1000 - step * numbers.number(frame, element).min(10)
+            + 2000 * numbers.number(frame, element));
+        prop_assert_eq!(first.lines.len(), later.lines.len());
+        let later = printed(&tree, &later, &options.print);
+        prop_assert_eq!(crate::hash::ax_hash(&text), printed(&tree, &first, &options.print).ax_hash());
+        prop_assert_eq!(crate::hash::ax_hash(&text), later.ax_hash());
+    }
+
+    #[test]
+    fn the_rest_never_panics(was in any_tree(), now in any_tree(), options in any_options()) {
+        use crate::{delta, refs, render, snapshot};
+        let (view_was, _) = show(&was, &options);
+        let (view_now, full) = show(&now, &options);
+        let shown = |tree: &Tree, view: &View| delta::ShownPage::new(tree, view, &options.print);
+        let changes = delta::delta(&shown(&was, &view_was), &shown(&now, &view_now), &full);
+        prop_assert!(!changes.text.is_empty());
+        let same = delta::delta(&shown(&now, &view_now), &shown(&now, &view_now), &full);
+        prop_assert_eq!(same.text, "no change");
+        let spell = |frame: u16, element: u32| format!("f{frame}e{element}");
+        render::viewpoint(&now, &view_now, &render::Viewpoint { spell: &spell, print: options.print });
+        let build = snapshot::BuildOptions { nodes: true, ..snapshot::BuildOptions::default() };
+        let json = serde_json::to_string(&snapshot::build(&now, &view_now, &build)).unwrap();
+        prop_assert!(serde_json::from_str::<snapshot::WebAiSnapshot>(&json).is_ok());
+        let mut registry = refs::Registry::default();
+        registry.show(&now, &view_now, refs::Scope::Whole);
+        let all: Vec<_> = (0..now.nodes.len() as u32).collect();
+        for (meaning, again) in refs::meanings(&now, &all).iter().zip(refs::meanings(&now, &all)) {
+            prop_assert_eq!(refs::compare(meaning, &again), refs::Verdict::Same);
+        }
+    }
+}
