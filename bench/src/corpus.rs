@@ -2,11 +2,11 @@
 //!
 //! Saved pages name third parties that are long gone: start browsers with [`ONLY_LOOPBACK`].
 
-use crate::Result;
+use crate::{Result, project};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -33,6 +33,15 @@ pub struct Page {
     pub name: String,
     /// Its source.
     pub html: Vec<u8>,
+}
+
+/// Where saved pages are: in the folder that was named, or `AGBROWSE_CORPUS`, or beside this project.
+pub fn folder(named: Option<&Path>) -> PathBuf {
+    match named {
+        Some(path) => path.to_owned(),
+        None => std::env::var_os("AGBROWSE_CORPUS")
+            .map_or_else(|| project().join("../shared/corpus"), PathBuf::from),
+    }
 }
 
 impl Corpus {
@@ -123,6 +132,27 @@ fn answer(mut stream: TcpStream, pages: &[Page]) -> std::io::Result<()> {
     stream.write_all(html)
 }
 
+/// A page with so many items in lists of a hundred: six nodes each, of which three are elements and two can be
+/// used.
+pub fn items(count: usize) -> Page {
+    let mut html = format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>{count} items</title><body><main>\
+         <h1>Items</h1>"
+    );
+    for number in 0..count {
+        if number % 100 == 0 {
+            let end = if number > 0 { "</ul></section>" } else { "" };
+            _ = write!(html, "{end}<section><h2>From {number} on</h2><ul>");
+        }
+        _ = write!(
+            html,
+            "<li>Item {number} <a href=#i{number}>Look at it</a><button type=button>Keep</button>"
+        );
+    }
+    html.push_str("</ul></section></main></body></html>");
+    Page { name: format!("items-{count}.html"), html: html.into_bytes() }
+}
+
 /// A page with a bit of everything; later ones are larger, up to about half a megabyte.
 fn make_up(number: usize) -> Page {
     let mut html = format!(
@@ -169,6 +199,14 @@ mod tests {
         assert!(answer.ends_with("</html>"));
         let missing = Page { name: "none.html".into(), html: Vec::new() };
         assert!(get(&server.url(&missing)).starts_with("HTTP/1.1 404"));
+    }
+
+    #[test]
+    fn items_are_as_many_as_asked_for() {
+        let html = String::from_utf8(items(250).html).unwrap();
+        assert_eq!(html.matches("<li>").count(), 250);
+        assert_eq!(html.matches("<section>").count(), 3);
+        assert_eq!(html.matches("</section>").count(), 3);
     }
 
     #[test]

@@ -2,17 +2,24 @@
 //!
 //! Each benchmark is a program in `bin/`. Nothing here prints, and nothing here knows what a benchmark requires.
 
+pub mod contender;
 pub mod corpus;
 pub mod machine;
+pub mod ours;
+pub mod peer;
 pub mod plot;
 pub mod process;
+pub mod race;
 pub mod report;
+pub mod rivals;
 pub mod stats;
+pub mod tokens;
 pub mod tool;
 pub mod turns;
 pub mod workload;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Why a benchmark could not be done.
@@ -50,4 +57,9 @@ impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::Failed(error.to_string())
     }
+}
+
+/// The folder of this project.
+pub fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

@@ -1,5 +1,7 @@
 //! What the numbers were taken on, and when.
 
+use crate::process;
+use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The machine.
@@ -15,6 +17,20 @@ pub struct Machine {
     pub kernel: String,
     /// Processes that wanted to run during the last minute, on average.
     pub load: Option<f64>,
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cores", self.cores)?;
+        if let Some(processor) = &self.processor {
+            write!(f, " ({processor})")?;
+        }
+        if let Some(memory) = self.memory_kb {
+            write!(f, ", {:.0} GB of memory", process::megabytes(memory) / 1000.0)?;
+        }
+        write!(f, ", {}", self.kernel)?;
+        self.load.map_or(Ok(()), |load| write!(f, ", load {load} before"))
+    }
 }
 
 /// Looks around.

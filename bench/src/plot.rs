@@ -1,4 +1,4 @@
-//! Bars as a small SVG picture. What they mean is the caller's business.
+//! Bars and dots as a small SVG picture. What they mean is the caller's business.
 
 use std::fmt::Write as _;
 
@@ -37,6 +37,35 @@ pub enum Tone {
     Floor,
 }
 
+/// Dots on a logarithmic scale: a row for each thing measured, a dot in it for each that measured it.
+#[derive(Clone, Debug)]
+pub struct Dots {
+    /// What is shown, with its unit.
+    pub title: String,
+    /// From top to bottom.
+    pub rows: Vec<Row>,
+}
+
+/// A row of dots.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What it stands for.
+    pub label: String,
+    /// The value of each series; `None` where there is none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// The dots of one and the same.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// What it is called.
+    pub name: String,
+    /// What its dots are painted with.
+    pub colour: &'static str,
+    /// Whether its dots are rings.
+    pub is_hollow: bool,
+}
+
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 210.0;
 const RIGHT: f64 = 90.0;
@@ -44,15 +73,11 @@ const ROW: f64 = 24.0;
 const TITLE: f64 = 30.0;
 const GAP: f64 = 14.0;
 
-/// Draws panels one under another. The background is white, so that it can be read on any page.
+/// Draws panels one under another.
 pub fn draw(panels: &[Panel]) -> String {
     let height = |panel: &Panel| TITLE + ROW * panel.bars.len() as f64 + GAP;
     let total: f64 = panels.iter().map(height).sum::<f64>() + GAP;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{total}\" \
-         viewBox=\"0 0 {WIDTH} {total}\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
-    );
+    let mut svg = open(total);
     let mut top = GAP;
     for panel in panels {
         draw_panel(&mut svg, panel, top);
@@ -60,6 +85,103 @@ pub fn draw(panels: &[Panel]) -> String {
     }
     svg.push_str("</svg>\n");
     svg
+}
+
+/// Draws dots one panel under another, with what they stand for above them.
+pub fn draw_dots(series: &[Series], panels: &[Dots]) -> String {
+    let height = |panel: &Dots| TITLE + ROW + LINE * panel.rows.len() as f64 + GAP;
+    let legend = ROW * (series.len().div_ceil(LEGEND_COLUMNS)) as f64;
+    let total = panels.iter().map(height).sum::<f64>() + legend + GAP * 2.0;
+    let mut svg = open(total);
+    for (number, one) in series.iter().enumerate() {
+        let x = 20.0 + (number % LEGEND_COLUMNS) as f64 * (WIDTH - 20.0) / LEGEND_COLUMNS as f64;
+        let y = GAP + (number / LEGEND_COLUMNS) as f64 * ROW + ROW / 2.0;
+        draw_dot(&mut svg, one, (x, y));
+        _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#1f2328\">{}</text>",
+            x + 10.0,
+            y + 4.5,
+            escape(&one.name)
+        );
+    }
+    let mut top = GAP * 2.0 + legend;
+    for panel in panels {
+        draw_rows(&mut svg, series, panel, top);
+        top += height(panel);
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// Height of a row of dots, and how many names stand beside each other in the legend.
+const LINE: f64 = 18.0;
+const LEGEND_COLUMNS: usize = 4;
+
+fn draw_rows(svg: &mut String, series: &[Series], panel: &Dots, top: f64) {
+    let values = || panel.rows.iter().flat_map(|row| row.values.iter().flatten());
+    let logs = || values().filter(|value| **value > 0.0).map(|value| value.log10());
+    let low = logs().fold(f64::INFINITY, f64::min).floor();
+    let high = logs().fold(f64::NEG_INFINITY, f64::max).ceil().max(low + 1.0);
+    let x = |log: f64| LEFT + (log - low) / (high - low) * (WIDTH - LEFT - 30.0);
+    _ = writeln!(
+        svg,
+        "<text x=\"14\" y=\"{:.1}\" font-weight=\"600\" fill=\"#1f2328\">{}</text>",
+        top + 16.0,
+        escape(&panel.title)
+    );
+    if !low.is_finite() {
+        return;
+    }
+    let (first, last) =
+        (top + TITLE + ROW - 6.0, top + TITLE + ROW + LINE * panel.rows.len() as f64);
+    for power in 0..=(high - low) as i32 {
+        let log = low + f64::from(power);
+        _ = writeln!(
+            svg,
+            "<path d=\"M{0:.1} {first:.1}V{last:.1}\" stroke=\"#d0d7de\"/>\n\
+             <text x=\"{0:.1}\" y=\"{1:.1}\" text-anchor=\"middle\" fill=\"#59636e\">{2}</text>",
+            x(log),
+            first - 4.0,
+            10f64.powf(log)
+        );
+    }
+    for (number, row) in panel.rows.iter().enumerate() {
+        let y = top + TITLE + ROW + LINE * (number as f64 + 0.5);
+        _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#1f2328\">{}</text>\n\
+             <path d=\"M{LEFT} {y:.1}H{:.1}\" stroke=\"#eaeef2\"/>",
+            LEFT - 8.0,
+            y + 4.5,
+            escape(&row.label),
+            x(high)
+        );
+        for (one, value) in series.iter().zip(&row.values) {
+            if let Some(value) = value.filter(|value| *value > 0.0) {
+                draw_dot(svg, one, (x(value.log10()), y));
+            }
+        }
+    }
+}
+
+fn draw_dot(svg: &mut String, series: &Series, (x, y): (f64, f64)) {
+    let colour = series.colour;
+    let fill = if series.is_hollow { "#fff" } else { colour };
+    _ = writeln!(
+        svg,
+        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{fill}\" stroke=\"{colour}\" \
+         stroke-width=\"1.5\"/>"
+    );
+}
+
+/// The beginning of a picture. Its background is white, so that it can be read on any page.
+fn open(height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+         viewBox=\"0 0 {WIDTH} {height}\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+    )
 }
 
 fn draw_panel(svg: &mut String, panel: &Panel, top: f64) {
@@ -149,6 +271,20 @@ mod tests {
         assert!(svg.contains("a &lt; b &amp; c"));
         assert!(svg.contains("&lt;x&gt;"));
         assert!(!svg.contains("NaN"));
+    }
+
+    #[test]
+    fn dots_stand_on_powers_of_ten() {
+        let series = [Series { name: "a".into(), colour: "#000", is_hollow: false }];
+        let row = |value| Row { label: "page".into(), values: vec![value] };
+        let rows = vec![row(Some(1.0)), row(Some(10.0)), row(Some(100.0)), row(None)];
+        let svg = draw_dots(&series, &[Dots { title: "ms".into(), rows }]);
+        for x in ["210.0", "450.0", "690.0"] {
+            assert!(svg.contains(&format!("<circle cx=\"{x}\"")), "{svg}");
+        }
+        assert_eq!(svg.matches("<circle").count(), 1 + 3);
+        let empty = draw_dots(&series, &[Dots { title: "ms".into(), rows: vec![row(None)] }]);
+        assert!(!empty.contains("NaN") && !empty.contains("inf"));
     }
 
     #[test]

@@ -143,6 +143,23 @@ pub struct Memory {
     pub highest_kb: u64,
 }
 
+impl Memory {
+    /// What it is now, in megabytes of 1,000,000 bytes.
+    pub fn now_mb(self) -> f64 {
+        megabytes(self.now_kb)
+    }
+
+    /// The most that it was, in the same.
+    pub fn highest_mb(self) -> f64 {
+        megabytes(self.highest_kb)
+    }
+}
+
+/// Kilobytes of 1,024 bytes as megabytes of 1,000,000 bytes.
+pub fn megabytes(kb: u64) -> f64 {
+    kb as f64 * 1024.0 / 1_000_000.0
+}
+
 /// Reads how much memory a process keeps.
 pub fn memory(pid: u32) -> Option<Memory> {
     memory_in(&std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?)

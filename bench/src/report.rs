@@ -12,13 +12,13 @@ pub struct Table {
 
 impl Table {
     /// A table with these columns.
-    pub fn new<const N: usize>(head: [&str; N]) -> Self {
-        Self { head: head.map(str::to_owned).into(), rows: Vec::new() }
+    pub fn new<'a>(head: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { head: head.into_iter().map(str::to_owned).collect(), rows: Vec::new() }
     }
 
     /// Adds a row.
-    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.into());
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
     }
 }
 

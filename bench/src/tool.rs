@@ -77,6 +77,11 @@ impl Tool {
         self.kind.name()
     }
 
+    /// Where its daemon listens.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("run/default.sock")
+    }
+
     /// A folder for files that commands write.
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -257,9 +262,37 @@ pub fn browser_version(chrome: &Path) -> Result<String> {
     }
 }
 
-/// The browser on the path.
-pub fn find_browser() -> Option<PathBuf> {
-    BROWSERS.iter().find_map(|name| on_path(name))
+/// The browser that all tools shall use: the one that was named, or `AGBROWSE_CHROME`, or the one on the path.
+///
+/// # Errors
+/// When there is none.
+pub fn browser(named: Option<&Path>) -> Result<PathBuf> {
+    let found = match named {
+        Some(path) => path.to_owned(),
+        None => std::env::var_os("AGBROWSE_CHROME")
+            .map(PathBuf::from)
+            .or_else(|| BROWSERS.iter().find_map(|name| on_path(name)))
+            .ok_or_else(|| Error::WrongCall("no Chromium is found; name one by --chrome".into()))?,
+    };
+    Ok(std::path::absolute(found)?)
+}
+
+/// Our program: the one that was named, or the one beside the benchmark.
+///
+/// # Errors
+/// When it is not there.
+pub fn our_program(named: Option<&Path>) -> Result<PathBuf> {
+    let program = match named {
+        Some(path) => path.to_owned(),
+        None => std::env::current_exe()?.with_file_name(Kind::Agbrowse.name()),
+    };
+    if program.is_file() {
+        return Ok(program);
+    }
+    Err(Error::WrongCall(format!(
+        "there is no `{}`: build it by `cargo build --release -p agbrowse` or name one by --agbrowse",
+        program.display()
+    )))
 }
 
 /// The tool to compare with, on the path.
@@ -273,7 +306,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
 }
 
 /// A command that inherits nothing of our environment but what programs need to be found and run.
-fn bare(program: &Path) -> Command {
+pub(crate) fn bare(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
     for name in ["PATH", "LANG", "LD_LIBRARY_PATH"] {

@@ -3,7 +3,7 @@
 use crate::Result;
 
 /// One contender's go: does it once and tells the sample.
-pub type Go<'a> = Box<dyn FnMut() -> Result<f64> + 'a>;
+pub type Go<'a, T = f64> = Box<dyn FnMut() -> Result<T> + 'a>;
 
 /// How often everybody has a go.
 #[derive(Clone, Copy, Debug)]
@@ -18,12 +18,12 @@ pub struct Rounds {
 ///
 /// # Errors
 /// The first failure of a contender.
-pub fn take_turns(
+pub fn take_turns<T>(
     rounds: Rounds,
-    contenders: &mut [Go<'_>],
+    contenders: &mut [Go<'_, T>],
     mut progress: impl FnMut(usize),
-) -> Result<Vec<Vec<f64>>> {
-    let mut samples = vec![Vec::with_capacity(rounds.counted); contenders.len()];
+) -> Result<Vec<Vec<T>>> {
+    let mut samples: Vec<Vec<T>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds.warm_up + rounds.counted {
         for (go, samples) in contenders.iter_mut().zip(&mut samples) {
             let sample = go()?;

@@ -6,16 +6,16 @@
     reason = "a program for a terminal: tables on standard output, progress on standard error"
 )]
 
-use agbrowse_bench::corpus::{Corpus, Server};
+use agbrowse_bench::corpus::{self, Corpus, Server};
 use agbrowse_bench::machine::{self, Machine};
 use agbrowse_bench::plot::{self, Bar, Panel, Tone};
-use agbrowse_bench::process::{self, Memory};
+use agbrowse_bench::process::{self, Memory, megabytes};
 use agbrowse_bench::report::{self, Requirement, Table};
 use agbrowse_bench::stats::{self, Summary};
 use agbrowse_bench::tool::{self, Kind, Tool};
 use agbrowse_bench::turns::{self, Go, Rounds};
 use agbrowse_bench::workload::{self, Run};
-use agbrowse_bench::{Error, Result};
+use agbrowse_bench::{Error, Result, project};
 use clap::Parser;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -112,27 +112,8 @@ impl Setting {
         if cfg!(debug_assertions) {
             eprintln!("note: this is a debug build; times of a debug build beside it mean little");
         }
-        let chrome = match &cli.chrome {
-            Some(path) => path.clone(),
-            None => std::env::var_os("AGBROWSE_CHROME")
-                .map(PathBuf::from)
-                .or_else(tool::find_browser)
-                .ok_or_else(|| {
-                    Error::WrongCall("no Chromium is found; name one by --chrome".into())
-                })?,
-        };
-        let chrome = std::path::absolute(chrome)?;
-        let ours = match &cli.agbrowse {
-            Some(path) => path.clone(),
-            None => std::env::current_exe()?.with_file_name("agbrowse"),
-        };
-        if !ours.is_file() {
-            return Err(Error::WrongCall(format!(
-                "there is no `{}`: build it by `cargo build --release -p agbrowse` or name one by \
-                 --agbrowse",
-                ours.display()
-            )));
-        }
+        let chrome = tool::browser(cli.chrome.as_deref())?;
+        let ours = tool::our_program(cli.agbrowse.as_deref())?;
         let ours = Tool::new(Kind::Agbrowse, &ours, &chrome)?;
         let rival = match cli.rival.clone().or_else(tool::find_rival) {
             Some(path) => Some(Tool::new(Kind::AgentBrowser, &path, &chrome)?),
@@ -146,11 +127,7 @@ impl Setting {
         if let Some(rival) = &rival {
             versions.push(rival.version()?);
         }
-        let corpus = match &cli.corpus {
-            Some(path) => path.clone(),
-            None => std::env::var_os("AGBROWSE_CORPUS")
-                .map_or_else(|| project().join("../shared/corpus"), PathBuf::from),
-        };
+        let corpus = corpus::folder(cli.corpus.as_deref());
         let corpus = Corpus::load(&corpus)?;
         if corpus.made_up && cli.commands > 0 {
             eprintln!("note: no corpus is found, so pages are made up");
@@ -297,9 +274,8 @@ impl Results {
             .and_then(|(ours, rival)| stats::ratio_above(self.warm.nothing?.median, ours, rival));
         let cold =
             medians(&self.cold).and_then(|(ours, rival)| stats::ratio_above(0.0, ours, rival));
-        let kept = |memory: fn(&Kept) -> Memory| {
-            self.ours.as_ref().map(|kept| megabytes(memory(kept).now_kb))
-        };
+        let kept =
+            |memory: fn(&Kept) -> Memory| self.ours.as_ref().map(|kept| memory(kept).now_mb());
         let requirement = |name: &str, limit, unit, measured| Requirement {
             name: name.into(),
             limit,
@@ -383,7 +359,7 @@ impl Results {
         let memory = |label: &str, memory: Option<Memory>, limit, tone| {
             memory.map(|memory| Bar {
                 label: label.into(),
-                value: megabytes(memory.now_kb),
+                value: memory.now_mb(),
                 spread: None,
                 limit,
                 tone,
@@ -458,18 +434,7 @@ fn write(
 
 /// What the numbers were taken on.
 fn facts(setting: &Setting) -> String {
-    let machine = &setting.machine;
-    let mut text = format!("- Date: {}\n- Machine: {} cores", machine::today(), machine.cores);
-    if let Some(processor) = &machine.processor {
-        _ = write!(text, " ({processor})");
-    }
-    if let Some(memory) = machine.memory_kb {
-        _ = write!(text, ", {:.0} GB of memory", megabytes(memory) / 1000.0);
-    }
-    _ = write!(text, ", {}", machine.kernel);
-    if let Some(load) = machine.load {
-        _ = write!(text, ", load {load} before");
-    }
+    let mut text = format!("- Date: {}\n- Machine: {}", machine::today(), setting.machine);
     _ = writeln!(text, "\n- Versions: {}", setting.versions.join("; "));
     _ = writeln!(text, "- Pages: {}", setting.corpus.describe());
     if setting.rival.is_some() {
@@ -494,13 +459,4 @@ fn command_line() -> String {
         }
     }
     line.trim_end().to_owned()
-}
-
-fn megabytes(kb: u64) -> f64 {
-    kb as f64 * 1024.0 / 1_000_000.0
-}
-
-/// The folder of this project.
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

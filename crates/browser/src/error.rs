@@ -508,6 +508,8 @@ codes! {
     SessionNotFound = "session.not-found", Daemon, ListSessions, false;
     /// More than one session could be meant.
     SessionTargetAmbiguous = "session.target-ambiguous", TargetResolution, PassSession, false;
+    /// Nothing on the page is what was pointed at.
+    TargetNotFound = "target.not-found", TargetResolution, ReSnapshot, false;
     /// Neither source of a snapshot can answer.
     SnapshotUnavailable = "snapshot.unavailable", SnapshotCapture, PinSource, false;
     /// The element that was to be the root is not there.

@@ -22,14 +22,18 @@ pub mod launch;
 mod live;
 mod navigate;
 mod note;
+mod observe;
 mod tab;
+mod target;
 
 pub use browser::{Browser, Outcome, Request};
 pub use cdp::Deadline;
 pub use command::{Command, Reply};
 pub use error::{Code, Details, Error, Fact, Result, RetryHint, Stage, Usual};
 pub use note::Note;
+pub use page;
 pub use tab::{Dialog, Phase, TabId};
+pub use target::Target;
 
 /// The protocol methods and events that this build relies on: `agbrowse doctor` compares them with a browser.
 pub use cdp::protocol::{Use, uses, wire_name};

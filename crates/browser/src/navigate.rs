@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
+use crate::observe::WORLD;
 use crate::tab::{Phase, State, Tab};
 use cdp::protocol::page::{
     CreateIsolatedWorld, GetNavigationHistory, Navigate, NavigateToHistoryEntry, Reload,
@@ -53,9 +54,6 @@ pub struct Arrival {
     /// How far it has loaded.
     pub phase: Phase,
 }
-
-/// The world in which we look at pages. The page's own scripts cannot see it.
-const WORLD: &str = "agbrowse";
 
 /// The same for a page that was not waited for.
 const GLANCE: Duration = Duration::from_millis(200);

@@ -153,6 +153,8 @@ pub(crate) struct Tab {
     pub(crate) opener: Option<TabId>,
     pub(crate) channel: Channel,
     pub(crate) state: watch::Sender<State>,
+    /// What it has been seen as. Whoever has the turn looks.
+    pub(crate) sight: tokio::sync::Mutex<crate::observe::Sight>,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -179,7 +181,16 @@ impl Tab {
         channel: Channel,
     ) -> Self {
         let state = watch::Sender::new(State::default());
-        Self { id, target_id, context, opener, channel, state, turn: Arc::default() }
+        Self {
+            id,
+            target_id,
+            context,
+            opener,
+            channel,
+            state,
+            sight: tokio::sync::Mutex::default(),
+            turn: Arc::default(),
+        }
     }
 
     /// Waits for its turn.

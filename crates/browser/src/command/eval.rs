@@ -133,6 +133,7 @@ async fn by_value(turn: &Turn, result: RemoteObject, deadline: Deadline) -> Resu
             object_id: Some(handle.clone()),
             return_by_value: Some(true),
             silent: Some(true),
+            ..CallFunctionOn::default()
         };
         let reply = turn.call(write, deadline).await;
         reply.map(|reply| (reply.result, reply.exception_details)).map_err(not_json)

@@ -5,18 +5,24 @@
 mod close;
 mod dialog;
 mod eval;
+mod find;
+mod get;
 mod open;
 mod pdf;
 mod screenshot;
+mod snapshot;
 mod status;
 mod tabs;
 
 pub use close::{Close, Closed};
 pub use dialog::{Answer, Answered, DialogVerb};
 pub use eval::{Eval, Evaluated, Json};
+pub use find::{Find, FindRow, Finds};
+pub use get::{Get, Got, What};
 pub use open::{Back, Forward, Open, Reload};
 pub use pdf::{Pdf, Printed};
 pub use screenshot::{ImageFormat, Screenshot, Shot};
+pub use snapshot::{Snapped, Snapshot, SnapshotText, TextFormat, TreeSource};
 pub use status::{BrowserStatus, Status, StatusReport};
 pub use tabs::{
     CloseTab, NewTab, SwitchTab, TabAction, TabChanged, TabLine, TabList, TabVerb, Tabs,
@@ -82,6 +88,9 @@ verbs! {
     "back" Back(Back) -> Arrival,
     "forward" Forward(Forward) -> Arrival,
     "reload" Reload(Reload) -> Arrival,
+    "snapshot" Snapshot(Snapshot) -> Snapped,
+    "find" Find(Find) -> Finds,
+    "get" Get(Get) -> Got,
     "tabs" Tabs(Tabs) -> TabList,
     "tab" Tab(TabVerb) -> TabChanged,
     "eval" Eval(Eval) -> Evaluated,

@@ -76,6 +76,11 @@ pub(super) fn preparation(
         if matches!(kind, Some("page" | "iframe")) {
             channel.post(&page::Enable {});
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
+            channel.post(&page::AddScriptToEvaluateOnNewDocument {
+                source: crate::observe::SOURCE.into(),
+                world_name: Some(crate::observe::WORLD.into()),
+                ..page::AddScriptToEvaluateOnNewDocument::default()
+            });
         }
         if kind == Some("page") {
             channel.post(&inspector::Enable {});
@@ -136,7 +141,8 @@ impl Live {
         let is_tab = kind == "page" && parent.is_none() && info.subtype.is_none();
         if !is_tab || is_known || is_internal(info) {
             let tab = parent.and_then(|parent| table.sessions.get(parent)?.tab);
-            table.sessions.insert(session, SessionEntry { tab, kind });
+            let parent = info.parent_frame_id.clone();
+            table.sessions.insert(session, SessionEntry { target: target_id, parent, tab, kind });
             return None;
         }
         table.next_tab += 1;
@@ -147,9 +153,10 @@ impl Live {
         let opener =
             table.tabs.values().find(|tab| Some(&tab.target_id) == info.opener_id.as_ref());
         let opener = opener.map(|tab| tab.id);
-        let tab = Arc::new(Tab::new(id, target_id, context, opener, channel));
+        let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel));
         table.tabs.insert(id, tab.clone());
-        table.sessions.insert(session, SessionEntry { tab: Some(id), kind });
+        let entry = SessionEntry { target: target_id, parent: None, tab: Some(id), kind };
+        table.sessions.insert(session, entry);
         Some(tab)
     }
 

@@ -13,7 +13,7 @@ use cdp::protocol::browser::{Close, GetVersion};
 use cdp::protocol::target::{
     CloseTarget, CreateBrowserContext, CreateTarget, DisposeBrowserContext, GetTargets,
 };
-use cdp::{AutoAttach, Connection, Deadline};
+use cdp::{AutoAttach, Channel, Connection, Deadline};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,6 +60,10 @@ struct Table {
 }
 
 struct SessionEntry {
+    /// The target at its other end; for a frame, the frame's id.
+    target: String,
+    /// The frame around it, if it is a frame.
+    parent: Option<String>,
     tab: Option<TabId>,
     kind: String,
 }
@@ -205,6 +209,21 @@ impl Live {
             return Ok(tab);
         }
         self.new_tab(context, deadline).await
+    }
+
+    /// The frames of a tab that have a process of their own: id, the frame around it, where to reach it.
+    pub(crate) fn frame_targets(&self, id: TabId) -> Vec<(String, Option<String>, Channel)> {
+        let table = self.table();
+        let frames = table
+            .sessions
+            .iter()
+            .filter(|(_, entry)| entry.tab == Some(id) && entry.kind == "iframe");
+        frames
+            .map(|(session, entry)| {
+                let channel = self.connection.session(session.clone());
+                (entry.target.clone(), entry.parent.clone(), channel)
+            })
+            .collect()
     }
 
     /// Whether we opened this tab, or the browser it is in.

@@ -5,7 +5,10 @@
 
 mod define;
 
+pub mod accessibility;
 pub mod browser;
+pub mod dom;
+pub mod dom_debugger;
 pub mod emulation;
 pub mod inspector;
 pub mod io;
@@ -46,7 +49,10 @@ pub struct Use {
 /// Everything we use of the protocol.
 pub fn uses() -> impl Iterator<Item = &'static Use> {
     [
+        accessibility::USES,
         browser::USES,
+        dom::USES,
+        dom_debugger::USES,
         emulation::USES,
         inspector::USES,
         io::USES,
@@ -61,8 +67,10 @@ pub fn uses() -> impl Iterator<Item = &'static Use> {
 /// The spelling of a field on the wire.
 pub fn wire_name(field: &str) -> String {
     // The protocol writes this one its own way.
-    if field == "prefer_css_page_size" {
-        return "preferCSSPageSize".into();
+    match field {
+        "prefer_css_page_size" => return "preferCSSPageSize".into(),
+        "backend_dom_node_id" => return "backendDOMNodeId".into(),
+        _ => {}
     }
     let mut out = String::with_capacity(field.len());
     let mut upper = false;

@@ -27,6 +27,24 @@ domain! { "Page";
             /// Those in it.
             child_frames: Vec<FrameTree>,
         }
+        /// Something that a document was made of.
+        type FrameResource {
+            /// Its address.
+            url: String,
+            /// Whether it did not come.
+            failed: bool,
+            /// Whether it was given up.
+            canceled: bool,
+        }
+        /// Resources by frame.
+        type FrameResourceTree {
+            /// The frame.
+            frame: Frame,
+            /// Its resources.
+            resources: Vec<FrameResource>,
+            /// Those of the frames in it.
+            child_frames: Vec<FrameResourceTree>,
+        }
         /// One step of a tab's history.
         type NavigationEntry {
             /// Its number.
@@ -75,6 +93,32 @@ domain! { "Page";
     methods {
         /// Asks for this domain's events.
         fn "enable" Enable {} -> EnableReply {}
+        /// Runs a script in every document of the target before its own scripts.
+        fn "addScriptToEvaluateOnNewDocument" AddScriptToEvaluateOnNewDocument {
+            /// The script.
+            source: String,
+            /// The world it runs in; the page's own when absent.
+            world_name: Option<String>,
+            /// In the documents that are there already, too.
+            run_immediately: Option<bool>,
+        } -> AddScriptToEvaluateOnNewDocumentReply {}
+        /// What the documents of the target were made of.
+        fn "getResourceTree" GetResourceTree {} -> GetResourceTreeReply {
+            /// The frames with their resources.
+            frame_tree: FrameResourceTree,
+        }
+        /// The text of a resource.
+        fn "getResourceContent" GetResourceContent {
+            /// The frame that asked for it.
+            frame_id: String,
+            /// Its address.
+            url: String,
+        } -> GetResourceContentReply {
+            /// The text.
+            content: Text,
+            /// Whether it is encoded.
+            base64_encoded: bool,
+        }
         /// Asks for `lifecycleEvent`.
         fn "setLifecycleEventsEnabled" SetLifecycleEventsEnabled {
             /// On or off.

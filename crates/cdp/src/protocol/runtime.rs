@@ -22,6 +22,29 @@ domain! { "Runtime";
             description: Text,
             /// A handle on it.
             object_id: String,
+            /// The value with everything in it, when it was asked for.
+            deep_serialized_value: DeepValue,
+        }
+        /// A value with everything in it.
+        type DeepValue {
+            /// `array`, `node` …
+            r#type: String,
+            /// The value; what it is depends on the type.
+            value: Box<RawValue>,
+        }
+        /// What a function is given.
+        type CallArgument {
+            /// A handle.
+            object_id: String,
+        }
+        /// How a value comes back.
+        type SerializationOptions {
+            /// `deep`: with everything in it.
+            serialization: String,
+            /// How deep.
+            max_depth: i64,
+            /// What else, by the embedder of V8.
+            additional_parameters: Box<RawValue>,
         }
         /// What a script threw.
         type ExceptionDetails {
@@ -42,6 +65,10 @@ domain! { "Runtime";
             expression: String,
             /// The world to run in; the page's own when absent.
             context_id: Option<i64>,
+            /// Answer with more than the value.
+            serialization_options: Option<SerializationOptions>,
+            /// What the handles that come back are let go with.
+            object_group: Option<String>,
             /// Answer with the value itself instead of a handle.
             return_by_value: Option<bool>,
             /// Wait for a promise.
@@ -78,10 +105,18 @@ domain! { "Runtime";
             function_declaration: String,
             /// What `this` is in it.
             object_id: Option<String>,
+            /// What it is given.
+            arguments: Option<Vec<CallArgument>>,
+            /// The world to call it in, without a handle.
+            execution_context_id: Option<i64>,
             /// Answer with the value itself instead of a handle.
             return_by_value: Option<bool>,
+            /// Answer with more than the value.
+            serialization_options: Option<SerializationOptions>,
             /// Silence the debugger.
             silent: Option<bool>,
+            /// What the handles that come back are let go with.
+            object_group: Option<String>,
         } -> CallFunctionOnReply {
             /// What came out.
             result: RemoteObject,
@@ -92,6 +127,11 @@ domain! { "Runtime";
         fn "terminateExecution" TerminateExecution {} -> TerminateExecutionReply {}
         /// Lets a target that waits for us begin.
         fn "runIfWaitingForDebugger" RunIfWaitingForDebugger {} -> RunIfWaitingForDebuggerReply {}
+        /// Lets go of all handles of a group.
+        fn "releaseObjectGroup" ReleaseObjectGroup {
+            /// The group.
+            object_group: String,
+        } -> ReleaseObjectGroupReply {}
         /// Lets go of a handle.
         fn "releaseObject" ReleaseObject {
             /// The handle.

@@ -17,6 +17,8 @@ domain! { "Target";
             url: Text,
             /// Whether somebody is attached.
             attached: bool,
+            /// The frame around it, when it is a frame.
+            parent_frame_id: String,
             /// The tab that opened it.
             opener_id: String,
             /// The context it lives in.

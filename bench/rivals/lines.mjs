@@ -1,0 +1,35 @@
+// What the drivers share: commands come in as lines of JSON, answers go out the same way, one after another.
+//
+//   {"id": 1, "do": "open", "url": "…"}         {"id": 1}
+//   {"id": 2, "do": "script", "script": "…"}    {"id": 2, "text": "…"}
+//   {"id": 3, "do": "snapshot"}                 {"id": 3, "ms": 12.3, "text": "…"}
+//   anything that fails                         {"id": 4, "error": "…"}
+//
+// Time is taken inside this process, around the call alone. The program ends when its input does.
+
+import { createInterface } from 'node:readline';
+
+/** What the program was started with: `packages`, `chrome`, `args`, `sandbox`, `width`, `height`. */
+export const setting = JSON.parse(process.argv[2]);
+
+/** How long a call took, and what it gave. */
+export async function timed(call) {
+    const began = performance.now();
+    const value = await call();
+    return { ms: performance.now() - began, value };
+}
+
+/** Serves commands until the input ends, then runs `close`. */
+export async function serve(commands, close) {
+    for await (const line of createInterface({ input: process.stdin })) {
+        const command = JSON.parse(line);
+        let answer;
+        try {
+            answer = (await commands[command.do](command)) ?? {};
+        } catch (error) {
+            answer = { error: String(error?.message ?? error) };
+        }
+        process.stdout.write(JSON.stringify({ id: command.id, ...answer }) + '\n');
+    }
+    await close();
+}

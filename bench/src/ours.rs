@@ -1,0 +1,148 @@
+//! Our own library, called as any program would call it. The only place here that knows its interface.
+
+use crate::contender::{Contender, Taken};
+use crate::corpus::ONLY_LOOPBACK;
+use crate::{Error, Result};
+use browser::command::{Eval, Open};
+use browser::launch::Options;
+use browser::{Browser, Command, Request};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+/// The bare walk that snapshots are compared with.
+const WALK: &str = include_str!("../walk.js");
+
+/// No call takes longer.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A browser in this process.
+pub struct Library {
+    // One thread of its own, as in a program that goes on while a command waits: what the page reports
+    // meanwhile is read when it comes.
+    runtime: Runtime,
+    browser: Browser,
+}
+
+/// What a snapshot shall show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The page, as it is shown by default.
+    Whole,
+    /// What can be used, and nothing else.
+    RefsOnly,
+    /// What has changed since the snapshot before.
+    Delta,
+}
+
+impl View {
+    fn command(self) -> Result<Command> {
+        // As it goes over the wire.
+        let text = match self {
+            Self::Whole => r#"{"verb": "snapshot"}"#,
+            Self::RefsOnly => r#"{"verb": "snapshot", "refsOnly": true}"#,
+            Self::Delta => r#"{"verb": "snapshot", "delta": true}"#,
+        };
+        serde_json::from_str(text)
+            .map_err(|error| Error::Failed(format!("`snapshot` is no command here: {error}")))
+    }
+}
+
+impl Library {
+    /// A browser that is started when it is first used.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub fn new(chrome: &Path) -> Result<Self> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let options = Options {
+            chrome: Some(chrome.to_owned()),
+            args: vec![ONLY_LOOPBACK.to_owned()],
+            ..Options::default()
+        };
+        Ok(Self { runtime, browser: Browser::new(options) })
+    }
+
+    /// Opens a page and waits until it is loaded.
+    ///
+    /// # Errors
+    /// When that does not work.
+    pub fn open(&self, url: &str) -> Result<()> {
+        let open = Open { url: url.to_owned(), ..Open::default() };
+        self.run("open", Command::Open(open)).map(drop)
+    }
+
+    /// Runs a script in the page and tells its result as text.
+    ///
+    /// # Errors
+    /// When that does not work, or it throws.
+    pub fn eval(&self, script: &str) -> Result<Taken> {
+        let eval = Eval { script: script.to_owned(), ..Eval::default() };
+        self.run("eval", Command::Eval(eval))
+    }
+
+    /// Takes a snapshot.
+    ///
+    /// # Errors
+    /// When that does not work.
+    pub fn snapshot(&self, view: View) -> Result<Taken> {
+        self.run("snapshot", view.command()?)
+    }
+
+    /// Time counts until the text is there: a reply may write it only when it is printed.
+    fn run(&self, verb: &str, command: Command) -> Result<Taken> {
+        let timeout_ms = u64::try_from(LIMIT.as_millis()).ok();
+        let request = Request { timeout_ms, ..Request::new(command) };
+        let began = Instant::now();
+        let outcome = self.runtime.block_on(self.browser.run(request));
+        let outcome =
+            outcome.map_err(|error| Error::Failed(format!("`agbrowse {verb}` failed: {error}")))?;
+        let text = outcome.reply.to_string();
+        Ok(Taken { ms: began.elapsed().as_secs_f64() * 1000.0, text })
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        // A browser that does not go in time ends with this process.
+        _ = self.runtime.block_on(async {
+            tokio::time::timeout(Duration::from_secs(10), self.browser.close()).await
+        });
+    }
+}
+
+/// Snapshots by the library.
+pub struct ByLibrary(pub Rc<Library>);
+
+impl Contender for ByLibrary {
+    fn open(&mut self, url: &str) -> Result<()> {
+        self.0.open(url)
+    }
+
+    fn script(&mut self, script: &str) -> Result<()> {
+        self.0.eval(script).map(drop)
+    }
+
+    fn snapshot(&mut self) -> Result<Taken> {
+        self.0.snapshot(View::Whole)
+    }
+}
+
+/// The bare walk, in the same browser and by the same channel.
+pub struct Walk(pub Rc<Library>);
+
+impl Contender for Walk {
+    fn open(&mut self, url: &str) -> Result<()> {
+        self.0.open(url)
+    }
+
+    fn script(&mut self, script: &str) -> Result<()> {
+        self.0.eval(script).map(drop)
+    }
+
+    fn snapshot(&mut self) -> Result<Taken> {
+        self.0.eval(WALK)
+    }
+}

@@ -1,0 +1,280 @@
+//! Contenders on one page, in turns. Each visits it several times and takes snapshots in three cases: the first
+//! after going there, one after something has changed, one when nothing has.
+
+use crate::contender::{Contender, Form};
+use crate::stats::{self, Summary};
+use crate::turns::{self, Go, Rounds};
+use crate::{Error, Result};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Changes made during a visit, with a snapshot after each.
+const CHANGES: usize = 2;
+/// Snapshots at the end of a visit, when nothing has changed any more.
+const REPEATS: usize = 2;
+
+/// Who has spent so much time on a page visits it no more: what it did until then counts.
+const ENOUGH: Duration = Duration::from_secs(60);
+
+/// Who has spent so much time on a visit does each thing only once.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// A page that is not there to do anything while others have their turn.
+const NOTHING: &str = "about:blank";
+
+/// Changes a page: a function that takes a number.
+const CHANGE: &str = include_str!("../mutate.js");
+
+/// The cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// The first snapshot after going to the page.
+    First,
+    /// The first after the text of one element was changed.
+    Changed,
+    /// Another one.
+    Unchanged,
+}
+
+/// A contender that takes part: started when it is first needed, and anew when it has failed.
+pub struct Racer {
+    /// Which way of taking snapshots it stands for.
+    pub form: Form,
+    start: Box<dyn Fn() -> Result<Box<dyn Contender>>>,
+    running: Option<Box<dyn Contender>>,
+}
+
+impl Racer {
+    /// A racer. Nothing is started yet.
+    pub fn new<C: Contender + 'static>(
+        form: Form,
+        start: impl Fn() -> Result<C> + 'static,
+    ) -> Self {
+        let start = move || -> Result<Box<dyn Contender>> { Ok(Box::new(start()?)) };
+        Self { form, start: Box::new(start), running: None }
+    }
+
+    /// Visits a page once.
+    ///
+    /// # Errors
+    /// When anything on the way does not work. What it was doing is ended.
+    pub fn visit(&mut self, url: &str, numbers: &Numbers) -> Result<Visit> {
+        self.with(|contender| visit(contender, url, numbers))
+    }
+
+    /// The text of a first snapshot of a page.
+    ///
+    /// # Errors
+    /// As for a visit.
+    pub fn text(&mut self, url: &str) -> Result<String> {
+        self.with(|contender| {
+            contender.open(url)?;
+            let taken = contender.snapshot()?;
+            contender.open(NOTHING)?;
+            Ok(taken.text)
+        })
+    }
+
+    fn with<T>(&mut self, act: impl FnOnce(&mut dyn Contender) -> Result<T>) -> Result<T> {
+        let mut contender = match self.running.take() {
+            Some(contender) => contender,
+            None => (self.start)()?,
+        };
+        let done = act(&mut *contender)?;
+        // One that failed may be in any state, and is not kept.
+        self.running = Some(contender);
+        Ok(done)
+    }
+}
+
+/// Numbers of changes, each used once in a run.
+#[derive(Debug, Default)]
+pub struct Numbers(Cell<u32>);
+
+impl Numbers {
+    /// The script that makes the next change, and the text that is on the page thereafter.
+    pub fn next_change(&self) -> (String, String) {
+        let number = self.0.get() + 1;
+        self.0.set(number);
+        (format!("({CHANGE})({number})"), format!("Heading no. {number} changed"))
+    }
+}
+
+/// What a visit took, in milliseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Visit {
+    first: f64,
+    changed: Vec<f64>,
+    unchanged: Vec<f64>,
+    /// Changes that the snapshot after them did not show.
+    unseen: usize,
+}
+
+fn visit(contender: &mut dyn Contender, url: &str, numbers: &Numbers) -> Result<Visit> {
+    contender.open(url)?;
+    let began = Instant::now();
+    let is_over = |done: usize, wanted| done >= if began.elapsed() > SLOW { 1 } else { wanted };
+    let mut visit = Visit { first: contender.snapshot()?.ms, ..Visit::default() };
+    while !is_over(visit.changed.len(), CHANGES) {
+        let (script, text) = numbers.next_change();
+        contender.script(&script)?;
+        let taken = contender.snapshot()?;
+        visit.changed.push(taken.ms);
+        visit.unseen += usize::from(!taken.text.contains(&text));
+    }
+    while !is_over(visit.unchanged.len(), REPEATS) {
+        visit.unchanged.push(contender.snapshot()?.ms);
+    }
+    contender.open(NOTHING)?;
+    Ok(visit)
+}
+
+/// What a contender's visits to a page came to.
+#[derive(Clone, Debug)]
+pub struct Times {
+    first: Summary,
+    changed: Summary,
+    unchanged: Summary,
+    /// Changes that the snapshot after them did not show.
+    pub unseen: usize,
+}
+
+impl Times {
+    /// The median of a case, in milliseconds.
+    pub fn median(&self, case: Case) -> f64 {
+        match case {
+            Case::First => self.first.median,
+            Case::Changed => self.changed.median,
+            Case::Unchanged => self.unchanged.median,
+        }
+    }
+
+    fn of(visits: &[Visit]) -> Option<Self> {
+        let all = |pick: fn(&Visit) -> &[f64]| {
+            let samples: Vec<f64> = visits.iter().flat_map(pick).copied().collect();
+            stats::summarize(&samples)
+        };
+        Some(Self {
+            first: all(|visit| std::slice::from_ref(&visit.first))?,
+            changed: all(|visit| &visit.changed)?,
+            unchanged: all(|visit| &visit.unchanged)?,
+            unseen: visits.iter().map(|visit| visit.unseen).sum(),
+        })
+    }
+}
+
+/// Lets all visit a page in turns. Who fails sits out from then on, and is told without a time.
+///
+/// # Errors
+/// None at present: failures are told with whom they belong to.
+pub fn race<'a>(
+    racers: impl Iterator<Item = &'a mut Racer>,
+    url: &str,
+    rounds: usize,
+    numbers: &Numbers,
+) -> Result<Vec<(Form, Result<Times>)>> {
+    let mut forms = Vec::new();
+    let mut goes: Vec<Go<'_, Option<Result<Visit>>>> = Vec::new();
+    for racer in racers {
+        forms.push(racer.form);
+        let mut is_out = false;
+        let mut spent = Duration::ZERO;
+        goes.push(Box::new(move || {
+            if is_out || spent > ENOUGH {
+                return Ok(None);
+            }
+            let began = Instant::now();
+            let visit = racer.visit(url, numbers);
+            spent += began.elapsed();
+            is_out = visit.is_err();
+            Ok(Some(visit))
+        }));
+    }
+    let rounds = Rounds { warm_up: 0, counted: rounds };
+    let visits = turns::take_turns(rounds, &mut goes, |_| {})?;
+    let times = visits.into_iter().map(|visits| {
+        let visits = visits.into_iter().flatten().collect::<Result<Vec<Visit>>>()?;
+        Times::of(&visits).ok_or_else(|| Error::Failed("it was never visited".into()))
+    });
+    Ok(forms.into_iter().zip(times).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contender::Taken;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Sees every change, or none, and fails at a certain snapshot.
+    struct Fake {
+        log: Rc<RefCell<Vec<String>>>,
+        text: String,
+        sees: bool,
+        left: usize,
+    }
+
+    impl Contender for Fake {
+        fn open(&mut self, url: &str) -> Result<()> {
+            self.log.borrow_mut().push(format!("open {url}"));
+            Ok(())
+        }
+
+        fn script(&mut self, script: &str) -> Result<()> {
+            let number = script.rsplit_once('(').unwrap().1.trim_end_matches(')');
+            if self.sees {
+                self.text = format!("Heading no. {number} changed");
+            }
+            self.log.borrow_mut().push("change".into());
+            Ok(())
+        }
+
+        fn snapshot(&mut self) -> Result<Taken> {
+            self.log.borrow_mut().push("snapshot".into());
+            self.left = self.left.checked_sub(1).ok_or_else(|| Error::Failed("tired".into()))?;
+            Ok(Taken { ms: 1.0, text: self.text.clone() })
+        }
+    }
+
+    fn racer(form: Form, log: &Rc<RefCell<Vec<String>>>, sees: bool, left: usize) -> Racer {
+        let log = Rc::clone(log);
+        Racer::new(form, move || Ok(Fake { log: Rc::clone(&log), text: String::new(), sees, left }))
+    }
+
+    #[test]
+    fn a_visit_goes_through_all_three_cases() {
+        let log = Rc::default();
+        let visit = racer(Form::Library, &log, true, 9).visit("u", &Numbers::default()).unwrap();
+        let (snapshot, change) = ("snapshot", "change");
+        assert_eq!(
+            *log.borrow(),
+            [
+                "open u",
+                snapshot,
+                change,
+                snapshot,
+                change,
+                snapshot,
+                snapshot,
+                snapshot,
+                "open about:blank"
+            ]
+        );
+        assert_eq!((visit.changed.len(), visit.unchanged.len(), visit.unseen), (2, 2, 0));
+    }
+
+    #[test]
+    fn who_fails_is_told_and_the_others_go_on() {
+        let log = Rc::default();
+        let mut racers = [
+            racer(Form::Library, &log, true, 99),
+            racer(Form::Puppeteer, &log, true, 7),
+            racer(Form::DevToolsMcp, &log, false, 99),
+        ];
+        let told = race(racers.iter_mut(), "u", 3, &Numbers::default()).unwrap();
+        assert_eq!(told[0].1.as_ref().unwrap().unseen, 0);
+        assert_eq!(told[1].1.as_ref().unwrap_err().to_string(), "tired");
+        assert_eq!(told[2].1.as_ref().unwrap().unseen, 6);
+        assert_eq!(told[2].1.as_ref().unwrap().median(Case::Changed), 1.0);
+    }
+}

@@ -1,0 +1,115 @@
+//! What a snapshot's text costs a model, and what it can point at thereby. Whoever wrote the text.
+
+use std::collections::BTreeSet;
+
+/// How many tokens a text is, as current models count them (o200k).
+pub fn count(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
+/// Roles that nobody acts on. Some tools give them refs all the same.
+const TO_READ: &[&str] = &[
+    "article",
+    "banner",
+    "blockquote",
+    "caption",
+    "cell",
+    "columnheader",
+    "complementary",
+    "contentinfo",
+    "definition",
+    "figure",
+    "gridcell",
+    "heading",
+    "image",
+    "img",
+    "list",
+    "listitem",
+    "main",
+    "navigation",
+    "paragraph",
+    "region",
+    "row",
+    "rowheader",
+    "table",
+    "term",
+];
+
+/// The refs in a text: `@e3`, or `ref=e3` and the like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refs {
+    /// All of them.
+    pub all: usize,
+    /// Those to something that one can act on.
+    pub usable: usize,
+}
+
+/// Counts refs. A line shows one element: its role, its name in quotes, its ref.
+pub fn refs(text: &str) -> Refs {
+    let mut seen = BTreeSet::new();
+    let mut usable = 0;
+    for line in text.lines() {
+        let line = without_strings(line);
+        let mut words = line.split(|c: char| c.is_whitespace() || "[](),:".contains(c));
+        let Some(word) = words.clone().find(|word| is_ref(word)) else { continue };
+        let is_new = seen.insert(word.to_owned());
+        let role = words.find(|word| !matches!(*word, "" | "-") && !is_ref(word));
+        let is_to_read = role.is_some_and(|role| TO_READ.contains(&role));
+        usable += usize::from(is_new && !is_to_read);
+    }
+    Refs { all: seen.len(), usable }
+}
+
+/// `@e3`, `ref=e3`, `ref=@e3`, `ref=f1e3`.
+fn is_ref(word: &str) -> bool {
+    let bare = word.strip_prefix("ref=").or_else(|| word.strip_prefix('@'));
+    let Some(bare) = bare.map(|bare| bare.strip_prefix('@').unwrap_or(bare)) else { return false };
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match bare.split_once('e') {
+        Some(("", element)) => number(element),
+        Some((frame, element)) => frame.strip_prefix('f').is_some_and(number) && number(element),
+        None => false,
+    }
+}
+
+/// A line without what stands in quotes: a page may name its elements as it likes.
+fn without_strings(line: &str) -> String {
+    let mut kept = String::new();
+    let mut chars = line.chars();
+    let mut is_inside = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => is_inside = !is_inside,
+            '\\' if is_inside => _ = chars.next(),
+            _ if !is_inside => kept.push(c),
+            _ => {}
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_counted_without_asking_anybody() {
+        assert_eq!(count(""), 0);
+        assert_eq!(count("hello world"), 2);
+    }
+
+    #[test]
+    fn refs_are_counted_whoever_wrote_them() {
+        for (text, all, usable) in [
+            ("- button \"Send\" [ref=@e1]\n- link \"Home\" [ref=@e2]:\n  - text \"@e3\"", 2, 2),
+            ("@e1 button \"Send\"\n@e2 heading \"Top\"\n", 2, 1),
+            ("- heading \"Top\" [level=1, ref=e4]\n- link \"Say \\\"@e9\\\"\" [ref=e5]", 2, 1),
+            ("- link [ref=f1e7] [cursor=pointer]:\n  - /url: /x", 1, 1),
+            ("- textbox \"Name\" [ref=e3]: a \"b @e8", 1, 1),
+            ("- text: mail me@e1 or ref=easy", 0, 0),
+            ("- link \"a\" [ref=@e1]\n- link \"a\" [ref=@e1]", 1, 1),
+        ] {
+            assert_eq!(refs(text), Refs { all, usable }, "{text}");
+        }
+    }
+}

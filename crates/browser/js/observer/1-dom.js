@@ -1,0 +1,68 @@
+// What the observer needs of the DOM, taken from the prototypes once.
+//
+// The isolated world has prototypes of its own, so a page cannot replace these. It can still shadow properties of
+// forms and of the document by naming elements after them (`<input name="firstChild">`), which is why nothing
+// below reads a property of a node by its name unless the interface forbids that.
+
+const getter = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get;
+
+const firstChildOf = getter(Node.prototype, "firstChild");
+const nextSiblingOf = getter(Node.prototype, "nextSibling");
+const parentNodeOf = getter(Node.prototype, "parentNode");
+const nodeTypeOf = getter(Node.prototype, "nodeType");
+const isConnectedOf = getter(Node.prototype, "isConnected");
+const textContentOf = getter(Node.prototype, "textContent");
+const rootOf = Node.prototype.getRootNode;
+const contains = Node.prototype.contains;
+const localNameOf = getter(Element.prototype, "localName");
+const namespaceOf = getter(Element.prototype, "namespaceURI");
+const shadowRootOf = getter(Element.prototype, "shadowRoot");
+const assignedSlotOf = getter(Element.prototype, "assignedSlot");
+const attributeOf = Element.prototype.getAttribute;
+const hasAttribute = Element.prototype.hasAttribute;
+const hasAttributes = Element.prototype.hasAttributes;
+const matches = Element.prototype.matches;
+const closest = Element.prototype.closest;
+const rectOf = Element.prototype.getBoundingClientRect;
+const isShown = Element.prototype.checkVisibility;
+const tabIndexOf = getter(HTMLElement.prototype, "tabIndex");
+const assignedNodes = HTMLSlotElement.prototype.assignedNodes;
+const find = Document.prototype.querySelector;
+const findAll = Document.prototype.querySelectorAll;
+const findInside = Element.prototype.querySelector;
+const findAllInside = Element.prototype.querySelectorAll;
+const findInFragment = DocumentFragment.prototype.querySelector;
+const findAllInFragment = DocumentFragment.prototype.querySelectorAll;
+const elementById = Document.prototype.getElementById;
+const elementByIdInFragment = DocumentFragment.prototype.getElementById;
+const documentElementOf = getter(Document.prototype, "documentElement");
+const bodyOf = getter(Document.prototype, "body");
+const titleOf = getter(Document.prototype, "title");
+const activeElementOf = getter(Document.prototype, "activeElement");
+const styleOf = getComputedStyle;
+const dataOf = getter(CharacterData.prototype, "data");
+
+const HTML = "http://www.w3.org/1999/xhtml";
+const SVG = "http://www.w3.org/2000/svg";
+const MATH = "http://www.w3.org/1998/Math/MathML";
+
+/** Shadow roots that the page keeps to itself, by their host; filled in from outside. */
+const closedRoots = new WeakMap();
+let closedCount = 0;
+
+/** The shadow root of an element, whoever may see it. */
+const shadowOf = (el) => shadowRootOf.call(el) || (closedCount === 0 ? null : closedRoots.get(el) || null);
+
+/** Asks any kind of tree for the element with an id. */
+const byId = (root, id) =>
+  root.nodeType === 9 ? elementById.call(root, id)
+  : root instanceof DocumentFragment ? elementByIdInFragment.call(root, id)
+  : null;
+
+const parentOf = (el) => {
+  const parent = parentNodeOf.call(el);
+  return parent === null ? null : parent instanceof ShadowRoot ? parent.host : parent;
+};
+
+/** The parent in the flat tree: where the element is drawn. */
+const flatParentOf = (el) => assignedSlotOf.call(el) || parentOf(el);

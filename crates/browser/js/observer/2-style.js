@@ -1,0 +1,431 @@
+// How an element is drawn, as far as it matters to what is told of it.
+//
+// Reading computed styles is what a walk spends its time on: half a microsecond for each property of each element.
+// So the style sheets are looked through first: which properties do they set at all, and on what kind of element?
+// An element that no rule with a property can be about has that property from its parent or from the browser's
+// own sheet, and is not asked. Who may be meant is decided by the last part of a selector alone (a class, an id,
+// an attribute, a tag): that is always more elements than the rule is really about, never fewer. When a sheet
+// cannot be read, because it came from another origin, everybody is asked.
+
+const BEFORE = 1, AFTER = 2, DISPLAY = 4, VISIBILITY = 8, CURSOR = 16, TRANSFORM = 32, SIGHT = 64, COLOR = 128,
+  BACKGROUND = 256, SCROLL = 512, EVERYTHING = 1023;
+
+const PROPERTIES = [
+  [DISPLAY, /(?:^|[;\s])(?:display|position|float|all)\s*:/],
+  [VISIBILITY, /(?:^|[;\s])(?:visibility|content-visibility|all)\s*:/],
+  [CURSOR, /(?:^|[;\s])(?:cursor|all)\s*:/],
+  [TRANSFORM, /(?:^|[;\s])(?:text-transform|all|-webkit-text-security)\s*:/],
+  [SIGHT, /(?:^|[;\s])(?:opacity|clip|clip-path|text-indent|transform|translate|scale|rotate|offset|filter|mask[\w-]*|-webkit-mask[\w-]*|-webkit-clip-path|-webkit-transform|all|animation[\w-]*|transition[\w-]*|zoom|perspective)\s*:|(?:^|[;\s])(?:left|top|right|bottom|margin[\w-]*|inset[\w-]*)\s*:[^;]*(?:-\d|\d{3,}|var\(|calc\()|(?:^|[;\s])(?:width|height|max-width|max-height|font-size|font|line-height|inline-size|block-size|max-inline-size|max-block-size|min-width)\s*:\s*(?:0|1px|2px|\.|var\(|calc\(|clamp\(|min\()|(?:^|[;\s])font\s*:/],
+  [COLOR, /(?:^|[;\s])(?:color|-webkit-text-fill-color|all|mix-blend-mode)\s*:/],
+  [BACKGROUND, /(?:^|[;\s])(?:background[\w-]*|all)\s*:/],
+  [SCROLL, /(?:^|[;\s])overflow[\w-]*\s*:[^;]*(?:auto|scroll|var\()/],
+];
+
+/** Everything remembered during one observation. */
+let memo = null;
+
+const newMemo = () => ({
+  styles: new Map(), contents: new Map(), labels: new Map(), naming: new Set(), tables: new Map(), counters: null,
+  rules: null, classes: new Map(), moving: null,
+});
+
+function computed(el) {
+  let style = memo.styles.get(el);
+  if (style === undefined) memo.styles.set(el, style = styleOf(el));
+  return style;
+}
+
+/** What the rules of a sheet set, by the last part of their selectors. */
+const newRules = () => ({
+  everywhere: 0, tags: new Map(), classes: new Map(), ids: new Map(), attributes: new Map(), hosts: 0,
+});
+
+const sheetRules = new WeakMap();
+/** Sheets of other origins, as told from outside. */
+const toldSheets = new Map();
+/** Sheets that could not be read this time. */
+let unreadable = [];
+
+/** Takes in the text of a sheet that cannot be read from here; null when nobody could get it. */
+function learnSheet(href, text) {
+  const found = newRules();
+  if (text === null || /@import/.test(text)) found.everywhere = EVERYTHING;
+  else if (text !== "") {
+    const copy = new CSSStyleSheet();
+    copy.replaceSync(text);
+    readRules(rulesOf.call(copy), found, null, 0);
+  }
+  toldSheets.set(href, found);
+}
+
+/** Scripts can change a rule without anybody being told, so what is known of a sheet is not kept for longer. */
+const SHEET_AGE_MS = 5000;
+
+const rulesOf = getter(CSSStyleSheet.prototype, "cssRules");
+const sheetDisabledOf = getter(StyleSheet.prototype, "disabled");
+
+function readSheet(sheet) {
+  let rules;
+  try {
+    rules = rulesOf.call(sheet);
+  } catch {
+    const href = sheet.href || "";
+    const told = toldSheets.get(href);
+    if (told !== undefined) return told;
+    unreadable.push(href);
+    return { ...newRules(), everywhere: EVERYTHING };
+  }
+  const known = sheetRules.get(sheet);
+  const now = performance.now();
+  if (known !== undefined && known.count === rules.length && now - known.at < SHEET_AGE_MS) return known.found;
+  const found = newRules();
+  readRules(rules, found, null, 0);
+  sheetRules.set(sheet, { count: rules.length, at: now, found });
+  return found;
+}
+
+function readRules(rules, found, parent, depth) {
+  if (depth > 20) return void (found.everywhere = EVERYTHING);
+  for (let at = 0; at < rules.length; at++) {
+    const rule = rules[at];
+    if (rule instanceof CSSStyleRule) {
+      const selector = rule.selectorText;
+      const style = rule.style;
+      if (style.length > 0) readRule(selector, style.cssText, found);
+      const nested = rule.cssRules;
+      if (nested.length > 0) readRules(nested, found, selector, depth + 1);
+    } else if (rule instanceof CSSImportRule) {
+      const sheet = rule.styleSheet;
+      if (sheet) mergeRules(found, readSheet(sheet));
+    } else if (rule instanceof CSSKeyframesRule || rule instanceof CSSFontFaceRule) {
+      // An animation is known by the elements it moves.
+    } else if (rule.cssRules) {
+      readRules(rule.cssRules, found, parent, depth + 1);
+    } else if (rule.style && parent !== null) {
+      // Declarations after a nested rule belong to the rule around it.
+      readRule(parent, rule.style.cssText, found);
+    }
+  }
+}
+
+function readRule(selector, text, found) {
+  let sets = 0;
+  for (const [bit, pattern] of PROPERTIES) if (pattern.test(text)) sets |= bit;
+  for (const part of selector.includes(",") ? splitSelector(selector) : [selector]) {
+    const pseudo = /::?(before|after)$/.exec(part);
+    if (pseudo !== null) {
+      if (GENERATED.test(text)) note(found, part.slice(0, pseudo.index), pseudo[1] === "before" ? BEFORE : AFTER);
+    } else if (sets !== 0 && !/::(?!slotted|part)|:first-l/.test(part)) {
+      note(found, part, sets);
+    }
+  }
+}
+
+/** Content that is more than a box to draw in. */
+const GENERATED = /(?:^|[;\s])content\s*:\s*(?!(?:none|normal|"\s*"|'\s*')\s*(?:;|!|$))/;
+
+function splitSelector(text) {
+  const parts = [];
+  let depth = 0, start = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === "(" || char === "[") depth++;
+    else if (char === ")" || char === "]") depth--;
+    else if (char === "," && depth === 0) {
+      parts.push(text.slice(start, at).trim());
+      start = at + 1;
+    }
+  }
+  parts.push(text.slice(start).trim());
+  return parts;
+}
+
+/** Notes that a selector's last part may be about elements, and what its rule sets on them. */
+function note(found, selector, sets) {
+  if (/:host|::slotted|::part|&/.test(selector)) {
+    found.everywhere |= sets;
+    found.hosts |= sets;
+    return;
+  }
+  // What stands in parentheses says more about the same element, and is not needed to be on the safe side.
+  let plain = selector;
+  while (plain !== (plain = plain.replace(/\([^()]*\)/g, "")));
+  const last = /[^\s>+~|]*$/.exec(plain.replace(/"[^"]*"/g, "\"\"").replace(/\[([^\]=~|^$*\s]+)[^\]]*\]/g, "[$1]").trim())[0];
+  const add = (map, key) => map.set(key, (map.get(key) || 0) | sets);
+  let key;
+  if ((key = /#((?:[\w-]|[^\x00-\x7f]|\\.)+)/.exec(last)) !== null && !key[1].includes("\\")) add(found.ids, key[1]);
+  else if ((key = /\.((?:[\w-]|[^\x00-\x7f]|\\.)+)/.exec(last)) !== null && !key[1].includes("\\")) add(found.classes, key[1]);
+  else if ((key = /\.((?:[\w-]|[^\x00-\x7f]|\\.)+)/.exec(last)) !== null) add(found.classes, unescapeCss(key[1]));
+  else if ((key = /\[([\w-]+)\]/.exec(last)) !== null) add(found.attributes, key[1].toLowerCase());
+  else if ((key = /^([\w-]+)/.exec(last)) !== null) add(found.tags, key[1].toLowerCase());
+  else if (/^:root\b/.test(last)) add(found.tags, "html");
+  else if (/^:(any-link|link|visited)\b/.test(last)) add(found.tags, "a");
+  else found.everywhere |= sets;
+}
+
+function mergeRules(into, from) {
+  into.everywhere |= from.everywhere;
+  into.hosts |= from.hosts;
+  for (const kind of ["tags", "classes", "ids", "attributes"]) {
+    for (const [key, sets] of from[kind]) into[kind].set(key, (into[kind].get(key) || 0) | sets);
+  }
+}
+
+const styleSheetsOf = getter(Document.prototype, "styleSheets");
+const adoptedOf = getter(Document.prototype, "adoptedStyleSheets");
+
+/** All rules of this document and of the shadow trees met so far. */
+function readSheets() {
+  unreadable = [];
+  const all = newRules();
+  const read = (sheets) => {
+    for (const sheet of sheets) if (!sheetDisabledOf.call(sheet)) mergeRules(all, readSheet(sheet));
+  };
+  read(styleSheetsOf.call(document));
+  read(adoptedOf.call(document));
+  memo.rules = all;
+  memo.read = new Set();
+  memo.moving = null;
+  const animations = document.getAnimations();
+  if (animations.length > 0) {
+    memo.moving = new Set();
+    for (const animation of animations) if (animation.effect && animation.effect.target) memo.moving.add(animation.effect.target);
+  }
+}
+
+/** Rules of a shadow tree. Classes and tags are not told apart by tree: asking too many is harmless. */
+function readShadow(shadow) {
+  if (memo.read.has(shadow)) return;
+  memo.read.add(shadow);
+  let isNew = false;
+  for (const sheets of [shadow.styleSheets, shadow.adoptedStyleSheets]) {
+    for (const sheet of sheets) {
+      mergeRules(memo.rules, readSheet(sheet));
+      isNew = true;
+    }
+  }
+  if (isNew) memo.classes.clear();
+}
+
+/** What has to be asked of an element without attributes. */
+const maskOfTag = (tag) => memo.rules.everywhere | (memo.rules.tags.get(tag) || 0);
+
+function maskOfClass(names) {
+  let mask = memo.classes.get(names);
+  if (mask === undefined) {
+    mask = 0;
+    const { classes } = memo.rules;
+    if (classes.size > 0) for (const name of names.split(/\s+/)) mask |= classes.get(name) || 0;
+    memo.classes.set(names, mask);
+  }
+  return mask;
+}
+
+function maskOfStyle(text) {
+  let mask = 0;
+  for (const [bit, pattern] of PROPERTIES) if (pattern.test(text)) mask |= bit;
+  return mask;
+}
+
+/** Attributes that are read, and those that change how the browser draws an element by itself. */
+const READ = new Set((
+  "role title alt href placeholder value type name label summary autocomplete disabled required readonly " +
+  "contenteditable tabindex inert min max usemap onclick onmousedown onmouseup onpointerdown ondblclick ontouchstart").split(" "));
+/** Those of them that say nothing about states. */
+const CONTENT_ONLY = new Set(["href", "alt", "title", "type", "name", "label", "summary", "usemap", "role"]);
+const attributeNamesOf = Element.prototype.getAttributeNames;
+
+/** The attributes that say something to us, by name, and what has to be asked; null when there are none. */
+function attributesOf(el, tag) {
+  if (!hasAttributes.call(el)) return null;
+  const { rules } = memo;
+  let mask = maskOfTag(tag);
+  const all = { __proto__: null, mask: 0, isBare: true, isPlain: true };
+  const names = attributeNamesOf.call(el);
+  const byAttribute = rules.attributes.size > 0;
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at];
+    if (byAttribute) {
+      const sets = rules.attributes.get(name);
+      if (sets !== undefined) mask |= sets;
+    }
+    if (name === "class") mask |= maskOfClass(attributeOf.call(el, name));
+    else if (name === "style") mask |= maskOfStyle(attributeOf.call(el, name));
+    else if (name === "id") {
+      const value = all.id = attributeOf.call(el, name);
+      if (rules.ids.size > 0) mask |= rules.ids.get(value) || 0;
+    } else if (READ.has(name) || name.charCodeAt(0) === 97 && name.startsWith("aria-")) {
+      all[name] = attributeOf.call(el, name);
+      all.isBare = false;
+      if (!CONTENT_ONLY.has(name)) all.isPlain = false;
+    } else if (name === "hidden" || name === "popover" || name === "open") mask |= DISPLAY | VISIBILITY;
+    else if (name === "color") mask |= COLOR;
+    else if (name === "bgcolor" || name === "background") mask |= BACKGROUND;
+  }
+  if (memo.moving !== null && memo.moving.has(el)) mask = EVERYTHING;
+  all.mask = mask;
+  return all;
+}
+
+/** What the browser's own sheet makes a block of. */
+const BLOCK_TAGS = new Set((
+  "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer " +
+  "form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main menu nav ol optgroup option p " +
+  "plaintext pre search section summary table tbody td tfoot th thead tr caption ul xmp " +
+  "button input select textarea meter progress marquee video audio").split(" "));
+
+/** What does not flow in one line with the text around it. */
+const BLOCKS = /^(?!inline$|contents$|ruby|none$)/;
+const BLOCKIFYING = /flex|grid/;
+
+/** Whether an element breaks the line it is in. */
+function isBlockLike(el, tag, mask, isParentFlexible) {
+  if ((mask & DISPLAY) !== 0) return BLOCKS.test(computed(el).display);
+  return isParentFlexible || BLOCK_TAGS.has(tag);
+}
+
+/** Whether an element is drawn at all, somewhere. */
+const isRendered = (el) => isShown.call(el, { visibilityProperty: true }) || isContents(el);
+
+const isContents = (el) => {
+  const style = computed(el);
+  return style.display === "contents" && style.visibility === "visible";
+};
+
+/** The text that CSS puts before or after an element's own. */
+function pseudoText(el, which) {
+  const style = styleOf(el, which);
+  const content = style.content;
+  if (content === "none" || content === "normal" || content === "") return "";
+  if (style.display === "none" || style.visibility !== "visible") return "";
+  // `content: url(x) / "text"` says what a picture means.
+  const slash = content.lastIndexOf("/ ");
+  const said = slash >= 0 && /^\/ ("|attr|counter)/.test(content.slice(slash)) ? content.slice(slash + 2) : content;
+  let text = "";
+  for (const [, quoted, attribute, counter, list, glue] of said.matchAll(CONTENT)) {
+    text += quoted !== undefined ? unescapeCss(quoted)
+      : attribute !== undefined ? attributeOf.call(el, attribute) || ""
+      : counter !== undefined ? counted(el, which, counter, null)
+      : counted(el, which, list, unescapeCss(glue));
+  }
+  text = transformed(text, style.textTransform);
+  return said !== content || BLOCKS.test(style.display) ? ` ${text} ` : text;
+}
+
+const CONTENT = /"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|counter\(\s*([\w-]+)[^)]*\)|counters\(\s*([\w-]+)\s*,\s*"((?:[^"\\]|\\.)*)"[^)]*\)/g;
+
+const unescapeCss = (text) =>
+  text.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gis, (_, code, char) =>
+    code ? String.fromCodePoint(Math.min(parseInt(code, 16), 0x10ffff) || 0xfffd) : char);
+
+/** What a CSS counter stands at. All of them are counted once, in the order of the document. */
+function counted(el, which, name, glue) {
+  memo.counters ??= countAll();
+  const scope = memo.counters.get(el)?.[which];
+  if (!scope) return "0";
+  const values = [];
+  for (let at = scope; at !== null; at = Object.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, name)) values.unshift(at[name].value);
+  }
+  if (values.length === 0) return "0";
+  return glue === null ? String(values.at(-1)) : values.join(glue);
+}
+
+const COUNTER_PROPERTIES = [["counterReset", 0], ["counterIncrement", 1], ["counterSet", 0]];
+
+function countAll() {
+  const all = new Map();
+  const apply = (style, scope) => {
+    for (const [property, usual] of COUNTER_PROPERTIES) {
+      const value = style[property];
+      if (!value || value === "none") continue;
+      for (const [, name, number] of value.matchAll(/([\w-]+)(?:\s+(-?\d+))?/g)) {
+        const amount = number === undefined ? usual : +number;
+        if (property === "counterReset") scope[name] = { value: amount };
+        else if (!(name in scope)) scope[name] = { value: 0 };
+        if (property === "counterIncrement") scope[name].value += amount;
+        if (property === "counterSet") scope[name].value = amount;
+      }
+    }
+  };
+  const freeze = (scope) => {
+    if (scope === null) return null;
+    const copy = Object.create(freeze(Object.getPrototypeOf(scope)));
+    for (const name of Object.keys(scope)) copy[name] = { value: scope[name].value };
+    return copy;
+  };
+  const visit = (el, siblings, depth) => {
+    const style = styleOf(el);
+    if (style.display === "none" || depth > MAX_NAME_DEPTH) return;
+    apply(style, siblings);
+    const inner = Object.create(siblings);
+    const marks = {};
+    const mark = (which) => {
+      const pseudo = styleOf(el, which);
+      if (pseudo.content === "none" || pseudo.content === "normal") return;
+      apply(pseudo, inner);
+      if (/counter/.test(pseudo.content)) marks[which] = freeze(inner);
+    };
+    mark("::before");
+    forEachFlatChild(el, localNameOf.call(el), (child, isText) => { if (!isText) visit(child, inner, depth + 1); });
+    mark("::after");
+    all.set(el, marks);
+  };
+  const root = documentElementOf.call(document);
+  if (root !== null) visit(root, Object.create(null), 0);
+  return all;
+}
+
+function transformed(text, how) {
+  switch (how) {
+    case "": case "none": return text;
+    case "uppercase": return text.toUpperCase();
+    case "lowercase": return text.toLowerCase();
+    case "capitalize":
+      return text.replace(/(^|[\s\u2010-\u2015(\[{"'«„“‘-])(\p{L})/gu, (_, before, letter) => before + letter.toUpperCase());
+    default: return text;
+  }
+}
+
+/** Controls do not take over how the text around them is written. */
+const UNTRANSFORMED = new Set(["button", "input", "select", "textarea"]);
+
+/** How the text in an element is written, given how it is written around it. */
+const transformOf = (el, tag, mask, around) =>
+  (mask & TRANSFORM) !== 0 ? computed(el).textTransform : UNTRANSFORMED.has(tag) ? "none" : around;
+
+/** The same for an element of which nothing is known yet. */
+function transformAt(el) {
+  return memo.rules.everywhere & TRANSFORM || memo.rules.tags.size + memo.rules.classes.size + memo.rules.ids.size +
+    memo.rules.attributes.size > 0 ? computed(el).textTransform : "";
+}
+
+/** Calls back for everything directly below an element in the flat tree: text and elements. */
+function forEachFlatChild(el, tag, visit) {
+  const shadow = shadowOf(el);
+  if (shadow !== null) readShadow(shadow);
+  else if (tag === "slot") {
+    const assigned = assignedNodes.call(el);
+    if (assigned.length > 0) {
+      for (const node of assigned) {
+        const type = nodeTypeOf.call(node);
+        if (type === 3) visit(node, true);
+        else if (type === 1) visit(node, false);
+      }
+      return;
+    }
+  }
+  for (let node = firstChildOf.call(shadow || el); node !== null; node = nextSiblingOf.call(node)) {
+    const type = nodeTypeOf.call(node);
+    if (type === 3) visit(node, true);
+    else if (type === 1) visit(node, false);
+  }
+}
+
+/** The text inside an element when there is nothing else in it; null when there is. */
+function onlyText(el, tag, mask) {
+  if ((mask & (BEFORE | AFTER)) !== 0 || tag === "slot") return null;
+  const first = firstChildOf.call(el);
+  if (first === null || nodeTypeOf.call(first) !== 3 || nextSiblingOf.call(first) !== null || shadowOf(el) !== null) return null;
+  return dataOf.call(first);
+}

@@ -1,0 +1,364 @@
+// What an element is called: the accessible name computation (accname 1.2), as Chromium does it where the
+// standard leaves room.
+
+/** Roles whose name is what is inside them. */
+const NAMED_BY_CONTENT = new Set((
+  "button cell checkbox columnheader doc-backlink doc-biblioref doc-glossref doc-noteref disclosuretriangle " +
+  "gridcell heading link menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab " +
+  "tooltip treeitem legend term").split(" "));
+
+/** Roles that may be called nothing, whatever their author says. */
+const NAMELESS = new Set((
+  "caption code definition deletion emphasis insertion mark none paragraph strong subscript suggestion " +
+  "superscript term time rubyannotation").split(" "));
+
+/** Roles whose content is no part of the name of what they are in. */
+const OPAQUE = new Set((
+  "alert alertdialog application article audio banner blockquote colorwell combobox complementary contentinfo date " +
+  "datetime dialog document embeddedobject feed figure form graphics-document graphics-object graphics-symbol grid " +
+  "group iframe img inputtime listbox log main marquee math menu menubar meter navigation note pluginobject " +
+  "progressbar radiogroup region rowgroup scrollbar search searchbox separator slider spinbutton status svg table " +
+  "tablist tabpanel textbox timer toolbar tree treegrid video").split(" "));
+
+const collapse = (text) => text.replace(/[\s]+/g, " ").trim();
+const MAX_NAME_DEPTH = 200;
+
+const inputValueOf = getter(HTMLInputElement.prototype, "value");
+const areaValueOf = getter(HTMLTextAreaElement.prototype, "value");
+const optionTextOf = getter(HTMLOptionElement.prototype, "text");
+const selectedOptionsOf = getter(HTMLSelectElement.prototype, "selectedOptions");
+const labelControlOf = getter(HTMLLabelElement.prototype, "control");
+
+const LABELABLE = new Set(["button", "input", "meter", "output", "progress", "select", "textarea"]);
+
+const INTERACTIVE = "a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable], [role=button], [role=link]";
+
+/** Whether the last name was taken from something that is not drawn. */
+let isNameUnseen = false;
+
+/** Where the last name came from: its author said it, or it was collected from what is inside. */
+let nameSource = "";
+
+/** The elements that an attribute with ids points at. */
+function referenced(el, ids) {
+  const root = rootOf.call(el);
+  const found = [];
+  for (const id of ids.split(/\s+/)) {
+    const other = id && byId(root, id);
+    if (other) found.push(other);
+  }
+  return found;
+}
+
+/** The name of an element with this role. */
+function nameOf(el, tag, role, attributes, mask, transform) {
+  nameSource = "";
+  isNameUnseen = false;
+  if (memo.naming.size > 0) memo.naming.clear();
+  if (attributes !== null) {
+    const ids = attributes["aria-labelledby"];
+    if (ids !== undefined && !NAMELESS.has(role)) {
+      const name = labelledBy(el, ids);
+      if (name) return nameSource = "related", name;
+    }
+    const label = attributes["aria-label"];
+    if (label !== undefined && !NAMELESS.has(role)) {
+      const name = collapse(label);
+      if (name) return nameSource = "attribute", name;
+    }
+  }
+  const native = nativeName(el, tag, role, attributes);
+  if (native !== null && native !== "") return native;
+  const isSettled = native === "" && tag === "img";
+  if (NAMED_BY_CONTENT.has(role) || (role === "row" && attributes !== null && isFocusable(el, tag)) ||
+      (role === "generic" && attributes !== null && attributes.tabindex !== undefined && isFocusable(el, tag) &&
+       findInside.call(el, INTERACTIVE) === null)) {
+    memo.naming.add(el);
+    const name = collapse(contentOf(el, tag, mask,
+      { labelledby: false, hidden: false, self: el, depth: 0, label: false, inside: true, seen: true, transform }));
+    if (name) return nameSource = "content", name;
+  }
+  if (attributes !== null && !isSettled) {
+    const title = attributes.title;
+    if (title !== undefined && !NAMELESS.has(role) && (role !== "generic" || isFocusable(el, tag))) {
+      const name = collapse(title);
+      if (name) return nameSource = "title", name;
+    }
+    const placeholder = attributes.placeholder ?? attributes["aria-placeholder"];
+    if (placeholder !== undefined && (tag === "input" || tag === "textarea" || attributes["aria-placeholder"])) {
+      const name = collapse(placeholder);
+      if (name) return nameSource = "placeholder", name;
+    }
+  }
+  return "";
+}
+
+function labelledBy(el, ids) {
+  const parts = [];
+  for (const other of referenced(el, ids)) {
+    const isDrawn = isRendered(other);
+    if (!isDrawn) isNameUnseen = true;
+    const part = collapse(alternativeAt(other, startOf(other, el, true, !isDrawn)));
+    if (part) parts.push(part);
+  }
+  return parts.join(" ");
+}
+
+/** How a name is put together, from the first element on that adds to it. */
+const startOf = (el, self, labelledby, hidden) =>
+  ({ labelledby, hidden, self, depth: 0, label: false, inside: false, seen: true, transform: transformAt(el) });
+
+/** The name that HTML gives; null when it has no say, "" when it says that there is none. */
+function nativeName(el, tag, role, attributes) {
+  switch (tag) {
+    case "input": {
+      const type = inputTypeOf.call(el);
+      if (type === "button" || type === "submit" || type === "reset") {
+        const label = labelText(el);
+        if (label) return nameSource = "related", label;
+        const value = attributes && attributes.value;
+        if (value !== undefined) {
+          const name = collapse(value);
+          if (name) return nameSource = "value", name;
+        }
+        if (attributes && attributes.title && value === undefined && type === "button") return null;
+        const usual = type === "submit" ? "Submit" : type === "reset" ? "Reset" : "";
+        if (usual && value === undefined) return nameSource = "value", usual;
+        return null;
+      }
+      if (type === "image") {
+        const label = labelText(el);
+        if (label) return nameSource = "related", label;
+        for (const name of ["alt", "value", "title"]) {
+          const text = attributes && attributes[name];
+          if (text !== undefined && collapse(text)) return nameSource = "attribute", collapse(text);
+        }
+        return nameSource = "value", "Submit";
+      }
+      return relatedName(labelText(el));
+    }
+    case "select": case "textarea": case "meter": case "progress": case "output": case "button":
+      return relatedName(labelText(el));
+    case "img": case "area": {
+      const alt = attributes && attributes.alt;
+      if (alt === undefined) return null;
+      const name = collapse(alt);
+      if (name) nameSource = "attribute";
+      return name || (tag === "img" ? "" : null);
+    }
+    case "image": return svgName(el);
+    case "fieldset": return childName(el, "legend");
+    case "table": {
+      const name = childName(el, "caption");
+      if (name) return name;
+      const summary = attributes && attributes.summary;
+      return summary ? (nameSource = "attribute", collapse(summary)) : null;
+    }
+    case "optgroup": return attributes && attributes.label ? (nameSource = "attribute", collapse(attributes.label)) : null;
+    case "option": {
+      const name = collapse(optionTextOf.call(el)) ;
+      const label = attributes && attributes.label;
+      if (label) return nameSource = "attribute", collapse(label);
+      return name ? (nameSource = "content", name) : null;
+    }
+    case "details": return null;
+    case "svg": return svgName(el);
+    case "iframe": case "frame": return null;
+  }
+  if (namespaceOf.call(el) === SVG) return svgName(el);
+  return null;
+}
+
+const relatedName = (name) => name ? (nameSource = "related", name) : null;
+
+function svgName(el) {
+  const title = svgTitle(el);
+  if (title) {
+    const name = collapse(textContentOf.call(title));
+    if (name) return nameSource = "related", name;
+  }
+  const link = attributeOf.call(el, "xlink:title");
+  return link && collapse(link) ? (nameSource = "attribute", collapse(link)) : null;
+}
+
+function childName(el, tag) {
+  for (let child = firstChildOf.call(el); child; child = nextSiblingOf.call(child)) {
+    if (nodeTypeOf.call(child) === 1 && localNameOf.call(child) === tag) {
+      const name = collapse(alternativeAt(child, startOf(child, el, false, false)));
+      return name ? (nameSource = "related", name) : null;
+    }
+  }
+  return null;
+}
+
+/** What the labels of a control say. The labels of a tree are collected once: `labels` of each control would
+ *  look through the whole document again and again. */
+function labelText(el) {
+  const labels = labelsOf(el);
+  if (labels === null) return "";
+  const parts = [];
+  for (const label of labels) {
+    if (memo.naming.has(label)) continue;
+    const part = collapse(alternativeAt(label, { ...startOf(label, el, false, false), label: true }));
+    if (part) parts.push(part);
+  }
+  return parts.join(" ");
+}
+
+function labelsOf(el) {
+  const root = rootOf.call(el);
+  let labels = memo.labels.get(root);
+  if (labels === undefined) {
+    labels = null;
+    const all = root.nodeType === 9 ? findAll.call(root, "label")
+      : root instanceof DocumentFragment ? findAllInFragment.call(root, "label") : [];
+    for (const label of all) {
+      const control = labelControlOf.call(label);
+      if (control === null) continue;
+      labels ??= new Map();
+      const known = labels.get(control);
+      if (known) known.push(label);
+      else labels.set(control, [label]);
+    }
+    memo.labels.set(root, labels);
+  }
+  return labels && labels.get(el) || null;
+}
+
+/** What an element that nothing is known of adds to the name of another. */
+function alternativeAt(el, how) {
+  const tag = localNameOf.call(el);
+  const attributes = attributesOf(el, tag);
+  return alternativeOf(el, tag, attributes, attributes === null ? maskOfTag(tag) : attributes.mask, how);
+}
+
+/** What an element adds to the name of another. */
+function alternativeOf(el, tag, attributes, mask, how) {
+  // Nothing is said twice in one name, nor does anything add to its own.
+  if (how.depth > MAX_NAME_DEPTH || memo.naming.has(el)) return "";
+  memo.naming.add(el);
+  return alternative(el, tag, attributes, mask, how);
+}
+
+function alternative(el, tag, attributes, mask, how) {
+  lastSource = "";
+  if (attributes === null && (tag === "span" || tag === "b" || tag === "i" || tag === "em" || tag === "strong")) {
+    return contentOf(el, tag, mask, how);
+  }
+  const role = roleOf(el, tag, namespaceOf.call(el) === HTML, attributes);
+  const isFirst = how.depth === 0;
+  if (attributes !== null && !how.labelledby) {
+    const ids = attributes["aria-labelledby"];
+    if (ids !== undefined) {
+      const name = labelledBy(el, ids);
+      if (name) return lastSource = "related", name;
+    }
+  }
+  // A control inside a label says what it holds.
+  if (!isFirst || how.labelledby) {
+    const held = heldBy(el, tag, role, attributes, mask, how);
+    if (held !== null) return lastSource = "value", held;
+  }
+  if (attributes !== null) {
+    const label = attributes["aria-label"];
+    if (label !== undefined) {
+      const name = collapse(label);
+      if (name) return lastSource = "attribute", name;
+    }
+  }
+  if (role !== "none" || tag !== "img") {
+    const before = nameSource;
+    const native = how.labelledby && LABELABLE.has(tag) && !isFirst ? null : nativeName(el, tag, role, attributes);
+    const source = nameSource;
+    nameSource = before;
+    if (native) return lastSource = source === "content" ? "" : source, native;
+    if (native === "" && tag === "img") return "";
+  } else {
+    return "";
+  }
+  let blank = "";
+  if (!OPAQUE.has(role) || isFirst) {
+    blank = contentOf(el, tag, mask, how);
+    if (blank.trim()) return lastSource = "", blank;
+  }
+  if (attributes !== null) {
+    const title = attributes.title;
+    if (title !== undefined) {
+      const name = collapse(title);
+      if (name) return lastSource = "title", name;
+    }
+    if (attributes.placeholder !== undefined && (tag === "input" || tag === "textarea")) {
+      return lastSource = "placeholder", collapse(attributes.placeholder);
+    }
+  }
+  return blank;
+}
+
+/** Where the last part of a name came from, when not from text. */
+let lastSource = "";
+
+/** What a control that is inside another's label holds; null when it is none. */
+function heldBy(el, tag, role, attributes, mask, how) {
+  const isInLabel = how.label || how.labelledby || how.inside;
+  if (!isInLabel || el === how.self) return null;
+  switch (role) {
+    case "textbox": case "searchbox":
+      if (tag === "input") return isSecret(el, attributes) ? "" : inputValueOf.call(el);
+      if (tag === "textarea") return areaValueOf.call(el);
+      return contentOf(el, tag, mask, how);
+    case "combobox": case "listbox": {
+      if (tag === "select") {
+        return Array.from(selectedOptionsOf.call(el), (option) => collapse(optionTextOf.call(option))).join(" ");
+      }
+      if (tag === "input") return inputValueOf.call(el);
+      const chosen = findAllInside.call(el, "[role=option][aria-selected=true]");
+      if (chosen.length) return Array.from(chosen, (option) => collapse(textContentOf.call(option))).join(" ");
+      return role === "combobox" ? contentOf(el, tag, mask, how) : "";
+    }
+    case "slider": case "spinbutton": case "scrollbar": case "progressbar": case "meter": {
+      const said = attributes && (attributes["aria-valuetext"] ?? attributes["aria-valuenow"]);
+      if (said !== null && said !== undefined) return said;
+      if (tag === "input") return inputValueOf.call(el);
+      if (tag === "progress" || tag === "meter") return attributes && attributes.value || "";
+      return role === "spinbutton" || role === "slider" ? "" : null;
+    }
+  }
+  return null;
+}
+
+/** The text inside an element, as it is read: with generated content, slots and the names of what is in it. */
+function contentOf(el, tag, mask, how) {
+  if (how.depth > MAX_NAME_DEPTH) return "";
+  const isSeen = how.hidden || ((mask & VISIBILITY) === 0 ? how.seen : computed(el).visibility === "visible");
+  const transform = transformOf(el, tag, mask, how.transform);
+  const next = { ...how, depth: how.depth + 1, seen: isSeen, transform };
+  const isFlexible = (mask & DISPLAY) !== 0 && BLOCKIFYING.test(computed(el).display);
+  let text = isSeen && (mask & BEFORE) !== 0 ? pseudoText(el, "::before") : "";
+  let wasApart = false;
+  const add = (part, isApart) => {
+    if (part === "") return;
+    if ((isApart || wasApart) && text !== "" && !text.endsWith(" ")) text += " ";
+    text += part;
+    wasApart = isApart;
+  };
+  forEachFlatChild(el, tag, (child, isText) => {
+    if (isText) {
+      if (isSeen) add(transformed(dataOf.call(child), transform), false);
+      return;
+    }
+    const childTag = localNameOf.call(child);
+    if (childTag === "br") return add("\n", false);
+    if (SILENT.has(childTag)) return;
+    const attributes = attributesOf(child, childTag);
+    const childMask = attributes === null ? maskOfTag(childTag) : attributes.mask;
+    if (!next.hidden) {
+      if (attributes !== null && attributes["aria-hidden"] === "true") return;
+      if ((childMask & DISPLAY) !== 0 && computed(child).display === "none") return;
+    }
+    const part = alternativeOf(child, childTag, attributes, childMask, next);
+    const isSaid = lastSource !== "";
+    lastSource = "";
+    add(part, isSaid || isBlockLike(child, childTag, childMask, isFlexible));
+  });
+  return isSeen && (mask & AFTER) !== 0 ? text + pseudoText(el, "::after") : text;
+}

@@ -1,0 +1,226 @@
+// What is true of an element: states, values, levels, and what must not be told.
+
+/** What stands for a secret, however long that is. */
+const MASK = "••••••";
+
+const SECRET_AUTOCOMPLETE = /\b(current-password|new-password|one-time-code|cc-number|cc-csc)\b/i;
+const SECRET_NAME = /(^|[^a-z])(passw(or)?d|passcode|pin(code)?|otp|one[-_ ]?time|cvv2?|cvc2?|csc|card[-_ ]?(no|num(ber)?)|cc[-_ ]?num(ber)?|secret|api[-_ ]?key|ssn)([^a-z]|$)/i;
+
+/** Whether what a field holds is nobody's business. */
+function isSecret(el, attributes) {
+  if (inputTypeOf.call(el) === "password") return true;
+  if (attributes === null) return false;
+  if (attributes.autocomplete && SECRET_AUTOCOMPLETE.test(attributes.autocomplete)) return true;
+  const names = `${attributes.name || ""} ${attributes.id || ""}`.replace(/([a-z])([A-Z])/g, "$1-$2");
+  return SECRET_NAME.test(names) || computed(el).webkitTextSecurity !== "none";
+}
+
+/** Thirteen to nineteen digits that a card could have. */
+const CARD = /(?<![\d.,])\d(?:[ -]?\d){12,18}(?![\d.,])/g;
+
+const maskCards = (text) => text.length < 13 ? text : text.replace(CARD, (found) => isCard(found) ? MASK : found);
+
+function isCard(text) {
+  const digits = text.replace(/\D/g, "");
+  let sum = 0;
+  for (let at = digits.length - 1, twice = false; at >= 0; at--, twice = !twice) {
+    let digit = +digits[at];
+    if (twice && (digit *= 2) > 9) digit -= 9;
+    sum += digit;
+  }
+  return sum % 10 === 0 && /^[2-6]/.test(digits) && !/^(\d)\1*$/.test(digits);
+}
+
+const SECRET_PARAMETER = /^(.*[-_.])?(access|auth|authorization|bearer|code|credential|jwt|key|otp|pass|passwd|password|pwd|secret|session(id)?|sid|sig|signature|sso|ticket|token|apikey|x-amz-.*|state|nonce)$/i;
+
+/** An address without the tokens in it. */
+function maskUrl(url) {
+  if (!/[?#@;]/.test(url) && !/eyJ[\w-]{10}/.test(url)) return url;
+  return url
+    .replace(/^([a-z][\w+.-]*:\/\/)[^/?#@]*@/i, `$1${MASK}@`)
+    .replace(/([?&#;])([^=&#;]+)=([^&#;]*)/g, (all, mark, name, value) =>
+      value && (SECRET_PARAMETER.test(plainly(name)) || isToken(plainly(value))) ? `${mark}${name}=${MASK}` : all)
+    .replace(/eyJ[\w-]{10,}\.[\w-]+\.[\w-]*/g, MASK);
+}
+
+const plainly = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+const isToken = (value) => /^eyJ[\w-]{10,}\./.test(value) || /^(sk|pk|ghp|gho|xox[a-z])[-_][\w-]{16,}$/.test(value) ||
+  value.length >= 32 && /^[\w+/=-]+$/.test(value) && /\d/.test(value) && /[a-z]/i.test(value);
+
+const checkedOf = getter(HTMLInputElement.prototype, "checked");
+const indeterminateOf = getter(HTMLInputElement.prototype, "indeterminate");
+const selectedOf = getter(HTMLOptionElement.prototype, "selected");
+const openOf = getter(HTMLDetailsElement.prototype, "open");
+
+const toggle = (value) => value === "true" ? "1" : value === "mixed" ? "m" : value === "false" ? "0" : null;
+
+const CHECKABLE = new Set("checkbox menuitemcheckbox menuitemradio option radio switch treeitem".split(" "));
+const SELECTABLE = new Set("cell columnheader gridcell option row rowheader tab treeitem".split(" "));
+const EXPANDABLE = new Set((
+  "application button checkbox columnheader combobox gridcell link listbox menuitem menuitemcheckbox " +
+  "menuitemradio row rowheader switch tab treeitem disclosuretriangle details").split(" "));
+const RANGED = new Set("slider spinbutton scrollbar progressbar meter separator".split(" "));
+const TEXT_ROLES = new Set("textbox searchbox combobox spinbutton".split(" "));
+
+/** The rest of an element's line: everything but depth, role, number and name. */
+function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
+  let flags = "", rest = "";
+  const a = attributes;
+  const isControl = isHtml && LABELABLE.has(tag);
+  if (isControl || a !== null) {
+    const isOff = isHtml && isDisabled(el, tag) || a !== null && a["aria-disabled"] === "true" && role !== "generic" ||
+      inherited.isOff && role !== "generic";
+    if (isOff) flags += "d";
+    if (isFocusable(el, tag)) {
+      flags += "f";
+      if (inherited.active === el) flags += "F";
+    }
+  }
+  if (a !== null && !a.isPlain) {
+    const tab = tabIndexAttribute(el);
+    if (tab !== null && tab >= 0) flags += "t";
+    if (a.contenteditable !== undefined && isEditableHost(el)) flags += "e";
+    if (a["aria-modal"] === "true") flags += "m";
+    if (a["aria-busy"] === "true") flags += "b";
+    if (a["aria-required"] === "true" || a.required !== undefined && isControl) flags += "r";
+    if (a["aria-readonly"] === "true" || a.readonly !== undefined && isControl) flags += "o";
+    if (a["aria-multiline"] === "true") flags += "M";
+    if (a["aria-multiselectable"] === "true") flags += "S";
+    if (a.onclick !== undefined || a.onmousedown !== undefined || a.onpointerdown !== undefined ||
+        a.onmouseup !== undefined || a.ondblclick !== undefined || a.ontouchstart !== undefined) flags += "l";
+    if (a["aria-haspopup"] && a["aria-haspopup"] !== "false") {
+      rest += `\th${a["aria-haspopup"] === "true" ? "menu" : flat(a["aria-haspopup"])}`;
+    }
+    if (a["aria-invalid"] && a["aria-invalid"] !== "false") rest += `\ti${flat(a["aria-invalid"])}`;
+    if (a["aria-roledescription"]) rest += `\tr${flat(a["aria-roledescription"])}`;
+    if (a["aria-keyshortcuts"]) rest += `\ts${flat(a["aria-keyshortcuts"])}`;
+    if (a["aria-orientation"]) rest += `\to${flat(a["aria-orientation"])}`;
+    if (a["aria-autocomplete"] && a["aria-autocomplete"] !== "none") rest += `\ta${flat(a["aria-autocomplete"])}`;
+    if (a["aria-expanded"] !== undefined && EXPANDABLE.has(role)) {
+      const open = toggle(a["aria-expanded"]);
+      if (open === "0" || open === "1") rest += `\tx${open}`;
+    }
+    if (a["aria-pressed"] !== undefined && role === "button") {
+      const down = toggle(a["aria-pressed"]);
+      if (down) rest += `\tp${down}`;
+    }
+  }
+  if (CHECKABLE.has(role)) {
+    const checked = isHtml && tag === "input" ? (indeterminateOf.call(el) ? "m" : checkedOf.call(el) ? "1" : "0")
+      : a !== null && a["aria-checked"] !== undefined ? toggle(a["aria-checked"])
+      : role === "option" || role === "treeitem" ? null : "0";
+    if (checked) rest += `\tc${checked}`;
+  }
+  if (SELECTABLE.has(role)) {
+    if (isHtml && tag === "option" ? selectedOf.call(el) : a !== null && a["aria-selected"] === "true") flags += "s";
+  }
+  if (listeners > 0 && listening.has(el)) flags += "l";
+  if ((mask & SCROLL) !== 0 && isScroller(el)) flags += "f";
+  switch (tag) {
+    case "label": {
+      const control = labelControlOf.call(el);
+      if (control !== null && localNameOf.call(control) === "input" && isUnseenControl(control)) {
+        flags += "L";
+        const type = inputTypeOf.call(control);
+        if (type === "checkbox" || type === "radio") {
+          rest += indeterminateOf.call(control) ? "\tcm" : checkedOf.call(control) ? "\tc1" : "\tc0";
+        }
+      }
+      break;
+    }
+    case "textarea":
+      flags += "M";
+      rest += valueField(areaValueOf.call(el), a !== null && a["aria-valuetext"]);
+      break;
+    case "input": {
+      const type = inputTypeOf.call(el);
+      if (type === "checkbox" || type === "radio" || type === "button" || type === "submit" || type === "reset" ||
+          type === "image") break;
+      if (isSecret(el, a)) {
+        if (inputValueOf.call(el)) rest += `\tv${MASK}`;
+        flags += "y";
+      } else if (type === "file") {
+        const files = inputValueOf.call(el);
+        if (files) rest += valueField(files.replace(/^.*[\\/]/, ""));
+      } else {
+        rest += valueField(inputValueOf.call(el));
+      }
+      break;
+    }
+    case "select":
+      if (role === "combobox") {
+        const chosen = selectedOptionsOf.call(el)[0];
+        if (chosen) rest += valueField(optionTextOf.call(chosen));
+      }
+      if (selectMultipleOf.call(el)) flags += "S";
+      break;
+    case "progress": case "meter":
+      if (a !== null && a.value !== undefined) rest += valueField(a.value);
+      break;
+    case "details":
+      rest += openOf.call(el) ? "\tx1" : "\tx0";
+      break;
+    case "summary": {
+      const parent = parentOf(el);
+      if (role === "disclosuretriangle" && parent) rest += openOf.call(parent) ? "\tx1" : "\tx0";
+      break;
+    }
+    case "dialog":
+      if (matches.call(el, ":modal")) flags += "m";
+      break;
+    case "h1": case "h2": case "h3": case "h4": case "h5": case "h6":
+      if (role === "heading" && (a === null || a["aria-level"] === undefined)) rest += `\tl${tag[1]}`;
+      break;
+    case "canvas": case "video": case "audio": case "svg": case "object": case "embed":
+      if (role !== tag) rest += `\tk${tag}`;
+      break;
+    default:
+      if (a !== null && TEXT_ROLES.has(role) && isEditableHost(el)) {
+        rest += valueField(textContentOf.call(el).slice(0, 2000));
+      }
+  }
+  if (a !== null && (!a.isPlain || role === "heading")) {
+    if (RANGED.has(role) && tag !== "input") {
+      const now = a["aria-valuenow"];
+      if (now !== undefined && tag !== "progress" && tag !== "meter") rest += valueField(now);
+    }
+    if (RANGED.has(role)) {
+      const min = a["aria-valuemin"] ?? a.min, max = a["aria-valuemax"] ?? a.max;
+      if (min !== undefined) rest += `\tn${flat(min)}`;
+      if (max !== undefined) rest += `\tm${flat(max)}`;
+      if (a["aria-valuetext"] !== undefined) rest += `\tt${flat(a["aria-valuetext"])}`;
+    }
+    const level = a["aria-level"];
+    if (level !== undefined && (role === "heading" || role === "treeitem" || role === "listitem" || role === "row")) {
+      const number = parseInt(level, 10);
+      if (number > 0 && number < 1000) rest += `\tl${number}`;
+    } else if (role === "heading" && tag[0] !== "h") {
+      rest += "\tl2";
+    }
+  }
+  return [flags, rest];
+}
+
+/** Whether the keyboard scrolls an element because nothing in it takes the focus. */
+function isScroller(el) {
+  const style = computed(el);
+  const scrolls = /auto|scroll/;
+  return (scrolls.test(style.overflowY) && el.scrollHeight > el.clientHeight + 1 ||
+      scrolls.test(style.overflowX) && el.scrollWidth > el.clientWidth + 1) &&
+    el !== documentElementOf.call(document) && el !== bodyOf.call(document) && findInside.call(el, INTERACTIVE) === null;
+}
+
+/** Whether a control is drawn by its label because it is not drawn itself. */
+function isUnseenControl(el) {
+  if (!isShown.call(el, { visibilityProperty: true, opacityProperty: true })) return true;
+  const rect = rectOf.call(el);
+  return rect.width <= 2 || rect.height <= 2 || lostBy(el, computed(el)) !== "";
+}
+
+const valueField = (value) => {
+  const text = maskCards(flat(value.length > 2000 ? value.slice(0, 2000) : value));
+  return text ? `\tv${text}` : "";
+};
+
+/** On one line, without what parts fields. */
+const flat = (text) => /[\s\x00-\x1f]/.test(text) ? text.replace(/[\s\x00-\x1f]+/g, " ").trim() : text;

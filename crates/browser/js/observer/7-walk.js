@@ -1,0 +1,384 @@
+// The walk: one pass over the flat tree, one line for everything that is told.
+
+const MAX_DEPTH = 1000;
+/** No text is longer in a report that was not asked for one element alone. */
+const MAX_TEXT = 4000;
+
+const numbers = new WeakMap();
+let lastNumber = 0;
+/** The elements of the last observation and their numbers. */
+let seen = [], seenNumbers = [];
+let byNumber = null;
+
+/** The element with a number, if it was in the last observation. */
+function elementOf(number) {
+  if (byNumber === null) byNumber = new Map(seenNumbers.map((number, at) => [number, seen[at]]));
+  return byNumber.get(number) || null;
+}
+
+/** Hosts that may keep a shadow root to themselves and that nobody has asked about yet. */
+let hosts = [];
+const askedHosts = new WeakSet();
+
+/** Elements whose clicks a script listens to, as told from outside. */
+const listening = new WeakSet();
+let listeners = 0;
+
+/** Never drawn, never told. */
+const SILENT = new Set((
+  "head script style template noscript link meta title base param source track datalist colgroup col " +
+  "noembed noframes rp desc metadata defs symbol clipPath mask linearGradient radialGradient marker pattern filter").split(" "));
+/** What is inside belongs to the browser or is for those who cannot see it drawn. */
+const LEAVES = new Set("iframe frame img input textarea video audio object embed progress meter hr br wbr area canvas".split(" "));
+/** Elements that can have a shadow root, besides those with a hyphen in their names. */
+const HOSTS = new Set("article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span".split(" "));
+
+const CONTROLS = new Set((
+  "button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio searchbox slider " +
+  "spinbutton switch tab textbox treeitem disclosuretriangle colorwell date datetime inputtime iframe").split(" "));
+
+let out = [];
+let options = null;
+let firewall = false;
+let tellsHidden = false;
+let maxText = MAX_TEXT;
+let previousNumber = 0;
+/** Texts that were left out because nobody can see them. */
+let dropped = 0;
+
+/** The report on this document, or on one element of it. */
+function observe(wanted = {}) {
+  options = wanted;
+  firewall = wanted.firewall !== false;
+  tellsHidden = wanted.hidden === true;
+  maxText = wanted.full ? Infinity : MAX_TEXT;
+  memo = newMemo();
+  memo.colors = new Map();
+  memo.owned = null;
+  memo.owners = null;
+  out = [""];
+  hosts = [];
+  dropped = 0;
+  previousNumber = 0;
+  try {
+    readSheets();
+    if (wanted.learn && unreadable.length > 0) return `?\n${unreadable.join("\n")}`;
+    const title = flat(titleOf.call(document));
+    const top = { active: deepActive(), isOff: false, cursor: "", transform: "", isVisible: true, sight: PLAIN_SIGHT,
+      isFlexible: false };
+    if (wanted.root) {
+      const root = elementOf(wanted.root);
+      if (!root || !isConnectedOf.call(root)) return "";
+      if (root !== document) {
+        walk(root, 0, { ...top, ...surroundings(root) });
+        return finish(title);
+      }
+    }
+    seen = [];
+    seenNumbers = [];
+    byNumber = null;
+    const root = documentElementOf.call(document);
+    addLine(0, "webarea", document, title, document.hasFocus() ? "fF" : "f", "");
+    if (root !== null) {
+      if (find.call(document, "[aria-owns]") !== null) readOwners();
+      walk(modalOf() || root, 1, top);
+    }
+    if (wanted.watch) watch();
+    return finish(title);
+  } finally {
+    memo = null;
+    out = [];
+  }
+}
+
+function finish(title) {
+  out[0] = `1\t${flat(maskUrl(location.href))}\t${origin}\t${title}\t${hosts.length}\t${dropped}`;
+  out.push("");
+  return out.join("\n");
+}
+
+function addLine(depth, role, el, name, flags, rest) {
+  let number = numbers.get(el);
+  if (number === undefined) numbers.set(el, number = ++lastNumber);
+  seen.push(el);
+  seenNumbers.push(number);
+  const shown = number === previousNumber + 1 ? "" : number;
+  previousNumber = number;
+  out.push(flags === "" ? `${depth}\t${role}\t${shown}\t${name}${rest}` : `${depth}\t${role}\t${shown}\t${name}\tf${flags}${rest}`);
+}
+
+/** What is inherited by an element when the walk begins there. */
+function surroundings(el) {
+  const style = styleOf(el);
+  return { isVisible: style.visibility === "visible", cursor: "", transform: style.textTransform };
+}
+
+/** Who is told of as a child of somebody else. */
+function readOwners() {
+  memo.owned = new Set();
+  memo.owners = new Map();
+  for (const owner of findAll.call(document, "[aria-owns]")) {
+    const children = referenced(owner, attributeOf.call(owner, "aria-owns"))
+      .filter((child) => !memo.owned.has(child) && !contains.call(child, owner));
+    for (const child of children) memo.owned.add(child);
+    if (children.length > 0) memo.owners.set(owner, children);
+  }
+}
+
+/** The element that has the focus, also inside shadow trees. */
+function deepActive() {
+  let active = activeElementOf.call(document);
+  while (active) {
+    const shadow = shadowOf(active);
+    const inner = shadow && shadow.activeElement;
+    if (!inner) break;
+    active = inner;
+  }
+  return active;
+}
+
+/** The dialog that keeps everything else from being used. */
+function modalOf() {
+  const all = findAll.call(document, "dialog:modal");
+  let last = null;
+  for (const dialog of all) {
+    const rect = rectOf.call(dialog);
+    const hit = document.elementFromPoint(rect.left + rect.width / 2, rect.top + Math.min(rect.height / 2, 20));
+    if (last === null || (hit && contains.call(dialog, hit)) || contains.call(last, dialog)) last = dialog;
+  }
+  return last;
+}
+
+function walk(el, depth, around) {
+  const tag = localNameOf.call(el);
+  if (SILENT.has(tag)) return;
+  const attributes = attributesOf(el, tag);
+  let mask;
+  if (attributes !== null) {
+    if (attributes["aria-hidden"] === "true" || attributes.inert !== undefined) return;
+    mask = attributes.mask;
+  } else {
+    mask = maskOfTag(tag);
+    if (memo.moving !== null && memo.moving.has(el)) mask = EVERYTHING;
+  }
+  if (memo.owned !== null && memo.owned.has(el) && around.owner === undefined) return;
+  const isHtml = namespaceOf.call(el) === HTML;
+  let isFlexible = false;
+  if ((mask & DISPLAY) !== 0 || tag === "dialog" || tag === "details" || !isHtml) {
+    const display = computed(el).display;
+    if (display === "none" && !(isHtml && (tag === "option" || tag === "optgroup" || tag === "area"))) return;
+    isFlexible = BLOCKIFYING.test(display);
+  }
+  if (tag === "input" && inputTypeOf.call(el) === "hidden") return;
+  const isVisible = (mask & VISIBILITY) === 0 ? around.isVisible : isVisibleNow(el, tag);
+  if (isVisible === null) return;
+  const transform = transformOf(el, tag, mask, around.transform);
+  const cursor = (mask & CURSOR) !== 0 ? computed(el).cursor
+    : tag === "a" ? (hasAttribute.call(el, "href") ? "pointer" : around.cursor)
+    : tag === "button" || tag === "input" || tag === "select" || tag === "textarea" ? "default"
+    : around.cursor;
+  const sight = firewall ? sightOf(el, tag, mask, around.sight) : PLAIN_SIGHT;
+  const role = roleOf(el, tag, isHtml, attributes);
+  let below = depth;
+  let flags = "";
+  let line = 0, numberBefore = 0;
+  let source = "";
+  if (tag === "area" && !isMapShown(el)) return;
+  const isTold = isVisible && role !== "none" && role !== "layouttable" && role !== "linebreak" &&
+    (sight.lost === "" || tellsHidden || CONTROLS.has(role) || attributes !== null && isFocusable(el, tag));
+  if (isTold) {
+    below = depth + 1;
+    // Most of a page is text in a link, a cell, a paragraph: no need to put its name together from parts.
+    if (NAMED_BY_CONTENT.has(role) && (attributes === null || !hasOwnName(attributes)) && tag !== "button" && isHtml) {
+      const text = onlyText(el, tag, mask);
+      if (text !== null) {
+        const plain = tidy(transformed(text, transform));
+        if (plain !== "") {
+          const why = firewall ? unseen(sight, el) : "";
+          const rest = attributes === null ? restOfPlain(tag, role) : null;
+          if (why === "" && rest !== null) {
+            addLine(depth, role, el, "\u0001", pointerFlag(cursor, around), rest);
+            out.push(`${below}\t"${plain}`);
+            return;
+          }
+        }
+      }
+    }
+    // And most of the rest only holds things together.
+    if (role === "generic" && (attributes === null || attributes.isBare) && sight.lost === "" &&
+        (mask & SCROLL) === 0 && !options.boxes && isHtml && tag !== "label") {
+      flags = pointerFlag(cursor, around);
+      if (listeners > 0 && listening.has(el)) flags += "l";
+      addLine(depth, ".", el, "", flags, "");
+      return walkBelow(el, tag, mask, below, around, cursor, transform, isVisible, sight, isFlexible);
+    }
+    const name = nameOf(el, tag, role, attributes, mask, transform);
+    source = nameSource;
+    const [states, rest] = detailsOf(el, tag, isHtml, role, attributes, around, mask);
+    flags = states + pointerFlag(cursor, around);
+    if (name !== "" && source !== "content") flags += "g";
+    if (isNameUnseen) flags += "n";
+    let more = rest;
+    if (options.urls && role === "link") more += urlField(el);
+    if (options.boxes) more += boxField(el);
+    if (sight.lost !== "") {
+      flags += "h";
+      more += `\tw${sight.lost}`;
+    }
+    line = out.length;
+    numberBefore = previousNumber;
+    addLine(depth, role === "generic" ? "." : role, el, tidy(name), flags, more);
+  }
+  if (isHtml && LEAVES.has(tag)) return;
+  if (below > MAX_DEPTH) {
+    if (line > 0) out[line] = withFlag(out[line], "c");
+    return;
+  }
+  const next = { active: around.active, isOff: around.isOff || flags !== "" && flags[0] === "d", cursor, transform,
+    isVisible, sight, isFlexible };
+  if (isHtml && tag === "details" && !openOf.call(el)) {
+    const summary = findInside.call(el, ":scope > summary");
+    if (summary) walk(summary, below, next);
+    return;
+  }
+  if (isHtml && tag === "select") return walkOptions(el, below, next);
+  const mark = out.length;
+  const droppedBefore = dropped;
+  walkInside(el, tag, mask, below, next);
+  // A paragraph with nothing in it is a gap, not a paragraph.
+  if (role === "paragraph" && out.length === mark && line > 0 && flags === "") {
+    out.pop();
+    previousNumber = numberBefore;
+    return;
+  }
+  if (line > 0 && dropped > droppedBefore && source === "content") {
+    if (!CONTROLS.has(role) && out.length === mark && !flags.includes("f")) {
+      // Nothing in it can be seen, so there is nothing to be named.
+      out.pop();
+      previousNumber = numberBefore;
+    } else {
+      out[line] = withFlag(out[line], "n");
+    }
+  }
+}
+
+function walkBelow(el, tag, mask, depth, around, cursor, transform, isVisible, sight, isFlexible) {
+  if (depth > MAX_DEPTH) {
+    out[out.length - 1] = withFlag(out[out.length - 1], "c");
+    return;
+  }
+  walkInside(el, tag, mask, depth,
+    { active: around.active, isOff: around.isOff, cursor, transform, isVisible, sight, isFlexible });
+}
+
+function walkInside(el, tag, mask, depth, next) {
+  const { isVisible } = next;
+  if (isVisible && (mask & BEFORE) !== 0) addText(pseudoText(el, "::before"), depth, next.sight, el);
+  const shadow = shadowOf(el);
+  if (shadow !== null) readShadow(shadow);
+  else if (tag === "slot") {
+    const assigned = assignedNodes.call(el);
+    if (assigned.length > 0) {
+      for (const node of assigned) walkNode(node, el, depth, next);
+      return;
+    }
+  }
+  let node = firstChildOf.call(shadow || el);
+  if (shadow === null && (node === null ? HOSTS.has(tag) || tag.includes("-") : tag.includes("-")) && !askedHosts.has(el)) hosts.push(el);
+  for (; node !== null; node = nextSiblingOf.call(node)) walkNode(node, el, depth, next);
+  if (memo.owners !== null && memo.owners.has(el)) {
+    for (const child of memo.owners.get(el)) walk(child, depth, { ...next, owner: el });
+  }
+  if (isVisible && (mask & AFTER) !== 0) addText(pseudoText(el, "::after"), depth, next.sight, el);
+}
+
+function walkNode(node, parent, depth, next) {
+  const type = nodeTypeOf.call(node);
+  if (type === 3) {
+    if (next.isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, parent);
+  } else if (type === 1) {
+    walk(node, depth, next);
+  }
+}
+
+function walkOptions(select, depth, next) {
+  for (let child = firstChildOf.call(select); child; child = nextSiblingOf.call(child)) {
+    if (nodeTypeOf.call(child) !== 1) continue;
+    const tag = localNameOf.call(child);
+    if (tag === "option" || tag === "optgroup") walk(child, depth, next);
+  }
+}
+
+/** Whether an element can be seen through; null when nothing below it can either. */
+function isVisibleNow(el) {
+  const style = computed(el);
+  if (style.contentVisibility === "hidden") return null;
+  return style.visibility === "visible";
+}
+
+const hasOwnName = (attributes) =>
+  attributes["aria-label"] !== undefined || attributes["aria-labelledby"] !== undefined;
+
+/** The rest of the line of an element without attributes; null when more must be asked. */
+function restOfPlain(tag, role) {
+  if (role === "heading") return `\tl${tag[1]}`;
+  return tag === "td" || tag === "th" || tag === "dt" || tag === "legend" ? "" : null;
+}
+
+const pointerFlag = (cursor, around) => cursor === "pointer" && around.cursor !== "pointer" ? "p" : "";
+
+const withFlag = (line, flag) => {
+  const fields = line.split("\t");
+  const at = fields.findIndex((field, index) => index > 3 && field[0] === "f");
+  if (at < 0) fields.splice(4, 0, `f${flag}`);
+  else fields[at] += flag;
+  return fields.join("\t");
+};
+
+function addText(text, depth, sight, parent) {
+  const plain = tidy(text);
+  if (plain === "") return;
+  if (firewall) {
+    const why = unseen(sight, parent);
+    if (why !== "") {
+      dropped++;
+      if (tellsHidden) out.push(`${depth}\t"${plain}\tfh\tw${why}`);
+      return;
+    }
+  }
+  out.push(`${depth}\t"${plain}`);
+}
+
+const UNTIDY = /[^\S ]|  |^ | $|[\x00-\x1f]/;
+const DIGITS = /\d(?:[ -]?\d){12}/;
+
+/** A text as it goes into a line: on one line, without what cannot be seen, not endless. */
+function tidy(text) {
+  if (text === "") return "";
+  let plain = text.length > maxText ? `${text.slice(0, maxText)}…` : text;
+  if (UNTIDY.test(plain)) plain = plain.replace(/[\s\x00-\x1f]+/g, " ").trim();
+  if (firewall) plain = visibly(plain);
+  return DIGITS.test(plain) ? maskCards(plain) : plain;
+}
+
+const imageWidthOf = getter(HTMLImageElement.prototype, "naturalWidth");
+
+/** Whether the picture that an area is part of is there. */
+function isMapShown(area) {
+  const map = closest.call(area, "map");
+  const name = map && (attributeOf.call(map, "name") || attributeOf.call(map, "id"));
+  if (!name) return false;
+  const image = find.call(document, `img[usemap="#${CSS.escape(name)}" i]`);
+  return image !== null && imageWidthOf.call(image) > 0;
+}
+
+const urlField = (el) => {
+  const href = el.href;
+  return typeof href === "string" ? `\tu${flat(maskUrl(href))}` : "";
+};
+
+const boxField = (el) => {
+  const rect = rectOf.call(el);
+  const short = (number) => Math.round(number * 100) / 100;
+  return `\tb${short(rect.left)},${short(rect.top)},${short(rect.width)},${short(rect.height)}`;
+};

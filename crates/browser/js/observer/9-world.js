@@ -1,0 +1,40 @@
+// The door: what can be asked of this world from outside. Everything else stays inside.
+
+/** The numbers of nodes, given when they have none yet. */
+function numbersFor(nodes) {
+  return nodes.map((node) => {
+    let number = numbers.get(node);
+    if (number === undefined) numbers.set(node, number = ++lastNumber);
+    return number;
+  });
+}
+
+Object.defineProperty(globalThis, "agbrowse", {
+  value: Object.freeze({
+    observe,
+    dirtied,
+    element: elementOf,
+    elements: (wanted) => wanted.map(elementOf),
+    numbers: (...nodes) => numbersFor(nodes).join(),
+    /** Hosts that may have a shadow root we were not told of; each is asked about once. */
+    hosts() {
+      const asked = hosts;
+      hosts = [];
+      for (const host of asked) askedHosts.add(host);
+      return asked;
+    },
+    /** Takes in a closed shadow root. */
+    reveal(...roots) {
+      for (const root of roots) {
+        closedRoots.set(root.host, root);
+        closedCount++;
+      }
+    },
+    learnSheet,
+    shape,
+    find: findTargets,
+    read: readElement,
+    corner: cornerOf,
+    isConnected: (number) => { const el = elementOf(number); return el !== null && isConnectedOf.call(el); },
+  }),
+});

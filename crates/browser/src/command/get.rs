@@ -1,0 +1,118 @@
+//! `get`: one thing about one element.
+
+use super::{Cx, Verb};
+use crate::browser::Needs;
+use crate::error::{Code, Error, Result};
+use crate::observe::{self, Look, json};
+use crate::target::{self, Target};
+use cdp::Text;
+use clap::{Args, ValueEnum};
+use page::ax::Bounds;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Read one thing about an element: its text, markup, value, an attribute, or where it is.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Get {
+    /// What to read.
+    #[arg(value_enum)]
+    pub what: What,
+    /// The element: a ref from the last snapshot (`@e3`) or `css=…`.
+    pub target: Target,
+    /// The attribute's name, for `attr`.
+    #[arg(required_if_eq("what", "attr"))]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
+}
+
+/// What can be read of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// Its text, as it is drawn.
+    Text,
+    /// Its markup.
+    Html,
+    /// What it holds; secrets are masked.
+    Value,
+    /// One of its attributes.
+    Attr,
+    /// Where it is in the view, in CSS pixels: x, y, width, height.
+    Box,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Got {
+    /// The text, markup, value or attribute; absent when there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub value: Option<String>,
+    /// Where it is.
+    #[serde(rename = "box", skip_serializing_if = "Option::is_none", default)]
+    pub bounds: Option<Bounds>,
+}
+
+impl Verb for Get {
+    type Reply = Got;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Got> {
+        let turn = cx.turn(Needs::Page).await?;
+        let live = cx.live().await?;
+        let mut sight = turn.sight.lock().await;
+        let sight = &mut *sight;
+        let look = Look::default();
+        let loader = turn.state.borrow().loader.clone();
+        let tree = match sight.remembered(&look, &loader) {
+            Some(tree) => tree,
+            None => observe::observe(&live, &turn, sight, &look, cx.deadline).await?,
+        };
+        let node =
+            target::find(&turn, sight, &tree, &self.target, cx.deadline, &mut cx.notes).await?;
+        let node = &tree.nodes[node];
+        let what = match self.what {
+            What::Text => "text",
+            What::Html => "html",
+            What::Value => "value",
+            What::Attr => "attr",
+            What::Box => "box",
+        };
+        let gone = || {
+            Error::new(Code::SnapshotRefStale)
+                .message(format!("the element of `{}` is gone", self.target))
+        };
+        let frame = &tree.frames[usize::from(node.frame)];
+        let world = sight.world_of(&frame.document).ok_or_else(gone)?;
+        let script =
+            format!("agbrowse.read({}, {}, {})", node.element, json(what), json(&self.name));
+        if self.what == What::Box {
+            let read: Option<Read<[f32; 4]>> =
+                world.ask(&script, cx.deadline).await.map_err(|trouble| trouble.explain(&turn))?;
+            let [x, y, width, height] = read.ok_or_else(gone)?.value.ok_or_else(gone)?;
+            let offset = observe::offset(sight, &tree, node.frame, cx.deadline).await;
+            let bounds = Bounds { x: x + offset.0, y: y + offset.1, width, height };
+            return Ok(Got { value: None, bounds: Some(bounds) });
+        }
+        let read: Option<Read<Text>> =
+            world.ask(&script, cx.deadline).await.map_err(|trouble| trouble.explain(&turn))?;
+        Ok(Got { value: read.ok_or_else(gone)?.value.map(Text::into_string), bounds: None })
+    }
+}
+
+/// What our script answers.
+#[derive(Deserialize)]
+struct Read<T> {
+    value: Option<T>,
+}
+
+impl fmt::Display for Got {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.value, &self.bounds) {
+            (Some(value), _) => f.write_str(value),
+            (None, Some(Bounds { x, y, width, height })) => write!(f, "{x} {y} {width} {height}"),
+            (None, None) => Ok(()),
+        }
+    }
+}

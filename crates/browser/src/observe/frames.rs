@@ -1,0 +1,78 @@
+//! The frames of a tab: where each is, who it belongs to, and which element holds it.
+
+use super::Sight;
+use crate::live::Live;
+use crate::tab::Tab;
+use cdp::protocol::dom::GetFrameOwner;
+use cdp::protocol::page::{FrameTree, GetFrameTree};
+use cdp::{Channel, Deadline};
+
+/// A frame.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) channel: Channel,
+    pub(super) frame_id: String,
+    pub(super) parent: Option<String>,
+    pub(super) loader: String,
+    pub(super) name: String,
+}
+
+/// All frames of a tab, of every process, those that hold others first.
+pub(super) async fn places(live: &Live, tab: &Tab, deadline: Deadline) -> Vec<Place> {
+    let targets = live.frame_targets(tab.id);
+    let mut channels = vec![tab.channel.clone()];
+    channels.extend(targets.iter().map(|(.., channel)| channel.clone()));
+    let asked: Vec<_> =
+        channels.into_iter().map(|channel| (channel.start(&GetFrameTree {}), channel)).collect();
+    let mut places = Vec::new();
+    for (reply, channel) in asked {
+        let Ok(reply) = reply else { continue };
+        // One whose process does not answer is known by the element that holds it.
+        let Ok(reply) = reply.wait(deadline).await else { continue };
+        let mut trees: Vec<FrameTree> = reply.frame_tree.into_iter().collect();
+        while let Some(tree) = trees.pop() {
+            trees.extend(tree.child_frames.unwrap_or_default());
+            let Some(frame) = tree.frame else { continue };
+            places.push(Place {
+                channel: channel.clone(),
+                frame_id: frame.id.unwrap_or_default(),
+                parent: frame.parent_id,
+                loader: frame.loader_id.unwrap_or_default(),
+                name: frame.name.map(cdp::Text::into_string).unwrap_or_default(),
+            });
+        }
+    }
+    for (target, parent, channel) in targets {
+        if places.iter().all(|place| place.frame_id != target) {
+            let place = Place {
+                channel,
+                frame_id: target,
+                parent,
+                loader: String::new(),
+                name: String::new(),
+            };
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// Finds out which element holds each frame, where that is not known yet.
+pub(super) async fn own(sight: &mut Sight, places: &[Place], deadline: Deadline) {
+    let unknown: Vec<&Place> = places
+        .iter()
+        .filter(|place| place.parent.is_some() && !sight.owners.contains_key(&place.frame_id))
+        .collect();
+    for place in unknown {
+        let Some(parent) = place.parent.as_ref() else { continue };
+        let Some(world) = sight.worlds.get_mut(parent) else { continue };
+        let owner = GetFrameOwner { frame_id: place.frame_id.clone() };
+        let Ok(reply) = world.channel.call(owner, deadline).await else { continue };
+        let Some(node) = reply.backend_node_id else { continue };
+        if let Ok(numbers) = world.number(&[node], deadline).await
+            && let Some(number) = numbers.first()
+        {
+            sight.owners.insert(place.frame_id.clone(), *number);
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! Our own world in a document: a place for scripts that the page cannot see, and what we asked it so far.
+
+use crate::error::{Code, Error};
+use cdp::protocol::dom::ResolveNode;
+use cdp::protocol::dom_debugger::{EventListener, GetEventListeners};
+use cdp::protocol::page::{CreateIsolatedWorld, GetResourceContent, GetResourceTree};
+use cdp::protocol::runtime::{
+    CallArgument, CallFunctionOn, Evaluate, RemoteObject, SerializationOptions,
+};
+use cdp::{Channel, Deadline, Text};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::collections::{HashMap, HashSet};
+
+/// The name of our worlds. The page cannot see it.
+pub(crate) const NAME: &str = "agbrowse";
+
+/// What runs in our worlds, in files so that it can be read.
+pub(crate) const SOURCE: &str = concat!(
+    "if (!globalThis.agbrowse) (() => { \"use strict\";\n",
+    include_str!("../../js/observer/1-dom.js"),
+    include_str!("../../js/observer/2-style.js"),
+    include_str!("../../js/observer/3-roles.js"),
+    include_str!("../../js/observer/4-names.js"),
+    include_str!("../../js/observer/5-states.js"),
+    include_str!("../../js/observer/6-sight.js"),
+    include_str!("../../js/observer/7-walk.js"),
+    include_str!("../../js/observer/8-read.js"),
+    include_str!("../../js/observer/8-watch.js"),
+    include_str!("../../js/observer/9-world.js"),
+    "})()"
+);
+
+/// Handles that are let go together.
+const GROUP: &str = "agbrowse";
+
+/// How many nodes are asked about one by one at most: each costs a call.
+const MAX_NODES: usize = 3000;
+
+/// Events that make an element something to click on.
+const CLICKS: &[&str] =
+    &["click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart"];
+
+/// Our world in one document.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pub(crate) channel: Channel,
+    pub(crate) frame_id: String,
+    /// Which load of the frame it belongs to.
+    pub(crate) loader: String,
+    context: i64,
+    /// A handle on the document.
+    document: Option<String>,
+    /// The numbers that our world gave to nodes which the browser knows by its own.
+    numbers: HashMap<i64, u32>,
+}
+
+impl World {
+    /// Our world in a frame's document; the browser makes it if need be.
+    pub(crate) async fn enter(
+        channel: &Channel,
+        frame_id: &str,
+        loader: &str,
+        deadline: Deadline,
+    ) -> Result<Self, cdp::Error> {
+        let create =
+            CreateIsolatedWorld { frame_id: frame_id.to_owned(), world_name: Some(NAME.into()) };
+        let context = channel.call(create, deadline).await?.execution_context_id;
+        Ok(Self {
+            channel: channel.clone(),
+            frame_id: frame_id.to_owned(),
+            loader: loader.to_owned(),
+            context: context.unwrap_or_default(),
+            document: None,
+            numbers: HashMap::new(),
+        })
+    }
+
+    /// Runs a script and reads what it gives. Where our scripts are not there yet, they are brought first.
+    pub(crate) async fn ask<T: DeserializeOwned>(
+        &self,
+        script: &str,
+        deadline: Deadline,
+    ) -> Result<T, Trouble> {
+        let guarded = format!("globalThis.agbrowse ? {script} : {{ isStrange: true }}");
+        let value = self.evaluate(guarded, deadline).await?;
+        if value.get() != r#"{"isStrange":true}"# {
+            return read(&value);
+        }
+        let bring = Evaluate {
+            expression: SOURCE.into(),
+            context_id: Some(self.context),
+            silent: Some(true),
+            ..Evaluate::default()
+        };
+        self.channel.call(bring, deadline).await?;
+        read(&self.evaluate(script.to_owned(), deadline).await?)
+    }
+
+    async fn evaluate(
+        &self,
+        expression: String,
+        deadline: Deadline,
+    ) -> Result<Box<RawValue>, Trouble> {
+        let evaluate = Evaluate {
+            expression,
+            context_id: Some(self.context),
+            return_by_value: Some(true),
+            silent: Some(true),
+            ..Evaluate::default()
+        };
+        let reply = self.channel.call(evaluate, deadline).await?;
+        if let Some(thrown) = reply.exception_details {
+            let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
+            return Err(Trouble::Script(what.into_string()));
+        }
+        reply.result.and_then(|result| result.value).ok_or(Trouble::Nothing)
+    }
+
+    /// The report on the document. A sheet of another origin that the script cannot read is read for it.
+    pub(crate) async fn observe(
+        &self,
+        options: &str,
+        deadline: Deadline,
+    ) -> Result<String, Trouble> {
+        let report: Text =
+            self.ask(&format!("agbrowse.observe({{learn: true, {options}}})"), deadline).await?;
+        let Some(unread) = report.strip_prefix("?\n") else {
+            return Ok(report.into_string());
+        };
+        let hrefs: Vec<&str> = unread.lines().collect();
+        self.teach_sheets(&hrefs, deadline).await?;
+        let report: Text = self.ask(&format!("agbrowse.observe({{{options}}})"), deadline).await?;
+        Ok(report.into_string())
+    }
+
+    async fn teach_sheets(&self, hrefs: &[&str], deadline: Deadline) -> Result<(), Trouble> {
+        let tree = self.channel.call(GetResourceTree {}, deadline).await?;
+        let mut failed = HashSet::new();
+        let mut trees: Vec<_> = tree.frame_tree.into_iter().collect();
+        while let Some(tree) = trees.pop() {
+            for resource in tree.resources.unwrap_or_default() {
+                if resource.failed == Some(true) || resource.canceled == Some(true) {
+                    failed.extend(resource.url);
+                }
+            }
+            trees.extend(tree.child_frames.unwrap_or_default());
+        }
+        let mut asked = Vec::new();
+        for href in hrefs.iter().collect::<HashSet<_>>() {
+            let content =
+                GetResourceContent { frame_id: self.frame_id.clone(), url: (*href).to_owned() };
+            let is_failed = failed.contains(*href);
+            let reply = if is_failed { None } else { Some(self.channel.start(&content)?) };
+            asked.push((*href, reply));
+        }
+        let mut script = String::from("(() => {");
+        for (href, reply) in asked {
+            let text = match reply {
+                None => Some(String::new()),
+                Some(reply) => match reply.wait(deadline).await {
+                    Ok(content) if content.base64_encoded != Some(true) => {
+                        content.content.map(Text::into_string)
+                    }
+                    _ => None,
+                },
+            };
+            script.push_str(&format!("agbrowse.learnSheet({}, {});", json(href), json(&text)));
+        }
+        script.push_str("return true })()");
+        self.ask::<bool>(&script, deadline).await?;
+        Ok(())
+    }
+
+    /// Closed shadow roots that the last observation could not look into. Says whether there were any.
+    pub(crate) async fn reveal(&self, deadline: Deadline) -> Result<bool, Trouble> {
+        let hosts = Evaluate {
+            expression: "agbrowse.hosts()".into(),
+            context_id: Some(self.context),
+            serialization_options: Some(deep("all")),
+            silent: Some(true),
+            ..Evaluate::default()
+        };
+        let reply = self.channel.call(hosts, deadline).await?;
+        let roots: Vec<i64> = nodes(reply.result)
+            .into_iter()
+            .filter_map(|node| node.shadow_root?.value?.backend_node_id)
+            .collect();
+        if roots.is_empty() {
+            return Ok(false);
+        }
+        let handles = self.handles(&roots, deadline).await?;
+        self.call_with(
+            &handles,
+            "function(...roots) { agbrowse.reveal(...roots); return '' }",
+            deadline,
+        )
+        .await?;
+        Ok(true)
+    }
+
+    /// The numbers of the elements whose clicks a script listens to.
+    pub(crate) async fn listeners(&mut self, deadline: Deadline) -> Result<Vec<u32>, Trouble> {
+        if self.document.is_none() {
+            let document = Evaluate {
+                expression: "document".into(),
+                context_id: Some(self.context),
+                silent: Some(true),
+                ..Evaluate::default()
+            };
+            let reply = self.channel.call(document, deadline).await?;
+            self.document = reply.result.and_then(|result| result.object_id);
+        }
+        let Some(object_id) = self.document.clone() else { return Ok(Vec::new()) };
+        let listeners = GetEventListeners { object_id, depth: Some(-1), pierce: Some(true) };
+        let reply = self.channel.call(listeners, deadline).await?;
+        let mut nodes: Vec<i64> = reply
+            .listeners
+            .unwrap_or_default()
+            .into_iter()
+            .filter(is_click)
+            .filter_map(|listener| listener.backend_node_id)
+            .collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        self.number(&nodes, deadline).await
+    }
+
+    /// Our numbers of nodes that the browser knows by its own. Those that are gone are left out.
+    pub(crate) async fn number(
+        &mut self,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<Vec<u32>, Trouble> {
+        let unknown: Vec<i64> = nodes
+            .iter()
+            .copied()
+            .filter(|node| !self.numbers.contains_key(node))
+            .take(MAX_NODES)
+            .collect();
+        if !unknown.is_empty() {
+            let mut found = Vec::new();
+            let mut handles = Vec::new();
+            let asked: Vec<_> = unknown
+                .iter()
+                .map(|node| self.channel.start(&self.resolve(*node)))
+                .collect::<Result<_, _>>()?;
+            for (node, reply) in unknown.iter().zip(asked) {
+                let handle = match reply.wait(deadline).await {
+                    Ok(reply) => reply.object.and_then(|object| object.object_id),
+                    Err(cdp::Error::Remote { .. }) => None,
+                    Err(error) => return Err(error.into()),
+                };
+                if let Some(handle) = handle {
+                    found.push(*node);
+                    handles.push(handle);
+                }
+            }
+            let ask = "function(...nodes) { return agbrowse.numbers(...nodes) }";
+            let given = self.call_with(&handles, ask, deadline).await?;
+            let given = given.split(',').map(|number| number.parse().unwrap_or(0));
+            self.numbers.extend(found.into_iter().zip(given));
+        }
+        Ok(nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect())
+    }
+
+    /// The browser's own numbers of elements.
+    pub(crate) async fn backend_ids(
+        &self,
+        elements: &[u32],
+        deadline: Deadline,
+    ) -> Result<Vec<Option<i64>>, Trouble> {
+        let mut all = Vec::with_capacity(elements.len());
+        for piece in elements.chunks(500) {
+            let ask = Evaluate {
+                expression: format!("agbrowse.elements({})", json(&piece)),
+                context_id: Some(self.context),
+                serialization_options: Some(deep("none")),
+                silent: Some(true),
+                ..Evaluate::default()
+            };
+            let reply = self.channel.call(ask, deadline).await?;
+            let found = nodes(reply.result);
+            all.extend(found.into_iter().map(|node| node.backend_node_id));
+        }
+        all.resize(elements.len(), None);
+        Ok(all)
+    }
+
+    fn resolve(&self, node: i64) -> ResolveNode {
+        ResolveNode {
+            backend_node_id: Some(node),
+            object_group: Some(GROUP.into()),
+            execution_context_id: Some(self.context),
+        }
+    }
+
+    async fn handles(&self, nodes: &[i64], deadline: Deadline) -> Result<Vec<String>, Trouble> {
+        let asked: Vec<_> = nodes
+            .iter()
+            .map(|node| self.channel.start(&self.resolve(*node)))
+            .collect::<Result<_, _>>()?;
+        let mut handles = Vec::new();
+        for reply in asked {
+            let object = reply.wait(deadline).await?.object;
+            handles.extend(object.and_then(|object| object.object_id));
+        }
+        Ok(handles)
+    }
+
+    async fn call_with(
+        &self,
+        handles: &[String],
+        function: &str,
+        deadline: Deadline,
+    ) -> Result<String, Trouble> {
+        if handles.is_empty() {
+            return Ok(String::new());
+        }
+        let arguments =
+            handles.iter().map(|handle| CallArgument { object_id: Some(handle.clone()) }).collect();
+        let call = CallFunctionOn {
+            function_declaration: function.to_owned(),
+            arguments: Some(arguments),
+            execution_context_id: Some(self.context),
+            return_by_value: Some(true),
+            silent: Some(true),
+            ..CallFunctionOn::default()
+        };
+        let reply = self.channel.call(call, deadline).await?;
+        self.channel
+            .post(&cdp::protocol::runtime::ReleaseObjectGroup { object_group: GROUP.into() });
+        // The handle on the document is not of the group.
+        match reply.result.and_then(|result| result.value) {
+            Some(value) => Ok(read::<Text>(&value)?.into_string()),
+            None => Ok(String::new()),
+        }
+    }
+
+    /// Answers when something has happened in the document since it was last observed, or the document is gone.
+    pub(crate) async fn dirtied(&self, deadline: Deadline) -> bool {
+        let evaluate = Evaluate {
+            expression: "agbrowse.dirtied()".into(),
+            context_id: Some(self.context),
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            silent: Some(true),
+            ..Evaluate::default()
+        };
+        !matches!(self.channel.call(evaluate, deadline).await, Err(cdp::Error::Timeout { .. }))
+    }
+}
+
+/// Why a world did not answer.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The way there: the document or its process is gone, or does not answer.
+    Wire(cdp::Error),
+    /// Our own script failed.
+    Script(String),
+    /// It gave nothing.
+    Nothing,
+}
+
+impl Trouble {
+    /// Whether the document was replaced while we looked at it.
+    pub(crate) fn is_replaced(&self) -> bool {
+        matches!(self, Self::Wire(cdp::Error::Remote { .. }) | Self::Nothing)
+    }
+
+    /// As an error, knowing the tab it was about.
+    pub(crate) fn explain(self, tab: &crate::tab::Tab) -> Error {
+        match self {
+            Self::Wire(error) => tab.explain(error),
+            Self::Script(message) => Error::new(Code::SnapshotUnavailable)
+                .message("the page could not be read")
+                .evidence("thrown", message),
+            Self::Nothing => Error::new(Code::SnapshotUnavailable)
+                .message("the page was replaced while it was read"),
+        }
+    }
+}
+
+impl From<cdp::Error> for Trouble {
+    fn from(error: cdp::Error) -> Self {
+        Self::Wire(error)
+    }
+}
+
+fn read<T: DeserializeOwned>(value: &RawValue) -> Result<T, Trouble> {
+    serde_json::from_str(value.get()).map_err(|error| Trouble::Script(error.to_string()))
+}
+
+/// As a script writes it.
+pub(crate) fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".into())
+}
+
+fn is_click(listener: &EventListener) -> bool {
+    listener.r#type.as_deref().is_some_and(|kind| CLICKS.contains(&kind))
+}
+
+fn deep(shadow: &str) -> SerializationOptions {
+    let parameters = format!(r#"{{"maxNodeDepth":0,"includeShadowTree":"{shadow}"}}"#);
+    SerializationOptions {
+        serialization: Some("deep".into()),
+        max_depth: Some(2),
+        additional_parameters: RawValue::from_string(parameters).ok(),
+    }
+}
+
+/// A node as deep serialization tells it.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct DeepNode {
+    backend_node_id: Option<i64>,
+    shadow_root: Option<DeepItem>,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct DeepItem {
+    value: Option<Box<DeepNode>>,
+}
+
+fn nodes(result: Option<RemoteObject>) -> Vec<DeepNode> {
+    let value = result.and_then(|result| result.deep_serialized_value?.value);
+    let items: Vec<DeepItem> =
+        value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default();
+    items.into_iter().map(|item| item.value.map(|node| *node).unwrap_or_default()).collect()
+}

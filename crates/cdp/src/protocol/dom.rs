@@ -1,0 +1,29 @@
+//! Nodes, by the numbers that the browser gives them.
+
+use super::domain;
+use super::runtime::RemoteObject;
+
+domain! { "DOM";
+    methods {
+        /// The element that holds a frame.
+        fn "getFrameOwner" GetFrameOwner {
+            /// The frame.
+            frame_id: String,
+        } -> GetFrameOwnerReply {
+            /// The element.
+            backend_node_id: i64,
+        }
+        /// A handle on a node.
+        fn "resolveNode" ResolveNode {
+            /// The node.
+            backend_node_id: Option<i64>,
+            /// What the handle is let go with.
+            object_group: Option<String>,
+            /// The world it is for.
+            execution_context_id: Option<i64>,
+        } -> ResolveNodeReply {
+            /// The handle.
+            object: RemoteObject,
+        }
+    }
+}
