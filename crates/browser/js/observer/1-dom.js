@@ -16,6 +16,7 @@ const rootOf = Node.prototype.getRootNode;
 const contains = Node.prototype.contains;
 const localNameOf = getter(Element.prototype, "localName");
 const namespaceOf = getter(Element.prototype, "namespaceURI");
+const elementCountOf = getter(Element.prototype, "childElementCount");
 const shadowRootOf = getter(Element.prototype, "shadowRoot");
 const assignedSlotOf = getter(Element.prototype, "assignedSlot");
 const attributeOf = Element.prototype.getAttribute;

@@ -341,7 +341,10 @@ function contentOf(el, tag, mask, how) {
     text += part;
     wasApart = isApart;
   };
-  forEachFlatChild(el, tag, (child, isText) => {
+  const only = onlyText(el, tag);
+  if (only !== null) {
+    if (isSeen) add(transformed(only, transform), false);
+  } else forEachFlatChild(el, tag, (child, isText) => {
     if (isText) {
       if (isSeen) add(transformed(dataOf.call(child), transform), false);
       return;

@@ -19,16 +19,19 @@ const COLORED = new Set(["a", "button", "input", "select", "textarea", "mark", "
  * `around` is the same for its parent.
  */
 function sightOf(el, tag, mask, around) {
-  if ((mask & (SIGHT | COLOR | BACKGROUND)) === 0 && !COLORED.has(tag)) return around;
+  if ((mask & (SIGHT | COLOR | BACKGROUND)) === 0) {
+    // Colours that the browser chooses can be seen.
+    return around.color !== "" && COLORED.has(tag) ? { lost: around.lost, tiny: around.tiny, color: "", ground: "" } : around;
+  }
   let { lost, tiny, color, ground } = around;
   const style = computed(el);
   if ((mask & SIGHT) !== 0 && lost === "") {
     lost = lostBy(el, style);
     tiny = parseFloat(style.fontSize) < 1;
   }
-  const isColored = COLORED.has(tag);
-  if ((mask & COLOR) !== 0 || isColored) color = style.webkitTextFillColor || style.color;
-  if ((mask & BACKGROUND) !== 0 || isColored) {
+  if ((mask & COLOR) !== 0) color = style.webkitTextFillColor || style.color;
+  else if (COLORED.has(tag)) color = "";
+  if ((mask & BACKGROUND) !== 0) {
     if (style.backgroundImage !== "none") ground = "picture";
     else {
       const own = style.backgroundColor;
@@ -38,13 +41,15 @@ function sightOf(el, tag, mask, around) {
   return { lost, tiny, color, ground };
 }
 
-const PLAIN_SIGHT = { lost: "", tiny: false, color: "rgb(0, 0, 0)", ground: "" };
+/** Nothing said yet: the browser's own colours. */
+const PLAIN_SIGHT = { lost: "", tiny: false, color: "", ground: "" };
 
 /** Why a text with this sight cannot be seen; "" when it can. */
 function unseen(sight, el) {
   if (sight === PLAIN_SIGHT) return "";
   if (sight.lost !== "") return sight.lost;
   if (sight.tiny) return "zero-size";
+  if (sight.color === "" && sight.ground === "") return "";
   const key = `${sight.color}|${sight.ground}`;
   let verdict = memo.colors.get(key);
   if (verdict === undefined) memo.colors.set(key, verdict = colorVerdict(sight.color, sight.ground));
@@ -114,20 +119,23 @@ const isClear = (color) => {
 
 const numbersIn = (color) => (color.match(/-?[\d.]+/g) || []).map(Number);
 
-function colorVerdict(color, ground) {
+function colorVerdict(said, ground) {
+  const color = said === "" ? (isDarkScheme() ? "rgb(255, 255, 255)" : "rgb(0, 0, 0)") : said;
   if (isClear(color)) return "transparent";
   if (ground === "picture" || !/^rgb/.test(color)) return "";
-  const [r, g, b, a = 1] = numbersIn(color);
+  const [r, g, b] = numbersIn(color);
   const [R, G, B, A = 1] = ground === "" ? canvasColor() : numbersIn(ground);
-  if (!/^(rgb|$)/.test(ground) || a < 0.9 && false || A < 0.9) return "";
+  if (!/^(rgb|$)/.test(ground) || A < 0.9) return "";
   return Math.abs(r - R) + Math.abs(g - G) + Math.abs(b - B) <= NEAR ? "same-colour" : "";
 }
 
 /** What is behind everything when nothing says otherwise. */
-const canvasColor = () => {
+const canvasColor = () => isDarkScheme() ? [18, 18, 18] : [255, 255, 255];
+
+const isDarkScheme = () => {
   const root = documentElementOf.call(document);
   const scheme = root === null ? "" : styleOf(root).colorScheme;
-  return /dark/.test(scheme) && (!/light/.test(scheme) || matchMedia("(prefers-color-scheme: dark)").matches) ? [18, 18, 18] : [255, 255, 255];
+  return /dark/.test(scheme) && (!/light/.test(scheme) || matchMedia("(prefers-color-scheme: dark)").matches);
 };
 
 /** Whether something is painted behind an element that is not its background: a picture beside it in the tree. */

@@ -190,7 +190,7 @@ function walk(el, depth, around) {
     below = depth + 1;
     // Most of a page is text in a link, a cell, a paragraph: no need to put its name together from parts.
     if (NAMED_BY_CONTENT.has(role) && (attributes === null || !hasOwnName(attributes)) && tag !== "button" && isHtml) {
-      const text = onlyText(el, tag, mask);
+      const text = (mask & (BEFORE | AFTER)) === 0 ? onlyText(el, tag) : null;
       if (text !== null) {
         const plain = tidy(transformed(text, transform));
         if (plain !== "") {
@@ -274,6 +274,14 @@ function walkBelow(el, tag, mask, depth, around, cursor, transform, isVisible, s
 function walkInside(el, tag, mask, depth, next) {
   const { isVisible } = next;
   if (isVisible && (mask & BEFORE) !== 0) addText(pseudoText(el, "::before"), depth, next.sight, el);
+  const only = memo.owners === null ? onlyText(el, tag) : null;
+  if (only !== null) {
+    if (only === "") {
+      if ((HOSTS.has(tag) || tag.includes("-")) && !askedHosts.has(el)) hosts.push(el);
+    } else if (isVisible) addText(transformed(only, next.transform), depth, next.sight, el);
+    if (isVisible && (mask & AFTER) !== 0) addText(pseudoText(el, "::after"), depth, next.sight, el);
+    return;
+  }
   const shadow = shadowOf(el);
   if (shadow !== null) readShadow(shadow);
   else if (tag === "slot") {
@@ -284,7 +292,7 @@ function walkInside(el, tag, mask, depth, next) {
     }
   }
   let node = firstChildOf.call(shadow || el);
-  if (shadow === null && (node === null ? HOSTS.has(tag) || tag.includes("-") : tag.includes("-")) && !askedHosts.has(el)) hosts.push(el);
+  if (shadow === null && tag.includes("-") && !askedHosts.has(el)) hosts.push(el);
   for (; node !== null; node = nextSiblingOf.call(node)) walkNode(node, el, depth, next);
   if (memo.owners !== null && memo.owners.has(el)) {
     for (const child of memo.owners.get(el)) walk(child, depth, { ...next, owner: el });
@@ -366,10 +374,14 @@ const imageWidthOf = getter(HTMLImageElement.prototype, "naturalWidth");
 /** Whether the picture that an area is part of is there. */
 function isMapShown(area) {
   const map = closest.call(area, "map");
-  const name = map && (attributeOf.call(map, "name") || attributeOf.call(map, "id"));
-  if (!name) return false;
-  const image = find.call(document, `img[usemap="#${CSS.escape(name)}" i]`);
-  return image !== null && imageWidthOf.call(image) > 0;
+  if (map === null) return false;
+  let isShown = memo.maps.get(map);
+  if (isShown === undefined) {
+    const name = attributeOf.call(map, "name") || attributeOf.call(map, "id");
+    const image = name ? find.call(document, `img[usemap="#${CSS.escape(name)}" i]`) : null;
+    memo.maps.set(map, isShown = image !== null && imageWidthOf.call(image) > 0);
+  }
+  return isShown;
 }
 
 const urlField = (el) => {

@@ -198,6 +198,7 @@ impl Verb for Snapshot {
             }
         };
         let _span = tracing::debug_span!("format_snapshot").entered();
+        let begun = std::time::Instant::now();
         let options = self.view_options(root);
         let registry = &mut sight.registry;
         let seen = view(&tree, &options, &mut |frame, element| {
@@ -211,7 +212,10 @@ impl Verb for Snapshot {
             cx.notes.push(Note::new("silent-frame", format!("a frame did not answer: {name:?}")));
         }
         drop(_span);
-        self.finish(cx.deadline, &turn, sight, tree, seen, &options.print).await
+        let viewed = begun.elapsed();
+        let reply = self.finish(cx.deadline, &turn, sight, tree, seen, &options.print).await;
+        tracing::debug!(?viewed, written = ?(begun.elapsed() - viewed), "a snapshot was made");
+        reply
     }
 }
 

@@ -172,7 +172,9 @@ fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> E
         states = match name {
             "disabled" => states.with_disabled(is_true(value)),
             "selected" => states.with_selected(is_true(value)),
-            "focusable" => states.with_focusable(is_true(value) && !is_native_option(node, told.role)),
+            "focusable" => {
+                states.with_focusable(is_true(value) && !is_native_option(node, told.role))
+            }
             // The root says so unless something in it has the focus.
             "focused" => states.with_focused(is_true(value) && !is_root),
             "modal" => states.with_modal(is_true(value)),
@@ -227,7 +229,8 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool) {
         tree.extra_mut(index).kind = tree.keep("svg");
     }
     // A range without ends is told as one from 0 to 0.
-    let end = |wanted| properties(node).find(|(name, _)| *name == wanted).map(|(_, value)| value.get());
+    let end =
+        |wanted| properties(node).find(|(name, _)| *name == wanted).map(|(_, value)| value.get());
     let is_endless = end("valuemin") == Some("0") && end("valuemax") == Some("0");
     for (name, value) in properties(node) {
         let is_wanted = match name {
@@ -311,7 +314,10 @@ fn role(name: &str) -> Role {
         "DisclosureTriangleGrouped" => Role::DisclosureTriangle,
         "ListBoxOption" | "MenuListOption" => Role::Option,
         "TextField" => Role::TextBox,
-        "ComboBoxSelect" | "ComboBoxMenuButton" | "ComboBoxGrouping" | "PopUpButton"
+        "ComboBoxSelect"
+        | "ComboBoxMenuButton"
+        | "ComboBoxGrouping"
+        | "PopUpButton"
         | "TextFieldWithComboBox" => Role::ComboBox,
         "ToggleButton" => Role::Button,
         "RadioButton" => Role::Radio,
@@ -326,8 +332,14 @@ fn role(name: &str) -> Role {
         "Footer" => Role::ContentInfo,
         "FooterAsNonLandmark" => Role::SectionFooter,
         "MathMLMath" => Role::Math,
-        "GenericContainer" | "Pre" | "Section" | "Column" | "TableHeaderContainer" | "Keyboard"
-        | "ScrollView" | "ImeCandidate" => Role::Generic,
+        "GenericContainer"
+        | "Pre"
+        | "Section"
+        | "Column"
+        | "TableHeaderContainer"
+        | "Keyboard"
+        | "ScrollView"
+        | "ImeCandidate" => Role::Generic,
         name if name.starts_with("LayoutTable") || name.starts_with("MathML") => Role::Generic,
         // Most internal names differ from ours in capitals only: `ColorWell`, `InputTime`, `Figcaption`.
         name => Role::named(name).unwrap_or(Role::Unknown),
@@ -402,7 +414,8 @@ fn toggle(value: &RawValue) -> Option<Toggle> {
 fn plain(value: &RawValue) -> Cow<'_, str> {
     let json = value.get();
     if json.starts_with('"') {
-        return serde_json::from_str(json).map_or_else(|_| "".into(), |text: Text| text.into_string().into());
+        return serde_json::from_str(json)
+            .map_or_else(|_| "".into(), |text: Text| text.into_string().into());
     }
     if !json.contains('.') {
         return json.into();
@@ -438,9 +451,10 @@ mod tests {
                 "ignored" => node["ignored"] = value.clone(),
                 "value" | "description" => node[key] = json!({ "type": "string", "value": value }),
                 "sources" => node["name"]["sources"] = value.clone(),
-                _ => node["properties"].as_array_mut().unwrap().push(
-                    json!({ "name": key, "value": { "type": "token", "value": value } }),
-                ),
+                _ => node["properties"]
+                    .as_array_mut()
+                    .unwrap()
+                    .push(json!({ "name": key, "value": { "type": "token", "value": value } })),
             }
         }
         node
@@ -510,7 +524,8 @@ mod tests {
              "name":{"type":"computedString","value":"Save now"},"properties":[],"parentId":"150","childIds":[]}
         ]"#;
         let tree = read(&serde_json::from_str::<Vec<AxNode>>(sent).unwrap());
-        let expected = "webarea 1 \"Two\"\n button 32 \"Save now\"\n  text 0 \"Save now\"\n link 36 \"go\"\n";
+        let expected =
+            "webarea 1 \"Two\"\n button 32 \"Save now\"\n  text 0 \"Save now\"\n link 36 \"go\"\n";
         assert_eq!(outline(&tree), expected);
         assert_eq!(tree.children(0).collect::<Vec<_>>(), [1, 3]);
         assert!(tree.nodes[0].states.is_focusable() && !tree.nodes[0].states.is_focused());
@@ -547,7 +562,10 @@ mod tests {
         );
         // White space alone is no text, and a root that is left out is still the root.
         check(
-            &[node(1, &[2], "none", "", &json!({ "ignored": true })), node(2, &[], "StaticText", " \n", &none())],
+            &[
+                node(1, &[2], "none", "", &json!({ "ignored": true })),
+                node(2, &[], "StaticText", " \n", &none()),
+            ],
             &["webarea 1"],
         );
         check(&[], &[]);
@@ -616,7 +634,9 @@ mod tests {
         assert!(states.is_focusable() && states.is_focused() && states.is_disabled());
         assert!(states.is_selected() && states.is_modal() && states.is_required());
         assert!(states.is_readonly() && states.is_multiline() && states.is_multiselectable());
-        assert!(states.is_busy() && !states.is_editable() && !states.is_masked() && !states.is_silent());
+        assert!(
+            states.is_busy() && !states.is_editable() && !states.is_masked() && !states.is_silent()
+        );
         assert_eq!((node.checked, node.pressed), (Some(Toggle::Mixed), Some(Toggle::Off)));
         assert_eq!((node.expanded, node.level), (Some(false), 3));
         let plain = one("treeitem", "x", &json!({ "focusable": false, "modal": false, "busy": 0 }));
@@ -676,7 +696,8 @@ mod tests {
 
     #[test]
     fn secrets_have_no_length() {
-        let secret = one("textbox", "Password", &json!({ "value": "•••", "editable": "plaintext" }));
+        let secret =
+            one("textbox", "Password", &json!({ "value": "•••", "editable": "plaintext" }));
         assert_eq!(secret.value(&secret.nodes[1]), MASK);
         assert!(secret.nodes[1].states.is_masked());
         // Styles make this one a password's; only its part is masked.
@@ -703,7 +724,13 @@ mod tests {
         check(
             &[
                 node(1, &[2, 5], "RootWebArea", "", &none()),
-                node(2, &[3, 7], "searchbox", "s", &json!({ "value": "q", "editable": "plaintext" })),
+                node(
+                    2,
+                    &[3, 7],
+                    "searchbox",
+                    "s",
+                    &json!({ "value": "q", "editable": "plaintext" }),
+                ),
                 node(3, &[4], "none", "", &json!({ "ignored": true })),
                 node(4, &[6], "generic", "", &json!({ "editable": "plaintext" })),
                 node(6, &[], "StaticText", "q", &json!({ "editable": "plaintext" })),
@@ -772,9 +799,8 @@ mod tests {
 
     #[test]
     fn deep_and_odd_trees_are_read() {
-        let deep: Vec<_> = (0..20_000)
-            .map(|id| node(id, &[id + 1], "generic", "", &none()))
-            .collect();
+        let deep: Vec<_> =
+            (0..20_000).map(|id| node(id, &[id + 1], "generic", "", &none())).collect();
         let tree = read(&nodes(&json!(deep)));
         assert_eq!((tree.nodes.len(), tree.nodes[19_999].depth), (20_000, 19_999));
         // A child that is its own ancestor, one with two parents, and nodes without anything.

@@ -249,7 +249,10 @@ async fn look_once(
         loader,
         name: String::new(),
     };
-    stitch(sight, main, told, &places)
+    let begun = Instant::now();
+    let tree = stitch(sight, main, told, &places)?;
+    tracing::debug!(nodes = tree.nodes.len(), took = ?begun.elapsed(), "documents were stitched");
+    Ok(tree)
 }
 
 /// What one document told.
@@ -280,12 +283,22 @@ async fn look_at(
     options: &str,
     deadline: Deadline,
 ) -> std::result::Result<Told, Trouble> {
+    let begun = Instant::now();
     let mut report = world.observe(options, deadline).await?;
+    let walked = begun.elapsed();
     let hosts = report.lines().next().and_then(|line| line.split('\t').nth(4)).unwrap_or("0");
     if hosts != "0" && world.reveal(deadline).await? {
         report = world.observe(options, deadline).await?;
     }
+    let revealed = begun.elapsed();
     let listening = world.listeners(deadline).await?.into_iter().collect();
+    tracing::debug!(
+        bytes = report.len(),
+        ?walked,
+        revealed = ?(revealed - walked),
+        listened = ?(begun.elapsed() - revealed),
+        "a document was looked at"
+    );
     Ok(Told { report, listening })
 }
 
