@@ -3,7 +3,7 @@
 use crate::contender::{Contender, Taken};
 use crate::corpus::ONLY_LOOPBACK;
 use crate::{Error, Result};
-use browser::command::{Eval, Open};
+use browser::command::{Eval, Open, Snapshot};
 use browser::launch::Options;
 use browser::{Browser, Command, Request};
 use std::path::Path;
@@ -37,15 +37,12 @@ pub enum View {
 }
 
 impl View {
-    fn command(self) -> Result<Command> {
-        // As it goes over the wire.
-        let text = match self {
-            Self::Whole => r#"{"verb": "snapshot"}"#,
-            Self::RefsOnly => r#"{"verb": "snapshot", "refsOnly": true}"#,
-            Self::Delta => r#"{"verb": "snapshot", "delta": true}"#,
-        };
-        serde_json::from_str(text)
-            .map_err(|error| Error::Failed(format!("`snapshot` is no command here: {error}")))
+    fn snapshot(self) -> Snapshot {
+        match self {
+            Self::Whole => Snapshot::default(),
+            Self::RefsOnly => Snapshot { refs_only: true, ..Snapshot::default() },
+            Self::Delta => Snapshot { delta: true, ..Snapshot::default() },
+        }
     }
 }
 
@@ -88,7 +85,7 @@ impl Library {
     /// # Errors
     /// When that does not work.
     pub fn snapshot(&self, view: View) -> Result<Taken> {
-        self.run("snapshot", view.command()?)
+        self.run("snapshot", Command::Snapshot(view.snapshot()))
     }
 
     /// Time counts until the text is there: a reply may write it only when it is printed.

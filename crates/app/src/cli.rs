@@ -144,7 +144,7 @@ fn quick_parse() -> Option<Cli> {
 fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
     match door {
         Door::Browser(command) => {
-            let command = prepare(command)?;
+            let command = prepare(command, output)?;
             let outcome = ask(&command, config)?;
             output.outcome(config.session(), &command, outcome)?;
         }
@@ -241,15 +241,20 @@ fn is_slip(typed: &str, known: &str) -> bool {
 }
 
 /// What has to be read on this side of the socket.
-fn prepare(command: Command) -> Result<Command> {
+fn prepare(command: Command, output: Output) -> Result<Command> {
     match command {
-        Command::Eval(Eval { script, gesture }) if script == "-" => {
+        Command::Snapshot(mut snapshot) => {
+            snapshot.details = output.json;
+            snapshot.url = snapshot.url.map(local_file).transpose()?;
+            Ok(Command::Snapshot(snapshot))
+        }
+        Command::Eval(Eval { script, gesture, isolated }) if script == "-" => {
             let mut script = String::new();
             std::io::stdin().read_to_string(&mut script).map_err(|error| {
                 Error::new(Code::FileReadFailed)
                     .message(format!("standard input cannot be read: {error}"))
             })?;
-            Ok(Command::Eval(Eval { script, gesture }))
+            Ok(Command::Eval(Eval { script, gesture, isolated }))
         }
         Command::Open(mut open) => {
             open.url = local_file(open.url)?;

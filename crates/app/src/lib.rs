@@ -10,6 +10,7 @@ pub mod demo;
 pub mod doctor;
 pub mod install;
 pub mod output;
+mod paint;
 pub mod sessions;
 
 /// The version of this build. Client and daemon must agree on it.

@@ -1,8 +1,9 @@
 //! What people and programs read: results on standard output, everything else on standard error.
 
 use crate::config::Color;
+use crate::paint;
 use anstyle::{AnsiColor, Style};
-use browser::command::{ImageFormat, Screenshot};
+use browser::command::{ImageFormat, Screenshot, Snapped};
 use browser::{Code, Command, Error, Note, Outcome, Reply, Result, TabId};
 use serde::Serialize;
 use std::fmt::Display;
@@ -72,6 +73,12 @@ impl Output {
             say(&format!("{YELLOW}note:{YELLOW:#} {}", note.message));
         }
         let Outcome { reply, tab, notes } = &outcome;
+        if let (Reply::Snapshot(Snapped::Text(snapshot)), false) = (reply, self.json)
+            && anstream::stdout().is_terminal()
+        {
+            say(&format!("{DIM}{} refs, about {} tokens{DIM:#}", snapshot.refs, snapshot.tokens));
+            return self.print(&(), &paint::snapshot(&snapshot.text));
+        }
         self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes }, reply)
     }
 

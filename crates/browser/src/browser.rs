@@ -129,6 +129,23 @@ impl Browser {
         }
     }
 
+    /// Every element of the current page as our tree and the browser's own tell it, for tests.
+    ///
+    /// # Errors
+    /// As for a snapshot.
+    #[doc(hidden)]
+    pub async fn compare_trees(&self, facts: &[&str]) -> Result<Vec<crate::Pair>> {
+        let mut cx = Cx {
+            browser: self,
+            deadline: Deadline::after(TIMEOUT * 2),
+            context: None,
+            tab: None,
+            used: None,
+            notes: Vec::new(),
+        };
+        crate::observe::oracle::compare(&mut cx, facts).await
+    }
+
     /// How the browser is got. Changes apply to the next start.
     pub fn options(&self) -> Options {
         lock(&self.shared.options).clone()

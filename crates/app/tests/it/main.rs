@@ -10,6 +10,7 @@
 mod architecture;
 mod cli;
 mod daemon;
+mod fidelity;
 mod home;
 mod install;
 mod surface;

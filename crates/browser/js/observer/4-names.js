@@ -5,7 +5,7 @@
 const NAMED_BY_CONTENT = new Set((
   "button cell checkbox columnheader doc-backlink doc-biblioref doc-glossref doc-noteref disclosuretriangle " +
   "gridcell heading link menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab " +
-  "tooltip treeitem legend term").split(" "));
+  "tooltip treeitem term").split(" "));
 
 /** Roles that may be called nothing, whatever their author says. */
 const NAMELESS = new Set((

@@ -178,7 +178,9 @@ function walk(el, depth, around) {
     : tag === "button" || tag === "input" || tag === "select" || tag === "textarea" ? "default"
     : around.cursor;
   const sight = firewall ? sightOf(el, tag, mask, around.sight) : PLAIN_SIGHT;
-  const role = roleOf(el, tag, isHtml, attributes);
+  let role = roleOf(el, tag, isHtml, attributes);
+  // A paragraph that lays out boxes is no paragraph of text.
+  if (role === "paragraph" && isFlexible) role = "generic";
   let below = depth;
   let flags = "";
   let line = 0, numberBefore = 0;
@@ -330,7 +332,7 @@ const hasOwnName = (attributes) =>
 /** The rest of the line of an element without attributes; null when more must be asked. */
 function restOfPlain(tag, role) {
   if (role === "heading") return `\tl${tag[1]}`;
-  return tag === "td" || tag === "th" || tag === "dt" || tag === "legend" ? "" : null;
+  return tag === "td" || tag === "th" || tag === "dt" ? "" : null;
 }
 
 const pointerFlag = (cursor, around) => cursor === "pointer" && around.cursor !== "pointer" ? "p" : "";

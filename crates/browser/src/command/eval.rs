@@ -4,6 +4,7 @@ use super::{Cx, Verb};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result, Stage};
 use crate::tab::Turn;
+use cdp::protocol::page::CreateIsolatedWorld;
 use cdp::protocol::runtime::{
     AwaitPromise, CallFunctionOn, Evaluate, ExceptionDetails, ReleaseObject, RemoteObject,
     TerminateExecution,
@@ -30,7 +31,14 @@ pub struct Eval {
     #[arg(long)]
     #[serde(default)]
     pub gesture: bool,
+    /// Run it beside the page: it sees the same document, and neither sees the other's variables.
+    #[arg(long)]
+    #[serde(default)]
+    pub isolated: bool,
 }
+
+/// The world of scripts that run beside the page. Not the one we look through: a script must not break that.
+const BESIDE: &str = "agbrowse-eval";
 
 /// What an answer needs to come back in time, after the browser has stopped a script.
 const MARGIN: Duration = Duration::from_millis(150);
@@ -74,8 +82,19 @@ impl Verb for Eval {
         // The browser stops our script, and only ours, a little before the deadline.
         let left = cx.deadline.left();
         let allowed = left.saturating_sub(left.mul_f64(0.05).max(MARGIN)).max(left / 2);
+        let context_id = match self.isolated {
+            false => None,
+            true => {
+                let frame_id = turn.target_id.clone();
+                let world = CreateIsolatedWorld { frame_id, world_name: Some(BESIDE.into()) };
+                turn.call(world, cx.deadline).await?.execution_context_id
+            }
+        };
+        // Whatever it does, what was seen before may be different after it.
+        turn.sight.lock().await.forget();
         let evaluate = Evaluate {
             expression: self.script.clone(),
+            context_id,
             user_gesture: self.gesture.then_some(true),
             repl_mode: Some(true),
             timeout: Some(allowed.as_secs_f64() * 1000.0),

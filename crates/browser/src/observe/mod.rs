@@ -6,6 +6,7 @@
 
 mod ax;
 mod frames;
+pub(crate) mod oracle;
 mod world;
 
 pub(crate) use world::{NAME as WORLD, SOURCE, Trouble, World, json};
@@ -250,7 +251,7 @@ async fn look_once(
         name: String::new(),
     };
     let begun = Instant::now();
-    let tree = stitch(sight, main, told, &places)?;
+    let tree = stitch(sight, &main, told, &places)?;
     tracing::debug!(nodes = tree.nodes.len(), took = ?begun.elapsed(), "documents were stitched");
     Ok(tree)
 }
@@ -346,7 +347,7 @@ struct Stitching<'a> {
 
 fn stitch(
     sight: &Sight,
-    main: Place,
+    main: &Place,
     told: HashMap<String, Told>,
     places: &[Place],
 ) -> std::result::Result<Tree, Trouble> {
@@ -357,7 +358,7 @@ fn stitch(
         })
         .collect();
     let mut work = Stitching { tree: Tree::default(), told, held };
-    work.add(&main, None, 0)
+    work.add(main, None, 0)
         .map_err(|bad| Trouble::Script(format!("line {} of a report is malformed", bad.line)))?;
     work.tree.close();
     unlisten_roots(&mut work.tree);

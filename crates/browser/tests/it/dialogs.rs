@@ -54,7 +54,7 @@ fn leaving_a_page_that_objects_asks() {
         t.page("/next", "<title>next</title>");
         t.open("/").await;
         // Chromium asks only on pages that somebody has used.
-        let used = Eval { script: "1".into(), gesture: true };
+        let used = Eval { script: "1".into(), gesture: true, ..Eval::default() };
         t.run(Command::Eval(used)).await.unwrap();
         assert_eq!(t.run(open(&t.url("/next"))).await.unwrap_err().code(), Code::PageDialogOpen);
         t.run(answer(Answer::Accept { text: None })).await.unwrap();
