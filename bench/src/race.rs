@@ -62,11 +62,13 @@ impl Racer {
         self.with(|contender| visit(contender, url, numbers))
     }
 
-    /// The text of a first snapshot of a page.
+    /// The text of the very first snapshot that it takes: it is started anew for this, because some number
+    /// their refs on from one page to the next, and long numbers are more tokens.
     ///
     /// # Errors
     /// As for a visit.
     pub fn text(&mut self, url: &str) -> Result<String> {
+        self.running = None;
         self.with(|contender| {
             contender.open(url)?;
             let taken = contender.snapshot()?;

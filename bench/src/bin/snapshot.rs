@@ -20,6 +20,7 @@ use agbrowse_bench::tokens::{self, Refs};
 use agbrowse_bench::tool::{self, Kind, Tool};
 use agbrowse_bench::{Error, Result, project};
 use clap::Parser;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -115,10 +116,12 @@ fn run(cli: &Cli) -> Result<bool> {
         results.courses = setting.courses(cli.rounds)?;
     }
     if !cli.skip_tokens {
-        results.texts = setting.texts(cli.keep.as_deref())?;
+        (results.texts, results.unwritten) = setting.texts(cli.keep.as_deref())?;
     }
-    if cli.snapshots > 0 {
-        results.kept = setting.memory(cli.snapshots)?;
+    // What was measured before is told even if this fails.
+    let kept = if cli.snapshots > 0 { setting.memory(cli.snapshots) } else { Ok(None) };
+    if let Ok(kept) = &kept {
+        results.kept = *kept;
     }
 
     println!("{}", results.tables());
@@ -126,11 +129,13 @@ fn run(cli: &Cli) -> Result<bool> {
     println!("{}", report::requirements(&requirements));
     let out = cli.out.clone().unwrap_or_else(|| project().join("docs/benchmarks.md"));
     write(&out, cli, &setting, &results, &requirements)?;
+    kept?;
     Ok(!requirements.iter().any(Requirement::is_missed))
 }
 
 /// Everything that stands before the first measurement.
 struct Setting {
+    chrome: PathBuf,
     racers: Vec<Racer>,
     ours: Rc<Tool>,
     library: Rc<Library>,
@@ -211,6 +216,7 @@ impl Setting {
         }
         let racers = racers(&library, &ours, agent_browser.as_ref(), rivals.as_ref());
         Ok(Self {
+            chrome,
             racers,
             ours,
             library,
@@ -283,8 +289,8 @@ impl Setting {
         count.text.trim().parse().ok()
     }
 
-    /// The texts of all pages but the largest, counted.
-    fn texts(&mut self, keep: Option<&Path>) -> Result<Vec<Texts>> {
+    /// The texts of all pages but the largest, counted, and the names of pages that we failed on.
+    fn texts(&mut self, keep: Option<&Path>) -> Result<(Vec<Texts>, Vec<String>)> {
         if let Some(folder) = keep {
             std::fs::create_dir_all(folder)?;
         }
@@ -294,30 +300,42 @@ impl Setting {
             .filter(|page| matches!(page.kind, PageKind::Saved | PageKind::List(1_000)))
             .cloned()
             .collect();
-        let mut counted = Vec::new();
+        let (mut counted, mut failed) = (Vec::new(), Vec::new());
         for (number, page) in pages.iter().enumerate() {
-            let texts = self.written(page)?;
+            eprintln!("tokens: {} of {}: {}", number + 1, pages.len(), page.name);
+            let texts = match self.written(page) {
+                Ok(texts) => texts,
+                Err(error) => {
+                    self.note(format!(
+                        "the tokens of agbrowse on {} are missing: {error}",
+                        page.name
+                    ));
+                    failed.push(page.name.clone());
+                    continue;
+                }
+            };
             for (name, text) in texts.iter() {
                 if let Some(folder) = keep {
                     std::fs::write(folder.join(format!("{}.{name}.txt", page.name)), text)?;
                 }
             }
             counted.push(Texts::count(page, &texts));
-            eprintln!("tokens: {} of {}: {}", number + 1, pages.len(), page.name);
         }
-        Ok(counted)
+        Ok((counted, failed))
     }
 
-    /// What everybody writes about a page.
+    /// What everybody writes about a page, with a browser that has seen no other: refs that are numbered on
+    /// from page to page would be more tokens.
     fn written(&mut self, page: &Place) -> Result<Written> {
-        self.library.open(&page.url)?;
-        let whole = self.library.snapshot(View::Whole)?.text;
-        let refs_only = self.library.snapshot(View::RefsOnly)?.text;
-        self.library.snapshot(View::Delta)?;
+        let library = Library::new(&self.chrome)?;
+        library.open(&page.url)?;
+        let whole = library.snapshot(View::Whole)?.text;
+        let refs_only = library.snapshot(View::RefsOnly)?.text;
+        library.snapshot(View::Delta)?;
         let (script, shown) = self.numbers.next_change();
-        let element = self.library.eval(&script)?.text;
-        let delta = self.library.snapshot(View::Delta)?.text;
-        self.library.open("about:blank")?;
+        let element = library.eval(&script)?.text;
+        let delta = library.snapshot(View::Delta)?.text;
+        drop(library);
 
         let forms = [Form::PlaywrightLibrary, Form::PlaywrightMcp];
         let racer = forms
@@ -327,9 +345,10 @@ impl Setting {
         let playwright = racer.map(|racer| racer.text(&page.url)).transpose();
         let playwright = self.unless_failed("playwright", page, playwright);
         let agent_browser = self.agent_browser.as_ref().map(|tool| {
+            stop(tool);
             tool.run(["open", &page.url])?;
             let text = tool.run(["snapshot", "-i"])?.stdout;
-            tool.run(["open", "about:blank"])?;
+            stop(tool);
             Ok(text)
         });
         let agent_browser = self.unless_failed("agent-browser", page, agent_browser.transpose());
@@ -591,6 +610,7 @@ impl Texts {
 }
 
 /// What the daemon kept in memory.
+#[derive(Clone, Copy)]
 struct Kept {
     early: Option<Memory>,
     late: Option<Memory>,
@@ -603,6 +623,8 @@ struct Kept {
 struct Results {
     courses: Vec<Course>,
     texts: Vec<Texts>,
+    /// Names of pages that we wrote nothing about.
+    unwritten: Vec<String>,
     kept: Option<Kept>,
 }
 
@@ -720,15 +742,15 @@ impl Results {
     }
 
     fn failed(&self) -> Option<f64> {
-        let failed = self
-            .courses
-            .iter()
-            .filter(|course| course.failed.iter().any(|form| form.party() == Party::Ours));
-        self.has_run().then_some(failed.count() as f64)
+        let is_failed =
+            |course: &&Course| course.failed.iter().any(|form| form.party() == Party::Ours);
+        let courses = self.courses.iter().filter(is_failed).map(|course| &course.page.name);
+        let failed: BTreeSet<&String> = courses.chain(&self.unwritten).collect();
+        self.has_run().then_some(failed.len() as f64)
     }
 
     fn has_run(&self) -> bool {
-        !self.courses.is_empty() || !self.texts.is_empty()
+        !self.courses.is_empty() || !self.texts.is_empty() || !self.unwritten.is_empty()
     }
 
     fn tables(&self) -> String {

@@ -264,7 +264,20 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
             let url = Some(local_file(url)?);
             Ok(Command::Tab(TabVerb { action: TabAction::New(NewTab { url }) }))
         }
-        Command::Screenshot(shot) => {
+        Command::Screenshot(mut shot) => {
+            // `screenshot @e3 button.png`: what stands first may be an element.
+            let first = shot.path.as_ref().and_then(|path| path.to_str()).unwrap_or_default();
+            if first.starts_with("@e") || first.starts_with("css=") {
+                let target =
+                    first.parse().map_err(|why| Error::new(Code::CommandInvalid).message(why))?;
+                shot.target = Some(target);
+                shot.path = shot.file.take();
+            } else if let Some(file) = &shot.file {
+                return Err(Error::new(Code::CommandInvalid).message(format!(
+                    "`{first}` is no element, so `{}` is one file too many",
+                    file.display()
+                )));
+            }
             output::check_picture(&shot).map(|()| Command::Screenshot(shot))
         }
         other => Ok(other),

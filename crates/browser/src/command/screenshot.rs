@@ -4,8 +4,14 @@ use super::{Cx, Verb, decode_base64, size};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
+use crate::observe::{self, Look, json};
+use crate::tab::Turn;
+use crate::target::{self, Target};
 use cdp::protocol::page::{CaptureScreenshot, GetLayoutMetrics, Viewport};
 use clap::{Args, ValueEnum};
+use page::ax::{Bounds, RefPolicy};
+use page::refs::Scope;
+use page::view::{ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -21,6 +27,18 @@ pub struct Screenshot {
     /// The file to write; `-` is standard output. A name with the time of day when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
+    /// The file, when an element was named first: `screenshot @e3 button.png`.
+    #[arg(value_name = "FILE", hide = true)]
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+    /// Only this element: a ref from the last snapshot (`@e3`) or `css=…`. May also stand before the file.
+    #[arg(long, value_name = "TARGET", conflicts_with = "full_page")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target: Option<Target>,
+    /// Draw a box with its ref around everything that can be acted on.
+    #[arg(long)]
+    #[serde(default)]
+    pub refs: bool,
     /// The whole page, not only what is in view.
     #[arg(long)]
     #[serde(default)]
@@ -104,7 +122,22 @@ impl Verb for Screenshot {
             pixels(view.client_width.unwrap_or_default() as f64),
             pixels(view.client_height.unwrap_or_default() as f64),
         );
+        let scrolled =
+            (view.page_x.unwrap_or_default() as f32, view.page_y.unwrap_or_default() as f32);
         let mut clip = None;
+        if let Some(target) = &self.target {
+            let bounds = place_of(cx, &turn, target).await?;
+            let area = Viewport {
+                x: Some(f64::from(bounds.x + scrolled.0)),
+                y: Some(f64::from(bounds.y + scrolled.1)),
+                width: Some(f64::from(bounds.width)),
+                height: Some(f64::from(bounds.height).min(MAX_HEIGHT)),
+                scale: Some(1.0),
+            };
+            (width, height) =
+                (pixels(area.width.unwrap_or_default()), pixels(area.height.unwrap_or_default()));
+            clip = Some(area);
+        }
         if self.full_page {
             let content = metrics.css_content_size.unwrap_or_default();
             let tall = content.height.unwrap_or_default();
@@ -124,11 +157,16 @@ impl Verb for Screenshot {
                 (pixels(area.width.unwrap_or_default()), pixels(area.height.unwrap_or_default()));
             clip = Some(area);
         }
+        let corner = clip.as_ref().map_or(scrolled, |area| {
+            (area.x.unwrap_or_default() as f32, area.y.unwrap_or_default() as f32)
+        });
+        // Labels are drawn before the picture is made small.
+        let taken_as = if self.refs { ImageFormat::Png } else { format };
         let capture = CaptureScreenshot {
-            format: format.as_str().into(),
-            quality: self.quality.filter(|_| format != ImageFormat::Png),
+            format: taken_as.as_str().into(),
+            quality: self.quality.filter(|_| taken_as != ImageFormat::Png),
+            capture_beyond_viewport: Some(clip.is_some()),
             clip,
-            capture_beyond_viewport: Some(self.full_page),
             optimize_for_speed: Some(true),
         };
         let taken = turn.call(capture, cx.deadline).await.map_err(|error| match error.code() {
@@ -137,10 +175,90 @@ impl Verb for Screenshot {
             }
             _ => error,
         })?;
+        let mut taken = taken;
+        if self.refs {
+            let shift = (scrolled.0 - corner.0, scrolled.1 - corner.1);
+            let plain = taken.data.take().unwrap_or_default();
+            taken.data = Some(label(cx, &turn, &plain, shift, format, self.quality).await?);
+        }
         let data = taken.data.as_deref().and_then(decode_base64).filter(|data| !data.is_empty());
         let data = data.ok_or_else(|| Error::new(Code::ScreenshotCaptureFailed))?;
         Ok(Shot { path: None, format, width, height, bytes: data.len(), data })
     }
+}
+
+/// Where an element is in the view. One without a size cannot be pictured.
+async fn place_of(cx: &mut Cx<'_>, turn: &Turn, wanted: &Target) -> Result<Bounds> {
+    let live = cx.live().await?;
+    let mut sight = turn.sight.lock().await;
+    let look = Look { boxes: true, ..Look::default() };
+    let tree = observe::observe(&live, turn, &mut sight, &look, cx.deadline).await?;
+    let node = target::find(turn, &mut sight, &tree, wanted, cx.deadline, &mut cx.notes).await?;
+    let node = &tree.nodes[node];
+    let bounds = tree.extra(node).and_then(|extra| extra.bounds).unwrap_or_default();
+    if bounds.width < 1.0 || bounds.height < 1.0 {
+        return Err(Error::new(Code::ScreenshotCaptureFailed)
+            .message(format!("the element of `{wanted}` has no size")));
+    }
+    let (x, y) = observe::offset(&sight, &tree, node.frame, cx.deadline).await;
+    Ok(Bounds { x: bounds.x + x, y: bounds.y + y, ..bounds })
+}
+
+/// The picture with a box and a ref around everything that can be acted on.
+async fn label(
+    cx: &mut Cx<'_>,
+    turn: &Turn,
+    picture: &str,
+    shift: (f32, f32),
+    format: ImageFormat,
+    quality: Option<u32>,
+) -> Result<String> {
+    let live = cx.live().await?;
+    let mut sight = turn.sight.lock().await;
+    let sight = &mut *sight;
+    let look = Look { boxes: true, ..Look::default() };
+    let tree = observe::observe(&live, turn, sight, &look, cx.deadline).await?;
+    let options = ViewOptions {
+        policy: RefPolicy::Live { all: false },
+        refs_only: true,
+        ..ViewOptions::default()
+    };
+    let registry = &mut sight.registry;
+    let seen = view(&tree, &options, &mut |frame, element| {
+        registry.number(&tree.frames[usize::from(frame)].document, element)
+    });
+    registry.show(&tree, &seen, Scope::Part);
+    let mut offsets = Vec::new();
+    for frame in 0..tree.frames.len() {
+        offsets.push(observe::offset(sight, &tree, frame as u16, cx.deadline).await);
+    }
+    let boxes: Vec<(String, f32, f32, f32, f32)> = seen
+        .lines
+        .iter()
+        .filter_map(|line| {
+            let node = &tree.nodes[line.node as usize];
+            let bounds = tree.extra(node)?.bounds?;
+            let (x, y) = offsets.get(usize::from(node.frame))?;
+            let is_drawn = bounds.width >= 1.0 && bounds.height >= 1.0;
+            let name = format!("@e{}", line.number.filter(|_| is_drawn)?);
+            Some((
+                name,
+                bounds.x + x + shift.0,
+                bounds.y + y + shift.1,
+                bounds.width,
+                bounds.height,
+            ))
+        })
+        .collect();
+    let failed = || Error::new(Code::ScreenshotCaptureFailed);
+    let world = sight.world_of(&tree.frames[0].document).ok_or_else(failed)?;
+    let quality = f64::from(quality.unwrap_or(90)) / 100.0;
+    let kind = format!("image/{}", format.as_str());
+    let arguments = format!("{}, {}, {}, {quality}", json(picture), json(&boxes), json(&kind));
+    world
+        .run(include_str!("../../js/labels.js"), &arguments, cx.deadline)
+        .await
+        .map_err(|trouble| trouble.explain(turn))
 }
 
 #[allow(

@@ -117,6 +117,29 @@ impl World {
         reply.result.and_then(|result| result.value).ok_or(Trouble::Nothing)
     }
 
+    /// Runs an asynchronous function of ours with arguments that JSON can hold.
+    pub(crate) async fn run<T: DeserializeOwned>(
+        &self,
+        function: &str,
+        arguments: &str,
+        deadline: Deadline,
+    ) -> Result<T, Trouble> {
+        let evaluate = Evaluate {
+            expression: format!("({function})({arguments})"),
+            context_id: Some(self.context),
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            silent: Some(true),
+            ..Evaluate::default()
+        };
+        let reply = self.channel.call(evaluate, deadline).await?;
+        if let Some(thrown) = reply.exception_details {
+            let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
+            return Err(Trouble::Script(what.into_string()));
+        }
+        read(&reply.result.and_then(|result| result.value).ok_or(Trouble::Nothing)?)
+    }
+
     /// The report on the document. A sheet of another origin that the script cannot read is read for it.
     pub(crate) async fn observe(
         &self,

@@ -86,3 +86,60 @@ fn a_page_can_be_printed() {
         assert_eq!(error.code(), agbrowse_browser::Code::PdfFailed, "{error}");
     });
 }
+
+#[test]
+fn an_element_is_pictured_wherever_it_is() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<body style='margin:0'><div style='height:2000px'></div>\
+             <button style='width:120px;height:40px;margin:0;border:0'>Far down</button>\
+             <i id=none></i>",
+        );
+        t.open("/").await;
+        let of = |target: &str| Screenshot {
+            target: Some(target.parse().unwrap()),
+            ..Screenshot::default()
+        };
+        let (shot, _) = shoot(&t, of("css=button")).await;
+        assert_eq!(png_size(&shot.data), (120, 40));
+        assert_eq!(t.eval("scrollY").await, "0", "the page is left where it was");
+        let error = t.run(Command::Screenshot(of("css=#none"))).await.unwrap_err();
+        assert_eq!(error.code(), agbrowse_browser::Code::ScreenshotCaptureFailed);
+        let error = t.run(Command::Screenshot(of("css=video"))).await.unwrap_err();
+        assert_eq!(error.code(), agbrowse_browser::Code::TargetNotFound);
+    });
+}
+
+#[test]
+fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<body style='margin:0'><script>window.seen = 0; \
+             new MutationObserver((all) => seen += all.length).observe(document, \
+             {subtree: true, childList: true, attributes: true})</script>\
+             <button style='position:absolute;left:50px;top:50px'>Go</button>",
+        );
+        t.open("/").await;
+        let (plain, _) = shoot(&t, Screenshot::default()).await;
+        let before = t.eval("seen").await;
+        for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp] {
+            let asked = Screenshot { refs: true, format: Some(format), ..Screenshot::default() };
+            let (shot, _) = shoot(&t, asked).await;
+            assert_eq!((shot.format, shot.width, shot.height), (format, 1280, 720));
+            if format == ImageFormat::Png {
+                assert_eq!(png_size(&shot.data), (1280, 720));
+                assert_ne!(shot.data, plain.data);
+            }
+        }
+        assert_eq!(t.eval("seen").await, before);
+        // What the labels say can be used.
+        let text = agbrowse_browser::command::Get {
+            what: agbrowse_browser::command::What::Text,
+            target: "@e1".parse().unwrap(),
+            name: None,
+        };
+        assert_eq!(t.run(Command::Get(text)).await.unwrap().reply.to_string(), "Go");
+    });
+}
