@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
+use tracing::Instrument as _;
 
 /// How long a command may take unless it says otherwise.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -341,7 +342,9 @@ impl Shared {
             // The one before may still hold the profile.
             self.closed().await;
             let tabs_before = self.last_tab.load(Ordering::Acquire);
-            let started = Live::start(&options, tabs_before, Deadline::after(LAUNCH)).await;
+            let started = Live::start(&options, tabs_before, Deadline::after(LAUNCH))
+                .instrument(tracing::debug_span!("browser_initialize"))
+                .await;
             let result = match started {
                 Ok((live, notes)) => {
                     *self.slot() = Slot::Live(live);

@@ -172,9 +172,21 @@ fn gone(tree: &Tree, shown: &refs::Shown, spelled: &str) -> Error {
     }
 }
 
+/// The error for an element that went away after it was found.
+pub(crate) fn gone_since(sight: &Sight, target: &Target) -> Error {
+    if let Target::Ref(name) = target
+        && let Ok(shown) = sight.registry.lookup(name)
+    {
+        return gone(&Tree::default(), shown, &name.to_string());
+    }
+    Error::new(Code::SnapshotRefStale).message(format!("the element of `{target}` is gone"))
+}
+
 fn described(meaning: &refs::Meaning) -> String {
-    let owner =
-        meaning.owner.as_ref().map(|owner| format!(" in {} {:?}", owner.role.name(), owner.label));
+    let owner = meaning
+        .owner
+        .as_ref()
+        .map(|owner| format!(" in {} {:?}", owner.role.name(), owner.described()));
     format!("{} {:?}{}", meaning.role.name(), meaning.name, owner.unwrap_or_default())
 }
 

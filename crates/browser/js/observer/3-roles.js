@@ -140,7 +140,8 @@ function tableRole(el, tag) {
   if (!table) return "generic";
   const explicit = attributeOf.call(table, "role");
   const kind = explicit === null ? (isDataTable(table) ? "table" : "none") : firstRole(explicit) || "table";
-  if (kind === "none" || kind === "presentation") return "none";
+  // A row that only places things side by side holds them together all the same.
+  if (kind === "none" || kind === "presentation") return tag === "tr" && explicit === null ? "generic" : "none";
   const isGrid = kind === "grid" || kind === "treegrid";
   switch (tag) {
     case "tr": return kind === "table" || isGrid ? "row" : "generic";

@@ -97,12 +97,15 @@ function labelledBy(el, ids) {
   const parts = [];
   for (const other of referenced(el, ids)) {
     const isDrawn = isRendered(other);
-    if (!isDrawn) isNameUnseen = true;
+    if (!isDrawn || isLost(other)) isNameUnseen = true;
     const part = collapse(alternativeAt(other, startOf(other, el, true, !isDrawn)));
     if (part) parts.push(part);
   }
   return parts.join(" ");
 }
+
+/** Whether a person cannot see an element though it is drawn. */
+const isLost = (el) => firewall && lostBy(el, computed(el)) !== "";
 
 /** How a name is put together, from the first element on that adds to it. */
 const startOf = (el, self, labelledby, hidden) =>
@@ -200,7 +203,9 @@ function labelText(el) {
   for (const label of labels) {
     if (memo.naming.has(label)) continue;
     const part = collapse(alternativeAt(label, { ...startOf(label, el, false, false), label: true }));
-    if (part) parts.push(part);
+    if (!part) continue;
+    if (isLost(label)) isNameUnseen = true;
+    parts.push(part);
   }
   return parts.join(" ");
 }

@@ -6,9 +6,13 @@ const MASK = "••••••";
 const SECRET_AUTOCOMPLETE = /\b(current-password|new-password|one-time-code|cc-number|cc-csc)\b/i;
 const SECRET_NAME = /(^|[^a-z])(passw(or)?d|passcode|pin(code)?|otp|one[-_ ]?time|cvv2?|cvc2?|csc|card[-_ ]?(no|num(ber)?)|cc[-_ ]?num(ber)?|secret|api[-_ ]?key|ssn)([^a-z]|$)/i;
 
+/** Fields that held a password once: a page that shows what was typed only changes their type. */
+const passwords = new WeakSet();
+
 /** Whether what a field holds is nobody's business. */
 function isSecret(el, attributes) {
-  if (inputTypeOf.call(el) === "password") return true;
+  if (inputTypeOf.call(el) === "password") passwords.add(el);
+  if (passwords.has(el)) return true;
   if (attributes === null) return false;
   if (attributes.autocomplete && SECRET_AUTOCOMPLETE.test(attributes.autocomplete)) return true;
   const names = `${attributes.name || ""} ${attributes.id || ""}`.replace(/([a-z])([A-Z])/g, "$1-$2");
@@ -67,7 +71,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
   let flags = "", rest = "";
   const a = attributes;
   const isControl = isHtml && LABELABLE.has(tag);
-  if (isControl || a !== null) {
+  if (isControl || a !== null || tag === "summary") {
     const isOff = isHtml && isDisabled(el, tag) || a !== null && a["aria-disabled"] === "true" && role !== "generic" ||
       inherited.isOff && role !== "generic";
     if (isOff) flags += "d";
@@ -218,7 +222,8 @@ function isUnseenControl(el) {
 }
 
 const valueField = (value) => {
-  const text = maskCards(flat(value.length > 2000 ? value.slice(0, 2000) : value));
+  const plain = flat(value.length > 2000 ? value.slice(0, 2000) : value);
+  const text = maskCards(firewall ? visibly(plain) : plain);
   return text ? `\tv${text}` : "";
 };
 

@@ -5,6 +5,13 @@
 const INVISIBLE = /[\u00ad\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 const HAS_INVISIBLE = /[\u00ad\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\udb40]/;
 
+/** What tag characters spell: letters that nobody draws and every program reads. */
+const spelled = (text) => {
+  let words = "";
+  for (const [, low] of text.matchAll(/\udb40([\udc20-\udc7e])/g)) words += String.fromCharCode(low.charCodeAt(0) - 0xdc00);
+  return words;
+};
+
 const visibly = (text) => HAS_INVISIBLE.test(text) ? text.replace(INVISIBLE, "") : text;
 
 /** Less than this cannot be made out. */
@@ -48,7 +55,8 @@ const PLAIN_SIGHT = { lost: "", tiny: false, color: "", ground: "" };
 function unseen(sight, el) {
   if (sight === PLAIN_SIGHT) return "";
   if (sight.lost !== "") return sight.lost;
-  if (sight.tiny) return "zero-size";
+  // What is inside small print can be large again, and no rule about small sizes would tell.
+  if (sight.tiny && parseFloat(styleOf(el).fontSize) < 1) return "zero-size";
   if (sight.color === "" && sight.ground === "") return "";
   const key = `${sight.color}|${sight.ground}`;
   let verdict = memo.colors.get(key);
@@ -70,12 +78,13 @@ function lostBy(el, style) {
   if (parseFloat(style.textIndent) <= -500) return "off-screen";
   const isMoved = style.transform !== "none" || style.translate !== "none" || style.scale !== "none";
   const isClipping = style.overflowX !== "visible" || style.overflowY !== "visible";
-  if (!isFree && !isMoved && !isClipping && position === "static" && parseFloat(style.marginLeft) > -500 &&
-      parseFloat(style.marginTop) > -500) return "";
-  const rect = rectOf.call(el);
+  const isPulled = parseFloat(style.marginLeft) <= -500 || parseFloat(style.marginTop) <= -500;
+  if (!isFree && !isMoved && !isClipping && !isPulled && position === "static") return "";
+  // A box that is pulled out of sight by its edge grows with it; what is in it does not.
+  const rect = isPulled ? contentRectOf(el) : rectOf.call(el);
   if (isMoved && (rect.width === 0 || rect.height === 0) && textContentOf.call(el).trim() !== "" && /matrix\(0|scale/.test(style.transform + style.scale)) return "zero-size";
   if (isClipping && (rect.width <= 1 || rect.height <= 1)) return "zero-size";
-  if (isFree || isMoved || position === "relative" || parseFloat(style.marginLeft) <= -500 || parseFloat(style.marginTop) <= -500) {
+  if (isFree || isMoved || isPulled || position === "relative") {
     const root = documentElementOf.call(document);
     const isFixed = position === "fixed";
     const x = isFixed ? 0 : scrollX, y = isFixed ? 0 : scrollY;
@@ -86,6 +95,12 @@ function lostBy(el, style) {
     if (isOut && rect.width + rect.height > 0 && !isScrolledAway(el)) return "off-screen";
   }
   return "";
+}
+
+function contentRectOf(el) {
+  const range = new Range();
+  range.selectNodeContents(el);
+  return range.getBoundingClientRect();
 }
 
 /** Whether a shape has no area. */
@@ -152,6 +167,8 @@ function isOnPicture(el) {
   for (let up = 0; up < 6 && box !== null && nodeTypeOf.call(box) === 1; up++, box = flatParentOf(box)) {
     const others = findAllInside.call(box, "img, video, canvas, svg, picture, iframe, [style*=background]");
     for (let at = 0; at < others.length && at < 40; at++) {
+      // What it is inside of is known as its ground.
+      if (contains.call(others[at], el)) continue;
       const other = rectOf.call(others[at]);
       if (other.left < x && other.right > x && other.top < y && other.bottom > y) return true;
     }

@@ -346,6 +346,10 @@ const withFlag = (line, flag) => {
 };
 
 function addText(text, depth, sight, parent) {
+  if (tellsHidden && HAS_INVISIBLE.test(text)) {
+    const words = tidy(spelled(text));
+    if (words !== "") out.push(`${depth}\t"${words}\tfh\twinvisible-characters`);
+  }
   const plain = tidy(text);
   if (plain === "") return;
   if (firewall) {

@@ -62,19 +62,18 @@ function readElement(number, what, name) {
     case "value": {
       const tag = localNameOf.call(el);
       if (tag === "input") {
-        memo = newMemo();
-        readSheets();
-        const secret = isSecret(el, attributesOf(el, tag));
-        memo = null;
-        return { value: secret ? (inputValueOf.call(el) ? MASK : "") : inputValueOf.call(el) };
+        const held = inputValueOf.call(el);
+        return { value: held !== "" && areSecret([el])[0] ? MASK : maskCards(held) };
       }
-      if (tag === "textarea") return { value: areaValueOf.call(el) };
+      if (tag === "textarea") return { value: maskCards(areaValueOf.call(el)) };
       if (tag === "select") return { value: el.value };
-      return { value: isEditableHost(el) ? innerTextOf.call(el) : attributeOf.call(el, "value") };
+      if (isEditableHost(el)) return { value: maskCards(innerTextOf.call(el)) };
+      return { value: attributeOf.call(el, "value") };
     }
     case "attr": {
-      if (name === "value" && localNameOf.call(el) === "input" && inputTypeOf.call(el) === "password") return { value: MASK };
-      return { value: attributeOf.call(el, name) };
+      const said = attributeOf.call(el, name);
+      if (!said || localNameOf.call(el) !== "input" || !/^value$/i.test(name)) return { value: said };
+      return { value: areSecret([el])[0] ? MASK : maskCards(said) };
     }
     case "box": {
       const rect = rectOf.call(el);
@@ -89,13 +88,30 @@ function readElement(number, what, name) {
   return null;
 }
 
-/** The markup of an element. What was typed is not in it; what the page wrote into a password field would be. */
+/** Which of these fields hold what is nobody's business. */
+function areSecret(fields) {
+  memo = newMemo();
+  try {
+    readSheets();
+    return fields.map((field) => isSecret(field, attributesOf(field, "input")));
+  } finally {
+    memo = null;
+  }
+}
+
+const importNode = Document.prototype.importNode;
+const setAttribute = Element.prototype.setAttribute;
+
+/** The markup of an element. What was typed is not in it; what the page wrote into a secret field would be. */
 function withoutSecrets(el) {
-  const html = outerHtmlOf.call(el);
-  if (!/type=["']?password/i.test(html)) return html;
-  const parsed = new DOMParser().parseFromString(html, "text/html");
-  for (const field of parsed.querySelectorAll("input[type=password i][value]")) field.setAttribute("value", MASK);
-  return parsed.body.innerHTML;
+  const fieldsIn = (root) => [...(localNameOf.call(root) === "input" ? [root] : []), ...findAllInside.call(root, "input")];
+  const fields = fieldsIn(el);
+  const secret = areSecret(fields).map((is, at) => is && hasAttribute.call(fields[at], "value"));
+  if (!secret.includes(true)) return outerHtmlOf.call(el);
+  // In a document of its own a copy is only markup: nothing is loaded, no element of the page's comes to life.
+  const copy = importNode.call(document.implementation.createHTMLDocument(""), el, true);
+  fieldsIn(copy).forEach((field, at) => { if (secret[at]) setAttribute.call(field, "value", MASK); });
+  return outerHtmlOf.call(copy);
 }
 
 /** Where the document in a frame's element begins. */

@@ -32,5 +32,11 @@ function watch() {
   isDirty = false;
 }
 
+/** Whether something has happened since the last observation. */
+function isSpoiled() {
+  if (!isDirty && watcher.takeRecords().length > 0) spoil();
+  return isDirty;
+}
+
 /** Answers when something has happened since the last observation. */
-const dirtied = () => isDirty || watcher.takeRecords().length > 0 ? true : new Promise((tell) => waiting.push(tell));
+const dirtied = () => isSpoiled() || new Promise((tell) => waiting.push(tell));

@@ -13,6 +13,7 @@ Object.defineProperty(globalThis, "agbrowse", {
   value: Object.freeze({
     observe,
     dirtied,
+    isSpoiled,
     element: elementOf,
     elements: (wanted) => wanted.map(elementOf),
     numbers: (...nodes) => numbersFor(nodes).join(),

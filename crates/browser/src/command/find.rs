@@ -83,7 +83,7 @@ impl Verb for Find {
         let has_ref = marks(&tree, policy);
         let registry = &mut sight.registry;
         let mut found: Vec<FindRow> = Vec::new();
-        for index in nodes {
+        for index in nodes.iter().copied() {
             let node = &tree.nodes[index];
             let number = has_ref.has_ref(index).then(|| {
                 registry.number(&tree.frames[usize::from(node.frame)].document, node.element)
@@ -94,11 +94,13 @@ impl Verb for Find {
                 name: page::text::cut(tree.name(node), page::text::MAX_NAME).into_owned(),
             });
         }
-        // What is listed counts as shown, so that its refs can be used.
+        // What is listed counts as shown, so that its refs can be used; nothing else does, for the caller
+        // still takes it for what it was.
         let options = ViewOptions { policy, refs_only: true, ..ViewOptions::default() };
-        let shown = view(&tree, &options, &mut |frame, element| {
+        let mut shown = view(&tree, &options, &mut |frame, element| {
             registry.number(&tree.frames[usize::from(frame)].document, element)
         });
+        shown.lines.retain(|line| nodes.contains(&(line.node as usize)));
         registry.show(&tree, &shown, Scope::Part);
         Ok(Finds { found })
     }

@@ -2,8 +2,8 @@
 
 use super::{Cx, Verb};
 use crate::browser::Needs;
-use crate::error::{Code, Error, Result};
-use crate::observe::{self, Look, json};
+use crate::error::Result;
+use crate::observe::{self, Look, Trouble, json};
 use crate::target::{self, Target};
 use cdp::Text;
 use clap::{Args, ValueEnum};
@@ -65,7 +65,7 @@ impl Verb for Get {
         let sight = &mut *sight;
         let look = Look::default();
         let loader = turn.state.borrow().loader.clone();
-        let tree = match sight.remembered(&look, &loader) {
+        let tree = match sight.confirmed(&look, &loader, cx.deadline).await {
             Some(tree) => tree,
             None => observe::observe(&live, &turn, sight, &look, cx.deadline).await?,
         };
@@ -79,9 +79,11 @@ impl Verb for Get {
             What::Attr => "attr",
             What::Box => "box",
         };
-        let gone = || {
-            Error::new(Code::SnapshotRefStale)
-                .message(format!("the element of `{}` is gone", self.target))
+        let gone = || target::gone_since(sight, &self.target);
+        // An element that went away while we looked gives nothing.
+        let explain = |trouble| match trouble {
+            Trouble::Nothing => gone(),
+            trouble => trouble.explain(&turn),
         };
         let frame = &tree.frames[usize::from(node.frame)];
         let world = sight.world_of(&frame.document).ok_or_else(gone)?;
@@ -89,14 +91,13 @@ impl Verb for Get {
             format!("agbrowse.read({}, {}, {})", node.element, json(what), json(&self.name));
         if self.what == What::Box {
             let read: Option<Read<[f32; 4]>> =
-                world.ask(&script, cx.deadline).await.map_err(|trouble| trouble.explain(&turn))?;
+                world.ask(&script, cx.deadline).await.map_err(explain)?;
             let [x, y, width, height] = read.ok_or_else(gone)?.value.ok_or_else(gone)?;
             let offset = observe::offset(sight, &tree, node.frame, cx.deadline).await;
             let bounds = Bounds { x: x + offset.0, y: y + offset.1, width, height };
             return Ok(Got { value: None, bounds: Some(bounds) });
         }
-        let read: Option<Read<Text>> =
-            world.ask(&script, cx.deadline).await.map_err(|trouble| trouble.explain(&turn))?;
+        let read: Option<Read<Text>> = world.ask(&script, cx.deadline).await.map_err(explain)?;
         Ok(Got { value: read.ok_or_else(gone)?.value.map(Text::into_string), bounds: None })
     }
 }

@@ -175,6 +175,7 @@ impl Verb for Snapshot {
             Some(tree) => tree,
             None => {
                 let span = tracing::debug_span!("capture_snapshot");
+                let aside = if self.all_refs { sight.put_aside() } else { None };
                 let mut tree = observe::observe(&live, &turn, sight, &look, cx.deadline).await?;
                 if self.url.is_some() {
                     let limit = cx.deadline.at_most(SETTLE);
@@ -183,7 +184,7 @@ impl Verb for Snapshot {
                     }
                 }
                 if self.all_refs {
-                    sight.forget();
+                    sight.take_back(aside);
                 }
                 drop(span);
                 tree

@@ -6,6 +6,7 @@ use crate::tab::Tab;
 use cdp::protocol::dom::GetFrameOwner;
 use cdp::protocol::page::{FrameTree, GetFrameTree};
 use cdp::{Channel, Deadline};
+use std::collections::HashMap;
 
 /// A frame.
 #[derive(Clone, Debug)]
@@ -63,16 +64,33 @@ pub(super) async fn own(sight: &mut Sight, places: &[Place], deadline: Deadline)
         .iter()
         .filter(|place| place.parent.is_some() && !sight.owners.contains_key(&place.frame_id))
         .collect();
+    // All at once: one after the other, a page with many frames would run out of time.
+    let mut asked = Vec::new();
     for place in unknown {
-        let Some(parent) = place.parent.as_ref() else { continue };
-        let Some(world) = sight.worlds.get_mut(parent) else { continue };
+        let Some(parent) = place.parent.as_deref() else { continue };
+        let Some(world) = sight.worlds.get(parent) else { continue };
         let owner = GetFrameOwner { frame_id: place.frame_id.clone() };
-        let Ok(reply) = world.channel.call(owner, deadline).await else { continue };
-        let Some(node) = reply.backend_node_id else { continue };
-        if let Ok(numbers) = world.number(&[node], deadline).await
-            && let Some(number) = numbers.first()
+        let Ok(reply) = world.channel.start(&owner) else { continue };
+        asked.push((place, parent, reply));
+    }
+    let mut found: HashMap<&str, Vec<(&Place, i64)>> = HashMap::new();
+    for (place, parent, reply) in asked {
+        if let Ok(reply) = reply.wait(deadline).await
+            && let Some(node) = reply.backend_node_id
         {
-            sight.owners.insert(place.frame_id.clone(), *number);
+            found.entry(parent).or_default().push((place, node));
+        }
+    }
+    for (parent, held) in found {
+        let Some(world) = sight.worlds.get_mut(parent) else { continue };
+        let nodes: Vec<i64> = held.iter().map(|(_, node)| *node).collect();
+        if world.number(&nodes, deadline).await.is_err() {
+            continue;
+        }
+        for (place, node) in held {
+            if let Some(number) = world.known(node) {
+                sight.owners.insert(place.frame_id.clone(), number);
+            }
         }
     }
 }

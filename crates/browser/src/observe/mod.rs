@@ -34,6 +34,9 @@ const FRAME: Duration = Duration::from_millis(1500);
 /// How many times a page is looked at anew when it is replaced while we look.
 const LOOKS: usize = 4;
 
+/// How deep closed shadow roots in closed shadow roots are looked into.
+const ROOTS: usize = 16;
+
 /// What a tab has been seen as.
 #[derive(Default)]
 pub(crate) struct Sight {
@@ -62,7 +65,7 @@ pub(crate) struct Shown {
 }
 
 /// What was seen, while it is good.
-struct Seen {
+pub(crate) struct Seen {
     tree: Arc<Tree>,
     look: Look,
     at: Instant,
@@ -134,6 +137,38 @@ impl Sight {
             && !seen.is_dirty.load(Ordering::Acquire)
             && seen.tree.frames.first().is_some_and(|frame| frame.document == loader);
         is_good.then(|| seen.tree.clone())
+    }
+
+    /// Puts aside what was seen, for a look that is not to be remembered.
+    pub(crate) fn put_aside(&mut self) -> Option<Seen> {
+        self.seen.take()
+    }
+
+    /// Takes back what was put aside, in place of what was seen since.
+    pub(crate) fn take_back(&mut self, seen: Option<Seen>) {
+        self.seen = seen;
+    }
+
+    /// What was seen of the page, if its documents say themselves that nothing has happened since. Word of a
+    /// change comes a moment after it: good enough to show a page, too late to point at something in it.
+    pub(crate) async fn confirmed(
+        &self,
+        look: &Look,
+        loader: &str,
+        deadline: Deadline,
+    ) -> Option<Arc<Tree>> {
+        let tree = self.remembered(look, loader)?;
+        let mut asked = tokio::task::JoinSet::new();
+        for frame in &tree.frames {
+            let world = self.world_of(&frame.document)?.clone();
+            asked.spawn(async move { world.is_spoiled(deadline).await });
+        }
+        while let Some(is_spoiled) = asked.join_next().await {
+            if is_spoiled.unwrap_or(true) {
+                return None;
+            }
+        }
+        Some(tree)
     }
 
     /// What was seen is good no more: something was done to the page.
@@ -287,8 +322,12 @@ async fn look_at(
     let begun = Instant::now();
     let mut report = world.observe(options, deadline).await?;
     let walked = begun.elapsed();
-    let hosts = report.lines().next().and_then(|line| line.split('\t').nth(4)).unwrap_or("0");
-    if hosts != "0" && world.reveal(deadline).await? {
+    // A closed shadow root can have others inside.
+    for _ in 0..ROOTS {
+        let hosts = report.lines().next().and_then(|line| line.split('\t').nth(4)).unwrap_or("0");
+        if hosts == "0" || !world.reveal(deadline).await? {
+            break;
+        }
         report = world.observe(options, deadline).await?;
     }
     let revealed = begun.elapsed();
@@ -333,7 +372,7 @@ async fn look_at_frames(
             sight.worlds.insert(world.frame_id.clone(), world);
         }
     }
-    frames::own(sight, places, limit).await;
+    frames::own(sight, places, deadline.at_most(FRAME)).await;
     told
 }
 
@@ -343,6 +382,8 @@ struct Stitching<'a> {
     told: HashMap<String, Told>,
     /// Frames by the frame they are in and the element that holds them.
     held: HashMap<(&'a str, u32), &'a Place>,
+    /// Frames that hold others of which nobody knows where.
+    lost: HashSet<&'a str>,
 }
 
 fn stitch(
@@ -357,7 +398,12 @@ fn stitch(
             Some(((place.parent.as_deref()?, *sight.owners.get(&place.frame_id)?), place))
         })
         .collect();
-    let mut work = Stitching { tree: Tree::default(), told, held };
+    let lost = places
+        .iter()
+        .filter(|place| !sight.owners.contains_key(&place.frame_id))
+        .filter_map(|place| place.parent.as_deref())
+        .collect();
+    let mut work = Stitching { tree: Tree::default(), told, held, lost };
     work.add(main, None, 0)
         .map_err(|bad| Trouble::Script(format!("line {} of a report is malformed", bad.line)))?;
     work.tree.close();
@@ -390,11 +436,16 @@ impl Stitching<'_> {
         let begin = self.tree.nodes.len();
         self.tree.add_report(&told.report, depth, index)?;
         let mut holds = false;
+        let has_lost = self.lost.contains(&*place.frame_id);
         for node in &mut self.tree.nodes[begin..] {
             if told.listening.contains(&node.element) {
                 node.states = node.states.with_listener(true);
             }
-            holds = holds || self.held.contains_key(&(&*place.frame_id, node.element));
+            let is_held = self.held.contains_key(&(&*place.frame_id, node.element));
+            holds = holds || is_held;
+            if has_lost && !is_held && node.role == Role::Iframe {
+                node.states = node.states.with_silent(true);
+            }
         }
         if holds {
             for node in self.tree.nodes.split_off(begin) {

@@ -114,7 +114,11 @@ impl World {
             let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
             return Err(Trouble::Script(what.into_string()));
         }
-        reply.result.and_then(|result| result.value).ok_or(Trouble::Nothing)
+        let result = reply.result.ok_or(Trouble::Nothing)?;
+        // The decoder takes a null for an absent value.
+        let is_null = result.subtype.as_deref() == Some("null");
+        let null = || is_null.then(|| RawValue::NULL.to_owned());
+        result.value.or_else(null).ok_or(Trouble::Nothing)
     }
 
     /// Runs an asynchronous function of ours with arguments that JSON can hold.
@@ -287,6 +291,11 @@ impl World {
         Ok(nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect())
     }
 
+    /// Our number of a node that was asked about before.
+    pub(crate) fn known(&self, node: i64) -> Option<u32> {
+        self.numbers.get(&node).copied()
+    }
+
     /// The browser's own numbers of elements.
     pub(crate) async fn backend_ids(
         &self,
@@ -360,6 +369,11 @@ impl World {
         }
     }
 
+    /// Whether something has happened in the document since it was last observed, or the document is gone.
+    pub(crate) async fn is_spoiled(&self, deadline: Deadline) -> bool {
+        self.ask("agbrowse.isSpoiled()", deadline).await.unwrap_or(true)
+    }
+
     /// Answers when something has happened in the document since it was last observed, or the document is gone.
     pub(crate) async fn dirtied(&self, deadline: Deadline) -> bool {
         let evaluate = Evaluate {
@@ -394,6 +408,8 @@ impl Trouble {
     /// As an error, knowing the tab it was about.
     pub(crate) fn explain(self, tab: &crate::tab::Tab) -> Error {
         match self {
+            // Its context is gone, and with it the document.
+            Self::Wire(cdp::Error::Remote { .. }) => Self::Nothing.explain(tab),
             Self::Wire(error) => tab.explain(error),
             Self::Script(message) => Error::new(Code::SnapshotUnavailable)
                 .message("the page could not be read")

@@ -1,16 +1,17 @@
 //! What an element means: its role, its name and what it belongs to. Two buttons called "Delete" differ by
 //! the row they are in, and a row that was filled with another record is another row.
 
+use super::label::{Labels, Told, is_landmark, is_quantity};
 use crate::ax::{Role, Tree, is_control};
 use crate::text;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The longest text that is kept of a name that is collected from content, and of a label, in bytes.
-const LONGEST: usize = 120;
+pub(super) const LONGEST: usize = 120;
 
 /// How many nodes are looked at for a name or a label.
-const FAR: usize = 200;
+pub(super) const FAR: usize = 200;
 
 /// What an element meant when it was shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +22,11 @@ pub struct Meaning {
     pub name: String,
     /// What it belongs to.
     pub owner: Option<Owner>,
-    /// The text around it in the nearest box that has any. A list whose rows have no role is known by there
+    /// A number in its name tells it from others that are called the same: it is no counter.
+    pub is_numbered: bool,
+    /// The texts around it in the nearest box that has any. A list whose rows have no role is known by there
     /// being several; this tells the last one of them apart when the others are gone.
-    pub near: String,
+    pub near: Vec<String>,
     /// The document it is in.
     pub document: Arc<str>,
 }
@@ -37,6 +40,33 @@ pub struct Owner {
     pub role: Role,
     /// What it is called, or the text that tells it from others like it.
     pub label: String,
+    /// The texts that tell which one it is; all of them stay while it is the same.
+    pub telling: Vec<String>,
+    /// Its texts, those that tell and those that may change.
+    pub said: Vec<String>,
+}
+
+impl Owner {
+    /// An owner that is known by its name alone.
+    pub fn named(kind: OwnerKind, role: Role, label: impl Into<String>) -> Self {
+        let label = label.into();
+        let (telling, said) = match kind {
+            OwnerKind::Item => (vec![without_times(&label)], vec![without_times(&label)]),
+            OwnerKind::Section => (Vec::new(), Vec::new()),
+        };
+        Self { kind, role, label, telling, said }
+    }
+
+    /// What a reader is told of it.
+    pub fn described(&self) -> String {
+        match self.kind {
+            OwnerKind::Item => self.label.clone(),
+            OwnerKind::Section => {
+                let parts = std::iter::once(&self.label).chain(&self.telling);
+                parts.filter(|it| !it.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
 }
 
 /// What sort of thing an element belongs to.
@@ -67,8 +97,8 @@ pub fn compare(was: &Meaning, now: &Meaning) -> Verdict {
     if text::collapse(&was.name) == text::collapse(&now.name) {
         return Verdict::Same;
     }
-    let bare = |name: &str| without_digits(&without_times(name));
-    if bare(&was.name) == bare(&now.name) { Verdict::Minor } else { Verdict::Changed }
+    let lasting = if was.is_numbered || now.is_numbered { without_times } else { bare };
+    if lasting(&was.name) == lasting(&now.name) { Verdict::Minor } else { Verdict::Changed }
 }
 
 fn is_same_owner(was: &Meaning, now: &Meaning) -> bool {
@@ -76,20 +106,15 @@ fn is_same_owner(was: &Meaning, now: &Meaning) -> bool {
         let owner = meaning.owner.as_ref();
         owner.is_some_and(|it| it.role == Role::Generic && it.kind == OwnerKind::Item)
     };
+    let are_in = |parts: &[String], said: &[String]| parts.iter().all(|part| said.contains(part));
     match (&was.owner, &now.owner) {
         // A row without a role is one only while there are others like it.
-        (Some(owner), _) if is_row(was) && !is_row(now) => {
-            without_times(&owner.label) == without_times(&now.near)
-        }
-        (_, Some(owner)) if is_row(now) && !is_row(was) => {
-            without_times(&owner.label) == without_times(&was.near)
-        }
+        (Some(owner), _) if is_row(was) && !is_row(now) => are_in(&owner.telling, &now.near),
+        (_, Some(owner)) if is_row(now) && !is_row(was) => are_in(&owner.telling, &was.near),
         (Some(was), Some(now)) => {
-            let label = |owner: &Owner| match owner.kind {
-                OwnerKind::Item => without_times(&owner.label),
-                OwnerKind::Section => without_digits(&without_times(&owner.label)),
-            };
-            (was.kind, was.role) == (now.kind, now.role) && label(was) == label(now)
+            (was.kind, was.role) == (now.kind, now.role)
+                && are_in(&was.telling, &now.said)
+                && (was.kind == OwnerKind::Item || bare(&was.label) == bare(&now.label))
         }
         (None, None) => true,
         _ => false,
@@ -104,7 +129,8 @@ pub fn meanings(tree: &Tree, wanted: &[u32]) -> Vec<Meaning> {
     let documents: Vec<Arc<str>> =
         tree.frames.iter().map(|frame| Arc::from(&*frame.document)).collect();
     let places = Places::new(tree);
-    let mut labels = Labels::default();
+    let mut labels = Labels::new(tree, &places);
+    let mut numbered = None;
     let mut out = Vec::with_capacity(wanted.len());
     let mut wanted = wanted.iter().copied().peekable();
     let mut open: Vec<Open> = Vec::new();
@@ -113,23 +139,25 @@ pub fn meanings(tree: &Tree, wanted: &[u32]) -> Vec<Meaning> {
         let Some(next) = wanted.peek() else { break };
         if *next as usize == index {
             let node = &tree.nodes[index];
-            let owner = owner(tree, &open, index, &mut labels);
+            let (owner, is_one_of_many) = owner(tree, &open, index, &mut labels);
             let near = open.last().and_then(|parent| parent.near);
-            let near = near.map_or_else(String::new, |near| {
-                labels.of_item(tree, near as usize, index).unwrap_or_default()
-            });
+            let near = near.map_or_else(Vec::new, |near| labels.said(near as usize, index));
             let document = documents.get(node.frame as usize).cloned();
             let document = document.unwrap_or_else(|| Arc::from(""));
             let name = name(tree, index);
+            let is_in_item = owner.as_ref().is_some_and(|owner| owner.kind == OwnerKind::Item);
+            let is_numbered = is_one_of_many
+                || (!is_in_item || places.is_item(tree, index))
+                    && has_digits(&name)
+                    && !is_quantity(&name)
+                    && numbered.get_or_insert_with(|| numbered_names(tree)).contains(&(
+                        node.frame,
+                        node.role,
+                        bare(&name),
+                    ));
+            let meaning = Meaning { role: node.role, name, owner, is_numbered, near, document };
             while wanted.next_if_eq(&(index as u32)).is_some() {
-                let (name, owner, near) = (name.clone(), owner.clone(), near.clone());
-                out.push(Meaning {
-                    role: node.role,
-                    name,
-                    owner,
-                    near,
-                    document: document.clone(),
-                });
+                out.push(meaning.clone());
             }
         }
         enter(tree, &places, &mut open, index);
@@ -139,11 +167,14 @@ pub fn meanings(tree: &Tree, wanted: &[u32]) -> Vec<Meaning> {
 
 /// An element that the one looked at is in.
 struct Open {
+    index: usize,
     end: usize,
     /// The nearest item, with itself.
     item: Option<u32>,
     /// The nearest named part of the page, with itself.
     section: Option<u32>,
+    /// The nearest dialog, with itself.
+    dialog: Option<u32>,
     /// The nearest box with text in it.
     near: Option<u32>,
     /// The last heading among its children so far.
@@ -163,9 +194,12 @@ fn enter(tree: &Tree, places: &Places, open: &mut Vec<Open>, index: usize) {
     }
     // A frame's document is a page of its own.
     let outer = open.last().filter(|_| node.role != Role::WebArea);
-    let (mut item, mut section, mut near) =
-        outer.map_or((None, None, None), |it| (it.item, it.section, it.near));
-    if is_item(node.role) || places.rows[index] {
+    let (mut item, mut section, mut dialog, mut near) =
+        outer.map_or((None, None, None, None), |it| (it.item, it.section, it.dialog, it.near));
+    if matches!(node.role, Role::Dialog | Role::AlertDialog) {
+        dialog = Some(index as u32);
+    }
+    if places.is_item(tree, index) {
         (item, near) = (Some(index as u32), None);
     } else if is_section(node.role) {
         (section, near) = (Some(index as u32), None);
@@ -175,33 +209,84 @@ fn enter(tree: &Tree, places: &Places, open: &mut Vec<Open>, index: usize) {
     {
         near = Some(index as u32);
     }
-    open.push(Open { end, item, section, near, heading: None });
+    open.push(Open { index, end, item, section, dialog, near, heading: None });
 }
 
-fn owner(tree: &Tree, open: &[Open], target: usize, labels: &mut Labels) -> Option<Owner> {
-    let parent = open.last()?;
+/// What an element belongs to, and whether a number in its own name tells which of many it is.
+fn owner(
+    tree: &Tree,
+    open: &[Open],
+    target: usize,
+    labels: &mut Labels<'_>,
+) -> (Option<Owner>, bool) {
+    let Some(parent) = open.last() else { return (None, false) };
     if let Some(item) = parent.item {
-        let label = labels.of_item(tree, item as usize, target).unwrap_or_default();
+        let mut told = labels.of_item(item as usize, target);
+        let inner = open.iter().rev().take_while(|it| it.index > item as usize);
+        let inner = inner.filter(|it| is_section(tree.nodes[it.index].role));
+        let mut names = inner.map(|it| labels.of_section(it.index));
+        if let Some(group) = names.find(|name| !text::is_blank(name)) {
+            told.add(&[bare(&group)], &[bare(&group)]);
+        }
+        if let Some(dialog) = parent.dialog.filter(|dialog| *dialog > item) {
+            let (telling, said) = labels.of_dialog(dialog as usize, target);
+            told.add(&telling, &said);
+        }
+        let Told { label, telling, said, is_numbered } = told;
         let role = tree.nodes[item as usize].role;
-        return Some(Owner { kind: OwnerKind::Item, role, label });
+        return (Some(Owner { kind: OwnerKind::Item, role, label, telling, said }), is_numbered);
     }
-    // A heading right before it says more than a part of the page further out.
+    let Some((role, label)) = part_of_page(tree, open, labels) else { return (None, false) };
+    let mut owner = Owner::named(OwnerKind::Section, role, text::cut_bytes(&label, LONGEST));
+    // A dialog is used for one question after another.
+    if let Some(dialog) = parent.dialog {
+        (owner.telling, owner.said) = labels.of_dialog(dialog as usize, target);
+    }
+    (Some(owner), false)
+}
+
+/// The heading right before an element, or the part of the page it is in, whichever is nearer.
+fn part_of_page(tree: &Tree, open: &[Open], labels: &mut Labels<'_>) -> Option<(Role, String)> {
     const NEAR: usize = 3;
-    let named = |role, label: &str| Owner {
-        kind: OwnerKind::Section,
-        role,
-        label: text::cut_bytes(label, LONGEST).into_owned(),
-    };
-    let from = open.len().saturating_sub(NEAR);
-    for container in open[from..].iter().rev() {
-        let at = container.heading.map(|heading| &tree.nodes[heading as usize]);
-        if let Some(heading) = at.filter(|heading| !text::is_blank(tree.name(heading))) {
-            return Some(named(Role::Heading, tree.name(heading)));
+    for (far, container) in open.iter().rev().enumerate() {
+        let heading = container.heading.map(|heading| &tree.nodes[heading as usize]);
+        if let Some(heading) = heading.filter(|it| far < NEAR && !text::is_blank(tree.name(it))) {
+            return Some((Role::Heading, tree.name(heading).to_owned()));
+        }
+        let role = tree.nodes[container.index].role;
+        if is_section(role) {
+            let label = labels.of_section(container.index);
+            if is_landmark(role) || !text::is_blank(&label) {
+                return Some((role, label));
+            }
+        }
+        if role == Role::WebArea {
+            break;
         }
     }
-    let section = parent.section? as usize;
-    let role = tree.nodes[section].role;
-    Some(named(role, &labels.of_section(tree, section)))
+    let section = open.last()?.section? as usize;
+    Some((tree.nodes[section].role, labels.of_section(section)))
+}
+
+/// The names that differ from another one of their kind by a number only, without their numbers.
+fn numbered_names(tree: &Tree) -> HashSet<(u16, Role, String)> {
+    let mut first: HashMap<(u16, Role, String), String> = HashMap::new();
+    let mut found = HashSet::new();
+    for (index, node) in tree.nodes.iter().enumerate().skip(1) {
+        if !is_control(node) && !is_item(node.role) {
+            continue;
+        }
+        let name = name(tree, index);
+        if has_digits(&name) {
+            let key = (node.frame, node.role, bare(&name));
+            match first.get(&key) {
+                Some(other) if *other != name => _ = found.insert(key),
+                Some(_) => {}
+                None => _ = first.insert(key, name),
+            }
+        }
+    }
+    found
 }
 
 fn is_item(role: Role) -> bool {
@@ -211,7 +296,7 @@ fn is_item(role: Role) -> bool {
     )
 }
 
-fn is_section(role: Role) -> bool {
+pub(super) fn is_section(role: Role) -> bool {
     is_landmark(role)
         || matches!(
             role,
@@ -227,49 +312,54 @@ fn is_section(role: Role) -> bool {
         )
 }
 
-/// The large parts of a page. They are called what their author calls them: a heading somewhere in them
-/// is not their name, and changes while they stay the same.
-fn is_landmark(role: Role) -> bool {
-    matches!(
-        role,
-        Role::Main
-            | Role::Banner
-            | Role::Navigation
-            | Role::Complementary
-            | Role::ContentInfo
-            | Role::Search
-            | Role::Form
-    )
-}
-
 /// What is known of all nodes before any is asked for.
-struct Places {
+pub(super) struct Places {
+    /// The node that each is in.
+    pub(super) parents: Vec<u32>,
     /// Which nodes are rows that have no role.
     rows: Vec<bool>,
     /// How many texts outside of controls there are before each node.
     texts: Vec<u32>,
+    /// Which nodes are in a control, or are one, and say what that is called.
+    pub(super) in_control: Vec<bool>,
 }
 
 impl Places {
     fn new(tree: &Tree) -> Self {
         let count = tree.nodes.len();
+        let parents = tree.parents();
+        // A box that listens for what is in it, or can be scrolled with keys, is not called by all its text.
+        let mut holds_controls = vec![false; count];
+        for index in (1..count).rev() {
+            if holds_controls[index] || is_control(&tree.nodes[index]) {
+                holds_controls[parents[index] as usize] = true;
+            }
+        }
         let mut texts = vec![0; count + 1];
+        let mut in_control = vec![false; count];
         let mut control_end = 0;
         for (index, node) in tree.nodes.iter().enumerate() {
-            if index >= control_end && index > 0 && is_control(node) {
+            let is_page = matches!(node.role, Role::WebArea | Role::Iframe);
+            if index >= control_end && !is_page && is_control(node) && !holds_controls[index] {
                 control_end = tree.end(index);
             }
-            let is_text = node.role == Role::Text && index >= control_end;
+            in_control[index] = index < control_end;
+            let is_text = node.role == Role::Text && !in_control[index];
             texts[index + 1] = texts[index] + u32::from(is_text && is_telling(tree.name(node)));
         }
-        Self { rows: rows(tree, &texts), texts }
+        let rows = rows(tree, &parents, &texts);
+        Self { parents, rows, texts, in_control }
+    }
+
+    /// Whether a node is one of many alike.
+    pub(super) fn is_item(&self, tree: &Tree, index: usize) -> bool {
+        is_item(tree.nodes[index].role) || self.rows[index]
     }
 }
 
 /// Boxes without a role that have a text of their own, and have a kind of control in common with a sibling:
 /// what a list looks like when its author did not say so.
-fn rows(tree: &Tree, texts: &[u32]) -> Vec<bool> {
-    let parents = tree.parents();
+fn rows(tree: &Tree, parents: &[u32], texts: &[u32]) -> Vec<bool> {
     let mut rows = vec![false; tree.nodes.len()];
     // The kinds of controls in each node, one bit for each; kinds that share a bit do no harm.
     let mut kinds = vec![0_u64; tree.nodes.len()];
@@ -301,103 +391,6 @@ fn rows(tree: &Tree, texts: &[u32]) -> Vec<bool> {
     rows
 }
 
-/// The labels of owners, each found once.
-#[derive(Default)]
-struct Labels {
-    items: HashMap<usize, Vec<Candidate>>,
-    sections: HashMap<usize, String>,
-}
-
-/// A node that could label what it is in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Candidate {
-    node: u32,
-    what: What,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
-    Heading,
-    Link,
-    Text,
-}
-
-impl Labels {
-    /// What tells an item from others like it, apart from the target itself: the author's name for it, its
-    /// heading, or its first link and its first text. One of the latter alone may be the same in all items.
-    fn of_item(&mut self, tree: &Tree, item: usize, target: usize) -> Option<String> {
-        let node = &tree.nodes[item];
-        if node.states.is_name_given() && !text::is_blank(tree.name(node)) {
-            return Some(text::cut_bytes(tree.name(node), LONGEST).into_owned());
-        }
-        let candidates = self.items.entry(item).or_insert_with(|| candidates(tree, item));
-        let inside = target..tree.end(target);
-        let first = |what: What| {
-            let found = candidates
-                .iter()
-                .find(|it| it.what == what && !inside.contains(&(it.node as usize)));
-            found.map(|it| (it.node, tree.name(&tree.nodes[it.node as usize])))
-        };
-        if let Some((_, heading)) = first(What::Heading) {
-            return Some(text::cut_bytes(heading, LONGEST).into_owned());
-        }
-        let mut parts: Vec<_> =
-            [first(What::Link), first(What::Text)].into_iter().flatten().collect();
-        parts.sort_unstable();
-        let parts: Vec<_> = parts.iter().map(|(_, part)| text::cut_bytes(part, LONGEST)).collect();
-        (!parts.is_empty()).then(|| parts.join(" "))
-    }
-
-    fn of_section(&mut self, tree: &Tree, section: usize) -> String {
-        let found = self.sections.entry(section).or_insert_with(|| {
-            let node = &tree.nodes[section];
-            let name = tree.name(node);
-            if !text::is_blank(name) || is_landmark(node.role) {
-                return name.to_owned();
-            }
-            let inside = section + 1..tree.end(section).min(section + FAR);
-            let heading = inside.clone().map(|index| &tree.nodes[index]).find(|node| {
-                matches!(node.role, Role::Heading | Role::Legend)
-                    && !text::is_blank(tree.name(node))
-            });
-            heading.map_or_else(String::new, |heading| tree.name(heading).to_owned())
-        });
-        found.clone()
-    }
-}
-
-/// What could label an item: headings, links, and texts outside of controls.
-fn candidates(tree: &Tree, item: usize) -> Vec<Candidate> {
-    // A target covers a few of them at most, unless it is all of the item.
-    const ENOUGH: usize = 12;
-    let mut found = Vec::new();
-    let mut control_end = 0;
-    let mut said_end = 0;
-    for index in item + 1..tree.end(item).min(item + FAR) {
-        let node = &tree.nodes[index];
-        let name = tree.name(node);
-        let what = match node.role {
-            Role::RowHeader | Role::Heading => Some(What::Heading),
-            Role::Link => Some(What::Link),
-            Role::Text | Role::Time if index >= control_end && index >= said_end => {
-                Some(What::Text)
-            }
-            _ => None,
-        };
-        if let Some(what) = what.filter(|_| is_telling(name)) {
-            found.push(Candidate { node: index as u32, what });
-            said_end = said_end.max(tree.end(index));
-        }
-        if index >= control_end && is_control(node) {
-            control_end = tree.end(index);
-        }
-        if found.len() >= ENOUGH {
-            break;
-        }
-    }
-    found
-}
-
 /// The name of a node; where it has none, the text in it.
 fn name(tree: &Tree, index: usize) -> String {
     let own = text::collapse(tree.name(&tree.nodes[index]));
@@ -421,7 +414,7 @@ fn name(tree: &Tree, index: usize) -> String {
 }
 
 /// Whether a text can tell one thing from another: more than digits, punctuation and times.
-fn is_telling(name: &str) -> bool {
+pub(super) fn is_telling(name: &str) -> bool {
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     // A word that no time is written with decides at once; most texts begin with one.
     let is_plain = |word: &str| {
@@ -494,7 +487,7 @@ fn is_of_date(word: &str) -> bool {
 }
 
 /// A text without times of day, dates with a time, and how long ago something was.
-fn without_times(name: &str) -> String {
+pub(super) fn without_times(name: &str) -> String {
     let name = text::collapse(name);
     if !name.bytes().any(|byte| byte.is_ascii_digit())
         && !name.contains("ago")
@@ -589,6 +582,15 @@ fn is_unit(word: &str) -> bool {
     }
     let singular = word.strip_suffix('s').filter(|it| !it.is_empty()).unwrap_or(word);
     UNITS.iter().chain(&["year", "w", "mo", "y"]).any(|unit| singular.eq_ignore_ascii_case(unit))
+}
+
+/// A text without numbers and times.
+pub(super) fn bare(name: &str) -> String {
+    without_digits(&without_times(name))
+}
+
+pub(super) fn has_digits(name: &str) -> bool {
+    name.chars().any(char::is_numeric)
 }
 
 /// A text without digits; a word of which only punctuation is left then goes too, so that a counter can come
@@ -693,7 +695,8 @@ mod tests {
             role: Role::Button,
             name: name.into(),
             owner: None,
-            near: String::new(),
+            is_numbered: false,
+            near: Vec::new(),
             document: "d".into(),
         };
         for (was, now, expected) in [
@@ -725,8 +728,9 @@ mod tests {
         let meaning = |kind, label: &str| Meaning {
             role: Role::Button,
             name: "Delete".into(),
-            owner: Some(Owner { kind, role: Role::Row, label: label.into() }),
-            near: String::new(),
+            owner: Some(Owner::named(kind, Role::Row, label)),
+            is_numbered: false,
+            near: Vec::new(),
             document: "d".into(),
         };
         for (kind, was, now, expected) in [

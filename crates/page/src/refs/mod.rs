@@ -3,6 +3,7 @@
 //! A ref is an element and what the element meant when it was shown: its role, its name and the row, group
 //! or landmark it was in. Nothing here looks at a page; the answers are facts that others turn into errors.
 
+mod label;
 mod meaning;
 mod registry;
 pub mod strict;
@@ -147,7 +148,8 @@ fn described(meaning: &Meaning, with_owner: bool) -> String {
     let mut out = format!("{} '{}'", meaning.role.name(), text::cut_bytes(&meaning.name, 100));
     match &meaning.owner {
         Some(owner) if with_owner => {
-            let label = text::cut_bytes(&owner.label, 100).into_owned();
+            let label = owner.described();
+            let label = text::cut_bytes(&label, 100);
             out.push_str(&format!(" in {} '{label}'", owner.role.name()));
         }
         _ => {}
@@ -215,8 +217,9 @@ mod tests {
         let meaning = |name: &str, label: &str| Meaning {
             role: Role::Button,
             name: name.into(),
-            owner: Some(Owner { kind: OwnerKind::Item, role: Role::Row, label: label.into() }),
-            near: String::new(),
+            owner: Some(Owner::named(OwnerKind::Item, Role::Row, label)),
+            is_numbered: false,
+            near: Vec::new(),
             document: "d".into(),
         };
         assert_eq!(

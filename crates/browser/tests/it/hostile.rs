@@ -1,0 +1,505 @@
+//! Pages that do their worst: each gives a snapshot or an error with a code, in time, and the next command works.
+
+use crate::bench::{Bench, bench, eval, open};
+use crate::sight::{details, get, has_ref, ref_of, renumbered, see, show, snapshot};
+use agbrowse_browser::command::{Open, Snapshot, Until, What};
+use agbrowse_browser::{Code, Command};
+use std::time::{Duration, Instant};
+
+/// How long a snapshot may take.
+const LIMIT_MS: u64 = 15_000;
+
+fn fresh() -> Snapshot {
+    Snapshot { fresh: true, ..Snapshot::default() }
+}
+
+/// A snapshot within the limit; its text, or the code of its error. The next command must work.
+async fn survive(t: &Bench, case: &str) -> Result<String, Code> {
+    let began = Instant::now();
+    let result = t.run_within(LIMIT_MS, snapshot(fresh())).await;
+    assert!(
+        began.elapsed() < Duration::from_millis(LIMIT_MS + 1000),
+        "{case} took {:?}",
+        began.elapsed()
+    );
+    assert_eq!(t.eval("1 + 1").await, "2", "{case}");
+    match result {
+        Ok(outcome) => Ok(outcome.reply.to_string()),
+        Err(error) => Err(error.code()),
+    }
+}
+
+#[test]
+fn what_a_page_does_to_prototypes_makes_no_difference() {
+    const CONTENT: &str = "<h1>Title</h1><form><label>Name <input value=v></label><button>Send</button></form>
+        <ul><li><a href=/a>A</a></ul><div><template shadowrootmode=open><p>Inside</p></template></div>
+        <div id=c onclick='1' style='cursor: pointer'>Click</div><table><tr><td>1<td>2</table>";
+    bench(async |t| {
+        let plain = show(&t, CONTENT, Snapshot::default()).await;
+        assert!(plain.contains("\"Inside\"") && plain.contains("\"Click\""), "{plain}");
+        for script in [
+            "for (const it of [Array, Object, String, Map, Set, WeakMap, Promise, RegExp, Function])
+               for (const name of Object.getOwnPropertyNames(it.prototype))
+                 if (name !== 'constructor') try { it.prototype[name] = () => { throw 'caught' } } catch {}",
+            "for (const it of [Node, Element, HTMLElement, Document, DocumentFragment, ShadowRoot, HTMLInputElement])
+               for (const name of Object.getOwnPropertyNames(it.prototype))
+                 try { Object.defineProperty(it.prototype, name, { get() { throw 'caught' }, configurable: true }) } catch {}",
+            "Object.prototype.value = Object.prototype.get = Object.prototype.isStrange = 'polluted';
+             Object.prototype.toJSON = () => 'polluted'; Array.prototype.toJSON = () => 'polluted'",
+            "Object.defineProperty(Object.prototype, 'root', { value: 7 }); Object.prototype.firewall = false",
+            "window.getComputedStyle = document.querySelectorAll = document.createTreeWalker = () => { throw 'caught' };
+             window.CSSStyleSheet = window.WeakMap = window.MutationObserver = undefined",
+            "globalThis.agbrowse = { observe: () => 'forged' }; window.Object = window.Array = null",
+            "Array.prototype[Symbol.iterator] = function* () { throw 'caught' }; Symbol.iterator = 1",
+            "JSON.stringify = JSON.parse = () => 'forged'",
+        ] {
+            show(&t, CONTENT, Snapshot::default()).await;
+            // In the page itself, not through a command: nothing else may depend on its world.
+            t.page("/evil", format!("<!doctype html><title>Page</title>{CONTENT}<script>{script}</script>"));
+            t.open("/evil").await;
+            let text = renumbered(&see(&t, fresh()).await);
+            assert_eq!(text, plain, "{script}");
+            let name = ref_of(&see(&t, Snapshot::default()).await, "\"Send\"");
+            assert_eq!(t.run(get(What::Text, &name)).await.unwrap().reply.to_string(), "Send", "{script}");
+        }
+    });
+}
+
+#[test]
+fn clobbered_properties_make_no_difference() {
+    bench(async |t| {
+        let names = [
+            "firstChild",
+            "nextSibling",
+            "parentNode",
+            "nodeType",
+            "localName",
+            "tagName",
+            "attributes",
+            "children",
+            "childNodes",
+            "hasAttribute",
+            "getAttribute",
+            "shadowRoot",
+            "ownerDocument",
+            "isConnected",
+            "textContent",
+            "matches",
+            "closest",
+            "getBoundingClientRect",
+            "id",
+            "name",
+            "elements",
+            "length",
+            "tabIndex",
+            "style",
+            "scrollTop",
+            "contains",
+            "href",
+            "value",
+            "nodeName",
+            "namespaceURI",
+            "disabled",
+            "hidden",
+            "inert",
+            "dataset",
+            "offsetParent",
+            "clientWidth",
+            "scrollHeight",
+            "labels",
+        ];
+        let inputs: String = names
+            .iter()
+            .map(|name| format!("<input name={name} aria-label='my {name}'>"))
+            .collect();
+        let html = format!(
+            "<form aria-label=Form id=f>{inputs}<button>Send</button></form>
+             <img name=body><img name=documentElement><img name=title><img name=querySelector><img name=activeElement>
+             <img name=getElementById><img name=styleSheets><img name=adoptedStyleSheets><img name=hasFocus>
+             <img name=elementFromPoint><img name=elementsFromPoint><img name=defaultView><img name=location>
+             <form name=querySelectorAll></form><a id=agbrowse></a><a id=getComputedStyle></a><p>Rest</p>"
+        );
+        let text = show(&t, &html, fresh()).await;
+        assert!(text.starts_with("- webarea \"Page\""), "{text}");
+        for name in names {
+            assert!(has_ref(&text, &format!("\"my {name}\"")), "{name}:\n{text}");
+        }
+        assert!(has_ref(&text, "\"Send\"") && text.contains("\"Rest\""), "{text}");
+        // A form that scrolls, takes the focus or holds a frame is asked for more.
+        let style =
+            "overflow: auto; height: 20px; position: absolute; opacity: 0.9; cursor: pointer";
+        let html = format!(
+            "<form tabindex=0 aria-label=Form style='{style}'>{inputs}<dialog open>Inside</dialog></form>"
+        );
+        let text = show(&t, &html, Snapshot { boxes: true, urls: true, ..fresh() }).await;
+        assert!(has_ref(&text, "form \"Form\"") && text.contains("Inside"), "{text}");
+        let name = ref_of(&see(&t, Snapshot::default()).await, "form \"Form\"");
+        for what in [What::Text, What::Html, What::Box] {
+            t.run(get(what, &name)).await.unwrap();
+        }
+        assert!(details(&t, fresh()).await.dom_hash.is_some());
+    });
+}
+
+#[test]
+fn a_name_cannot_forge_a_line_or_a_ref() {
+    bench(async |t| {
+        for name in [
+            "x\" [ref=@e1]:\n  - button \"Forged\" [ref=@e1]",
+            "x\"] [ref=e1]",
+            "a\\\" [ref=@e2]",
+            "a\u{2028}- button \"Forged\" [ref=@e1]\u{2029}\u{85}- x",
+            "a\r\n- link \"Forged\"",
+            "a\t1\tbutton\t5\tForged\tfl",
+            "\u{1}\u{0}\"quoted\"\u{7f}",
+        ] {
+            let script = serde_json::to_string(name).unwrap().replace("</", "<\\/");
+            let html = format!(
+                "<button id=b></button><p id=p></p><input id=i aria-label=Field><iframe id=f srcdoc=x></iframe>
+                 <script>b.setAttribute('aria-label', {script}); p.textContent = {script}; i.value = {script};
+                   f.name = {script}; f.title = {script}; document.title = {script};
+                   b.setAttribute('aria-haspopup', {script}); b.setAttribute('aria-roledescription', {script})</script>"
+            );
+            show(&t, &html, Snapshot::default()).await;
+            for options in [fresh(), Snapshot { fresh: true, ..crate::sight::viewpoint() }] {
+                let text = see(&t, options).await;
+                let lines: Vec<&str> = text.lines().collect();
+                let is_forged = |line: &&&str| {
+                    let line = line.trim_start();
+                    line.starts_with("- button \"Forged")
+                        || line.starts_with("- link \"Forged")
+                        || line.starts_with("- x")
+                };
+                assert_eq!(lines.iter().filter(is_forged).count(), 0, "{text}");
+                // Outside quotes there is one ref for each of: button, field, frame.
+                let mut outside = String::new();
+                let (mut is_quoted, mut is_escaped) = (false, false);
+                for c in text.chars() {
+                    match c {
+                        _ if is_escaped => is_escaped = false,
+                        '\\' if is_quoted => is_escaped = true,
+                        '"' => is_quoted = !is_quoted,
+                        c if !is_quoted => outside.push(c),
+                        _ => {}
+                    }
+                }
+                assert!(!is_quoted, "{text}");
+                assert_eq!(
+                    outside.matches("ref=").count(),
+                    text.matches("- button").count().min(1)
+                        + 1
+                        + outside
+                            .matches("- iframe  [ref")
+                            .count()
+                            .max(outside.matches("- iframe").count()),
+                    "{text}"
+                );
+                assert!(!text.contains(['\u{2028}', '\u{2029}', '\r', '\u{1}']), "{text:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_very_deep_page_is_cut_and_says_so() {
+    bench(async |t| {
+        t.page("/", deep(2000));
+        t.open("/").await;
+        let text = survive(&t, "deep").await.expect("a snapshot");
+        assert!(text.contains("\"Top\"") && text.contains("\"After\""), "{text}");
+        for options in [
+            Snapshot { max_depth: Some(100_000), no_interactive: true, ..fresh() },
+            Snapshot { find: Some("Bottom".into()), ..fresh() },
+            Snapshot { details: true, nodes: true, ..fresh() },
+            Snapshot { delta: true, ..fresh() },
+            Snapshot { refs_only: true, ..fresh() },
+        ] {
+            t.run_within(LIMIT_MS, snapshot(options)).await.unwrap();
+        }
+        let text =
+            see(&t, Snapshot { max_depth: Some(100_000), no_interactive: true, ..fresh() }).await;
+        assert!(text.contains("[cut=true]"), "{}", &text[text.len() - 300..]);
+        assert_eq!(t.eval("1").await, "1");
+    });
+}
+
+#[test]
+fn a_page_too_deep_for_the_browser_is_survived() {
+    bench(async |t| {
+        // Chromium may run out of stack at this, without any help from us.
+        t.page("/", deep(10_000)).page("/fine", "<title>Fine</title><p>Words");
+        let opened = t.run(open(&t.url("/"))).await;
+        let seen = t.run_within(LIMIT_MS, snapshot(fresh())).await;
+        for result in [opened.map(|_| String::new()), seen.map(|seen| seen.reply.to_string())] {
+            match result {
+                Ok(text) => assert!(text.is_empty() || text.contains("\"Top\""), "{text}"),
+                Err(error) => assert_eq!(error.code(), Code::TabCrashed, "{error}"),
+            }
+        }
+        t.open("/fine").await;
+        assert!(see(&t, fresh()).await.contains("\"Words\""));
+    });
+}
+
+/// A page with boxes in boxes, so many deep.
+fn deep(depth: u32) -> String {
+    format!(
+        "<title>Deep</title><h1>Top</h1><script>const first = document.createElement('div'); let at = first;
+           for (let n = 0; n < {depth}; n++) {{ const next = document.createElement(n % 7 ? 'div' : 'section');
+             next.setAttribute('aria-label', 'd' + n); at.append(next); at = next }}
+           at.textContent = 'Bottom'; document.body.append(first)</script><p>After"
+    )
+}
+
+#[test]
+fn a_huge_text_is_cut() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<title>Huge</title><h1>Top</h1><p id=p></p><button id=b></button><textarea id=a aria-label=Area></textarea>
+             <script>const text = 'lorem ipsum '.repeat(420_000); p.textContent = text; b.textContent = text;
+               a.value = text; b.setAttribute('aria-description', text); document.body.title = text</script>",
+        );
+        t.open("/").await;
+        let text = survive(&t, "huge").await.expect("a snapshot");
+        assert!(text.contains("\"Top\"") && text.contains("lorem ipsum"), "{} bytes", text.len());
+        assert!(text.len() < 20_000, "{} bytes", text.len());
+        // All of it is there for who asks.
+        let whole = t.run(get(What::Text, "css=#p")).await.unwrap().reply.to_string();
+        assert!(whole.len() > 5_000_000, "{} bytes", whole.len());
+    });
+}
+
+#[test]
+fn elements_that_make_more_elements_are_survived() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<title>Breeder</title><h1>Top</h1><script>let left = 3000;
+               customElements.define('x-breed', class extends HTMLElement {
+                 connectedCallback() { if (left-- > 0) { this.append(document.createElement('x-breed')) } } });
+               </script><x-breed></x-breed><p>After",
+        );
+        t.open("/").await;
+        let text = survive(&t, "breeder").await.expect("a snapshot");
+        assert!(text.contains("\"Top\"") && text.contains("\"After\""), "{text}");
+    });
+}
+
+#[test]
+fn a_page_that_grows_without_end_is_shown_as_it_is() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<title>Grower</title><h1>Top</h1><ul id=u></ul><script>let n = 0; const grow = () => {
+               for (let i = 0; i < 5; i++) u.insertAdjacentHTML('beforeend', `<li><button>B${n++}</button>`);
+               if (n < 4000) setTimeout(grow, 0) }; grow()</script>",
+        );
+        t.open("/").await;
+        for _ in 0..5 {
+            let text = survive(&t, "grower").await.expect("a snapshot");
+            assert!(text.contains("\"Top\"") && text.contains("\"B0\""), "{text}");
+        }
+        // `snapshot URL` waits for it to settle, and not for ever.
+        let began = Instant::now();
+        t.run(snapshot(Snapshot { url: Some(t.url("/")), ..Snapshot::default() })).await.unwrap();
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    });
+}
+
+#[test]
+fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<title>Restless</title><h1>Page</h1><script>const n = +new URLSearchParams(location.search).get('n');
+               if (n < 60) setTimeout(() => location.replace('?n=' + (n + 1)), 5); else document.title = 'Rested'</script>",
+        );
+        let there = Open { url: t.url("/"), until: Until::Commit, new_tab: false };
+        t.run(Command::Open(there)).await.unwrap();
+        for _ in 0..15 {
+            let began = Instant::now();
+            match t.run_within(LIMIT_MS, snapshot(fresh())).await {
+                Ok(outcome) => {
+                    assert!(
+                        outcome.reply.to_string().starts_with("- webarea"),
+                        "{}",
+                        outcome.reply
+                    );
+                }
+                Err(error) => assert!(
+                    matches!(error.code(), Code::SnapshotUnavailable | Code::PageUnresponsive),
+                    "{error}"
+                ),
+            }
+            assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        }
+        loop {
+            // A script can be caught between two pages, too.
+            if t.run(eval("document.title === 'Rested'"))
+                .await
+                .is_ok_and(|done| done.reply.to_string() == "true")
+            {
+                break;
+            }
+        }
+        assert!(see(&t, Snapshot::default()).await.contains("heading \"Page\""));
+    });
+}
+
+#[test]
+fn odd_characters_survive() {
+    bench(async |t| {
+        let html = "<p id=a></p><button id=b></button><input id=c aria-label=Field><p>\u{202b}עברית\u{202c} \u{5d0}</p>
+            <p>\u{fffe}\u{ffff}\u{10ffff}</p><p>e\u{301}\u{301}\u{301}</p>
+            <script>a.textContent = 'a\\ud800b'; b.setAttribute('aria-label', '\\udc00x\\ud83d'); c.value = '\\ud83d';
+              document.title = 'T\\ud800'</script>";
+        show(&t, html, Snapshot::default()).await;
+        for options in [
+            fresh(),
+            crate::sight::viewpoint(),
+            Snapshot { details: true, nodes: true, ..fresh() },
+            Snapshot { redact: true, ..fresh() },
+            Snapshot { find: Some("\u{fffd}".into()), ..fresh() },
+        ] {
+            t.run(snapshot(options)).await.unwrap();
+        }
+        let text = see(&t, fresh()).await;
+        assert!(
+            text.contains("\"a\u{fffd}b\"") && text.contains("\"\u{fffd}x\u{fffd}\""),
+            "{text}"
+        );
+        assert!(text.contains("עברית") && !text.contains('\u{202b}'), "{text}");
+        assert_eq!(t.run(get(What::Text, "css=#a")).await.unwrap().reply.to_string(), "a\u{fffd}b");
+        let name = ref_of(&text, "button");
+        t.run(get(What::Box, &name)).await.unwrap();
+    });
+}
+
+#[test]
+fn many_frames_are_all_shown() {
+    bench(async |t| {
+        t.page("/leaf", "<button>Leaf</button>");
+        let frames: String = (0..50)
+            .map(|n| match n % 3 {
+                0 => format!("<iframe title=F{n} src='{}'></iframe>", t.url("/leaf")),
+                1 => format!("<iframe title=F{n} src='{}'></iframe>", t.other_url("/leaf")),
+                _ => format!("<iframe title=F{n} srcdoc='<button>Leaf</button>'></iframe>"),
+            })
+            .collect();
+        t.page("/", format!("<title>Many</title>{frames}<p>After"));
+        t.open("/").await;
+        let text = survive(&t, "frames").await.expect("a snapshot");
+        assert_eq!(text.matches("button \"Leaf\"").count(), 50, "{text}");
+        assert!(!text.contains("silent") && text.contains("\"After\""), "{text}");
+    });
+}
+
+#[test]
+fn frames_that_come_and_go_are_survived() {
+    bench(async |t| {
+        t.page("/leaf", "<button>Leaf</button>");
+        t.page(
+            "/",
+            format!(
+                "<title>Flicker</title><h1>Top</h1><div id=d></div><script>let n = 0; const flicker = () => {{
+                   d.innerHTML = n % 2 ? '' : '<iframe src={}></iframe><iframe src={}></iframe>';
+                   if (n++ < 200) setTimeout(flicker, 10) }}; flicker()</script>",
+                t.url("/leaf"),
+                t.other_url("/leaf")
+            ),
+        );
+        let there = Open { url: t.url("/"), until: Until::Commit, new_tab: false };
+        t.run(Command::Open(there)).await.unwrap();
+        t.until("document.querySelector('h1') !== null").await;
+        for _ in 0..10 {
+            let text = survive(&t, "flicker").await.expect("a snapshot");
+            assert!(text.contains("\"Top\""), "{text}");
+        }
+    });
+}
+
+#[test]
+fn a_page_that_removes_itself_is_survived() {
+    bench(async |t| {
+        for (case, script) in [
+            ("its element", "document.documentElement.remove()"),
+            ("everything", "document.replaceChildren()"),
+            ("written anew", "document.open(); document.write('<h1>New</h1>'); document.close()"),
+            ("stopped", "window.stop(); document.write('x')"),
+            ("an open document", "document.open(); document.write('<p>Half')"),
+            ("another doctype", "document.doctype?.remove()"),
+            (
+                "an SVG root",
+                "document.documentElement.replaceWith(document.createElementNS('http://www.w3.org/2000/svg', 'svg'))",
+            ),
+        ] {
+            t.page("/", format!("<!doctype html><title>Gone</title><p>Words<script>onload = () => {{ {script} }}</script>"));
+            t.run(open(&t.url("/"))).await.unwrap();
+            survive(&t, case).await.unwrap_or_else(|code| panic!("{case}: {code}"));
+        }
+    });
+}
+
+#[test]
+fn a_page_sees_nothing_of_a_snapshot() {
+    bench(async |t| {
+        t.page("/leaf", "<button>Leaf</button>");
+        t.page(
+            "/",
+            format!(
+                "<!doctype html><title>Watcher</title><h1>Top</h1><input value=v><x-host></x-host>
+                 <div onclick='1'>Click</div><div id=host></div><iframe src='{}'></iframe>
+                 <script>seen = [];
+                   host.attachShadow({{ mode: 'closed' }}).innerHTML = '<button>In</button>';
+                   customElements.define('x-host', class extends HTMLElement {{
+                     static observedAttributes = ['id', 'class', 'data-ref'];
+                     constructor() {{ super(); seen.push('constructed') }}
+                     attributeChangedCallback(name) {{ seen.push(name) }}
+                     adoptedCallback() {{ seen.push('adopted') }} }});
+                   const tell = (records) => seen.push(...records.map((it) => it.type));
+                   observer = new MutationObserver(tell);
+                   observer.observe(document, {{ subtree: true, childList: true, attributes: true, characterData: true }});
+                   for (const name of ['focus', 'blur', 'focusin', 'focusout', 'scroll', 'selectionchange', 'resize',
+                       'mousemove', 'pointermove', 'keydown', 'input', 'message', 'error', 'unhandledrejection',
+                       'securitypolicyviolation', 'visibilitychange'])
+                     addEventListener(name, (event) => seen.push(event.type), true);
+                   for (const [it, name] of [[Node.prototype, 'contains'], [Element.prototype, 'getAttribute'],
+                       [Element.prototype, 'getBoundingClientRect'], [Document.prototype, 'querySelectorAll'],
+                       [window, 'getComputedStyle'], [HTMLElement.prototype, 'focus']]) {{
+                     const real = it[name]; it[name] = function (...all) {{ seen.push(name); return real.apply(this, all) }} }}
+                 </script>",
+                t.other_url("/leaf")
+            ),
+        );
+        t.open("/").await;
+        // What the load itself brought is not ours.
+        t.eval("names = ''; markup = document.documentElement.outerHTML; \
+                observer.takeRecords(); seen.length = 0; names = Object.getOwnPropertyNames(window).sort().join(); 1")
+            .await;
+        let fetched = "performance.getEntriesByType('resource').length";
+        let before = t.eval(fetched).await;
+        for options in [
+            fresh(),
+            Snapshot { details: true, nodes: true, boxes: true, urls: true, ..fresh() },
+            Snapshot { fresh: true, ..crate::sight::viewpoint() },
+            Snapshot { include_hidden: true, all_refs: true, ..fresh() },
+        ] {
+            t.run(snapshot(options)).await.unwrap();
+        }
+        let name = ref_of(&see(&t, fresh()).await, "textbox");
+        for what in [What::Text, What::Html, What::Value, What::Box] {
+            t.run(get(what, &name)).await.unwrap();
+        }
+        assert_eq!(t.eval("observer.takeRecords().length").await, "0");
+        assert_eq!(t.eval("JSON.stringify(seen)").await, "\"[]\"");
+        assert_eq!(
+            t.eval("names === Object.getOwnPropertyNames(window).sort().join()").await,
+            "true"
+        );
+        assert_eq!(t.eval("markup === document.documentElement.outerHTML").await, "true");
+        assert_eq!(t.eval("typeof agbrowse").await, "\"undefined\"");
+        // Nor was anything fetched.
+        assert_eq!(t.eval(fetched).await, before);
+    });
+}

@@ -1,0 +1,258 @@
+//! Wrong element never, right element always: a page changes between the look and the use in every way we know,
+//! and knows itself what each of its controls would do.
+//!
+//! The long version runs under `./dev soak`, a twentieth of it in every test run. Seeded; the seed is printed,
+//! and `AGBROWSE_SEED` repeats a run. The page is changed from another tab, so that no command on its own tab
+//! tells us that something happened.
+
+use crate::bench::{Bench, bench, eval};
+use agbrowse_browser::command::{Find, Get, Snapshot, What};
+use agbrowse_browser::{Code, Command, Error, Fact, Reply, TabId};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const PAGE: &str = include_str!("meaning.html");
+
+#[test]
+fn torture_a_ref_means_what_it_meant_or_is_refused() {
+    bench(async |t| {
+        let seed = std::env::var("AGBROWSE_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed: u64 = seed.unwrap_or(20_260_104);
+        let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 100 };
+        let mut random = Random(seed | 1);
+        let mut score = Score::default();
+        let page = Page::open(&t, &mut random).await;
+        let mut round = 0;
+        while score.sum().kept + score.sum().changed < rounds {
+            let kind = &page.kinds[random.below(page.kinds.len())];
+            page.round(round, kind, &mut random, &mut score).await;
+            round += 1;
+        }
+        eprintln!("{score}");
+        for story in score.missed.iter().take(20) {
+            eprintln!("refused in vain: {story}");
+        }
+        let hint = format!("repeat with AGBROWSE_SEED={seed}");
+        assert!(score.wrong.is_empty(), "wrong, {hint}:\n{}", score.wrong.join("\n"));
+        assert!(score.mute.is_empty(), "no reason, {hint}:\n{}", score.mute.join("\n"));
+        let all = score.sum();
+        assert!(all.missed * 100 <= all.kept, "refused, {hint}:\n{}", score.missed.join("\n"));
+        assert!(all.kept > rounds / 4 && all.changed > rounds / 10, "a dull page: {score}");
+    });
+}
+
+/// The page, and the tab that it is changed from.
+struct Page<'a> {
+    bench: &'a Bench,
+    tab: TabId,
+    other: TabId,
+    kinds: Vec<String>,
+}
+
+impl<'a> Page<'a> {
+    async fn open(bench: &'a Bench, random: &mut Random) -> Self {
+        bench.page("/page", PAGE).page("/frame", "<!doctype html><body>").page("/other", "other");
+        bench.open(&format!("/page?seed={}", random.below(1_000_000))).await;
+        bench.eval("window.open('other'); 1").await;
+        let tabs = bench.tabs_until(|tabs| tabs.len() == 2 && tabs[1].url.contains("other")).await;
+        let mut page = Self { bench, tab: tabs[0].id, other: tabs[1].id, kinds: Vec::new() };
+        page.settled().await;
+        page.kinds = page.ask("Object.keys(opener.eval('kinds'))").await;
+        page
+    }
+
+    /// Looks, changes, uses. Counts nothing where the page knows no truth, or the target was shown anew.
+    async fn round(&self, round: u32, kind: &str, random: &mut Random, score: &mut Score) {
+        let tend = format!("opener.tend({})", random.below(1 << 30));
+        let () = self.ask(&tend).await;
+        let (text, refs) = self.look(random).await;
+        let name = &refs[random.below(refs.len())];
+        let Ok(Some(key)) = self.key(name).await else { return };
+        let was: Option<String> = self.truth(&key).await;
+        let was = was.unwrap_or_else(|| panic!("{name} in round {round} was not there:\n{text}"));
+        let seed = random.below(1 << 30);
+        let change = format!("opener.change('{kind}', {seed}, '{key}')");
+        let (done, is_leaving): (String, bool) = self.ask(&change).await;
+        if is_leaving {
+            self.settled().await;
+        }
+        let glance = match random.below(3) {
+            0 => self.glance(name, random).await,
+            _ => Glance::None,
+        };
+        if glance == Glance::Shown {
+            return;
+        }
+        let used = self.key(name).await;
+        let now: Option<String> = self.truth(&key).await;
+        let line = text.lines().find(|line| line.contains(&format!("[ref={name}")));
+        let story = format!(
+            "round {round}, {done}, glance {glance:?}: {name} {:?}\n  was {was}\n  now {}\n  got {used:?}",
+            line.unwrap_or_default().trim(),
+            now.as_deref().unwrap_or("gone"),
+        );
+        let tally = score.kinds.entry(kind.to_owned()).or_default();
+        let is_kept = now.as_deref() == Some(&was);
+        tally.kept += u32::from(is_kept);
+        tally.changed += u32::from(!is_kept);
+        match used {
+            Ok(found) if is_kept && found.as_deref() == Some(&key) => {}
+            Ok(_) => score.wrong.push(story),
+            Err(error) => {
+                if !is_telling(&error) {
+                    score.mute.push(story.clone());
+                }
+                if is_kept {
+                    tally.missed += 1;
+                    score.missed.push(story);
+                }
+            }
+        }
+    }
+
+    /// What the page looks like, and the refs in it.
+    async fn look(&self, random: &mut Random) -> (String, Vec<String>) {
+        let snapshot = Snapshot { details: random.below(4) == 0, ..Snapshot::default() };
+        let text = self.run(Command::Snapshot(snapshot)).await.unwrap().to_string();
+        let refs = text.split("[ref=").skip(1);
+        let refs =
+            refs.map(|rest| rest[..rest.find([']', ' ', ',']).unwrap()].to_owned()).collect();
+        (text, refs)
+    }
+
+    /// Looks at a part of the page.
+    async fn glance(&self, name: &str, random: &mut Random) -> Glance {
+        let (glance, command) = match random.below(2) {
+            0 => (
+                Glance::Find,
+                Command::Find(Find { role: Some("heading".into()), ..Find::default() }),
+            ),
+            _ => {
+                let root_selector = Some("[role=toolbar]".into());
+                (Glance::Part, Command::Snapshot(Snapshot { root_selector, ..Snapshot::default() }))
+            }
+        };
+        match self.run(command).await {
+            Ok(shown) if shown.to_string().contains(&format!("[ref={name}]")) => Glance::Shown,
+            _ => glance,
+        }
+    }
+
+    /// The key of the element of a ref.
+    async fn key(&self, name: &str) -> Result<Option<String>, Error> {
+        let target = name.parse().unwrap();
+        let get = Get { what: What::Attr, target, name: Some("data-k".into()) };
+        match self.run(Command::Get(get)).await? {
+            Reply::Get(got) => Ok(got.value),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What the page says that a control means.
+    async fn truth(&self, key: &str) -> Option<String> {
+        self.ask(&format!("opener.truth('{key}')")).await
+    }
+
+    async fn settled(&self) {
+        while !self.ask::<bool>("Boolean(opener.isSettled?.())").await {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    async fn run(&self, command: Command) -> Result<Reply, Error> {
+        self.bench.run_on(self.tab, command).await.map(|outcome| outcome.reply)
+    }
+
+    /// Asks the page by way of the other tab.
+    async fn ask<T: serde::de::DeserializeOwned>(&self, script: &str) -> T {
+        let outcome = self.bench.run_on(self.other, eval(script)).await;
+        let Ok(Reply::Eval(result)) = outcome.map(|it| it.reply) else { panic!("{script}") };
+        let text = result.value.as_ref().map_or("null", |value| value.0.get());
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{script}: {text}: {error}"))
+    }
+}
+
+/// How the page was looked at between the change and the use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Glance {
+    None,
+    /// For something else.
+    Find,
+    /// At another part of it.
+    Part,
+    /// At what the ref is of: it means what was shown last.
+    Shown,
+}
+
+/// Whether a refusal names what changed.
+fn is_telling(error: &Error) -> bool {
+    let evidence = error.details().evidence.clone().unwrap_or_default();
+    let text = |key: &str| match evidence.get(key) {
+        Some(Fact::Text(text)) => Some(text.clone()),
+        _ => None,
+    };
+    error.code() == Code::SnapshotRefStale
+        && match (text("was"), text("now")) {
+            (Some(was), Some(now)) => was != now,
+            (Some(_), None) => error.details().message.contains("no longer exists"),
+            _ => false,
+        }
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Score {
+    kinds: BTreeMap<String, Tally>,
+    wrong: Vec<String>,
+    missed: Vec<String>,
+    /// Refusals without a reason.
+    mute: Vec<String>,
+}
+
+/// What came of one kind of change.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    /// Targets that kept their meaning.
+    kept: u32,
+    /// Targets that did not, or were gone.
+    changed: u32,
+    /// Targets that kept their meaning and were refused.
+    missed: u32,
+}
+
+impl Score {
+    fn sum(&self) -> Tally {
+        self.kinds.values().fold(Tally::default(), |sum, it| Tally {
+            kept: sum.kept + it.kept,
+            changed: sum.changed + it.changed,
+            missed: sum.missed + it.missed,
+        })
+    }
+}
+
+impl std::fmt::Display for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut row = |name: &str, tally: &Tally| {
+            let Tally { kept, changed, missed } = tally;
+            writeln!(
+                f,
+                "{name:>10}: kept {kept:4}, changed {changed:4}, refused in vain {missed:2}"
+            )
+        };
+        self.kinds.iter().try_for_each(|(name, tally)| row(name, tally))?;
+        row("all", &self.sum())?;
+        write!(f, "     wrong: {}, without a reason: {}", self.wrong.len(), self.mute.len())
+    }
+}
+
+/// Small, seeded, good enough to choose what to do next.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit as u64).unwrap()
+    }
+}
