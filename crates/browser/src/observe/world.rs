@@ -239,7 +239,7 @@ impl World {
             self.document = reply.result.and_then(|result| result.object_id);
         }
         let Some(object_id) = self.document.clone() else { return Ok(Vec::new()) };
-        // Not into frames and shadow trees (`pierce`): that crashes Chromium on some pages.
+        // With `pierce` more would be told, but that crashes Chromium on some pages.
         let listeners = GetEventListeners { object_id, depth: Some(-1), pierce: None };
         let reply = self.channel.call(listeners, deadline).await?;
         let mut nodes: Vec<i64> = reply
