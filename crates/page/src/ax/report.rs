@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A key is one letter and its value follows at once: `v` value, `l` level, `f` letters for what is true
-//! (see [`states`]), `c` `p` `x` checked, pressed, expanded (`0`, `1` or `m`), `u` address, `d` description,
+//! (see `states`), `c` `p` `x` checked, pressed, expanded (`0`, `1` or `m`), `u` address, `d` description,
 //! `t` value in words, `k` kind, `h` popup, `i` invalid, `r` role description, `s` shortcuts, `o` orientation,
 //! `a` autocomplete, `n` and `m` least and most, `w` why it is hidden, `b` bounds `x,y,width,height`. Unknown
 //! keys are passed over. A name of `\u{1}` alone says that it is the text of the next line.
