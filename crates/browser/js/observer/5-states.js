@@ -118,7 +118,6 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
   if (SELECTABLE.has(role)) {
     if (isHtml && tag === "option" ? selectedOf.call(el) : a !== null && a["aria-selected"] === "true") flags += "s";
   }
-  if (listeners > 0 && listening.has(el)) flags += "l";
   if ((mask & SCROLL) !== 0 && isScroller(el)) flags += "f";
   switch (tag) {
     case "label": {

@@ -20,9 +20,8 @@ function elementOf(number) {
 let hosts = [];
 const askedHosts = new WeakSet();
 
-/** Elements whose clicks a script listens to, as told from outside. */
-const listening = new WeakSet();
-let listeners = 0;
+/** The shadow roots that the last observation went through. */
+let shadows = [];
 
 /** Never drawn, never told. */
 const SILENT = new Set((
@@ -84,6 +83,7 @@ function observe(wanted = {}) {
       walk(modalOf() || root, 1, top);
     }
     if (wanted.watch) watch();
+    shadows = [...memo.read];
     return finish(title);
   } finally {
     memo = null;
@@ -92,7 +92,7 @@ function observe(wanted = {}) {
 }
 
 function finish(title) {
-  out[0] = `1\t${flat(maskUrl(location.href))}\t${origin}\t${title}\t${hosts.length}\t${dropped}`;
+  out[0] = `1\t${flat(maskUrl(location.href))}\t${origin}\t${title}\t${hosts.length}\t${dropped}\t${memo.read.size}`;
   out.push("");
   return out.join("\n");
 }
@@ -210,7 +210,6 @@ function walk(el, depth, around) {
     if (role === "generic" && (attributes === null || attributes.isBare) && sight.lost === "" &&
         (mask & SCROLL) === 0 && !options.boxes && isHtml && tag !== "label") {
       flags = pointerFlag(cursor, around);
-      if (listeners > 0 && listening.has(el)) flags += "l";
       addLine(depth, ".", el, "", flags, "");
       return walkBelow(el, tag, mask, below, around, cursor, transform, isVisible, sight, isFlexible);
     }

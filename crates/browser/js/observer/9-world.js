@@ -31,6 +31,8 @@ Object.defineProperty(globalThis, "agbrowse", {
         closedCount++;
       }
     },
+    /** What a walk went through: the document and the shadow trees in it. */
+    trees: () => [document, ...shadows],
     learnSheet,
     shape,
     find: findTargets,

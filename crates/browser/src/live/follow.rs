@@ -110,7 +110,7 @@ impl Live {
                 self.note_info(&info);
             }
             TargetChange::Detached { session } => {
-                let entry = self.table().sessions.remove(&session);
+                let entry = self.forget_session(&session);
                 let tab = entry.and_then(|entry| entry.tab).and_then(|id| self.tab(id).ok());
                 if let Some(tab) = tab.filter(|tab| tab.channel.session() == Some(&session)) {
                     self.gone(&tab.target_id);
@@ -141,8 +141,10 @@ impl Live {
         let is_tab = kind == "page" && parent.is_none() && info.subtype.is_none();
         if !is_tab || is_known || is_internal(info) {
             let tab = parent.and_then(|parent| table.sessions.get(parent)?.tab);
+            let above = parent.cloned();
             let parent = info.parent_frame_id.clone();
-            table.sessions.insert(session, SessionEntry { target: target_id, parent, tab, kind });
+            let entry = SessionEntry { target: target_id, parent, above, tab, kind };
+            table.sessions.insert(session, entry);
             return None;
         }
         table.next_tab += 1;
@@ -155,7 +157,8 @@ impl Live {
         let opener = opener.map(|tab| tab.id);
         let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel));
         table.tabs.insert(id, tab.clone());
-        let entry = SessionEntry { target: target_id, parent: None, tab: Some(id), kind };
+        let entry =
+            SessionEntry { target: target_id, parent: None, above: None, tab: Some(id), kind };
         table.sessions.insert(session, entry);
         Some(tab)
     }
@@ -173,6 +176,23 @@ impl Live {
                 (**title).clone_into(&mut state.title);
             }
         });
+    }
+
+    /// Forgets a session, and those that came through it: they end with it, and nobody is told.
+    fn forget_session(&self, session: &Arc<str>) -> Option<SessionEntry> {
+        let mut table = self.table();
+        let entry = table.sessions.remove(session);
+        let mut ended = vec![session.clone()];
+        while let Some(above) = ended.pop() {
+            table.sessions.retain(|session, entry| {
+                let ends = entry.above.as_ref() == Some(&above);
+                if ends {
+                    ended.push(session.clone());
+                }
+                !ends
+            });
+        }
+        entry
     }
 
     fn gone(&self, target_id: &str) {

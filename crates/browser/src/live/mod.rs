@@ -64,6 +64,8 @@ struct SessionEntry {
     target: String,
     /// The frame around it, if it is a frame.
     parent: Option<String>,
+    /// The session it came through.
+    above: Option<Arc<str>>,
     tab: Option<TabId>,
     kind: String,
 }

@@ -324,14 +324,14 @@ async fn look_at(
     let walked = begun.elapsed();
     // A closed shadow root can have others inside.
     for _ in 0..ROOTS {
-        let hosts = report.lines().next().and_then(|line| line.split('\t').nth(4)).unwrap_or("0");
-        if hosts == "0" || !world.reveal(deadline).await? {
+        if head(&report, 4) == "0" || !world.reveal(deadline).await? {
             break;
         }
         report = world.observe(options, deadline).await?;
     }
     let revealed = begun.elapsed();
-    let listening = world.listeners(deadline).await?.into_iter().collect();
+    let has_shadows = head(&report, 6) != "0";
+    let listening = world.listeners(has_shadows, deadline).await?.into_iter().collect();
     tracing::debug!(
         bytes = report.len(),
         ?walked,
@@ -340,6 +340,11 @@ async fn look_at(
         "a document was looked at"
     );
     Ok(Told { report, listening })
+}
+
+/// A field of the line about the document.
+fn head(report: &str, field: usize) -> &str {
+    report.lines().next().and_then(|line| line.split('\t').nth(field)).unwrap_or("0")
 }
 
 /// The reports on all documents in frames, by frame.

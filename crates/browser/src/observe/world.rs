@@ -5,7 +5,7 @@ use cdp::protocol::dom::ResolveNode;
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners};
 use cdp::protocol::page::{CreateIsolatedWorld, GetResourceContent, GetResourceTree};
 use cdp::protocol::runtime::{
-    CallArgument, CallFunctionOn, Evaluate, RemoteObject, SerializationOptions,
+    CallArgument, CallFunctionOn, Evaluate, ReleaseObject, RemoteObject, SerializationOptions,
 };
 use cdp::{Channel, Deadline, Text};
 use serde::de::DeserializeOwned;
@@ -49,7 +49,7 @@ pub(crate) struct World {
     /// Which load of the frame it belongs to.
     pub(crate) loader: String,
     context: i64,
-    /// A handle on the document.
+    /// The page's own handle on the document.
     document: Option<String>,
     /// The numbers that our world gave to nodes which the browser knows by its own.
     numbers: HashMap<i64, u32>,
@@ -226,29 +226,44 @@ impl World {
         Ok(true)
     }
 
-    /// The numbers of the elements whose clicks a script listens to.
-    pub(crate) async fn listeners(&mut self, deadline: Deadline) -> Result<Vec<u32>, Trouble> {
-        if self.document.is_none() {
-            let document = Evaluate {
-                expression: "document".into(),
-                context_id: Some(self.context),
-                silent: Some(true),
-                ..Evaluate::default()
-            };
-            let reply = self.channel.call(document, deadline).await?;
-            self.document = reply.result.and_then(|result| result.object_id);
+    /// The numbers of the elements whose clicks a script of the page listens to, in a document with or without
+    /// shadow trees.
+    ///
+    /// The browser tells of the listeners of one world at a time, so it is asked about the page's own handle on
+    /// each tree. It would tell of all worlds, trees and frames at once (`pierce`), but crashes on some pages then.
+    pub(crate) async fn listeners(
+        &mut self,
+        has_shadows: bool,
+        deadline: Deadline,
+    ) -> Result<Vec<u32>, Trouble> {
+        let mut shadows = Vec::new();
+        if self.document.is_none() || has_shadows {
+            let trees = self.backend_ids_of("agbrowse.trees()".into(), deadline).await?;
+            let trees: Vec<i64> = trees.into_iter().flatten().take(MAX_NODES).collect();
+            let known = usize::from(self.document.is_some());
+            shadows = self.page_handles(trees.get(known..).unwrap_or_default(), deadline).await?;
+            if self.document.is_none() && !shadows.is_empty() {
+                self.document = Some(shadows.remove(0));
+            }
         }
-        let Some(object_id) = self.document.clone() else { return Ok(Vec::new()) };
-        // With `pierce` more would be told, but that crashes Chromium on some pages.
-        let listeners = GetEventListeners { object_id, depth: Some(-1), pierce: None };
-        let reply = self.channel.call(listeners, deadline).await?;
-        let mut nodes: Vec<i64> = reply
-            .listeners
-            .unwrap_or_default()
-            .into_iter()
-            .filter(is_click)
-            .filter_map(|listener| listener.backend_node_id)
-            .collect();
+        let asked: Vec<_> = self
+            .document
+            .iter()
+            .chain(&shadows)
+            .map(|tree| {
+                let object_id = tree.clone();
+                self.channel.start(&GetEventListeners { object_id, depth: Some(-1), pierce: None })
+            })
+            .collect::<Result<_, _>>()?;
+        let mut nodes = Vec::new();
+        for reply in asked {
+            let listeners = reply.wait(deadline).await?.listeners.unwrap_or_default();
+            let heard = listeners.into_iter().filter(is_click);
+            nodes.extend(heard.filter_map(|listener| listener.backend_node_id));
+        }
+        for object_id in shadows {
+            self.channel.post(&ReleaseObject { object_id });
+        }
         nodes.sort_unstable();
         nodes.dedup();
         self.number(&nodes, deadline).await
@@ -305,19 +320,53 @@ impl World {
     ) -> Result<Vec<Option<i64>>, Trouble> {
         let mut all = Vec::with_capacity(elements.len());
         for piece in elements.chunks(500) {
-            let ask = Evaluate {
-                expression: format!("agbrowse.elements({})", json(&piece)),
-                context_id: Some(self.context),
-                serialization_options: Some(deep("none")),
-                silent: Some(true),
-                ..Evaluate::default()
-            };
-            let reply = self.channel.call(ask, deadline).await?;
-            let found = nodes(reply.result);
-            all.extend(found.into_iter().map(|node| node.backend_node_id));
+            let script = format!("agbrowse.elements({})", json(&piece));
+            all.extend(self.backend_ids_of(script, deadline).await?);
         }
         all.resize(elements.len(), None);
         Ok(all)
+    }
+
+    /// The browser's own numbers of the nodes that a script gives.
+    async fn backend_ids_of(
+        &self,
+        script: String,
+        deadline: Deadline,
+    ) -> Result<Vec<Option<i64>>, Trouble> {
+        let ask = Evaluate {
+            expression: script,
+            context_id: Some(self.context),
+            serialization_options: Some(deep("none")),
+            silent: Some(true),
+            ..Evaluate::default()
+        };
+        let reply = self.channel.call(ask, deadline).await?;
+        Ok(nodes(reply.result).into_iter().map(|node| node.backend_node_id).collect())
+    }
+
+    /// Handles on nodes as the page's own scripts have them. Those that are gone are left out.
+    async fn page_handles(
+        &self,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<Vec<String>, Trouble> {
+        let asked: Vec<_> = nodes
+            .iter()
+            .map(|node| {
+                let resolve =
+                    ResolveNode { backend_node_id: Some(*node), ..ResolveNode::default() };
+                self.channel.start(&resolve)
+            })
+            .collect::<Result<_, _>>()?;
+        let mut handles = Vec::new();
+        for reply in asked {
+            match reply.wait(deadline).await {
+                Ok(reply) => handles.extend(reply.object.and_then(|object| object.object_id)),
+                Err(cdp::Error::Remote { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(handles)
     }
 
     fn resolve(&self, node: i64) -> ResolveNode {
@@ -363,7 +412,6 @@ impl World {
         let reply = self.channel.call(call, deadline).await?;
         self.channel
             .post(&cdp::protocol::runtime::ReleaseObjectGroup { object_group: GROUP.into() });
-        // The handle on the document is not of the group.
         match reply.result.and_then(|result| result.value) {
             Some(value) => Ok(read::<Text>(&value)?.into_string()),
             None => Ok(String::new()),

@@ -256,9 +256,10 @@ fn a_huge_text_is_cut() {
     bench(async |t| {
         t.page(
             "/",
-            "<title>Huge</title><h1>Top</h1><p id=p></p><button id=b></button><textarea id=a aria-label=Area></textarea>
-             <script>const text = 'lorem ipsum '.repeat(420_000); p.textContent = text; b.textContent = text;
-               a.value = text; b.setAttribute('aria-description', text); document.body.title = text</script>",
+            "<title>Huge</title><h1>Top</h1><p id=p></p><button id=b>B</button><textarea id=a aria-label=Area></textarea>
+             <script>const text = 'lorem ipsum '.repeat(420_000); p.textContent = text;
+               b.setAttribute('aria-label', text); b.setAttribute('aria-description', text); b.title = text;
+               a.value = text.slice(0, 100_000)</script>",
         );
         t.open("/").await;
         let text = survive(&t, "huge").await.expect("a snapshot");
@@ -321,11 +322,7 @@ fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code()
             let began = Instant::now();
             match t.run_within(LIMIT_MS, snapshot(fresh())).await {
                 Ok(outcome) => {
-                    assert!(
-                        outcome.reply.to_string().starts_with("- webarea"),
-                        "{}",
-                        outcome.reply
-                    );
+                    assert!(outcome.reply.to_string().starts_with("- webarea"), "{}", outcome.reply)
                 }
                 Err(error) => assert!(
                     matches!(error.code(), Code::SnapshotUnavailable | Code::PageUnresponsive),
@@ -448,7 +445,7 @@ fn a_page_sees_nothing_of_a_snapshot() {
         t.page(
             "/",
             format!(
-                "<!doctype html><title>Watcher</title><h1>Top</h1><input value=v><x-host></x-host>
+                "<!doctype html><title>Watcher</title><link rel=icon href='data:,'><h1>Top</h1><input value=v><x-host></x-host>
                  <div onclick='1'>Click</div><div id=host></div><iframe src='{}'></iframe>
                  <script>seen = [];
                    host.attachShadow({{ mode: 'closed' }}).innerHTML = '<button>In</button>';
@@ -477,8 +474,6 @@ fn a_page_sees_nothing_of_a_snapshot() {
         t.eval("names = ''; markup = document.documentElement.outerHTML; \
                 observer.takeRecords(); seen.length = 0; names = Object.getOwnPropertyNames(window).sort().join(); 1")
             .await;
-        let fetched = "performance.getEntriesByType('resource').length";
-        let before = t.eval(fetched).await;
         for options in [
             fresh(),
             Snapshot { details: true, nodes: true, boxes: true, urls: true, ..fresh() },
@@ -499,7 +494,8 @@ fn a_page_sees_nothing_of_a_snapshot() {
         );
         assert_eq!(t.eval("markup === document.documentElement.outerHTML").await, "true");
         assert_eq!(t.eval("typeof agbrowse").await, "\"undefined\"");
-        // Nor was anything fetched.
-        assert_eq!(t.eval(fetched).await, before);
+        // Nor was anything fetched but the frame.
+        let fetched = "performance.getEntriesByType('resource').filter((it) => it.initiatorType !== 'iframe').map((it) => it.name).join()";
+        assert_eq!(t.eval(fetched).await, "\"\"");
     });
 }

@@ -337,6 +337,24 @@ fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
     });
 }
 
+#[test]
+fn frames_of_a_page_that_was_left_are_forgotten() {
+    bench(async |t| {
+        t.page("/leaf", "<p>Leaf words");
+        t.page("/middle", format!("<iframe src='{}'></iframe>", t.url("/leaf")));
+        show(
+            &t,
+            &format!("<iframe src='{}'></iframe>", t.other_url("/middle")),
+            Snapshot::default(),
+        )
+        .await;
+        assert_eq!(t.tabs().await[0].frames, 2);
+        let text = show(&t, "<iframe srcdoc='<p>Other words'></iframe>", Snapshot::default()).await;
+        assert!(text.contains("Other words"), "{text}");
+        t.tabs_until(|tabs| tabs[0].frames == 0).await;
+    });
+}
+
 // Who gets a ref.
 
 #[test]
@@ -370,13 +388,19 @@ fn controls_always_get_refs() {
             ("tabindex", "<div tabindex=0>Target</div>"),
             ("positive tabindex", "<p tabindex=3>Target</p>"),
             ("heading with tabindex", "<h2 tabindex=0>Target</h2>"),
+            ("only a click listener", "<div id=x>Target</div><script>x.addEventListener('click', () => {})</script>"),
+            ("a mouse listener", "<span id=x>Target</span><script>x.addEventListener('mousedown', () => {})</script>"),
             ("a handler attribute", "<div onclick='1'>Target</div>"),
+            ("a handler property", "<div id=x>Target</div><script>x.onclick = () => {}</script>"),
             ("cursor: pointer", "<style>.x { cursor: pointer }</style><div class=x>Target</div>"),
             ("contenteditable", "<div contenteditable>Target</div>"),
             ("plain contenteditable", "<div contenteditable=plaintext-only>Target</div>"),
             ("summary", "<details><summary>Target</summary>More</details>"),
             ("file", "<input type=file aria-label=Target>"),
             ("disabled", "<button disabled>Target</button>"),
+            ("listener in a closed shadow tree",
+             "<div id=h></div><script>const r = h.attachShadow({ mode: 'closed' });
+              r.innerHTML = '<div id=x>Target</div>'; r.firstChild.addEventListener('click', () => {})</script>"),
         ] {
             let text = show(&t, html, Snapshot::default()).await;
             assert!(has_ref(&text, "Target"), "{case}:\n{text}");

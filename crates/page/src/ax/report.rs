@@ -1,7 +1,8 @@
 //! The observer's report: one string per document, read into a [`Tree`].
 //!
 //! Lines end with `\n`, fields are parted by `\t`; the observer leaves neither in a text. The first line is about
-//! the document: version, address, origin, title. Every other line is a node, each before its children:
+//! the document: version, address, origin, title, hosts that may have a closed shadow root, texts left out, shadow
+//! roots. Every other line is a node, each before its children:
 //!
 //! ```text
 //! depth \t role \t element \t name [\t key value]…      an element; role `.` is generic, no number: the next
