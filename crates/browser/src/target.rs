@@ -131,10 +131,10 @@ fn find_ref(sight: &Sight, tree: &Tree, name: &RefName) -> Result<(usize, Option
                 .is_some_and(|frame| *frame.document == *was.document)
     });
     let Some(node) = node else {
-        return Err(gone(tree, shown, &spelled));
+        return Err(gone(tree, &shown, &spelled));
     };
     let now = meanings(tree, &[node as u32]).pop();
-    let Some(now) = now else { return Err(gone(tree, shown, &spelled)) };
+    let Some(now) = now else { return Err(gone(tree, &shown, &spelled)) };
     match compare(was, &now) {
         Verdict::Same => Ok((node, None)),
         Verdict::Minor => Ok((node, Some(Note::new("element-changed", refs::MINOR_NOTE)))),
@@ -177,7 +177,7 @@ pub(crate) fn gone_since(sight: &Sight, target: &Target) -> Error {
     if let Target::Ref(name) = target
         && let Ok(shown) = sight.registry.lookup(name)
     {
-        return gone(&Tree::default(), shown, &name.to_string());
+        return gone(&Tree::default(), &shown, &name.to_string());
     }
     Error::new(Code::SnapshotRefStale).message(format!("the element of `{target}` is gone"))
 }

@@ -1,7 +1,7 @@
 // The walk: one pass over the flat tree, one line for everything that is told.
 
 const MAX_DEPTH = 1000;
-/** No text is longer in a report that was not asked for one element alone. */
+/** No text is longer in a report that was not asked for in full. */
 const MAX_TEXT = 4000;
 
 const numbers = new WeakMap();
@@ -44,8 +44,17 @@ let maxText = MAX_TEXT;
 let previousNumber = 0;
 /** Texts that were left out because nobody can see them. */
 let dropped = 0;
+/** The elements that are told and hold frames. */
+let holders = [];
+const HOLDERS = new Set("iframe frame object embed fencedframe".split(" "));
+/** The lines of the report before, to tell only what is different, and its number. */
+let lastOut = [];
+let lastReport = 0;
+/** How many lines a walk may write, and what it throws when it has. */
+let limit = Infinity;
+const ENOUGH = {};
 
-/** The report on this document, or on one element of it. */
+/** The report on this document. */
 function observe(wanted = {}) {
   options = wanted;
   firewall = wanted.firewall !== false;
@@ -56,6 +65,7 @@ function observe(wanted = {}) {
   memo.owned = null;
   memo.owners = null;
   out = [""];
+  holders = [];
   hosts = [];
   dropped = 0;
   previousNumber = 0;
@@ -65,14 +75,6 @@ function observe(wanted = {}) {
     const title = flat(titleOf.call(document));
     const top = { active: deepActive(), isOff: false, cursor: "", transform: "", isVisible: true, sight: PLAIN_SIGHT,
       isFlexible: false };
-    if (wanted.root) {
-      const root = elementOf(wanted.root);
-      if (!root || !isConnectedOf.call(root)) return "";
-      if (root !== document) {
-        walk(root, 0, { ...top, ...surroundings(root) });
-        return finish(title);
-      }
-    }
     seen = [];
     seenNumbers = [];
     byNumber = null;
@@ -91,10 +93,33 @@ function observe(wanted = {}) {
   }
 }
 
+/** Runs through the beginning of the document, so that the first look at it is no slower than others. */
+function warmUp() {
+  limit = 300;
+  try {
+    observe();
+  } catch (error) {
+    if (error !== ENOUGH) throw error;
+  } finally {
+    limit = Infinity;
+    [seen, seenNumbers, byNumber] = [[], [], null];
+  }
+}
+
+/** The report, or what is different from the one before if that is the one that is known. */
 function finish(title) {
-  out[0] = `1\t${flat(maskUrl(location.href))}\t${origin}\t${title}\t${hosts.length}\t${dropped}\t${memo.read.size}`;
+  const was = options.since === lastReport && lastReport > 0 ? lastOut : null;
+  lastOut = options.watch ? out : [];
+  lastReport++;
+  out[0] = [1, flat(maskUrl(location.href)), origin, title, hosts.length, dropped, memo.read.size, holders.join(),
+    lastReport].join("\t");
   out.push("");
-  return out.join("\n");
+  if (was === null) return out.join("\n");
+  const most = Math.min(was.length, out.length);
+  let same = 1, tail = 0;
+  while (same < most && out[same] === was[same]) same++;
+  while (tail < most - same && out[out.length - 1 - tail] === was[was.length - 1 - tail]) tail++;
+  return [`~${same - 1}\t${tail}`, out[0], ...out.slice(same, out.length - tail)].join("\n");
 }
 
 function addLine(depth, role, el, name, flags, rest) {
@@ -104,13 +129,8 @@ function addLine(depth, role, el, name, flags, rest) {
   seenNumbers.push(number);
   const shown = number === previousNumber + 1 ? "" : number;
   previousNumber = number;
+  if (out.length > limit) throw ENOUGH;
   out.push(flags === "" ? `${depth}\t${role}\t${shown}\t${name}${rest}` : `${depth}\t${role}\t${shown}\t${name}\tf${flags}${rest}`);
-}
-
-/** What is inherited by an element when the walk begins there. */
-function surroundings(el) {
-  const style = styleOf(el);
-  return { isVisible: style.visibility === "visible", cursor: "", transform: style.textTransform };
 }
 
 /** Who is told of as a child of somebody else. */
@@ -229,6 +249,7 @@ function walk(el, depth, around) {
     line = out.length;
     numberBefore = previousNumber;
     addLine(depth, role === "generic" ? "." : role, el, tidy(name), flags, more);
+    if (HOLDERS.has(tag)) holders.push(previousNumber);
   }
   if (isHtml && LEAVES.has(tag)) return;
   if (below > MAX_DEPTH) {

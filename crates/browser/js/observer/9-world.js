@@ -41,3 +41,8 @@ Object.defineProperty(globalThis, "agbrowse", {
     isConnected: (number) => { const el = elementOf(number); return el !== null && isConnectedOf.call(el); },
   }),
 });
+
+// Not in every frame: most of them are never looked at.
+if (globalThis === top && document.readyState === "loading") {
+  addEventListener("DOMContentLoaded", warmUp, { once: true });
+}

@@ -91,7 +91,7 @@ impl Verb for Eval {
             }
         };
         // Whatever it does, what was seen before may be different after it.
-        turn.sight.lock().await.forget();
+        turn.sight.lock().await.forget(&turn);
         let evaluate = Evaluate {
             expression: self.script.clone(),
             context_id,

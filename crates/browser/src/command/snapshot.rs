@@ -175,6 +175,9 @@ impl Verb for Snapshot {
             Some(tree) => tree,
             None => {
                 let span = tracing::debug_span!("capture_snapshot");
+                if self.fresh {
+                    sight.forget_all();
+                }
                 let aside = if self.all_refs { sight.put_aside() } else { None };
                 let mut tree = observe::observe(&live, &turn, sight, &look, cx.deadline).await?;
                 if self.url.is_some() {

@@ -16,6 +16,8 @@ pub(super) struct Place {
     pub(super) parent: Option<String>,
     pub(super) loader: String,
     pub(super) name: String,
+    /// It is the uppermost frame of its process here.
+    pub(super) is_top: bool,
 }
 
 /// All frames of a tab, of every process, those that hold others first.
@@ -31,15 +33,18 @@ pub(super) async fn places(live: &Live, tab: &Tab, deadline: Deadline) -> Vec<Pl
         // One whose process does not answer is known by the element that holds it.
         let Ok(reply) = reply.wait(deadline).await else { continue };
         let mut trees: Vec<FrameTree> = reply.frame_tree.into_iter().collect();
+        let mut is_first = true;
         while let Some(tree) = trees.pop() {
             trees.extend(tree.child_frames.unwrap_or_default());
             let Some(frame) = tree.frame else { continue };
+            let is_top = std::mem::take(&mut is_first);
             places.push(Place {
                 channel: channel.clone(),
                 frame_id: frame.id.unwrap_or_default(),
                 parent: frame.parent_id,
                 loader: frame.loader_id.unwrap_or_default(),
                 name: frame.name.map(cdp::Text::into_string).unwrap_or_default(),
+                is_top,
             });
         }
     }
@@ -51,6 +56,7 @@ pub(super) async fn places(live: &Live, tab: &Tab, deadline: Deadline) -> Vec<Pl
                 parent,
                 loader: String::new(),
                 name: String::new(),
+                is_top: true,
             };
             places.push(place);
         }
@@ -59,9 +65,10 @@ pub(super) async fn places(live: &Live, tab: &Tab, deadline: Deadline) -> Vec<Pl
 }
 
 /// Finds out which element holds each frame, where that is not known yet.
-pub(super) async fn own(sight: &mut Sight, places: &[Place], deadline: Deadline) {
+pub(super) async fn own(sight: &mut Sight, places: &[&Place], deadline: Deadline) {
     let unknown: Vec<&Place> = places
         .iter()
+        .copied()
         .filter(|place| place.parent.is_some() && !sight.owners.contains_key(&place.frame_id))
         .collect();
     // All at once: one after the other, a page with many frames would run out of time.

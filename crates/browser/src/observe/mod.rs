@@ -9,7 +9,7 @@ mod frames;
 pub(crate) mod oracle;
 mod world;
 
-pub(crate) use world::{NAME as WORLD, SOURCE, Trouble, World, json};
+pub(crate) use world::{NAME as WORLD, SOURCE, Told, Trouble, World, json};
 
 use crate::error::{Code, Error, Result};
 use crate::live::Live;
@@ -34,9 +34,6 @@ const FRAME: Duration = Duration::from_millis(1500);
 /// How many times a page is looked at anew when it is replaced while we look.
 const LOOKS: usize = 4;
 
-/// How deep closed shadow roots in closed shadow roots are looked into.
-const ROOTS: usize = 16;
-
 /// What a tab has been seen as.
 #[derive(Default)]
 pub(crate) struct Sight {
@@ -44,6 +41,8 @@ pub(crate) struct Sight {
     worlds: HashMap<String, World>,
     /// The element that holds each frame.
     owners: HashMap<String, u32>,
+    /// What each frame told, while it is good.
+    kept: HashMap<String, Kept>,
     /// What refs mean.
     pub(crate) registry: Registry,
     /// What was last shown, to tell what is different now.
@@ -64,18 +63,54 @@ pub(crate) struct Shown {
     pub(crate) print: Print,
 }
 
-/// What was seen, while it is good.
+/// What was seen of the whole page, while it is good.
 pub(crate) struct Seen {
     tree: Arc<Tree>,
     look: Look,
-    at: Instant,
-    is_dirty: Arc<AtomicBool>,
-    watch: tokio::task::JoinHandle<()>,
+    frames: Vec<Watch>,
 }
 
-impl Drop for Seen {
+/// What one document told, while it is good.
+struct Kept {
+    told: Arc<Told>,
+    loader: String,
+    look: Look,
+    watch: Watch,
+}
+
+/// Whether something has happened in a document since it was looked at.
+#[derive(Clone)]
+struct Watch {
+    begun: Instant,
+    is_dirty: Arc<AtomicBool>,
+    /// Ends with the last one who wants to know.
+    _task: Arc<Task>,
+}
+
+/// Work that ends when nobody waits for it any more.
+struct Task(tokio::task::JoinHandle<()>);
+
+impl Drop for Task {
     fn drop(&mut self) {
-        self.watch.abort();
+        self.0.abort();
+    }
+}
+
+impl Watch {
+    fn over(world: &World) -> Self {
+        let is_dirty = Arc::new(AtomicBool::new(false));
+        let flag = is_dirty.clone();
+        let dirtied = world.dirtied(Deadline::after(FRESH));
+        let task = tokio::spawn(async move {
+            if dirtied.await {
+                flag.store(true, Ordering::Release);
+            }
+        });
+        Self { begun: Instant::now(), is_dirty, _task: Arc::new(Task(task)) }
+    }
+
+    fn is_good(&self) -> bool {
+        self.begun.elapsed() < FRESH && !self.is_dirty.load(Ordering::Acquire)
     }
 }
 
@@ -133,19 +168,20 @@ impl Sight {
     pub(crate) fn remembered(&self, look: &Look, loader: &str) -> Option<Arc<Tree>> {
         let seen = self.seen.as_ref()?;
         let is_good = seen.look == *look
-            && seen.at.elapsed() < FRESH
-            && !seen.is_dirty.load(Ordering::Acquire)
+            && seen.frames.iter().all(Watch::is_good)
             && seen.tree.frames.first().is_some_and(|frame| frame.document == loader);
         is_good.then(|| seen.tree.clone())
     }
 
     /// Puts aside what was seen, for a look that is not to be remembered.
     pub(crate) fn put_aside(&mut self) -> Option<Seen> {
+        self.kept.clear();
         self.seen.take()
     }
 
     /// Takes back what was put aside, in place of what was seen since.
     pub(crate) fn take_back(&mut self, seen: Option<Seen>) {
+        self.kept.clear();
         self.seen = seen;
     }
 
@@ -171,43 +207,36 @@ impl Sight {
         Some(tree)
     }
 
-    /// What was seen is good no more: something was done to the page.
-    pub(crate) fn forget(&mut self) {
+    /// What was seen is good no more: a script ran in the page, and what it did may have left no trace. Frames of
+    /// other processes are out of its reach.
+    pub(crate) fn forget(&mut self, tab: &Tab) {
         self.seen = None;
+        let worlds = &self.worlds;
+        self.kept.retain(|frame, _| {
+            worlds.get(frame).is_some_and(|world| world.channel.session() != tab.channel.session())
+        });
+    }
+
+    /// Nothing that was seen is good any more.
+    pub(crate) fn forget_all(&mut self) {
+        self.seen = None;
+        self.kept.clear();
     }
 
     /// Keeps what was seen until something happens in the page.
     fn keep(&mut self, tree: Arc<Tree>, look: Look) {
-        let is_dirty = Arc::new(AtomicBool::new(false));
-        let used: Vec<World> = tree
-            .frames
-            .iter()
-            .filter_map(|frame| self.worlds.values().find(|world| world.loader == frame.document))
-            .cloned()
-            .collect();
-        let flag = is_dirty.clone();
-        let watch = tokio::spawn(async move {
-            let deadline = Deadline::after(FRESH);
-            let mut waiting = tokio::task::JoinSet::new();
-            for world in used {
-                waiting.spawn(async move { world.dirtied(deadline).await });
-            }
-            while let Some(is_over) = waiting.join_next().await {
-                if is_over.unwrap_or(true) {
-                    flag.store(true, Ordering::Release);
-                    return;
-                }
-            }
-        });
-        self.seen = Some(Seen { tree, look, at: Instant::now(), is_dirty, watch });
+        let watch = |frame: &page::ax::Frame| {
+            self.kept.values().find(|kept| kept.loader == frame.document).map(|it| it.watch.clone())
+        };
+        // A page of which a part is not watched cannot be remembered.
+        let frames: Option<Vec<Watch>> = tree.frames.iter().map(watch).collect();
+        self.seen = frames.map(|frames| Seen { tree, look, frames });
     }
 
     /// Whether something happens in the page within this time.
     pub(crate) async fn is_stirring(&self, quiet: Duration) -> bool {
-        let Some(main) = self.seen.as_ref().and_then(|seen| seen.tree.frames.first()) else {
-            return false;
-        };
-        match self.world_of(&main.document) {
+        let main = self.seen.as_ref().and_then(|seen| seen.tree.frames.first());
+        match main.and_then(|main| self.world_of(&main.document)) {
             Some(world) => world.dirtied(Deadline::after(quiet)).await,
             None => false,
         }
@@ -261,41 +290,30 @@ async fn look_once(
     deadline: Deadline,
 ) -> std::result::Result<Tree, Trouble> {
     let loader = tab.state.borrow().loader.clone();
-    let options = look.options();
-    let mut main = match sight.worlds.remove(&tab.target_id) {
-        Some(world) if world.loader == loader => world,
-        _ => {
-            sight.worlds.clear();
-            sight.owners.clear();
-            World::enter(&tab.channel, &tab.target_id, &loader, deadline).await?
-        }
-    };
-    let (report, places) = tokio::join!(
-        watched(tab, look_at(&mut main, &options, deadline)),
-        frames::places(live, tab, deadline.at_most(FRAME)),
-    );
-    let report = report?;
-    sight.worlds.insert(tab.target_id.clone(), main);
-    let mut told = look_at_frames(tab, sight, &places, &options, deadline).await;
-    told.insert(tab.target_id.clone(), report);
+    if sight.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
+        sight.worlds.clear();
+        sight.owners.clear();
+        sight.kept.clear();
+    }
     let main = Place {
         channel: tab.channel.clone(),
         frame_id: tab.target_id.clone(),
         parent: None,
         loader,
         name: String::new(),
+        is_top: true,
     };
+    let (told, places) = tokio::join!(
+        watched(tab, look_at(sight, &main, look, deadline)),
+        frames::places(live, tab, deadline.at_most(FRAME)),
+    );
+    let mut all = HashMap::from([(tab.target_id.clone(), told?)]);
+    look_at_frames(sight, &places, look, &mut all, deadline).await;
+    sight.kept.retain(|frame, _| all.contains_key(frame));
     let begun = Instant::now();
-    let tree = stitch(sight, &main, told, &places)?;
+    let tree = stitch(sight, &main, &all, &places)?;
     tracing::debug!(nodes = tree.nodes.len(), took = ?begun.elapsed(), "documents were stitched");
     Ok(tree)
-}
-
-/// What one document told.
-struct Told {
-    report: String,
-    /// The elements whose clicks a script listens to.
-    listening: HashSet<u32>,
 }
 
 /// A dialog, a crash or a closed tab ends the wait.
@@ -313,78 +331,107 @@ async fn watched<T>(
     }
 }
 
-/// The report on one document, with what could only be asked from outside.
+/// What a frame's document tells. What it told before is taken if it is known to be good.
 async fn look_at(
-    world: &mut World,
-    options: &str,
+    sight: &mut Sight,
+    place: &Place,
+    look: &Look,
     deadline: Deadline,
-) -> std::result::Result<Told, Trouble> {
-    let begun = Instant::now();
-    let mut report = world.observe(options, deadline).await?;
-    let walked = begun.elapsed();
-    // A closed shadow root can have others inside.
-    for _ in 0..ROOTS {
-        if head(&report, 4) == "0" || !world.reveal(deadline).await? {
-            break;
-        }
-        report = world.observe(options, deadline).await?;
+) -> std::result::Result<Arc<Told>, Trouble> {
+    if let Some(told) = known(sight, place, look) {
+        return Ok(told);
     }
-    let revealed = begun.elapsed();
-    let has_shadows = head(&report, 6) != "0";
-    let listening = world.listeners(has_shadows, deadline).await?.into_iter().collect();
-    tracing::debug!(
-        bytes = report.len(),
-        ?walked,
-        revealed = ?(revealed - walked),
-        listened = ?(begun.elapsed() - revealed),
-        "a document was looked at"
-    );
-    Ok(Told { report, listening })
+    let world = sight.worlds.remove(&place.frame_id);
+    let (world, told) = ask(place.clone(), world, look.options(), deadline).await?;
+    Ok(learn(sight, place, look, world, told))
 }
 
-/// A field of the line about the document.
-fn head(report: &str, field: usize) -> &str {
-    report.lines().next().and_then(|line| line.split('\t').nth(field)).unwrap_or("0")
+/// What a frame told before, if it is good.
+fn known(sight: &Sight, place: &Place, look: &Look) -> Option<Arc<Told>> {
+    let kept = sight.kept.get(&place.frame_id)?;
+    let is_good = kept.loader == place.loader && kept.look == *look && kept.watch.is_good();
+    is_good.then(|| kept.told.clone())
 }
 
-/// The reports on all documents in frames, by frame.
+async fn ask(
+    place: Place,
+    world: Option<World>,
+    options: String,
+    deadline: Deadline,
+) -> std::result::Result<(World, Told), Trouble> {
+    let mut world = match world.filter(|world| world.loader == place.loader) {
+        Some(world) => world,
+        None => {
+            let Place { channel, frame_id, loader, .. } = &place;
+            World::enter(channel, frame_id, loader, place.is_top, deadline).await?
+        }
+    };
+    let told = world.look(&options, deadline).await?;
+    Ok((world, told))
+}
+
+fn learn(sight: &mut Sight, place: &Place, look: &Look, world: World, told: Told) -> Arc<Told> {
+    let (told, look, loader) = (Arc::new(told), look.clone(), place.loader.clone());
+    let kept = Kept { told: told.clone(), loader, look, watch: Watch::over(&world) };
+    sight.kept.insert(place.frame_id.clone(), kept);
+    sight.worlds.insert(place.frame_id.clone(), world);
+    told
+}
+
+/// What the documents in frames tell, by frame. Those that cannot be seen are not asked.
 async fn look_at_frames(
-    tab: &Tab,
     sight: &mut Sight,
     places: &[Place],
-    options: &str,
+    look: &Look,
+    all: &mut HashMap<String, Arc<Told>>,
     deadline: Deadline,
-) -> HashMap<String, Told> {
-    let mut asked = tokio::task::JoinSet::new();
-    let limit = deadline.at_most(FRAME);
-    for place in places.iter().filter(|place| place.frame_id != tab.target_id) {
-        let known =
-            sight.worlds.remove(&place.frame_id).filter(|world| world.loader == place.loader);
-        let (place, options) = (place.clone(), options.to_owned());
-        asked.spawn(async move {
-            let mut world = match known {
-                Some(world) => world,
-                None => World::enter(&place.channel, &place.frame_id, &place.loader, limit).await?,
-            };
-            let told = look_at(&mut world, &options, limit).await?;
-            Ok::<_, Trouble>((world, told))
-        });
-    }
-    let mut told = HashMap::new();
-    while let Some(answer) = asked.join_next().await {
-        if let Ok(Ok((world, report))) = answer {
-            told.insert(world.frame_id.clone(), report);
-            sight.worlds.insert(world.frame_id.clone(), world);
+) {
+    loop {
+        let limit = deadline.at_most(FRAME);
+        let is_in = |place: &&Place| {
+            let parent = place.parent.as_ref();
+            parent.is_some_and(|parent| all.contains_key(parent))
+                && !all.contains_key(&place.frame_id)
+        };
+        let inside: Vec<&Place> = places.iter().filter(is_in).collect();
+        frames::own(sight, &inside, limit).await;
+        let holds = |place: &&Place| {
+            let told = place.parent.as_ref().and_then(|parent| all.get(parent));
+            let owner = sight.owners.get(&place.frame_id);
+            told.zip(owner).is_some_and(|(told, owner)| told.holders.contains(owner))
+        };
+        let mut asked = tokio::task::JoinSet::new();
+        let mut told = Vec::new();
+        for place in inside.into_iter().filter(holds) {
+            match known(sight, place, look) {
+                Some(known) => told.push((place.frame_id.clone(), known)),
+                None => {
+                    let world = sight.worlds.remove(&place.frame_id);
+                    let (place, options) = (place.clone(), look.options());
+                    asked.spawn(
+                        async move { (place.clone(), ask(place, world, options, limit).await) },
+                    );
+                }
+            }
         }
+        let is_over = asked.is_empty() && told.is_empty();
+        while let Some(answer) = asked.join_next().await {
+            if let Ok((place, Ok((world, new)))) = answer {
+                told.push((place.frame_id.clone(), learn(sight, &place, look, world, new)));
+            }
+        }
+        // One that did not answer has nothing inside that could be asked.
+        if is_over || told.is_empty() {
+            return;
+        }
+        all.extend(told);
     }
-    frames::own(sight, places, deadline.at_most(FRAME)).await;
-    told
 }
 
 /// One tree of all documents, each below the element that holds it.
 struct Stitching<'a> {
     tree: Tree,
-    told: HashMap<String, Told>,
+    told: &'a HashMap<String, Arc<Told>>,
     /// Frames by the frame they are in and the element that holds them.
     held: HashMap<(&'a str, u32), &'a Place>,
     /// Frames that hold others of which nobody knows where.
@@ -394,7 +441,7 @@ struct Stitching<'a> {
 fn stitch(
     sight: &Sight,
     main: &Place,
-    told: HashMap<String, Told>,
+    told: &HashMap<String, Arc<Told>>,
     places: &[Place],
 ) -> std::result::Result<Tree, Trouble> {
     let held = places
@@ -424,7 +471,7 @@ impl Stitching<'_> {
         parent: Option<u16>,
         depth: u32,
     ) -> std::result::Result<(), report::Malformed> {
-        let Some(told) = self.told.remove(&place.frame_id) else {
+        let Some(told) = self.told.get(&place.frame_id) else {
             if let Some(holder) = self.tree.nodes.last_mut() {
                 holder.states = holder.states.with_silent(true);
             }

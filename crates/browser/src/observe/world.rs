@@ -5,12 +5,15 @@ use cdp::protocol::dom::ResolveNode;
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners};
 use cdp::protocol::page::{CreateIsolatedWorld, GetResourceContent, GetResourceTree};
 use cdp::protocol::runtime::{
-    CallArgument, CallFunctionOn, Evaluate, ReleaseObject, RemoteObject, SerializationOptions,
+    CallArgument, CallFunctionOn, Evaluate, EvaluateReply, ReleaseObject, RemoteObject,
+    SerializationOptions,
 };
-use cdp::{Channel, Deadline, Text};
+use cdp::{Channel, Deadline, Reply, Text};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Instant;
 
 /// The name of our worlds. The page cannot see it.
 pub(crate) const NAME: &str = "agbrowse";
@@ -34,6 +37,9 @@ pub(crate) const SOURCE: &str = concat!(
 /// Handles that are let go together.
 const GROUP: &str = "agbrowse";
 
+/// How deep closed shadow roots in closed shadow roots are looked into.
+const ROOTS: usize = 16;
+
 /// How many nodes are asked about one by one at most: each costs a call.
 const MAX_NODES: usize = 3000;
 
@@ -53,26 +59,61 @@ pub(crate) struct World {
     document: Option<String>,
     /// The numbers that our world gave to nodes which the browser knows by its own.
     numbers: HashMap<i64, u32>,
+    /// The last report: the next one says what is different.
+    last: Option<Arc<str>>,
 }
 
+/// What one document told.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) report: Arc<str>,
+    /// The elements whose clicks a script listens to.
+    pub(crate) listening: HashSet<u32>,
+    /// The elements that are told and hold frames.
+    pub(crate) holders: HashSet<u32>,
+}
+
+/// Where and whose the document is if there is nothing in it, as in most frames that advertisers leave behind.
+/// Then nothing of ours needs to be brought there.
+const BLANK: &str = r"(/^about:/.test(location.href) && document.title === '' &&
+    document.getElementsByTagName('*').length < 9 && [...document.getElementsByTagName('*')].every((it) =>
+        !it.shadowRoot && /^(?:html|head|body|meta|base|style)$/.test(it.localName)) &&
+    !/\S/.test(document.body ? document.body.textContent : '') && [location.href, origin])";
+
+/// What answers when something has happened in a document of which we have seen that it is blank.
+const BLANK_DIRTIED: &str = "new Promise((tell) => new MutationObserver((_, it) => (it.disconnect(), tell(true))) \
+    .observe(document, { subtree: true, childList: true, attributes: true, characterData: true }))";
+
 impl World {
-    /// Our world in a frame's document; the browser makes it if need be.
+    /// Our world in a frame's document; the browser makes it if need be. `is_top` says that the frame is the
+    /// uppermost one of its process.
     pub(crate) async fn enter(
         channel: &Channel,
         frame_id: &str,
         loader: &str,
+        is_top: bool,
         deadline: Deadline,
     ) -> Result<Self, cdp::Error> {
         let create =
             CreateIsolatedWorld { frame_id: frame_id.to_owned(), world_name: Some(NAME.into()) };
-        let context = channel.call(create, deadline).await?.execution_context_id;
+        let created = channel.start(&create)?;
+        // Asked without a context, a script runs in the page's own world of the uppermost frame.
+        let document =
+            Evaluate { expression: "document".into(), silent: Some(true), ..Evaluate::default() };
+        let document = if is_top { Some(channel.start(&document)?) } else { None };
+        let context = created.wait(deadline).await?.execution_context_id;
+        let document = match document {
+            Some(document) => document.wait(deadline).await?.result,
+            None => None,
+        };
         Ok(Self {
             channel: channel.clone(),
             frame_id: frame_id.to_owned(),
             loader: loader.to_owned(),
             context: context.unwrap_or_default(),
-            document: None,
+            document: document.and_then(|document| document.object_id),
             numbers: HashMap::new(),
+            last: None,
         })
     }
 
@@ -87,6 +128,12 @@ impl World {
         if value.get() != r#"{"isStrange":true}"# {
             return read(&value);
         }
+        self.bring(deadline).await?;
+        read(&self.evaluate(script.to_owned(), deadline).await?)
+    }
+
+    /// Brings our scripts.
+    async fn bring(&self, deadline: Deadline) -> Result<(), Trouble> {
         let bring = Evaluate {
             expression: SOURCE.into(),
             context_id: Some(self.context),
@@ -94,7 +141,7 @@ impl World {
             ..Evaluate::default()
         };
         self.channel.call(bring, deadline).await?;
-        read(&self.evaluate(script.to_owned(), deadline).await?)
+        Ok(())
     }
 
     async fn evaluate(
@@ -109,16 +156,7 @@ impl World {
             silent: Some(true),
             ..Evaluate::default()
         };
-        let reply = self.channel.call(evaluate, deadline).await?;
-        if let Some(thrown) = reply.exception_details {
-            let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
-            return Err(Trouble::Script(what.into_string()));
-        }
-        let result = reply.result.ok_or(Trouble::Nothing)?;
-        // The decoder takes a null for an absent value.
-        let is_null = result.subtype.as_deref() == Some("null");
-        let null = || is_null.then(|| RawValue::NULL.to_owned());
-        result.value.or_else(null).ok_or(Trouble::Nothing)
+        value_of(self.channel.call(evaluate, deadline).await?)
     }
 
     /// Runs an asynchronous function of ours with arguments that JSON can hold.
@@ -136,29 +174,125 @@ impl World {
             silent: Some(true),
             ..Evaluate::default()
         };
-        let reply = self.channel.call(evaluate, deadline).await?;
-        if let Some(thrown) = reply.exception_details {
-            let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
-            return Err(Trouble::Script(what.into_string()));
-        }
-        read(&reply.result.and_then(|result| result.value).ok_or(Trouble::Nothing)?)
+        read(&value_of(self.channel.call(evaluate, deadline).await?)?)
     }
 
-    /// The report on the document. A sheet of another origin that the script cannot read is read for it.
-    pub(crate) async fn observe(
-        &self,
+    /// What the document tells, with what can only be asked from outside.
+    pub(crate) async fn look(
+        &mut self,
         options: &str,
         deadline: Deadline,
-    ) -> Result<String, Trouble> {
-        let report: Text =
-            self.ask(&format!("agbrowse.observe({{learn: true, {options}}})"), deadline).await?;
-        let Some(unread) = report.strip_prefix("?\n") else {
-            return Ok(report.into_string());
+    ) -> Result<Told, Trouble> {
+        let begun = Instant::now();
+        // Asked at once: most of the time goes by on the way.
+        let is_first = self.last.is_none();
+        let report = self.channel.start(&self.observing(options, true))?;
+        let heard = match &self.document {
+            Some(document) => Some(self.channel.start(&listeners_of(document))?),
+            None => None,
         };
-        let hrefs: Vec<&str> = unread.lines().collect();
-        self.teach_sheets(&hrefs, deadline).await?;
-        let report: Text = self.ask(&format!("agbrowse.observe({{{options}}})"), deadline).await?;
-        Ok(report.into_string())
+        let mut hosts = if is_first { Some(self.channel.start(&self.hosts())?) } else { None };
+        let mut report = self.observed(report, options, deadline).await?;
+        let walked = begun.elapsed();
+        // A closed shadow root can have others inside.
+        for _ in 0..ROOTS {
+            if head(&report, 4) == "0" {
+                break;
+            }
+            let asked = match hosts.take() {
+                Some(asked) => asked,
+                None => self.channel.start(&self.hosts())?,
+            };
+            if !self.reveal(asked.wait(deadline).await?.result, deadline).await? {
+                break;
+            }
+            let again = self.channel.start(&self.observing(options, false))?;
+            report = self.observed(again, options, deadline).await?;
+        }
+        let revealed = begun.elapsed();
+        let has_shadows = head(&report, 6) != "0";
+        let is_blank = self.last.is_none();
+        let listening = match is_blank {
+            true => Vec::new(),
+            false => self.listeners(heard, has_shadows, deadline).await?,
+        };
+        let holders = head(&report, 7).split(',').filter_map(|it| it.parse().ok()).collect();
+        tracing::debug!(
+            bytes = report.len(),
+            ?walked,
+            revealed = ?(revealed - walked),
+            listened = ?(begun.elapsed() - revealed),
+            "a document was looked at"
+        );
+        Ok(Told { report, listening: listening.into_iter().collect(), holders })
+    }
+
+    /// The script that makes a report, or says why it cannot: there is nothing to report, or our scripts are not
+    /// there. `learns` says that sheets which it cannot read are to be told instead.
+    fn observing(&self, options: &str, learns: bool) -> Evaluate {
+        let since = self.last.as_deref().map_or("0", |last| head(last, 8));
+        Evaluate {
+            expression: format!(
+                "globalThis.agbrowse ? agbrowse.observe({{learn: {learns}, since: {since}, {options}}}) \
+                 : {BLANK} || {{}}"
+            ),
+            context_id: Some(self.context),
+            return_by_value: Some(true),
+            silent: Some(true),
+            ..Evaluate::default()
+        }
+    }
+
+    /// The report. A sheet of another origin that the script cannot read is read for it.
+    async fn observed(
+        &mut self,
+        reply: Reply<Evaluate>,
+        options: &str,
+        deadline: Deadline,
+    ) -> Result<Arc<str>, Trouble> {
+        let mut value = value_of(reply.wait(deadline).await?)?;
+        for _ in 0..3 {
+            let mut learns = false;
+            match value.get().as_bytes().first() {
+                Some(b'"') => {
+                    let text: Text = read(&value)?;
+                    if let Some(unread) = text.strip_prefix("?\n") {
+                        let hrefs: Vec<&str> = unread.lines().collect();
+                        self.teach_sheets(&hrefs, deadline).await?;
+                    } else if let Some(changes) = text.strip_prefix('~') {
+                        let last = self.last.take();
+                        if let Some(report) = last.and_then(|last| patched(&last, changes)) {
+                            return Ok(self.last.insert(Arc::from(report)).clone());
+                        }
+                    } else {
+                        return Ok(self.last.insert(Arc::from(text.into_string())).clone());
+                    }
+                }
+                Some(b'[') => {
+                    let (url, origin): (String, String) = read(&value)?;
+                    let head = format!("1\t{url}\t{origin}\t\t0\t0\t0\t\t0");
+                    return Ok(Arc::from(format!("{head}\n0\twebarea\t1\t\tff\n")));
+                }
+                _ => {
+                    self.bring(deadline).await?;
+                    learns = true;
+                }
+            }
+            let again = self.observing(options, learns);
+            value = value_of(self.channel.call(again, deadline).await?)?;
+        }
+        Err(Trouble::Nothing)
+    }
+
+    /// The script that tells hosts which may have a closed shadow root that we do not know.
+    fn hosts(&self) -> Evaluate {
+        Evaluate {
+            expression: "agbrowse.hosts()".into(),
+            context_id: Some(self.context),
+            serialization_options: Some(deep("all")),
+            silent: Some(true),
+            ..Evaluate::default()
+        }
     }
 
     async fn teach_sheets(&self, hrefs: &[&str], deadline: Deadline) -> Result<(), Trouble> {
@@ -199,17 +333,13 @@ impl World {
         Ok(())
     }
 
-    /// Closed shadow roots that the last observation could not look into. Says whether there were any.
-    pub(crate) async fn reveal(&self, deadline: Deadline) -> Result<bool, Trouble> {
-        let hosts = Evaluate {
-            expression: "agbrowse.hosts()".into(),
-            context_id: Some(self.context),
-            serialization_options: Some(deep("all")),
-            silent: Some(true),
-            ..Evaluate::default()
-        };
-        let reply = self.channel.call(hosts, deadline).await?;
-        let roots: Vec<i64> = nodes(reply.result)
+    /// Takes in the closed shadow roots of hosts that were asked about. Says whether there were any.
+    async fn reveal(
+        &self,
+        hosts: Option<RemoteObject>,
+        deadline: Deadline,
+    ) -> Result<bool, Trouble> {
+        let roots: Vec<i64> = nodes(hosts)
             .into_iter()
             .filter_map(|node| node.shadow_root?.value?.backend_node_id)
             .collect();
@@ -231,8 +361,9 @@ impl World {
     ///
     /// The browser tells of the listeners of one world at a time, so it is asked about the page's own handle on
     /// each tree. It would tell of all worlds, trees and frames at once (`pierce`), but crashes on some pages then.
-    pub(crate) async fn listeners(
+    async fn listeners(
         &mut self,
+        heard: Option<Reply<GetEventListeners>>,
         has_shadows: bool,
         deadline: Deadline,
     ) -> Result<Vec<u32>, Trouble> {
@@ -243,24 +374,20 @@ impl World {
             let known = usize::from(self.document.is_some());
             shadows = self.page_handles(trees.get(known..).unwrap_or_default(), deadline).await?;
             if self.document.is_none() && !shadows.is_empty() {
-                self.document = Some(shadows.remove(0));
+                self.document = Some(shadows[0].clone());
             }
         }
-        let asked: Vec<_> = self
-            .document
-            .iter()
-            .chain(&shadows)
-            .map(|tree| {
-                let object_id = tree.clone();
-                self.channel.start(&GetEventListeners { object_id, depth: Some(-1), pierce: None })
-            })
-            .collect::<Result<_, _>>()?;
+        let mut asked: Vec<_> = heard.into_iter().collect();
+        for tree in &shadows {
+            asked.push(self.channel.start(&listeners_of(tree))?);
+        }
         let mut nodes = Vec::new();
         for reply in asked {
             let listeners = reply.wait(deadline).await?.listeners.unwrap_or_default();
             let heard = listeners.into_iter().filter(is_click);
             nodes.extend(heard.filter_map(|listener| listener.backend_node_id));
         }
+        shadows.retain(|handle| self.document.as_ref() != Some(handle));
         for object_id in shadows {
             self.channel.post(&ReleaseObject { object_id });
         }
@@ -420,20 +547,27 @@ impl World {
 
     /// Whether something has happened in the document since it was last observed, or the document is gone.
     pub(crate) async fn is_spoiled(&self, deadline: Deadline) -> bool {
-        self.ask("agbrowse.isSpoiled()", deadline).await.unwrap_or(true)
+        let ask = format!("globalThis.agbrowse ? agbrowse.isSpoiled() : !{BLANK}");
+        match self.evaluate(ask, deadline).await {
+            Ok(value) => value.get() != "false",
+            Err(_) => true,
+        }
     }
 
     /// Answers when something has happened in the document since it was last observed, or the document is gone.
-    pub(crate) async fn dirtied(&self, deadline: Deadline) -> bool {
+    pub(crate) fn dirtied(&self, deadline: Deadline) -> impl Future<Output = bool> + use<> {
         let evaluate = Evaluate {
-            expression: "agbrowse.dirtied()".into(),
+            expression: format!(
+                "globalThis.agbrowse ? agbrowse.dirtied() : !{BLANK} || {BLANK_DIRTIED}"
+            ),
             context_id: Some(self.context),
             return_by_value: Some(true),
             await_promise: Some(true),
             silent: Some(true),
             ..Evaluate::default()
         };
-        !matches!(self.channel.call(evaluate, deadline).await, Err(cdp::Error::Timeout { .. }))
+        let channel = self.channel.clone();
+        async move { !matches!(channel.call(evaluate, deadline).await, Err(cdp::Error::Timeout { .. })) }
     }
 }
 
@@ -484,6 +618,48 @@ pub(crate) fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".into())
 }
 
+/// What a script gave, or what it threw.
+fn value_of(reply: EvaluateReply) -> Result<Box<RawValue>, Trouble> {
+    if let Some(thrown) = reply.exception_details {
+        let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
+        return Err(Trouble::Script(what.into_string()));
+    }
+    let result = reply.result.ok_or(Trouble::Nothing)?;
+    // The decoder takes a null for an absent value.
+    let is_null = result.subtype.as_deref() == Some("null");
+    let null = || is_null.then(|| RawValue::NULL.to_owned());
+    result.value.or_else(null).ok_or(Trouble::Nothing)
+}
+
+/// A field of the line about the document.
+fn head(report: &str, field: usize) -> &str {
+    report.lines().next().and_then(|line| line.split('\t').nth(field)).unwrap_or("0")
+}
+
+/// A report, put together from the one before and what is different: how many lines after the first and how many
+/// at the end are the same, the first line, and the lines in between.
+fn patched(last: &str, changes: &str) -> Option<String> {
+    let (counts, rest) = changes.split_once('\n')?;
+    let (same, tail) = counts.split_once('\t')?;
+    let (same, tail): (usize, usize) = (same.parse().ok()?, tail.parse().ok()?);
+    let (head, between) = match rest.split_once('\n') {
+        Some((head, between)) => (head, Some(between)),
+        None => (rest, None),
+    };
+    let (_, body) = last.split_once('\n')?;
+    let ends = || body.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at);
+    let before = |count| &body[..ends().nth(count).unwrap_or(body.len())];
+    let after = |count| ends().nth_back(count).map_or(body, |at| &body[at + 1..]);
+    let begin = same.checked_sub(1).map(before);
+    let end = tail.checked_sub(1).map(after);
+    let parts: Vec<&str> = [Some(head), begin, between, end].into_iter().flatten().collect();
+    Some(parts.join("\n"))
+}
+
+fn listeners_of(tree: &str) -> GetEventListeners {
+    GetEventListeners { object_id: tree.to_owned(), depth: Some(-1), pierce: None }
+}
+
 fn is_click(listener: &EventListener) -> bool {
     listener.r#type.as_deref().is_some_and(|kind| CLICKS.contains(&kind))
 }
@@ -516,4 +692,29 @@ fn nodes(result: Option<RemoteObject>) -> Vec<DeepNode> {
     let items: Vec<DeepItem> =
         value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default();
     items.into_iter().map(|item| item.value.map(|node| *node).unwrap_or_default()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::patched;
+
+    #[test]
+    fn a_report_is_put_together_from_the_one_before() {
+        let last = "head\na\nb\nc\n";
+        for (changes, expected) in [
+            ("3\t1\nnew", "new\na\nb\nc\n"),
+            ("1\t2\nnew\nB", "new\na\nB\nc\n"),
+            ("0\t3\nnew\nA", "new\nA\nb\nc\n"),
+            ("1\t1\nnew", "new\na\n"),
+            ("3\t1\nnew\nd\ne", "new\na\nb\nc\nd\ne\n"),
+            ("0\t0\nnew\nx\n", "new\nx\n"),
+            ("0\t4\nnew\nz", "new\nz\na\nb\nc\n"),
+            ("4\t0\nnew", "new\na\nb\nc\n"),
+        ] {
+            assert_eq!(patched(last, changes).as_deref(), Some(expected), "{changes:?}");
+        }
+        assert_eq!(patched(last, "1"), None);
+        assert_eq!(patched(last, "x\t1\nnew"), None);
+        assert_eq!(patched("", "0\t0\nnew"), None);
+    }
 }

@@ -322,7 +322,8 @@ fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code()
             let began = Instant::now();
             match t.run_within(LIMIT_MS, snapshot(fresh())).await {
                 Ok(outcome) => {
-                    assert!(outcome.reply.to_string().starts_with("- webarea"), "{}", outcome.reply)
+                    let text = outcome.reply.to_string();
+                    assert!(text.starts_with("- webarea"), "{text}");
                 }
                 Err(error) => assert!(
                     matches!(error.code(), Code::SnapshotUnavailable | Code::PageUnresponsive),

@@ -1,14 +1,20 @@
 //! The refs of one tab: which element has which number, and what it meant when it was last shown.
+//!
+//! What was shown is kept as it was seen. What an element meant in it is found out when its ref is used: few are.
 
 use super::{Meaning, RefName, meanings};
 use crate::ax::Tree;
 use crate::view::View;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// How many numbers are remembered before those of elements that are no longer shown are forgotten.
 const MOST_NUMBERS: usize = 200_000;
+
+/// How many looks at parts of the page count beside the current snapshot.
+const MOST_PARTS: usize = 32;
 
 /// A ref that was given to a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,18 +66,67 @@ impl std::error::Error for RefProblem {}
 /// The refs of a tab. A number is given to one element and never again.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    numbers: HashMap<Arc<str>, HashMap<u32, u32>>,
+    numbers: HashMap<Arc<str>, Numbers>,
     count: usize,
     last: u32,
-    current: HashMap<u32, Shown>,
-    previous: HashMap<u32, Shown>,
+    /// The current snapshot and the looks at parts of the page since then, the last one last.
+    current: Vec<Sheet>,
+    previous: Vec<Sheet>,
+}
+
+/// The numbers of elements, by their own numbers in their document.
+type Numbers = HashMap<u32, u32, BuildHasherDefault<Spread>>;
+
+/// A hash of one small number, which nobody can choose.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+    fn write_u32(&mut self, number: u32) {
+        let mixed = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+/// A page as it was shown, with the refs that were given.
+#[derive(Clone, Debug)]
+struct Sheet {
+    tree: Arc<Tree>,
+    /// Numbers and nodes, by number.
+    refs: Vec<(u32, u32)>,
+}
+
+impl Sheet {
+    fn node(&self, number: u32) -> Option<u32> {
+        let at = self.refs.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        Some(self.refs[at].1)
+    }
+
+    fn shown(&self, number: u32) -> Option<Shown> {
+        let node = self.node(number)?;
+        let element = self.tree.nodes[node as usize].element;
+        let meaning = meanings(&self.tree, &[node]).pop()?;
+        Some(Shown { number, element, meaning })
+    }
+
+    fn documents(&self) -> impl Iterator<Item = &str> {
+        self.tree.frames.iter().map(|frame| &*frame.document)
+    }
 }
 
 impl Registry {
     /// The number of an element; the same as long as the element can come back.
     pub fn number(&mut self, document: &str, element: u32) -> u32 {
         if !self.numbers.contains_key(document) {
-            self.numbers.insert(Arc::from(document), HashMap::new());
+            self.numbers.insert(Arc::from(document), Numbers::default());
         }
         let known = self.numbers.get_mut(document).expect("it was just put there");
         *known.entry(element).or_insert_with(|| {
@@ -82,64 +137,49 @@ impl Registry {
     }
 
     /// Notes that a snapshot was shown to the caller. The one before a whole one becomes the previous.
-    pub fn show(&mut self, tree: &Tree, view: &View, scope: Scope) {
+    pub fn show(&mut self, tree: &Arc<Tree>, view: &View, scope: Scope) {
         if scope == Scope::Whole {
             self.previous = std::mem::take(&mut self.current);
+        } else if self.current.len() > MOST_PARTS {
+            self.current.remove(1);
         }
-        let mut numbered: Vec<_> =
-            view.lines.iter().filter_map(|line| Some((line.node, line.number?))).collect();
-        numbered.sort_unstable();
-        numbered.dedup();
-        let nodes: Vec<_> = numbered.iter().map(|(node, _)| *node).collect();
-        for ((node, number), meaning) in numbered.into_iter().zip(meanings(tree, &nodes)) {
-            let element = tree.nodes[node as usize].element;
-            self.current.insert(number, Shown { number, element, meaning });
-        }
-        let here: HashSet<&str> = tree.frames.iter().map(|frame| &*frame.document).collect();
-        self.forget(&here);
+        let mut refs: Vec<(u32, u32)> =
+            view.lines.iter().filter_map(|line| Some((line.number?, line.node))).collect();
+        refs.sort_unstable();
+        refs.dedup();
+        self.current.push(Sheet { tree: tree.clone(), refs });
+        self.forget();
     }
 
     /// What a ref was given for.
     ///
     /// # Errors
     /// When neither the current nor the previous snapshot gave it.
-    pub fn lookup(&self, name: &RefName) -> Result<&Shown, RefProblem> {
+    pub fn lookup(&self, name: &RefName) -> Result<Shown, RefProblem> {
         let RefName::Ours(number) = name else {
             return Err(RefProblem::NotOurs(name.clone()));
         };
-        match self.current.get(number).or_else(|| self.previous.get(number)) {
+        match self.sheets().find_map(|sheet| sheet.shown(*number)) {
             Some(shown) => Ok(shown),
             None if *number <= self.last => Err(RefProblem::TooOld(name.clone())),
             None => Err(RefProblem::NeverGiven(name.clone())),
         }
     }
 
-    /// What the ref of an element was given for, by whatever name the caller knows it.
-    pub fn of_element(&self, document: &str, element: u32) -> Option<&Shown> {
-        let number = self.numbers.get(document)?.get(&element)?;
-        self.current.get(number).or_else(|| self.previous.get(number))
-    }
-
-    /// Whether the current snapshot gave a ref, rather than the previous one.
-    pub fn is_current(&self, shown: &Shown) -> bool {
-        self.current.contains_key(&shown.number)
-    }
-
-    /// What the current snapshot gave out, in no order.
-    pub fn current(&self) -> impl Iterator<Item = &Shown> {
-        self.current.values()
+    /// The sheets that count, the last one first.
+    fn sheets(&self) -> impl Iterator<Item = &Sheet> {
+        self.current.iter().rev().chain(self.previous.iter().rev())
     }
 
     /// Forgets the numbers of documents that are gone, and of elements when there are too many.
-    fn forget(&mut self, here: &HashSet<&str>) {
-        let shown = || self.current.values().chain(self.previous.values());
-        let documents: HashSet<&str> = shown().map(|it| &*it.meaning.document).collect();
-        self.numbers
-            .retain(|document, _| here.contains(&**document) || documents.contains(&**document));
+    fn forget(&mut self) {
+        let documents: HashSet<&str> =
+            self.current.iter().chain(&self.previous).flat_map(Sheet::documents).collect();
+        self.numbers.retain(|document, _| documents.contains(&**document));
         self.count = self.numbers.values().map(HashMap::len).sum();
         if self.count > MOST_NUMBERS {
             let shown: HashSet<u32> =
-                self.current.keys().chain(self.previous.keys()).copied().collect();
+                self.sheets().flat_map(|sheet| &sheet.refs).map(|(number, _)| *number).collect();
             for numbers in self.numbers.values_mut() {
                 numbers.retain(|_, number| shown.contains(number));
             }
@@ -158,6 +198,7 @@ mod tests {
     fn show(registry: &mut Registry, page: &str, document: &str, scope: Scope) -> Vec<u32> {
         let mut tree = tree(page);
         tree.frames[0].document = document.to_owned();
+        let tree = Arc::new(tree);
         let policy = RefPolicy::Live { all: false };
         let options = ViewOptions { policy, ..ViewOptions::default() };
         let view = view(&tree, &options, &mut |_, element| registry.number(document, element));
@@ -182,14 +223,14 @@ mod tests {
         show(&mut refs, "webarea 1\n button 6", "a", Scope::Whole);
         let old = refs.lookup(&ours(1)).unwrap();
         assert_eq!((old.element, &*old.meaning.name), (5, "Old"));
-        assert!(!refs.is_current(old) && refs.is_current(refs.lookup(&ours(2)).unwrap()));
+        assert_eq!(refs.lookup(&ours(2)).unwrap().element, 6);
         // A part of the page does not push anything out.
         show(&mut refs, "webarea 1\n button 7", "a", Scope::Part);
         assert!(refs.lookup(&ours(1)).is_ok() && refs.lookup(&ours(2)).is_ok());
         show(&mut refs, "webarea 1\n button 8", "a", Scope::Whole);
         assert_eq!(refs.lookup(&ours(1)), Err(RefProblem::TooOld(ours(1))));
         assert_eq!(refs.lookup(&ours(9)), Err(RefProblem::NeverGiven(ours(9))));
-        assert_eq!(refs.of_element("a", 8).map(|it| it.number), Some(4));
+        assert_eq!(refs.number("a", 8), 4);
     }
 
     #[test]

@@ -355,7 +355,7 @@ proptest! {
         let json = serde_json::to_string(&snapshot::build(&now, &view_now, &build)).unwrap();
         prop_assert!(serde_json::from_str::<snapshot::WebAiSnapshot>(&json).is_ok());
         let mut registry = refs::Registry::default();
-        registry.show(&now, &view_now, refs::Scope::Whole);
+        registry.show(&std::sync::Arc::new(now.clone()), &view_now, refs::Scope::Whole);
         let all: Vec<_> = (0..now.nodes.len() as u32).collect();
         for (meaning, again) in refs::meanings(&now, &all).iter().zip(refs::meanings(&now, &all)) {
             prop_assert_eq!(refs::compare(meaning, &again), refs::Verdict::Same);
