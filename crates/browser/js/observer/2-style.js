@@ -7,19 +7,59 @@
 // an attribute, a tag): that is always more elements than the rule is really about, never fewer. When a sheet
 // cannot be read, because it came from another origin, everybody is asked.
 
-const BEFORE = 1, AFTER = 2, DISPLAY = 4, VISIBILITY = 8, CURSOR = 16, TRANSFORM = 32, SIGHT = 64, COLOR = 128,
-  BACKGROUND = 256, SCROLL = 512, EVERYTHING = 1023;
+const BEFORE = 1, AFTER = 2, DISPLAY = 4, VISIBILITY = 8, CURSOR = 16, TRANSFORM = 32, COLOR = 64, BACKGROUND = 128,
+  SCROLL = 256, FADES = 512, CLIPS = 1024, INDENT = 2048, MOVES = 4096, PLACED = 8192, BOXED = 16384, FONT = 32768,
+  EVERYTHING = 65535;
+/** What can take a box out of sight. */
+const SIGHT = FADES | CLIPS | INDENT | MOVES | PLACED | BOXED | FONT;
 
+/** Far enough to matter, or nobody knows how far. */
+const IS_FAR = /-\d|\d{3}|var\(|calc\(/;
+/** Small enough to matter, or nobody knows how small. */
+const IS_SMALL = /(?:^|\s)(?:0|[12]px|\.|\d%|var\(|calc\(|clamp\(|min\()/;
+
+/** What a declaration is about, by the beginnings of property names. A value can make it matter or not. */
 const PROPERTIES = [
-  [DISPLAY, /(?:^|[;\s])(?:display|position|float|all)\s*:/],
-  [VISIBILITY, /(?:^|[;\s])(?:visibility|content-visibility|all)\s*:/],
-  [CURSOR, /(?:^|[;\s])(?:cursor|all)\s*:/],
-  [TRANSFORM, /(?:^|[;\s])(?:text-transform|all|-webkit-text-security)\s*:/],
-  [SIGHT, /(?:^|[;\s])(?:opacity|clip|clip-path|text-indent|transform|translate|scale|rotate|offset|filter|mask[\w-]*|-webkit-mask[\w-]*|-webkit-clip-path|-webkit-transform|all|animation[\w-]*|transition[\w-]*|zoom|perspective)\s*:|(?:^|[;\s])(?:left|top|right|bottom|margin[\w-]*|inset[\w-]*)\s*:[^;]*(?:-\d|\d{3,}|var\(|calc\()|(?:^|[;\s])(?:width|height|max-width|max-height|font-size|font|line-height|inline-size|block-size|max-inline-size|max-block-size|min-width)\s*:\s*(?:0|1px|2px|\.|var\(|calc\(|clamp\(|min\()|(?:^|[;\s])font\s*:/],
-  [COLOR, /(?:^|[;\s])(?:color|-webkit-text-fill-color|all|mix-blend-mode)\s*:/],
-  [BACKGROUND, /(?:^|[;\s])(?:background[\w-]*|all)\s*:/],
-  [SCROLL, /(?:^|[;\s])overflow[\w-]*\s*:[^;]*(?:auto|scroll|var\()/],
-];
+  ["all", EVERYTHING],
+  ["display position float", DISPLAY],
+  ["visibility content-visibility", VISIBILITY],
+  ["cursor", CURSOR],
+  ["text-transform -webkit-text-security", TRANSFORM],
+  ["color -webkit-text-fill-color mix-blend-mode", COLOR],
+  ["background", BACKGROUND],
+  ["opacity filter mask -webkit-mask", FADES],
+  ["clip -webkit-clip", CLIPS],
+  ["text-indent", INDENT],
+  ["transform translate scale rotate offset zoom perspective -webkit-transform", MOVES],
+  ["left top right bottom margin inset", PLACED, IS_FAR],
+  ["width height max-width max-height min-width inline-size block-size max-inline-size max-block-size", BOXED, IS_SMALL],
+  ["overflow", BOXED],
+  ["overflow", SCROLL, /auto|scroll|var\(/],
+  ["font-size font line-height", FONT, IS_SMALL],
+].flatMap(([names, bits, matters]) => names.split(" ").map((name) => ({ name, bits, matters })));
+
+/** The same by whole names, as they are met. */
+const byName = new Map();
+
+function propertiesNamed(name) {
+  let found = byName.get(name);
+  if (found === undefined) {
+    found = PROPERTIES.filter((it) => name === it.name || name.startsWith(`${it.name}-`));
+    byName.set(name, found);
+  }
+  return found;
+}
+
+/** What declarations set. A semicolon in a value can make this see more than there is, never less. */
+function setBy(text) {
+  let sets = 0;
+  for (const [, name, value] of text.matchAll(/([\w-]+)\s*:\s*([^;]*)/g)) {
+    for (const { bits, matters } of propertiesNamed(name)) {
+      if (matters === undefined || matters.test(value)) sets |= bits;
+    }
+  }
+  return sets;
+}
 
 /** Everything remembered during one observation. */
 let memo = null;
@@ -38,6 +78,10 @@ function computed(el) {
 /** What the rules of a sheet set, by the last part of their selectors. */
 const newRules = () => ({
   everywhere: 0, tags: new Map(), classes: new Map(), ids: new Map(), attributes: new Map(), hosts: 0,
+  /** A change anywhere can matter anywhere else: rules ask what is in an element, or how large it is. */
+  looksInside: false,
+  /** Rules ask for elements without content. */
+  seesEmpty: false,
 });
 
 const sheetRules = new WeakMap();
@@ -49,7 +93,7 @@ let unreadable = [];
 /** Takes in the text of a sheet that cannot be read from here; null when nobody could get it. */
 function learnSheet(href, text) {
   const found = newRules();
-  if (text === null || /@import/.test(text)) found.everywhere = EVERYTHING;
+  if (text === null || /@import/.test(text)) [found.everywhere, found.looksInside] = [EVERYTHING, true];
   else if (text !== "") {
     const copy = new CSSStyleSheet();
     copy.replaceSync(text);
@@ -61,7 +105,14 @@ function learnSheet(href, text) {
 /** Scripts can change a rule without anybody being told, so what is known of a sheet is not kept for longer. */
 const SHEET_AGE_MS = 5000;
 
+/** Links to sheets that could not be loaded. Sheets of other origins look the same whether they are there or not. */
+const failedLinks = new WeakSet();
+const NO_RULES = newRules();
+addEventListener("error", ({ target }) => { if (target instanceof HTMLLinkElement) failedLinks.add(target); }, true);
+addEventListener("load", ({ target }) => { if (target instanceof HTMLLinkElement) failedLinks.delete(target); }, true);
+
 const rulesOf = getter(CSSStyleSheet.prototype, "cssRules");
+const ownerNodeOf = getter(StyleSheet.prototype, "ownerNode");
 const sheetDisabledOf = getter(StyleSheet.prototype, "disabled");
 
 function readSheet(sheet) {
@@ -69,11 +120,12 @@ function readSheet(sheet) {
   try {
     rules = rulesOf.call(sheet);
   } catch {
+    if (failedLinks.has(ownerNodeOf.call(sheet))) return NO_RULES;
     const href = sheet.href || "";
     const told = toldSheets.get(href);
     if (told !== undefined) return told;
     unreadable.push(href);
-    return { ...newRules(), everywhere: EVERYTHING };
+    return { ...newRules(), everywhere: EVERYTHING, looksInside: true };
   }
   const known = sheetRules.get(sheet);
   const now = performance.now();
@@ -100,6 +152,7 @@ function readRules(rules, found, parent, depth) {
     } else if (rule instanceof CSSKeyframesRule || rule instanceof CSSFontFaceRule) {
       // An animation is known by the elements it moves.
     } else if (rule.cssRules) {
+      if (rule instanceof CSSContainerRule) found.looksInside = true;
       readRules(rule.cssRules, found, parent, depth + 1);
     } else if (rule.style && parent !== null) {
       // Declarations after a nested rule belong to the rule around it.
@@ -109,8 +162,9 @@ function readRules(rules, found, parent, depth) {
 }
 
 function readRule(selector, text, found) {
-  let sets = 0;
-  for (const [bit, pattern] of PROPERTIES) if (pattern.test(text)) sets |= bit;
+  const sets = setBy(text);
+  if (selector.includes(":has(")) found.looksInside = true;
+  if (selector.includes(":empty")) found.seesEmpty = true;
   for (const part of selector.includes(",") ? splitSelector(selector) : [selector]) {
     const pseudo = /::?(before|after)$/.exec(part);
     if (pseudo !== null) {
@@ -165,6 +219,8 @@ function note(found, selector, sets) {
 
 function mergeRules(into, from) {
   into.everywhere |= from.everywhere;
+  into.looksInside ||= from.looksInside;
+  into.seesEmpty ||= from.seesEmpty;
   into.hosts |= from.hosts;
   for (const kind of ["tags", "classes", "ids", "attributes"]) {
     for (const [key, sets] of from[kind]) into[kind].set(key, (into[kind].get(key) || 0) | sets);
@@ -178,18 +234,37 @@ const adoptedOf = getter(Document.prototype, "adoptedStyleSheets");
 function readSheets() {
   unreadable = [];
   const all = newRules();
+  memo.sheets = [];
   const read = (sheets) => {
-    for (const sheet of sheets) if (!sheetDisabledOf.call(sheet)) mergeRules(all, readSheet(sheet));
+    for (const sheet of sheets) {
+      if (!isInForce(sheet)) continue;
+      const rules = readSheet(sheet);
+      memo.sheets.push(rules);
+      mergeRules(all, rules);
+    }
   };
   read(styleSheetsOf.call(document));
   read(adoptedOf.call(document));
   memo.rules = all;
   memo.read = new Set();
   memo.moving = null;
-  const animations = document.getAnimations();
-  if (animations.length > 0) {
-    memo.moving = new Set();
-    for (const animation of animations) if (animation.effect && animation.effect.target) memo.moving.add(animation.effect.target);
+  readAnimations(document);
+}
+
+/** Whether a sheet is not switched off, nor meant for another kind of screen. */
+function isInForce(sheet) {
+  if (sheetDisabledOf.call(sheet)) return false;
+  const media = mediaTextOf.call(sheetMediaOf.call(sheet));
+  return media === "" || matchMedia(media).matches;
+}
+
+const sheetMediaOf = getter(StyleSheet.prototype, "media");
+const mediaTextOf = getter(MediaList.prototype, "mediaText");
+
+/** What is moving now, or is held where a movement left it, is not where the rules put it. */
+function readAnimations(tree) {
+  for (const { effect } of tree.getAnimations()) {
+    if (effect && effect.target) (memo.moving ??= new Set()).add(effect.target);
   }
 }
 
@@ -197,6 +272,7 @@ function readSheets() {
 function readShadow(shadow) {
   if (memo.read.has(shadow)) return;
   memo.read.add(shadow);
+  readAnimations(shadow);
   let isNew = false;
   for (const sheets of [shadow.styleSheets, shadow.adoptedStyleSheets]) {
     for (const sheet of sheets) {
@@ -221,9 +297,16 @@ function maskOfClass(names) {
   return mask;
 }
 
+/** The same by the text of style attributes: many are alike. */
+const styleMasks = new Map();
+const MOST_STYLES = 2000;
+
 function maskOfStyle(text) {
-  let mask = 0;
-  for (const [bit, pattern] of PROPERTIES) if (pattern.test(text)) mask |= bit;
+  let mask = styleMasks.get(text);
+  if (mask === undefined) {
+    if (styleMasks.size > MOST_STYLES) styleMasks.clear();
+    styleMasks.set(text, mask = setBy(text.toLowerCase()));
+  }
   return mask;
 }
 
@@ -258,11 +341,18 @@ function attributesOf(el, tag) {
       all[name] = attributeOf.call(el, name);
       all.isBare = false;
       if (!CONTENT_ONLY.has(name)) all.isPlain = false;
-    } else if (name === "hidden" || name === "popover" || name === "open") mask |= DISPLAY | VISIBILITY;
+      if (REFERRING.has(name)) isRestless = true;
+    } else if (name === "hidden" || name === "popover" || name === "open") {
+      mask |= DISPLAY | VISIBILITY;
+      if (name === "popover") isRestless = true;
+    } else if (name === "popovertarget" || name === "commandfor") isRestless = true;
     else if (name === "color") mask |= COLOR;
     else if (name === "bgcolor" || name === "background") mask |= BACKGROUND;
   }
-  if (memo.moving !== null && memo.moving.has(el)) mask = EVERYTHING;
+  if (memo.moving !== null && memo.moving.has(el)) {
+    mask = EVERYTHING;
+    isRestless = true;
+  }
   all.mask = mask;
   return all;
 }
@@ -320,6 +410,7 @@ const unescapeCss = (text) =>
 
 /** What a CSS counter stands at. All of them are counted once, in the order of the document. */
 function counted(el, which, name, glue) {
+  isRestless = true;
   memo.counters ??= countAll();
   const scope = memo.counters.get(el)?.[which];
   if (!scope) return "0";

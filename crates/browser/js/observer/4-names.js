@@ -105,7 +105,7 @@ function labelledBy(el, ids) {
 }
 
 /** Whether a person cannot see an element though it is drawn. */
-const isLost = (el) => firewall && lostBy(el, computed(el)) !== "";
+const isLost = (el) => firewall && lostBy(el, computed(el), SIGHT) !== "";
 
 /** How a name is put together, from the first element on that adds to it. */
 const startOf = (el, self, labelledby, hidden) =>

@@ -206,6 +206,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
 
 /** Whether the keyboard scrolls an element because nothing in it takes the focus. */
 function isScroller(el) {
+  isRestless = true;
   const style = computed(el);
   const scrolls = /auto|scroll/;
   return (scrolls.test(style.overflowY) && el.scrollHeight > el.clientHeight + 1 ||
@@ -217,7 +218,7 @@ function isScroller(el) {
 function isUnseenControl(el) {
   if (!isShown.call(el, { visibilityProperty: true, opacityProperty: true })) return true;
   const rect = rectOf.call(el);
-  return rect.width <= 2 || rect.height <= 2 || lostBy(el, computed(el)) !== "";
+  return rect.width <= 2 || rect.height <= 2 || lostBy(el, computed(el), SIGHT) !== "";
 }
 
 const valueField = (value) => {

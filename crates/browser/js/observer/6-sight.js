@@ -32,9 +32,9 @@ function sightOf(el, tag, mask, around) {
   }
   let { lost, tiny, color, ground } = around;
   const style = computed(el);
-  if ((mask & SIGHT) !== 0 && lost === "") {
-    lost = lostBy(el, style);
-    tiny = parseFloat(style.fontSize) < 1;
+  if (lost === "") {
+    if ((mask & (SIGHT & ~FONT)) !== 0) lost = lostBy(el, style, mask);
+    if ((mask & FONT) !== 0) tiny = parseFloat(style.fontSize) < 1;
   }
   if ((mask & COLOR) !== 0) color = style.webkitTextFillColor || style.color;
   else if (COLORED.has(tag)) color = "";
@@ -64,37 +64,53 @@ function unseen(sight, el) {
   return verdict === "same-colour" && isOnPicture(el) ? "" : verdict;
 }
 
-function lostBy(el, style) {
-  if (parseFloat(style.opacity) < FAINT) return "transparent";
-  if (/opacity\(0(\.0\d*)?%?\)/.test(style.filter)) return "transparent";
-  const clip = style.clipPath;
-  if (clip !== "none" && isNothing(clip)) return "clipped";
-  const position = style.position;
-  const isFree = position === "absolute" || position === "fixed";
-  if (isFree && style.clip !== "auto") {
-    const [top, right, bottom, left] = (style.clip.match(/-?[\d.]+/g) || []).map(Number);
-    if (right - left <= 1 || bottom - top <= 1) return "clipped";
+function lostBy(el, style, mask) {
+  if ((mask & FADES) !== 0) {
+    if (parseFloat(style.opacity) < FAINT) return "transparent";
+    if (/opacity\(0(\.0\d*)?%?\)/.test(style.filter)) return "transparent";
   }
-  if (parseFloat(style.textIndent) <= -500) return "off-screen";
-  const isMoved = style.transform !== "none" || style.translate !== "none" || style.scale !== "none";
-  const isClipping = style.overflowX !== "visible" || style.overflowY !== "visible";
-  const isPulled = parseFloat(style.marginLeft) <= -500 || parseFloat(style.marginTop) <= -500;
-  if (!isFree && !isMoved && !isClipping && !isPulled && position === "static") return "";
+  const position = (mask & (CLIPS | MOVES | PLACED)) !== 0 ? style.position : "static";
+  const isFree = position === "absolute" || position === "fixed";
+  if ((mask & CLIPS) !== 0) {
+    const clip = style.clipPath;
+    if (clip !== "none" && isNothing(clip)) return "clipped";
+    if (isFree && style.clip !== "auto") {
+      const [top, right, bottom, left] = (style.clip.match(/-?[\d.]+/g) || []).map(Number);
+      if (right - left <= 1 || bottom - top <= 1) return "clipped";
+    }
+  }
+  if ((mask & INDENT) !== 0 && parseFloat(style.textIndent) <= -500) return "off-screen";
+  const isMoved = (mask & MOVES) !== 0 &&
+    (style.transform !== "none" || style.translate !== "none" || style.scale !== "none");
+  const isPulled = (mask & PLACED) !== 0 && (parseFloat(style.marginLeft) <= -500 || parseFloat(style.marginTop) <= -500);
+  const isPlaced = isFree || isMoved || isPulled || position === "relative";
+  // Asked for one number at a time: a rectangle costs an object that the browser has to make first.
+  if ((mask & BOXED) !== 0 && isFlat(el) && (style.overflowX !== "visible" || style.overflowY !== "visible")) return "zero-size";
+  if (!isPlaced) return "";
+  isRestless = true;
   // A box that is pulled out of sight by its edge grows with it; what is in it does not.
   const rect = isPulled ? contentRectOf(el) : rectOf.call(el);
   if (isMoved && (rect.width === 0 || rect.height === 0) && textContentOf.call(el).trim() !== "" && /matrix\(0|scale/.test(style.transform + style.scale)) return "zero-size";
-  if (isClipping && (rect.width <= 1 || rect.height <= 1)) return "zero-size";
-  if (isFree || isMoved || isPulled || position === "relative") {
-    const root = documentElementOf.call(document);
-    const isFixed = position === "fixed";
-    const x = isFixed ? 0 : scrollX, y = isFixed ? 0 : scrollY;
-    const isOut = rect.right + x <= 0 || rect.bottom + y <= 0 ||
-      rect.left + x >= Math.max(root.scrollWidth, innerWidth) ||
-      (isFixed && rect.top >= innerHeight) ||
-      rect.top + y >= Math.max(root.scrollHeight, innerHeight);
-    if (isOut && rect.width + rect.height > 0 && !isScrolledAway(el)) return "off-screen";
-  }
+  const root = documentElementOf.call(document);
+  const isFixed = position === "fixed";
+  const x = isFixed ? 0 : scrollX, y = isFixed ? 0 : scrollY;
+  const isOut = rect.right + x <= 0 || rect.bottom + y <= 0 ||
+    rect.left + x >= Math.max(root.scrollWidth, innerWidth) ||
+    (isFixed && rect.top >= innerHeight) ||
+    rect.top + y >= Math.max(root.scrollHeight, innerHeight);
+  if (isOut && rect.width + rect.height > 0 && !isScrolledAway(el)) return "off-screen";
   return "";
+}
+
+const widthOf = getter(HTMLElement.prototype, "offsetWidth");
+const heightOf = getter(HTMLElement.prototype, "offsetHeight");
+
+/** Whether a box has no room for anything. */
+function isFlat(el) {
+  isRestless = true;
+  if (el instanceof HTMLElement) return heightOf.call(el) <= 1 || widthOf.call(el) <= 1;
+  const rect = rectOf.call(el);
+  return rect.width <= 1 || rect.height <= 1;
 }
 
 function contentRectOf(el) {
@@ -128,8 +144,10 @@ function isScrolledAway(el) {
 }
 
 const isClear = (color) => {
+  if (color === "rgba(0, 0, 0, 0)" || color === "transparent") return true;
+  if (color.startsWith("rgb(")) return false;
   const parts = numbersIn(color);
-  return parts.length === 4 && parts[3] < FAINT || color === "transparent";
+  return parts.length === 4 && parts[3] < FAINT;
 };
 
 const numbersIn = (color) => (color.match(/-?[\d.]+/g) || []).map(Number);
@@ -155,6 +173,7 @@ const isDarkScheme = () => {
 
 /** Whether something is painted behind an element that is not its background: a picture beside it in the tree. */
 function isOnPicture(el) {
+  isRestless = true;
   const rect = rectOf.call(el);
   const x = rect.left + rect.width / 2, y = rect.top + rect.height / 2;
   if (x >= 0 && y >= 0 && x < innerWidth && y < innerHeight) {

@@ -1,6 +1,9 @@
 // The walk: one pass over the flat tree, one line for everything that is told.
 
 const MAX_DEPTH = 1000;
+/** The same for elements that are not told: there is only so much room on the stack. */
+const MAX_LEVEL = 1500;
+let level = 0;
 /** No text is longer in a report that was not asked for in full. */
 const MAX_TEXT = 4000;
 
@@ -69,11 +72,16 @@ function observe(wanted = {}) {
   hosts = [];
   dropped = 0;
   previousNumber = 0;
+  level = 0;
+  let isWhole = false;
   try {
     readSheets();
     if (wanted.learn && unreadable.length > 0) return `?\n${unreadable.join("\n")}`;
     const title = flat(titleOf.call(document));
-    const top = { active: deepActive(), isOff: false, cursor: "", transform: "", isVisible: true, sight: PLAIN_SIGHT,
+    const modal = modalOf();
+    const active = deepActive();
+    beginBlocks(active, modal);
+    const top = { active, isOff: false, cursor: "", transform: "", isVisible: true, sight: PLAIN_SIGHT,
       isFlexible: false };
     seen = [];
     seenNumbers = [];
@@ -82,12 +90,14 @@ function observe(wanted = {}) {
     addLine(0, "webarea", document, title, document.hasFocus() ? "fF" : "f", "");
     if (root !== null) {
       if (find.call(document, "[aria-owns]") !== null) readOwners();
-      walk(modalOf() || root, 1, top);
+      walk(modal || root, 1, top);
     }
     if (wanted.watch) watch();
     shadows = [...memo.read];
+    isWhole = true;
     return finish(title);
   } finally {
+    endBlocks(isWhole);
     memo = null;
     out = [];
   }
@@ -170,8 +180,31 @@ function modalOf() {
 }
 
 function walk(el, depth, around) {
+  if (level > MAX_LEVEL) {
+    if (out.length > 1) out[out.length - 1] = withFlag(out[out.length - 1], "c");
+    return;
+  }
+  level++;
+  if (blocks === null) walkAnew(el, depth, around);
+  else {
+    const known = blocks.get(el);
+    if (known !== undefined && isAsBefore(known, el, depth, around)) takeBlock(known);
+    else {
+      const block = beginBlock(depth, around);
+      const isDeep = deepChanges.has(el);
+      if (isDeep) deepLevel++;
+      walkAnew(el, depth, around);
+      if (isDeep) deepLevel--;
+      endBlock(el, block);
+    }
+  }
+  level--;
+}
+
+function walkAnew(el, depth, around) {
   const tag = localNameOf.call(el);
   if (SILENT.has(tag)) return;
+  if (RESTLESS.has(tag) || tag.includes("-")) isRestless = true;
   const attributes = attributesOf(el, tag);
   let mask;
   if (attributes !== null) {
@@ -179,7 +212,10 @@ function walk(el, depth, around) {
     mask = attributes.mask;
   } else {
     mask = maskOfTag(tag);
-    if (memo.moving !== null && memo.moving.has(el)) mask = EVERYTHING;
+    if (memo.moving !== null && memo.moving.has(el)) {
+      mask = EVERYTHING;
+      isRestless = true;
+    }
   }
   if (memo.owned !== null && memo.owned.has(el) && around.owner === undefined) return;
   const isHtml = namespaceOf.call(el) === HTML;
@@ -305,30 +341,31 @@ function walkInside(el, tag, mask, depth, next) {
     return;
   }
   const shadow = shadowOf(el);
-  if (shadow !== null) readShadow(shadow);
-  else if (tag === "slot") {
+  if (shadow !== null) {
+    isRestless = true;
+    readShadow(shadow);
+  } else if (tag === "slot") {
     const assigned = assignedNodes.call(el);
     if (assigned.length > 0) {
-      for (const node of assigned) walkNode(node, el, depth, next);
+      for (const node of assigned) {
+        if (nodeTypeOf.call(node) === 1) walk(node, depth, next);
+        else if (isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, el);
+      }
       return;
     }
   }
   let node = firstChildOf.call(shadow || el);
   if (shadow === null && tag.includes("-") && !askedHosts.has(el)) hosts.push(el);
-  for (; node !== null; node = nextSiblingOf.call(node)) walkNode(node, el, depth, next);
+  // No function of its own: a page can be deep, and every one of them costs room on the stack.
+  for (; node !== null; node = nextSiblingOf.call(node)) {
+    const type = nodeTypeOf.call(node);
+    if (type === 1) walk(node, depth, next);
+    else if (type === 3 && isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, el);
+  }
   if (memo.owners !== null && memo.owners.has(el)) {
     for (const child of memo.owners.get(el)) walk(child, depth, { ...next, owner: el });
   }
   if (isVisible && (mask & AFTER) !== 0) addText(pseudoText(el, "::after"), depth, next.sight, el);
-}
-
-function walkNode(node, parent, depth, next) {
-  const type = nodeTypeOf.call(node);
-  if (type === 3) {
-    if (next.isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, parent);
-  } else if (type === 1) {
-    walk(node, depth, next);
-  }
 }
 
 function walkOptions(select, depth, next) {

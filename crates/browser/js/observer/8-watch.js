@@ -1,19 +1,25 @@
-// Whether anything happened since the last observation. Nothing here runs before somebody looks, and after the first
-// change it rests until somebody looks again.
+// Whether anything happened since the last observation, and where. Nothing here runs before somebody looks, and when
+// too much has changed to be worth knowing, it rests until somebody looks again.
 
 let isDirty = true;
 let waiting = [];
 let isListening = false;
 
-const watcher = new MutationObserver(spoil);
+const watcher = new MutationObserver((records) => {
+  heed(records);
+  spoil();
+});
 
 /** What changes a page and leaves no trace in its tree. */
 const EVENTS = ["input", "change", "focusin", "focusout", "scroll", "toggle", "resize", "hashchange", "popstate", "load"];
 const WATCHED = { subtree: true, childList: true, attributes: true, characterData: true };
 
+/** What of that leaves everything where it was in the tree and in its rules. */
+const LIGHT_EVENTS = new Set(["scroll", "load"]);
+
 function spoil() {
   isDirty = true;
-  watcher.disconnect();
+  if (isAllChanged) watcher.disconnect();
   for (const tell of waiting) tell(true);
   waiting = [];
 }
@@ -26,7 +32,10 @@ function watch() {
   for (const shadow of memo.read) watcher.observe(shadow, WATCHED);
   if (!isListening) {
     isListening = true;
-    const heard = () => { if (!isDirty) spoil(); };
+    const heard = ({ type }) => {
+      if (!LIGHT_EVENTS.has(type)) isAllChanged = true;
+      if (!isDirty) spoil();
+    };
     for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
   }
   isDirty = false;
@@ -34,7 +43,11 @@ function watch() {
 
 /** Whether something has happened since the last observation. */
 function isSpoiled() {
-  if (!isDirty && watcher.takeRecords().length > 0) spoil();
+  const records = watcher.takeRecords();
+  if (records.length > 0) {
+    heed(records);
+    spoil();
+  }
   return isDirty;
 }
 

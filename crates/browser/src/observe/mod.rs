@@ -221,6 +221,9 @@ impl Sight {
     pub(crate) fn forget_all(&mut self) {
         self.seen = None;
         self.kept.clear();
+        for world in self.worlds.values_mut() {
+            world.forget();
+        }
     }
 
     /// Keeps what was seen until something happens in the page.

@@ -27,6 +27,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("../../js/observer/4-names.js"),
     include_str!("../../js/observer/5-states.js"),
     include_str!("../../js/observer/6-sight.js"),
+    include_str!("../../js/observer/7-blocks.js"),
     include_str!("../../js/observer/7-walk.js"),
     include_str!("../../js/observer/8-read.js"),
     include_str!("../../js/observer/8-watch.js"),
@@ -130,6 +131,11 @@ impl World {
         }
         self.bring(deadline).await?;
         read(&self.evaluate(script.to_owned(), deadline).await?)
+    }
+
+    /// The next look at the document takes nothing from the last one.
+    pub(crate) fn forget(&mut self) {
+        self.last = None;
     }
 
     /// Brings our scripts.

@@ -278,3 +278,12 @@ pub fn tab_id(outcome: Result<Outcome, Error>) -> TabId {
         other => panic!("no tab: {other:?}"),
     }
 }
+
+/// A fresh seed, or the one that `AGBROWSE_SEED` gives; printed, so that what failed can be repeated.
+pub fn seed() -> u64 {
+    let given = std::env::var("AGBROWSE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seed = given.unwrap_or_else(|| now.map_or(1, |now| now.as_secs()));
+    eprintln!("seed: {seed} (repeat with AGBROWSE_SEED={seed})");
+    seed
+}

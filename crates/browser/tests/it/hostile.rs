@@ -224,6 +224,23 @@ fn a_very_deep_page_is_cut_and_says_so() {
 }
 
 #[test]
+fn a_page_of_deep_boxes_that_say_nothing_is_cut() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<title>Deep</title><p>Top</p><div id=first></div><p>After</p><script>let at = first;
+               for (let n = 0; n < 2000; n++) { const next = document.createElement('div');
+                 next.setAttribute('role', 'none'); at.append(next); at = next }
+               at.textContent = 'Bottom'</script>",
+        );
+        t.open("/").await;
+        let text = survive(&t, "boxes").await.expect("a snapshot");
+        assert!(text.contains("\"Top\"") && text.contains("\"After\""), "{text}");
+        assert!(!text.contains("\"Bottom\""), "{text}");
+    });
+}
+
+#[test]
 fn a_page_too_deep_for_the_browser_is_survived() {
     bench(async |t| {
         // Chromium may run out of stack at this, without any help from us.

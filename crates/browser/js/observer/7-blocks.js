@@ -1,0 +1,143 @@
+// What is left of the last walk. A part of the page in which nothing has happened is not walked again: its lines are
+// taken as they are. That is safe for what can only be changed by a change of the tree, and the tree says when it
+// changes. Everything else is restless and walked each time: what scripts can set without a trace (values, checks,
+// popovers), what depends on where boxes are, what refers to other parts of the page, what moves.
+
+/** The lines of each part, by its element; null when this walk neither takes nor makes any. */
+let blocks = null;
+let keptBlocks = new WeakMap();
+/** Whether something in the part that is being walked can change without a change of the tree. */
+let isRestless = false;
+/** How many lines were put into blocks: each can be in as many as it is deep. */
+let blockLines = 0;
+
+/** Elements that something changed in, and those below which nothing is taken as it was. */
+let changes = new Set();
+let deepChanges = new Set();
+let deepLevel = 0;
+/** Nothing can be taken as it was. */
+let isAllChanged = true;
+/** How many changes were taken in since the last walk. */
+let heeded = 0;
+/** Whether a rule asks for elements without content. */
+let seesEmpty = false;
+
+/** What the last walk went by. */
+let lastWalk = null;
+
+const LEAST_LINES = 6, MOST_LINES = 3000;
+const RESTLESS = new Set((
+  "input textarea select label iframe frame object embed fencedframe video audio progress meter area map slot").split(" "));
+/** Attributes that make an element depend on others. */
+const REFERRING = new Set((
+  "aria-labelledby aria-describedby aria-owns aria-activedescendant aria-details aria-errormessage aria-controls usemap").split(" "));
+
+const isSameList = (one, other) => one.length === other.length && one.every((it, at) => it === other[at]);
+
+/** Decides what of the last walk can be taken. */
+function beginBlocks(active, modal) {
+  blocks = null;
+  isRestless = false;
+  deepLevel = 0;
+  blockLines = 0;
+  if (!options.watch || options.boxes) return;
+  heed(watcher.takeRecords());
+  ({ seesEmpty } = memo.rules);
+  const { firewall: isWary, hidden, urls, full } = options;
+  const walk = { sheets: memo.sheets, checked: [...findAll.call(document, ":checked")],
+    terms: [active, modal, isWary, hidden, urls, full, closedCount] };
+  const canTake = lastWalk !== null && !isAllChanged && options.since === lastReport && !memo.rules.looksInside &&
+    find.call(document, "[aria-owns]") === null && isSameList(walk.terms, lastWalk.terms) &&
+    isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked);
+  lastWalk = walk;
+  if (!canTake) keptBlocks = new WeakMap();
+  blocks = keptBlocks;
+  if (memo.moving !== null) for (const el of memo.moving) noteChange(el);
+}
+
+function endBlocks(isWhole) {
+  if (blocks === null) return;
+  blocks = null;
+  changes = new Set();
+  deepChanges = new Set();
+  heeded = 0;
+  isAllChanged = false;
+  if (!isWhole) lastWalk = null;
+}
+
+const isSameSight = (one, other) => one === other ||
+  one.lost === other.lost && one.tiny === other.tiny && one.color === other.color && one.ground === other.ground;
+
+/** Whether a part of the page is as it was, and would be told in the same way. */
+function isAsBefore(block, el, depth, around) {
+  const was = block.around;
+  return deepLevel === 0 && block.depth === depth && block.numberBefore === previousNumber && !changes.has(el) &&
+    (was === around || was.isOff === around.isOff && was.cursor === around.cursor && was.transform === around.transform &&
+      was.isVisible === around.isVisible && was.isFlexible === around.isFlexible && isSameSight(was.sight, around.sight));
+}
+
+function takeBlock({ lines, elements, elementNumbers, droppedInside, numberAfter }) {
+  for (let at = 0; at < lines.length; at++) out.push(lines[at]);
+  for (let at = 0; at < elements.length; at++) {
+    seen.push(elements[at]);
+    seenNumbers.push(elementNumbers[at]);
+  }
+  dropped += droppedInside;
+  previousNumber = numberAfter;
+}
+
+function beginBlock(depth, around) {
+  const block = { depth, around, line: out.length, element: seen.length, dropped, number: previousNumber, isRestless };
+  isRestless = false;
+  return block;
+}
+
+function endBlock(el, { depth, around, line, element, dropped: droppedBefore, number, isRestless: wasRestless }) {
+  const count = out.length - line;
+  const fits = count >= LEAST_LINES && count <= MOST_LINES && blockLines < out.length * 16;
+  if (fits && !isRestless) {
+    blockLines += count;
+    blocks.set(el, { depth, around, numberBefore: number, numberAfter: previousNumber, lines: out.slice(line),
+      elements: seen.slice(element), elementNumbers: seenNumbers.slice(element), droppedInside: dropped - droppedBefore });
+  } else blocks.delete(el);
+  isRestless ||= wasRestless;
+}
+
+/** Notes that something happened in an element. */
+function noteChange(el) {
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1 && !changes.has(at); at = flatParentOf(at)) changes.add(at);
+}
+
+/** Notes that anything below an element may be told differently now. */
+function noteDeepChange(el) {
+  if (el === null || nodeTypeOf.call(el) !== 1) return void (isAllChanged = true);
+  // Whether cells are cells depends on all of their table.
+  const table = closest.call(el, "table");
+  const from = table === null ? el : parentOf(table) || table;
+  noteChange(from);
+  deepChanges.add(from);
+}
+
+/** After so many changes a whole walk is no slower. */
+const MOST_CHANGES = 3000;
+
+/** Nodes that come and go without moving anything: texts, comments, scripts. Sheets are looked at anyway. */
+const isLight = (node) => nodeTypeOf.call(node) !== 1 || SILENT.has(localNameOf.call(node));
+
+/**
+ * Takes in what has happened in the tree. A rule can be about what is in a changed element, and about what comes after
+ * it and is in the same parent; no farther, unless it looks inside, see above.
+ */
+function heed(records) {
+  heeded += records.length;
+  if (heeded > MOST_CHANGES) isAllChanged = true;
+  for (let at = 0; at < records.length && !isAllChanged; at++) {
+    const { type, target, addedNodes, removedNodes } = records[at];
+    const el = nodeTypeOf.call(target) === 1 ? target : parentOf(target);
+    if (el === null || nodeTypeOf.call(el) !== 1 || SILENT.has(localNameOf.call(el))) isAllChanged = true;
+    else if (type === "attributes") noteDeepChange(parentOf(el));
+    else if (seesEmpty) noteDeepChange(parentOf(el));
+    else if (type === "characterData" || [...addedNodes, ...removedNodes].every(isLight)) noteChange(el);
+    else noteDeepChange(el);
+  }
+}

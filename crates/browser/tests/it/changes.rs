@@ -1,0 +1,41 @@
+//! A look takes from the one before what has not changed. It must never show, because that would be a lie: after any
+//! change, what is told is what a look that knows nothing would tell.
+//!
+//! Seeded; the seed is printed, and `AGBROWSE_SEED` repeats a run. The long version runs under `./dev soak`.
+
+use crate::bench::{bench, seed};
+use crate::sight::see;
+use agbrowse_browser::command::Snapshot;
+
+const PAGE: &str = include_str!("changes.html");
+
+#[test]
+fn torture_what_was_seen_before_never_shows() {
+    bench(async |t| {
+        let seed = seed();
+        let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 200 };
+        t.page("/", PAGE);
+        let mut state = seed;
+        let mut steps = Vec::new();
+        for round in 0..rounds {
+            // Changes pile up until little is left of the page.
+            if round % 40 == 0 {
+                t.open("/").await;
+                steps.clear();
+                see(&t, Snapshot::default()).await;
+            }
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            steps.push(t.eval(&format!("step({})", state >> 33)).await);
+            let quick = see(&t, Snapshot::default()).await;
+            let fresh = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+            if quick != fresh {
+                let lines = quick.lines().zip(fresh.lines()).find(|(quick, fresh)| quick != fresh);
+                panic!(
+                    "round {round}, repeat with AGBROWSE_SEED={seed}: {lines:?}, {} and {} lines, after {steps:?}",
+                    quick.lines().count(),
+                    fresh.lines().count()
+                );
+            }
+        }
+    });
+}
