@@ -78,6 +78,8 @@ function computed(el) {
 /** What the rules of a sheet set, by the last part of their selectors. */
 const newRules = () => ({
   everywhere: 0, tags: new Map(), classes: new Map(), ids: new Map(), attributes: new Map(), hosts: 0,
+  /** Rules about anything inside of something: what that must have among its classes, and what they set. */
+  inside: [],
   /** A change anywhere can matter anywhere else: rules ask what is in an element, or how large it is. */
   looksInside: false,
   /** Rules ask for elements without content. */
@@ -148,7 +150,7 @@ function readRules(rules, found, parent, depth) {
       if (nested.length > 0) readRules(nested, found, selector, depth + 1);
     } else if (rule instanceof CSSImportRule) {
       const sheet = rule.styleSheet;
-      if (sheet) mergeRules(found, readSheet(sheet));
+      if (sheet) mergeRules(found, readSheet(sheet), null);
     } else if (rule instanceof CSSKeyframesRule || rule instanceof CSSFontFaceRule) {
       // An animation is known by the elements it moves.
     } else if (rule.cssRules) {
@@ -214,11 +216,21 @@ function note(found, selector, sets) {
   else if ((key = /^([\w-]+)/.exec(last)) !== null) add(found.tags, key[1].toLowerCase());
   else if (/^:root\b/.test(last)) add(found.tags, "html");
   else if (/^:(any-link|link|visited)\b/.test(last)) add(found.tags, "a");
-  else found.everywhere |= sets;
+  else {
+    const around = plain.slice(0, plain.length - last.length).matchAll(/\.((?:[\w-]|[^\x00-\x7f])+)(?!\\)/g);
+    const classes = Array.from(around, ([, name]) => name);
+    if (classes.length > 0) found.inside.push({ classes, sets });
+    else found.everywhere |= sets;
+  }
 }
 
-function mergeRules(into, from) {
+/** `tree` is where the rules hold. */
+function mergeRules(into, from, tree) {
   into.everywhere |= from.everywhere;
+  for (const it of from.inside) {
+    if (tree === null) into.inside.push(it);
+    else if (tree !== document || it.classes.every((name) => byClass.call(document, name).length > 0)) into.everywhere |= it.sets;
+  }
   into.looksInside ||= from.looksInside;
   into.seesEmpty ||= from.seesEmpty;
   into.hosts |= from.hosts;
@@ -227,6 +239,7 @@ function mergeRules(into, from) {
   }
 }
 
+const byClass = Document.prototype.getElementsByClassName;
 const styleSheetsOf = getter(Document.prototype, "styleSheets");
 const adoptedOf = getter(Document.prototype, "adoptedStyleSheets");
 
@@ -240,7 +253,7 @@ function readSheets() {
       if (!isInForce(sheet)) continue;
       const rules = readSheet(sheet);
       memo.sheets.push(rules);
-      mergeRules(all, rules);
+      mergeRules(all, rules, document);
     }
   };
   read(styleSheetsOf.call(document));
@@ -276,7 +289,7 @@ function readShadow(shadow) {
   let isNew = false;
   for (const sheets of [shadow.styleSheets, shadow.adoptedStyleSheets]) {
     for (const sheet of sheets) {
-      mergeRules(memo.rules, readSheet(sheet));
+      mergeRules(memo.rules, readSheet(sheet), shadow);
       isNew = true;
     }
   }

@@ -1,8 +1,9 @@
 // The walk: one pass over the flat tree, one line for everything that is told.
 
-const MAX_DEPTH = 1000;
+/** A parser stops at 512; only scripts build deeper. */
+const MAX_DEPTH = 700;
 /** The same for elements that are not told: there is only so much room on the stack. */
-const MAX_LEVEL = 1500;
+const MAX_LEVEL = 900;
 let level = 0;
 /** No text is longer in a report that was not asked for in full. */
 const MAX_TEXT = 4000;

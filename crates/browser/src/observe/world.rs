@@ -62,6 +62,8 @@ pub(crate) struct World {
     numbers: HashMap<i64, u32>,
     /// The last report: the next one says what is different.
     last: Option<Arc<str>>,
+    /// There was nothing in the document.
+    is_blank: bool,
 }
 
 /// What one document told.
@@ -115,6 +117,7 @@ impl World {
             document: document.and_then(|document| document.object_id),
             numbers: HashMap::new(),
             last: None,
+            is_blank: false,
         })
     }
 
@@ -191,7 +194,7 @@ impl World {
     ) -> Result<Told, Trouble> {
         let begun = Instant::now();
         // Asked at once: most of the time goes by on the way.
-        let is_first = self.last.is_none();
+        let is_first = self.last.is_none() && !self.is_blank;
         let report = self.channel.start(&self.observing(options, true))?;
         let heard = match &self.document {
             Some(document) => Some(self.channel.start(&listeners_of(document))?),
@@ -217,8 +220,7 @@ impl World {
         }
         let revealed = begun.elapsed();
         let has_shadows = head(&report, 6) != "0";
-        let is_blank = self.last.is_none();
-        let listening = match is_blank {
+        let listening = match self.is_blank {
             true => Vec::new(),
             false => self.listeners(heard, has_shadows, deadline).await?,
         };
@@ -239,8 +241,8 @@ impl World {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
         Evaluate {
             expression: format!(
-                "globalThis.agbrowse ? agbrowse.observe({{learn: {learns}, since: {since}, {options}}}) \
-                 : {BLANK} || {{}}"
+                "{BLANK} || (globalThis.agbrowse \
+                 ? agbrowse.observe({{learn: {learns}, since: {since}, {options}}}) : {{}})"
             ),
             context_id: Some(self.context),
             return_by_value: Some(true),
@@ -261,6 +263,7 @@ impl World {
             let mut learns = false;
             match value.get().as_bytes().first() {
                 Some(b'"') => {
+                    self.is_blank = false;
                     let text: Text = read(&value)?;
                     if let Some(unread) = text.strip_prefix("?\n") {
                         let hrefs: Vec<&str> = unread.lines().collect();
@@ -275,6 +278,8 @@ impl World {
                     }
                 }
                 Some(b'[') => {
+                    self.is_blank = true;
+                    self.last = None;
                     let (url, origin): (String, String) = read(&value)?;
                     let head = format!("1\t{url}\t{origin}\t\t0\t0\t0\t\t0");
                     return Ok(Arc::from(format!("{head}\n0\twebarea\t1\t\tff\n")));
@@ -553,7 +558,10 @@ impl World {
 
     /// Whether something has happened in the document since it was last observed, or the document is gone.
     pub(crate) async fn is_spoiled(&self, deadline: Deadline) -> bool {
-        let ask = format!("globalThis.agbrowse ? agbrowse.isSpoiled() : !{BLANK}");
+        let ask = match self.is_blank {
+            true => format!("!{BLANK}"),
+            false => "agbrowse.isSpoiled()".into(),
+        };
         match self.evaluate(ask, deadline).await {
             Ok(value) => value.get() != "false",
             Err(_) => true,
@@ -563,9 +571,10 @@ impl World {
     /// Answers when something has happened in the document since it was last observed, or the document is gone.
     pub(crate) fn dirtied(&self, deadline: Deadline) -> impl Future<Output = bool> + use<> {
         let evaluate = Evaluate {
-            expression: format!(
-                "globalThis.agbrowse ? agbrowse.dirtied() : !{BLANK} || {BLANK_DIRTIED}"
-            ),
+            expression: match self.is_blank {
+                true => format!("!{BLANK} || {BLANK_DIRTIED}"),
+                false => "agbrowse.dirtied()".into(),
+            },
             context_id: Some(self.context),
             return_by_value: Some(true),
             await_promise: Some(true),
