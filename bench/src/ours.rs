@@ -76,7 +76,19 @@ impl Library {
     /// # Errors
     /// When that does not work, or it throws.
     pub fn eval(&self, script: &str) -> Result<Taken> {
-        let eval = Eval { script: script.to_owned(), ..Eval::default() };
+        self.eval_in(script, false)
+    }
+
+    /// The same in a world beside the page, like that of our own scripts: there every node costs more to touch.
+    ///
+    /// # Errors
+    /// As for [`Self::eval`].
+    pub fn eval_beside(&self, script: &str) -> Result<Taken> {
+        self.eval_in(script, true)
+    }
+
+    fn eval_in(&self, script: &str, isolated: bool) -> Result<Taken> {
+        let eval = Eval { script: script.to_owned(), isolated, ..Eval::default() };
         self.run("eval", Command::Eval(eval))
     }
 
@@ -127,7 +139,7 @@ impl Contender for ByLibrary {
     }
 }
 
-/// The bare walk, in the same browser and by the same channel.
+/// The bare walk, in the same browser, by the same channel, and in a world beside the page like that of our scripts.
 pub struct Walk(pub Rc<Library>);
 
 impl Contender for Walk {
@@ -140,6 +152,6 @@ impl Contender for Walk {
     }
 
     fn snapshot(&mut self) -> Result<Taken> {
-        self.0.eval(WALK)
+        self.0.eval_beside(WALK)
     }
 }

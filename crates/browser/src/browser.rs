@@ -123,6 +123,7 @@ impl Browser {
             used: None,
             notes: Vec::new(),
         };
+        self.shared.learn_end().await;
         let reply = request.command.run(&mut cx).await;
         match reply {
             Ok(reply) => Ok(Outcome { reply, tab: cx.used, notes: cx.notes }),
@@ -136,15 +137,27 @@ impl Browser {
     /// As for a snapshot.
     #[doc(hidden)]
     pub async fn compare_trees(&self, facts: &[&str]) -> Result<Vec<crate::Pair>> {
-        let mut cx = Cx {
+        crate::observe::oracle::compare(&mut self.test_cx(), facts).await
+    }
+
+    /// Every element of the current page that can be seen and used, for tests.
+    ///
+    /// # Errors
+    /// As for a snapshot.
+    #[doc(hidden)]
+    pub async fn reachable(&self) -> Result<Vec<crate::Reach>> {
+        crate::observe::oracle::reach(&mut self.test_cx()).await
+    }
+
+    fn test_cx(&self) -> Cx<'_> {
+        Cx {
             browser: self,
             deadline: Deadline::after(TIMEOUT * 2),
             context: None,
             tab: None,
             used: None,
             notes: Vec::new(),
-        };
-        crate::observe::oracle::compare(&mut cx, facts).await
+        }
     }
 
     /// How the browser is got. Changes apply to the next start.
@@ -307,6 +320,15 @@ impl Shared {
                 None
             }
         }
+    }
+
+    /// Where the browser has hung up, waits a moment for its process to end: that says more about why.
+    async fn learn_end(&self) {
+        let live = match &*self.slot() {
+            Slot::Live(live) if live.connection.closed().is_some() => live.clone(),
+            _ => return,
+        };
+        live.wait_ended().await;
     }
 
     /// Has what is left of a browser go in the background: it may still be writing its profile.

@@ -32,7 +32,7 @@ pub use command::{Command, Reply};
 pub use error::{Code, Details, Error, Fact, Result, RetryHint, Stage, Usual};
 pub use note::Note;
 #[doc(hidden)]
-pub use observe::oracle::{Pair, Said};
+pub use observe::oracle::{Pair, Reach, Said};
 pub use page;
 pub use tab::{Dialog, Phase, TabId};
 pub use target::Target;

@@ -2,7 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::{Sight, json};
+use crate::observe::{AX, Sight, json};
 use crate::tab::Tab;
 use cdp::Deadline;
 use page::ax::Tree;
@@ -96,7 +96,7 @@ pub(crate) async fn find(
 ) -> Result<usize> {
     match target {
         Target::Ref(name) => {
-            let (node, note) = find_ref(sight, tree, name)?;
+            let (node, note) = find_ref(sight, tree, name, deadline).await?;
             notes.extend(note);
             Ok(node)
         }
@@ -113,18 +113,34 @@ pub(crate) async fn find(
     }
 }
 
-fn find_ref(sight: &Sight, tree: &Tree, name: &RefName) -> Result<(usize, Option<Note>)> {
+async fn find_ref(
+    sight: &mut Sight,
+    tree: &Tree,
+    name: &RefName,
+    deadline: Deadline,
+) -> Result<(usize, Option<Note>)> {
     let spelled = name.to_string();
-    let shown = sight.registry.lookup(name).map_err(|problem| {
+    let mut shown = sight.registry.lookup(name).map_err(|problem| {
         let code = match problem {
             refs::RefProblem::TooOld(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
         };
         Error::new(code).message(problem.to_string()).evidence("ref", spelled.as_str())
     })?;
+    // The browser's own tree has numbers of its own.
+    if let Some(document) = shown.meaning.document.strip_prefix(AX) {
+        let document = document.to_owned();
+        let number = match sight.world_of_mut(&document) {
+            Some(world) => world.number(&[i64::from(shown.element)], deadline).await.ok(),
+            None => None,
+        };
+        shown.element = number.and_then(|found| found.first().copied()).unwrap_or(0);
+        shown.meaning.document = document.into();
+    }
     let was = &shown.meaning;
     let node = tree.nodes.iter().position(|node| {
-        node.element == shown.element
+        node.element > 0
+            && node.element == shown.element
             && tree
                 .frames
                 .get(usize::from(node.frame))

@@ -120,7 +120,7 @@ impl Tally {
     }
 }
 
-fn share(part: usize, all: usize) -> f64 {
+pub fn share(part: usize, all: usize) -> f64 {
     if all == 0 { 1.0 } else { part as f64 / all as f64 }
 }
 
@@ -140,7 +140,7 @@ fn collapse(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn corpus(folder: &str) -> Vec<PathBuf> {
+pub fn corpus(folder: &str) -> Vec<PathBuf> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
     let root = std::env::var_os("AGBROWSE_CORPUS").map_or_else(|| beside.into(), PathBuf::from);
     let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
@@ -154,7 +154,7 @@ fn corpus(folder: &str) -> Vec<PathBuf> {
 }
 
 /// Serves files by their names.
-async fn serve(files: &[PathBuf]) -> String {
+pub async fn serve(files: &[PathBuf]) -> String {
     let mut app = axum::Router::new();
     for file in files {
         let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
@@ -170,12 +170,12 @@ async fn serve(files: &[PathBuf]) -> String {
     origin
 }
 
-fn name_of(file: &Path) -> String {
+pub fn name_of(file: &Path) -> String {
     file.file_name().unwrap().to_string_lossy().into_owned()
 }
 
 /// A browser for which only loopback exists: the pages name dead third parties.
-fn browser() -> Option<Browser> {
+pub fn browser() -> Option<Browser> {
     if let Err(error) = find(&Wanted::default()) {
         assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
         eprintln!("skipped: {error}");
@@ -185,12 +185,12 @@ fn browser() -> Option<Browser> {
     Some(Browser::new(Options { args: vec![blocked.into()], ..Options::default() }))
 }
 
-async fn open(browser: &Browser, url: &str) {
+pub async fn open(browser: &Browser, url: &str) {
     let open = Open { url: url.into(), until: Until::Load, ..Open::default() };
     browser.run(Request::new(Command::Open(open))).await.unwrap();
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 

@@ -13,5 +13,7 @@ mod daemon;
 mod fidelity;
 mod home;
 mod install;
+mod recall;
+mod sameness;
 mod surface;
 mod torture;

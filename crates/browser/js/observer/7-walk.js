@@ -24,6 +24,10 @@ function elementOf(number) {
 let hosts = [];
 const askedHosts = new WeakSet();
 
+/** Elements whose clicks a script listens to, as told from outside. */
+const hearing = new WeakSet();
+let hearingCount = 0;
+
 /** The shadow roots that the last observation went through. */
 let shadows = [];
 
@@ -238,6 +242,8 @@ function walkAnew(el, depth, around) {
   let role = roleOf(el, tag, isHtml, attributes);
   // A paragraph that lays out boxes is no paragraph of text.
   if (role === "paragraph" && isFlexible) role = "generic";
+  // Pictures and cells that mean nothing by themselves mean something when they can be clicked.
+  if (hearingCount > 0 && (role === "none" || role === "layouttable") && hearing.has(el)) role = "generic";
   let below = depth;
   let flags = "";
   let line = 0, numberBefore = 0;

@@ -29,6 +29,24 @@ function remember(found) {
   return given;
 }
 
+/**
+ * Takes in elements whose clicks a script listens to, and tells their numbers. A mark at the beginning says that one of
+ * them was not told of, because nothing else speaks for it: the next walk will.
+ */
+function hears(nodes) {
+  const given = numbersFor(nodes);
+  let isMissed = false;
+  nodes.forEach((node, at) => {
+    if (hearing.has(node) || nodeTypeOf.call(node) !== 1) return;
+    hearing.add(node);
+    hearingCount++;
+    if (elementOf(given[at]) !== null || !isShown.call(node)) return;
+    isMissed = true;
+    noteChange(node);
+  });
+  return (isMissed ? "!," : "") + given.join();
+}
+
 /** The numbers of the elements that a CSS selector is about, also inside shadow trees; null when it is no selector. */
 function findTargets(selector) {
   const found = [];

@@ -17,6 +17,7 @@ Object.defineProperty(globalThis, "agbrowse", {
     element: elementOf,
     elements: (wanted) => wanted.map(elementOf),
     numbers: (...nodes) => numbersFor(nodes).join(),
+    hears: (...nodes) => hears(nodes),
     /** Hosts that may have a shadow root we were not told of; each is asked about once. */
     hosts() {
       const asked = hosts;

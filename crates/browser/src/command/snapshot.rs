@@ -3,9 +3,11 @@
 use super::{Cx, Until, Verb};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
+use crate::live::Live;
 use crate::navigate;
 use crate::note::Note;
 use crate::observe::{self, Look, Source};
+use crate::tab::Turn;
 use crate::target::{self, Target};
 use cdp::Deadline;
 use clap::{Args, ValueEnum};
@@ -20,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::Instrument;
 
 /// A page counts as settled when nothing happens in it for so long …
 const QUIET: Duration = Duration::from_millis(100);
@@ -175,22 +178,7 @@ impl Verb for Snapshot {
             Some(tree) => tree,
             None => {
                 let span = tracing::debug_span!("capture_snapshot");
-                if self.fresh {
-                    sight.forget_all();
-                }
-                let aside = if self.all_refs { sight.put_aside() } else { None };
-                let mut tree = observe::observe(&live, &turn, sight, &look, cx.deadline).await?;
-                if self.url.is_some() {
-                    let limit = cx.deadline.at_most(SETTLE);
-                    while !limit.is_over() && sight.is_stirring(QUIET).await {
-                        tree = observe::observe(&live, &turn, sight, &look, cx.deadline).await?;
-                    }
-                }
-                if self.all_refs {
-                    sight.take_back(aside);
-                }
-                drop(span);
-                tree
+                self.capture(&live, &turn, sight, &look, cx.deadline).instrument(span).await?
             }
         };
         let root = match self.wanted_root() {
@@ -224,6 +212,32 @@ impl Verb for Snapshot {
 }
 
 impl Snapshot {
+    /// Looks at the page; at one that was just opened until it comes to rest.
+    async fn capture(
+        &self,
+        live: &Live,
+        turn: &Turn,
+        sight: &mut observe::Sight,
+        look: &Look,
+        deadline: Deadline,
+    ) -> Result<Arc<Tree>> {
+        if self.fresh {
+            sight.forget_all();
+        }
+        let aside = if self.all_refs { sight.put_aside() } else { None };
+        let mut tree = observe::observe(live, turn, sight, look, deadline).await?;
+        if self.url.is_some() {
+            let limit = deadline.at_most(SETTLE);
+            while !limit.is_over() && sight.is_stirring(QUIET).await {
+                tree = observe::observe(live, turn, sight, look, deadline).await?;
+            }
+        }
+        if self.all_refs {
+            sight.take_back(aside);
+        }
+        Ok(tree)
+    }
+
     fn look(&self) -> Look {
         Look {
             firewall: true,
@@ -266,7 +280,7 @@ impl Snapshot {
     async fn finish(
         &self,
         deadline: Deadline,
-        turn: &crate::tab::Turn,
+        turn: &Turn,
         sight: &mut observe::Sight,
         tree: Arc<Tree>,
         seen: View,

@@ -20,6 +20,9 @@ const MASK: &str = "••••••";
 /// What the browser shows instead of the letters of a secret: disc, circle, square.
 const MARKS: [char; 3] = ['•', '◦', '■'];
 
+/// What the name of a document begins with that the browser told.
+pub(crate) const AX: &str = "ax:";
+
 /// The main document as the browser tells it.
 ///
 /// Elements have the browser's numbers, which are not those of our world, so the document goes by a name that
@@ -37,7 +40,7 @@ pub(super) async fn look(tab: &Tab, deadline: Deadline) -> Result<Tree, Trouble>
         return Err(Trouble::Nothing);
     }
     tree.frames = vec![Frame {
-        document: format!("ax:{loader}"),
+        document: format!("{AX}{loader}"),
         url: state.url.clone(),
         origin: origin(&state.url),
         // The tab hears of a new title later than its document has it.

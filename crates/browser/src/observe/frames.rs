@@ -18,6 +18,8 @@ pub(super) struct Place {
     pub(super) name: String,
     /// It is the uppermost frame of its process here.
     pub(super) is_top: bool,
+    /// Its address could not be reached, and the browser says so instead.
+    pub(super) is_unreachable: bool,
 }
 
 /// All frames of a tab, of every process, those that hold others first.
@@ -45,6 +47,7 @@ pub(super) async fn places(live: &Live, tab: &Tab, deadline: Deadline) -> Vec<Pl
                 loader: frame.loader_id.unwrap_or_default(),
                 name: frame.name.map(cdp::Text::into_string).unwrap_or_default(),
                 is_top,
+                is_unreachable: frame.unreachable_url.is_some(),
             });
         }
     }
@@ -57,6 +60,7 @@ pub(super) async fn places(live: &Live, tab: &Tab, deadline: Deadline) -> Vec<Pl
                 loader: String::new(),
                 name: String::new(),
                 is_top: true,
+                is_unreachable: false,
             };
             places.push(place);
         }

@@ -9,6 +9,7 @@ mod frames;
 pub(crate) mod oracle;
 mod world;
 
+pub(crate) use ax::AX;
 pub(crate) use world::{NAME as WORLD, SOURCE, Told, Trouble, World, json};
 
 use crate::error::{Code, Error, Result};
@@ -75,7 +76,8 @@ struct Kept {
     told: Arc<Told>,
     loader: String,
     look: Look,
-    watch: Watch,
+    /// Nothing happens in a page that could not be reached.
+    watch: Option<Watch>,
 }
 
 /// Whether something has happened in a document since it was looked at.
@@ -231,9 +233,13 @@ impl Sight {
         let watch = |frame: &page::ax::Frame| {
             self.kept.values().find(|kept| kept.loader == frame.document).map(|it| it.watch.clone())
         };
-        // A page of which a part is not watched cannot be remembered.
-        let frames: Option<Vec<Watch>> = tree.frames.iter().map(watch).collect();
-        self.seen = frames.map(|frames| Seen { tree, look, frames });
+        // A page of which a part is not known any more cannot be remembered.
+        let frames: Option<Vec<Option<Watch>>> = tree.frames.iter().map(watch).collect();
+        self.seen = frames.map(|frames| Seen {
+            tree,
+            look,
+            frames: frames.into_iter().flatten().collect(),
+        });
     }
 
     /// Whether something happens in the page within this time.
@@ -243,6 +249,10 @@ impl Sight {
             Some(world) => world.dirtied(Deadline::after(quiet)).await,
             None => false,
         }
+    }
+
+    pub(crate) fn world_of_mut(&mut self, document: &str) -> Option<&mut World> {
+        self.worlds.values_mut().find(|world| world.loader == document)
     }
 
     /// Our world in the document with this id, if it was part of what was seen last.
@@ -305,6 +315,7 @@ async fn look_once(
         loader,
         name: String::new(),
         is_top: true,
+        is_unreachable: false,
     };
     let (told, places) = tokio::join!(
         watched(tab, look_at(sight, &main, look, deadline)),
@@ -313,6 +324,9 @@ async fn look_once(
     let mut all = HashMap::from([(tab.target_id.clone(), told?)]);
     look_at_frames(sight, &places, look, &mut all, deadline).await;
     sight.kept.retain(|frame, _| all.contains_key(frame));
+    let here: HashSet<&str> = places.iter().map(|place| &*place.frame_id).collect();
+    sight.worlds.retain(|frame, _| *frame == tab.target_id || here.contains(&**frame));
+    sight.owners.retain(|frame, _| here.contains(&**frame));
     let begun = Instant::now();
     let tree = stitch(sight, &main, &all, &places)?;
     tracing::debug!(nodes = tree.nodes.len(), took = ?begun.elapsed(), "documents were stitched");
@@ -352,7 +366,9 @@ async fn look_at(
 /// What a frame told before, if it is good.
 fn known(sight: &Sight, place: &Place, look: &Look) -> Option<Arc<Told>> {
     let kept = sight.kept.get(&place.frame_id)?;
-    let is_good = kept.loader == place.loader && kept.look == *look && kept.watch.is_good();
+    let is_good = kept.loader == place.loader
+        && kept.look == *look
+        && kept.watch.as_ref().is_none_or(Watch::is_good);
     is_good.then(|| kept.told.clone())
 }
 
@@ -375,7 +391,7 @@ async fn ask(
 
 fn learn(sight: &mut Sight, place: &Place, look: &Look, world: World, told: Told) -> Arc<Told> {
     let (told, look, loader) = (Arc::new(told), look.clone(), place.loader.clone());
-    let kept = Kept { told: told.clone(), loader, look, watch: Watch::over(&world) };
+    let kept = Kept { told: told.clone(), loader, look, watch: Some(Watch::over(&world)) };
     sight.kept.insert(place.frame_id.clone(), kept);
     sight.worlds.insert(place.frame_id.clone(), world);
     told
@@ -408,6 +424,13 @@ async fn look_at_frames(
         for place in inside.into_iter().filter(holds) {
             match known(sight, place, look) {
                 Some(known) => told.push((place.frame_id.clone(), known)),
+                None if place.is_unreachable => {
+                    let nothing = Arc::new(Told::nothing());
+                    let (look, loader) = (look.clone(), place.loader.clone());
+                    let kept = Kept { told: nothing.clone(), loader, look, watch: None };
+                    sight.kept.insert(place.frame_id.clone(), kept);
+                    told.push((place.frame_id.clone(), nothing));
+                }
                 None => {
                     let world = sight.worlds.remove(&place.frame_id);
                     let (place, options) = (place.clone(), look.options());

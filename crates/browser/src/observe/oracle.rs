@@ -6,7 +6,10 @@ use crate::command::Cx;
 use crate::error::{Code, Error, Result};
 use cdp::Text;
 use cdp::protocol::accessibility::GetFullAxTree;
-use std::collections::HashMap;
+use cdp::protocol::dom_debugger::GetEventListeners;
+use cdp::protocol::runtime::Evaluate;
+use page::ax::{RefPolicy, marks};
+use std::collections::{HashMap, HashSet};
 
 /// What a tree says about an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,4 +86,78 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
         });
     }
     Ok(pairs)
+}
+
+/// An element that one could want to use, and whether it can be pointed at.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// The beginning of its markup.
+    pub markup: String,
+    /// The browser lets it take the focus.
+    pub is_focusable: bool,
+    /// A script listens to its clicks.
+    pub listens: bool,
+    /// It is the page, or holds most of it.
+    pub is_root: bool,
+    /// It is kept from those who cannot see the page.
+    pub is_aria_hidden: bool,
+    /// It has a ref in a snapshot.
+    pub has_ref: bool,
+}
+
+/// All elements of the main document that can be seen and, as the browser tells, can take the focus or listen to
+/// clicks.
+pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
+    const SEEN: &str = "(el) => { const box = el.getBoundingClientRect(); \
+        return el.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && \
+        box.width > 1 && box.height > 1 && box.right + scrollX > 0 && box.bottom + scrollY > 0 }";
+    let turn = cx.turn(Needs::Page).await?;
+    let live = cx.live().await?;
+    let mut sight = turn.sight.lock().await;
+    let tree = observe(&live, &turn, &mut sight, &Look::default(), cx.deadline).await?;
+    let refs = marks(&tree, RefPolicy::Live { all: false });
+    let with_ref: HashSet<u32> = (0..tree.nodes.len())
+        .filter(|index| tree.nodes[*index].frame == 0 && refs.has_ref(*index))
+        .map(|index| tree.nodes[index].element)
+        .collect();
+    let theirs = turn.call(GetFullAxTree::default(), cx.deadline).await?.nodes.unwrap_or_default();
+    let theirs: HashMap<i64, Said> = theirs.iter().filter_map(ax::said).collect();
+    let document = Evaluate { expression: "document".into(), ..Evaluate::default() };
+    let document = turn.call(document, cx.deadline).await?.result;
+    let missing = || Error::new(Code::SnapshotUnavailable);
+    let object_id = document.and_then(|document| document.object_id).ok_or_else(missing)?;
+    let heard = GetEventListeners { object_id, depth: Some(-1), pierce: None };
+    let heard = turn.call(heard, cx.deadline).await?.listeners.unwrap_or_default();
+    let heard: HashSet<i64> = heard
+        .into_iter()
+        .filter(|listener| listener.r#type.as_deref() == Some("click"))
+        .filter_map(|listener| listener.backend_node_id)
+        .collect();
+    let world = sight.world_of(&tree.frames[0].document).ok_or_else(missing)?;
+    let explain = |trouble: super::Trouble| trouble.explain(&turn);
+    let all: String = world.ask("agbrowse.find('*')", cx.deadline).await.map_err(explain)?;
+    let numbers: Vec<u32> = all.split(',').filter_map(|number| number.parse().ok()).collect();
+    let script = format!(
+        "agbrowse.elements({}).map((el) => [el.cloneNode().outerHTML.slice(0, 200), ({SEEN})(el), \
+         el.contains(document.body) || el.querySelectorAll('*').length * 2 > document.all.length, \
+         el.closest('[aria-hidden=true], [inert]') !== null])",
+        json(&numbers)
+    );
+    let told: Vec<(Text, bool, bool, bool)> =
+        world.ask(&script, cx.deadline).await.map_err(explain)?;
+    let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
+    let mut found = Vec::new();
+    for ((number, id), (markup, is_seen, is_root, is_aria_hidden)) in
+        numbers.into_iter().zip(ids).zip(told)
+    {
+        let Some(id) = id.filter(|_| is_seen) else { continue };
+        let is_focusable = theirs.get(&id).is_some_and(|said| said.is_focusable);
+        let listens = heard.contains(&id);
+        if is_focusable || listens {
+            let markup = markup.into_string();
+            let has_ref = with_ref.contains(&number);
+            found.push(Reach { markup, is_focusable, listens, is_root, is_aria_hidden, has_ref });
+        }
+    }
+    Ok(found)
 }

@@ -76,6 +76,18 @@ pub(crate) struct Told {
     pub(crate) holders: HashSet<u32>,
 }
 
+impl Told {
+    /// What there is to tell when an address could not be reached.
+    pub(crate) fn nothing() -> Self {
+        let (listening, holders) = Default::default();
+        Self { report: nothing("chrome-error://chromewebdata/", "null").into(), listening, holders }
+    }
+}
+
+fn nothing(url: &str, origin: &str) -> String {
+    format!("1\t{url}\t{origin}\t\t0\t0\t0\t\t0\n0\twebarea\t1\t\tff\n")
+}
+
 /// Where and whose the document is if there is nothing in it, as in most frames that advertisers leave behind.
 /// Then nothing of ours needs to be brought there.
 const BLANK: &str = r"(/^about:/.test(location.href) && document.title === '' &&
@@ -219,11 +231,16 @@ impl World {
             report = self.observed(again, options, deadline).await?;
         }
         let revealed = begun.elapsed();
-        let has_shadows = head(&report, 6) != "0";
-        let listening = match self.is_blank {
-            true => Vec::new(),
-            false => self.listeners(heard, has_shadows, deadline).await?,
-        };
+        let mut listening = Vec::new();
+        if !self.is_blank {
+            let has_shadows = head(&report, 6) != "0";
+            let (found, is_missed) = self.listeners(heard, has_shadows, deadline).await?;
+            listening = found;
+            if is_missed {
+                let again = self.channel.start(&self.observing(options, false))?;
+                report = self.observed(again, options, deadline).await?;
+            }
+        }
         let holders = head(&report, 7).split(',').filter_map(|it| it.parse().ok()).collect();
         tracing::debug!(
             bytes = report.len(),
@@ -281,8 +298,7 @@ impl World {
                     self.is_blank = true;
                     self.last = None;
                     let (url, origin): (String, String) = read(&value)?;
-                    let head = format!("1\t{url}\t{origin}\t\t0\t0\t0\t\t0");
-                    return Ok(Arc::from(format!("{head}\n0\twebarea\t1\t\tff\n")));
+                    return Ok(Arc::from(nothing(&url, &origin)));
                 }
                 _ => {
                     self.bring(deadline).await?;
@@ -368,7 +384,7 @@ impl World {
     }
 
     /// The numbers of the elements whose clicks a script of the page listens to, in a document with or without
-    /// shadow trees.
+    /// shadow trees, and whether there is one among them that the report does not tell of.
     ///
     /// The browser tells of the listeners of one world at a time, so it is asked about the page's own handle on
     /// each tree. It would tell of all worlds, trees and frames at once (`pierce`), but crashes on some pages then.
@@ -377,7 +393,7 @@ impl World {
         heard: Option<Reply<GetEventListeners>>,
         has_shadows: bool,
         deadline: Deadline,
-    ) -> Result<Vec<u32>, Trouble> {
+    ) -> Result<(Vec<u32>, bool), Trouble> {
         let mut shadows = Vec::new();
         if self.document.is_none() || has_shadows {
             let trees = self.backend_ids_of("agbrowse.trees()".into(), deadline).await?;
@@ -404,7 +420,7 @@ impl World {
         }
         nodes.sort_unstable();
         nodes.dedup();
-        self.number(&nodes, deadline).await
+        self.number_by("hears", &nodes, deadline).await
     }
 
     /// Our numbers of nodes that the browser knows by its own. Those that are gone are left out.
@@ -413,6 +429,17 @@ impl World {
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<Vec<u32>, Trouble> {
+        Ok(self.number_by("numbers", nodes, deadline).await?.0)
+    }
+
+    /// The same by a function of our world, which may have more to say.
+    async fn number_by(
+        &mut self,
+        function: &str,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<(Vec<u32>, bool), Trouble> {
+        let mut has_more = false;
         let unknown: Vec<i64> = nodes
             .iter()
             .copied()
@@ -437,12 +464,15 @@ impl World {
                     handles.push(handle);
                 }
             }
-            let ask = "function(...nodes) { return agbrowse.numbers(...nodes) }";
-            let given = self.call_with(&handles, ask, deadline).await?;
-            let given = given.split(',').map(|number| number.parse().unwrap_or(0));
+            let ask = format!("function(...nodes) {{ return agbrowse.{function}(...nodes) }}");
+            let given = self.call_with(&handles, &ask, deadline).await?;
+            has_more = given.starts_with('!');
+            let given = given.trim_start_matches("!,").split(',');
+            let given = given.map(|number| number.parse().unwrap_or(0));
             self.numbers.extend(found.into_iter().zip(given));
         }
-        Ok(nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect())
+        let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
+        Ok((numbers, has_more))
     }
 
     /// Our number of a node that was asked about before.

@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, bench, eval, open, tab_id};
 use agbrowse_browser::command::{
-    Find, Get, NewTab, Snapped, Snapshot, TabAction, TabVerb, TextFormat, What,
+    Find, Get, NewTab, Snapped, Snapshot, TabAction, TabVerb, TextFormat, TreeSource, What,
 };
 use agbrowse_browser::page::snapshot::WebAiSnapshot;
 use agbrowse_browser::{Code, Command, Error, Outcome, Reply, TabId, Target};
@@ -352,6 +352,26 @@ fn frames_of_a_page_that_was_left_are_forgotten() {
         let text = show(&t, "<iframe srcdoc='<p>Other words'></iframe>", Snapshot::default()).await;
         assert!(text.contains("Other words"), "{text}");
         t.tabs_until(|tabs| tabs[0].frames == 0).await;
+    });
+}
+
+#[test]
+fn refs_from_the_browsers_own_tree_can_be_used() {
+    bench(async |t| {
+        let page =
+            "<ul><li>Ann <button id=a>Call</button></li><li>Bob <button>Call</button></li></ul>
+            <a href='#'>Away</a>";
+        show(&t, page, Snapshot::default()).await;
+        let text = see(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
+        assert_eq!(
+            value(t.run(get(What::Text, &ref_of(&text, "\"Away\""))).await.unwrap()),
+            "Away"
+        );
+        let call = ref_of(&text, "button \"Call\"");
+        assert_eq!(value(t.run(get(What::Text, &call)).await.unwrap()), "Call");
+        t.eval("a.parentNode.firstChild.data = 'Cid '").await;
+        let error = t.run(get(What::Text, &call)).await.unwrap_err();
+        assert_eq!(error.code(), Code::SnapshotRefStale, "{error}");
     });
 }
 

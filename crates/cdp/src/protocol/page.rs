@@ -19,6 +19,8 @@ domain! { "Page";
             name: Text,
             /// The origin that security decisions go by.
             security_origin: String,
+            /// The address that could not be reached, when that is what is shown.
+            unreachable_url: Text,
         }
         /// Frames within frames.
         type FrameTree {

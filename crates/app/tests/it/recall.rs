@@ -1,0 +1,70 @@
+//! What a person can use, a snapshot points at: every element that can be seen and that, as the browser itself tells,
+//! takes the focus or listens to clicks has a ref. On pages nobody here wrote, the demo, and pages of widgets.
+
+use crate::fidelity::{browser, corpus, name_of, open, runtime, serve};
+use agbrowse::demo::Site;
+use browser::Reach;
+
+/// What is left out, and why.
+struct Rule {
+    reason: &'static str,
+    applies: fn(&Reach) -> bool,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        reason: "a root that listens for what is in it is not what one clicks",
+        applies: |it| it.is_root && !it.is_focusable,
+    },
+    Rule {
+        reason: "what an author keeps from those who cannot see it is never told",
+        applies: |it| it.is_aria_hidden,
+    },
+];
+
+#[test]
+fn everything_one_can_use_has_a_ref() {
+    let Some(browser) = browser() else { return };
+    runtime().block_on(async {
+        let pages = corpus("pages");
+        let origin = serve(&pages).await;
+        let site = Site::serve().await.unwrap();
+        let widgets = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/widgets.html").into();
+        let own = serve(&[widgets]).await;
+        let mut urls: Vec<String> =
+            pages.iter().map(|page| format!("{origin}/{}", name_of(page))).collect();
+        urls.push(format!("{own}/widgets.html"));
+        for path in ["/", "/product/1", "/login", "/cart", "/checkout", "/lab"] {
+            urls.push(format!("{}{path}", site.origin));
+        }
+        let mut missing = Vec::new();
+        let mut ruled = vec![0; RULES.len()];
+        let (mut all, mut listening) = (0, 0);
+        for url in &urls {
+            open(&browser, url).await;
+            for it in browser.reachable().await.unwrap() {
+                all += 1;
+                listening += usize::from(it.listens);
+                if it.has_ref {
+                    continue;
+                }
+                match RULES.iter().position(|rule| (rule.applies)(&it)) {
+                    Some(rule) => ruled[rule] += 1,
+                    None => missing.push(format!(
+                        "{url}: {}{}{}",
+                        if it.is_focusable { "focusable " } else { "" },
+                        if it.listens { "listens " } else { "" },
+                        it.markup
+                    )),
+                }
+            }
+        }
+        println!("{all} elements can be used, {listening} of them listen to clicks");
+        for (rule, count) in RULES.iter().zip(ruled) {
+            println!("{count} left out: {}", rule.reason);
+        }
+        assert!(missing.is_empty(), "{} without a ref:\n{}", missing.len(), missing.join("\n"));
+        assert!(all > 50 * urls.len() / 2 && listening > 20, "too little was looked at");
+        browser.close().await;
+    });
+}

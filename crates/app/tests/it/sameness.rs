@@ -1,0 +1,44 @@
+//! An unchanged page is told in the same words each time, by every browser.
+
+use crate::fidelity::{browser, corpus, name_of, open, runtime, serve};
+use browser::command::{Snapped, Snapshot};
+use browser::{Browser, Command, Reply, Request};
+use std::collections::BTreeSet;
+
+const LOOKS: usize = 25;
+
+#[test]
+fn fifty_looks_in_two_browsers_are_one_text() {
+    let (Some(one), Some(other)) = (browser(), browser()) else { return };
+    runtime().block_on(async {
+        let mut pages = corpus("pages");
+        pages.retain(|page| ["lwn-1.html", "cnn.html"].contains(&&*name_of(page)));
+        pages.push(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/widgets.html").into());
+        let origin = serve(&pages).await;
+        for page in &pages {
+            let url = format!("{origin}/{}", name_of(page));
+            let mut told = BTreeSet::new();
+            for browser in [&one, &other] {
+                open(browser, &url).await;
+                for look in 0..LOOKS {
+                    // Some from memory, some from what changed since, some from nothing.
+                    told.insert(snapshot(browser, look % 3 == 0).await);
+                }
+            }
+            assert_eq!(told.len(), 1, "{url}: {told:#?}");
+            println!("{url}: {} looks, one text, one axHash, one domHash", 2 * LOOKS);
+        }
+        one.close().await;
+        other.close().await;
+    });
+}
+
+/// Text, axHash and domHash.
+async fn snapshot(browser: &Browser, fresh: bool) -> (String, String, Option<String>) {
+    let snapshot = Snapshot { details: true, fresh, ..Snapshot::default() };
+    let outcome = browser.run(Request::new(Command::Snapshot(snapshot))).await.unwrap();
+    match outcome.reply {
+        Reply::Snapshot(Snapped::Full(full)) => (full.text, full.ax_hash, full.dom_hash),
+        other => panic!("no details: {other:?}"),
+    }
+}
