@@ -23,13 +23,23 @@ pub(crate) fn snapshot(text: &str) -> String {
 
 fn paint(out: &mut String, line: &str) {
     let body = line.trim_start_matches(' ');
-    let Some(body) = body.strip_prefix("- ") else {
-        out.push_str(line);
-        return;
+    let flat = line.split_once(' ').filter(|(given, _)| given.starts_with("@e"));
+    let body = match (body.strip_prefix("- "), flat) {
+        (Some(body), _) => {
+            out.push_str(&line[..line.len() - body.len()]);
+            body
+        }
+        (None, Some((given, body))) => {
+            // Writing to a string cannot fail.
+            _ = write!(out, "{REF}{given}{REF:#} ");
+            body
+        }
+        (None, None) => {
+            out.push_str(line);
+            return;
+        }
     };
-    out.push_str(&line[..line.len() - body.len()]);
     let role = body.find([' ', ':']).unwrap_or(body.len());
-    // Writing to a string cannot fail.
     _ = write!(out, "{ROLE}{}{ROLE:#}", &body[..role]);
     let rest = &body[role..];
     let states = quoted_end(rest);
@@ -77,10 +87,11 @@ mod tests {
     #[test]
     fn colours_change_nothing_but_colours() {
         let text = "- webarea \"A [ref=@e9] \\\"b\\\"\":\n  - button \"Go\" [ref=@e1 disabled=true]\n  \
-                    - link: \"x\" [ref=@e2]\n  - text: \"[a]\"\n  - heading [level=2]\n\n~ odd";
+                    - link: \"x\" [ref=@e2]\n  - text: \"[a]\"\n  - heading [level=2]\n\n~ odd\n@e7 link \"y\" [checked=true]";
         let painted = snapshot(text);
         assert_eq!(plain(&painted), text);
         assert!(painted.contains(&format!("{REF}@e1{REF:#}")));
+        assert!(painted.contains(&format!("{REF}@e7{REF:#} {ROLE}link{ROLE:#}")));
         assert!(!painted.contains(&format!("{REF}@e9{REF:#}")), "a page's words are not a ref");
     }
 }

@@ -131,7 +131,7 @@ pub struct Delta {
 pub fn delta(was: &ShownPage, now: &ShownPage, full: &str) -> Delta {
     let pairs = pair(was, now);
     let mut delta = Delta::default();
-    let mut out = Out { text: String::new(), context: None };
+    let mut out = Out { text: String::new(), context: None, last: None };
     for (at, line) in now.lines.iter().enumerate() {
         let Some(before) = pairs.was[at] else {
             delta.added += 1;
@@ -291,6 +291,8 @@ struct Out {
     text: String,
     /// The line that was last told as what the next ones are in.
     context: Option<u32>,
+    /// The line that was last told as changed.
+    last: Option<u32>,
 }
 
 impl Out {
@@ -333,6 +335,7 @@ impl Out {
             earlier.push(if attributes.is_empty() { "[]" } else { attributes.trim_start() });
         }
         let _ = writeln!(self.text, " (was {})", earlier.join(" "));
+        self.last = Some(at as u32);
     }
 
     fn removed(&mut self, page: &ShownPage, at: usize, inside: u32) {
@@ -358,7 +361,7 @@ impl Out {
             }
         };
         let context = context.map(|at| at as u32);
-        if let Some(at) = context.filter(|_| context != self.context) {
+        if let Some(at) = context.filter(|_| context != self.context && context != self.last) {
             self.text.push_str("@ ");
             self.line(page, &page.lines[at as usize], BRIEF);
             self.text.push('\n');
@@ -445,6 +448,15 @@ mod tests {
         let now = PAGE.replace("\"Old\"", "\"New\"");
         check(&now, "~ heading \"New\" [level=1] (was \"Old\")");
         assert!(calibrated(&compare(PAGE, &now).text) < 60);
+        let (old, new) = ("Hi, I am the old heading.", "Hi, I am the new heading.");
+        let page = |name: &str| {
+            format!(
+                "webarea 1 \"Page\"\n text \"some words to make it long enough\"\n text \"and some more of them after that one\"\n heading 2 \"{name}\" l1\n  link 3 \"{name}\""
+            )
+        };
+        let delta = compare(&page(old), &page(new)).text;
+        assert_eq!(delta.lines().count(), 2, "{delta}");
+        assert!(calibrated(&delta) < 60, "{delta}");
     }
 
     #[test]

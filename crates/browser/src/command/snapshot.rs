@@ -273,6 +273,7 @@ impl Snapshot {
                 boxes: self.boxes,
                 redact: self.redact,
                 unlimited_names: root.is_some(),
+                flat: self.refs_only,
             },
         }
     }

@@ -1194,7 +1194,7 @@ fn refs_alone_are_a_flat_list() {
     bench(async |t| {
         let html = "<main><h1>Title</h1><p>Words <a href=/>Link</a></p><div><div><button>Deep</button></div></div></main>";
         let text = show(&t, html, Snapshot { refs_only: true, ..Snapshot::default() }).await;
-        assert_eq!(text, "- link \"Link\" [ref=@e1]\n- button \"Deep\" [ref=@e2]");
+        assert_eq!(text, "@e1 link \"Link\"\n@e2 button \"Deep\"");
     });
 }
 

@@ -48,6 +48,20 @@ impl Marks {
         self.tiers.get(index).copied().unwrap_or_default()
     }
 
+    /// Gives what one chooses from in a list or a menu a ref, also where there are many.
+    pub(crate) fn keep_options(&mut self, tree: &Tree) {
+        if !self.compacted {
+            return;
+        }
+        for (tier, node) in self.tiers.iter_mut().zip(&tree.nodes) {
+            if *tier == Tier::Second && node.role == Role::Option {
+                *tier = Tier::First;
+                self.refs += 1;
+                self.left_out -= 1;
+            }
+        }
+    }
+
     /// Whether a node gets a ref.
     pub fn has_ref(&self, index: usize) -> bool {
         match self.tier(index) {

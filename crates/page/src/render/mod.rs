@@ -20,4 +20,6 @@ pub struct Print {
     pub redact: bool,
     /// Names and values are not cut.
     pub unlimited_names: bool,
+    /// A flat list: each line begins with its ref.
+    pub flat: bool,
 }

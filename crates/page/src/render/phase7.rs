@@ -84,10 +84,19 @@ pub(crate) fn push_line(
     line: &Line,
     print: &Print,
 ) -> Option<usize> {
-    for _ in 0..line.depth {
-        out.push_str("  ");
+    let leads = print.flat && line.number.is_some() && line.folded.is_none();
+    let mut at = None;
+    if leads {
+        // Said first, it needs no brackets: fewer tokens, and no page can print such a line either.
+        out.push_str("@e");
+        at = Some(out.len());
+        let _ = write!(out, "{} ", line.number.unwrap_or_default());
+    } else {
+        for _ in 0..line.depth {
+            out.push_str("  ");
+        }
+        out.push_str("- ");
     }
-    out.push_str("- ");
     if let Some(folded) = line.folded {
         // Neither a role nor a quote begins so: no page can print such a line.
         let _ = write!(out, "… {} more, {} refs", folded.nodes, folded.refs);
@@ -118,7 +127,7 @@ pub(crate) fn push_line(
         }
         None => {}
     }
-    let at = push_attributes(out, tree, line, print);
+    at = push_attributes(out, tree, line, print).or(at);
     if line.has_children {
         out.push(':');
     }
@@ -136,7 +145,7 @@ pub(crate) fn push_attributes(
     let start = out.len();
     out.push_str(" [");
     let mut at = None;
-    if let Some(number) = line.number {
+    if let Some(number) = line.number.filter(|_| !print.flat) {
         out.push_str("ref=@e");
         at = Some(out.len());
         let _ = write!(out, "{number}");

@@ -187,7 +187,10 @@ impl Numbers {
 
 /// Makes a view of a tree. `number` gives the ref of an element; asked again it must give the same one.
 pub fn view(tree: &Tree, options: &ViewOptions, number: &mut dyn FnMut(u16, u32) -> u32) -> View {
-    let marks = marks(tree, options.policy);
+    let mut marks = marks(tree, options.policy);
+    if options.refs_only {
+        marks.keep_options(tree);
+    }
     let root = options.root.filter(|root| *root < tree.nodes.len()).unwrap_or(0);
     let mut view = list(tree, options, &marks, root);
     if let Some(text) = &options.find {
