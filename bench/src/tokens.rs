@@ -35,6 +35,18 @@ const TO_READ: &[&str] = &[
     "term",
 ];
 
+/// Buttons that the browser itself draws into a `video` or an `audio`. They are not the page's, and who points at
+/// the whole of it points at them.
+const OF_MEDIA: &[&str] = &[
+    "play",
+    "pause",
+    "mute",
+    "unmute",
+    "enter full screen",
+    "exit full screen",
+    "show more media controls",
+];
+
 /// The refs in a text: `@e3`, or `ref=e3` and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refs {
@@ -48,14 +60,16 @@ pub struct Refs {
 pub fn refs(text: &str) -> Refs {
     let mut seen = BTreeSet::new();
     let mut usable = 0;
-    for line in text.lines() {
-        let line = without_strings(line);
+    for whole in text.lines() {
+        let line = without_strings(whole);
         let mut words = line.split(|c: char| c.is_whitespace() || "[](),:".contains(c));
         let Some(word) = words.clone().find(|word| is_ref(word)) else { continue };
         let is_new = seen.insert(word.to_owned());
         let role = words.find(|word| !matches!(*word, "" | "-") && !is_ref(word));
         let is_to_read = role.is_some_and(|role| TO_READ.contains(&role));
-        usable += usize::from(is_new && !is_to_read);
+        let name = whole.split('"').nth(1).unwrap_or_default();
+        let is_of_media = role == Some("button") && OF_MEDIA.contains(&name);
+        usable += usize::from(is_new && !is_to_read && !is_of_media);
     }
     Refs { all: seen.len(), usable }
 }
@@ -107,6 +121,7 @@ mod tests {
             ("- link [ref=f1e7] [cursor=pointer]:\n  - /url: /x", 1, 1),
             ("- textbox \"Name\" [ref=e3]: a \"b @e8", 1, 1),
             ("- text: mail me@e1 or ref=easy", 0, 0),
+            ("- button \"play\" [ref=e1]\n- button \"Play\" [ref=e2]", 2, 1),
             ("- link \"a\" [ref=@e1]\n- link \"a\" [ref=@e1]", 1, 1),
         ] {
             assert_eq!(refs(text), Refs { all, usable }, "{text}");

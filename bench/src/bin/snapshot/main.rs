@@ -501,8 +501,10 @@ fn facts(setting: &Setting) -> String {
     _ = writeln!(text, "- Versions: {}", setting.versions.join("; "));
     _ = writeln!(text, "- Pages: {}, and lists of items", setting.corpus.describe());
     text.push_str(
-        "- *To act on*: refs whose role is not one to read only, such as heading or cell; \
-         `agent-browser` gives those refs as well\n",
+        "- *To act on*: refs whose role is not one to read only, such as heading or cell, which \
+         `agent-browser` gives as well, and that are not buttons which the browser draws into a video\n\
+         - The bare walk runs in a world beside the page, as every look of ours does; our scripts \
+         run through the beginning of a page while it loads\n",
     );
     for note in &setting.notes {
         _ = writeln!(text, "- Note: {note}");
