@@ -206,7 +206,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
 
 /** Whether the keyboard scrolls an element because nothing in it takes the focus. */
 function isScroller(el) {
-  isRestless = true;
+  asksLayout();
   const style = computed(el);
   const scrolls = /auto|scroll/;
   return (scrolls.test(style.overflowY) && el.scrollHeight > el.clientHeight + 1 ||

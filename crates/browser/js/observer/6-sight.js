@@ -87,7 +87,7 @@ function lostBy(el, style, mask) {
   // Asked for one number at a time: a rectangle costs an object that the browser has to make first.
   if ((mask & BOXED) !== 0 && isFlat(el) && (style.overflowX !== "visible" || style.overflowY !== "visible")) return "zero-size";
   if (!isPlaced) return "";
-  isRestless = true;
+  asksLayout();
   // A box that is pulled out of sight by its edge grows with it; what is in it does not.
   const rect = isPulled ? contentRectOf(el) : rectOf.call(el);
   if (isMoved && (rect.width === 0 || rect.height === 0) && textContentOf.call(el).trim() !== "" && /matrix\(0|scale/.test(style.transform + style.scale)) return "zero-size";
@@ -107,7 +107,7 @@ const heightOf = getter(HTMLElement.prototype, "offsetHeight");
 
 /** Whether a box has no room for anything. */
 function isFlat(el) {
-  isRestless = true;
+  asksLayout();
   if (el instanceof HTMLElement) return heightOf.call(el) <= 1 || widthOf.call(el) <= 1;
   const rect = rectOf.call(el);
   return rect.width <= 1 || rect.height <= 1;
@@ -173,7 +173,7 @@ const isDarkScheme = () => {
 
 /** Whether something is painted behind an element that is not its background: a picture beside it in the tree. */
 function isOnPicture(el) {
-  isRestless = true;
+  asksLayout();
   const rect = rectOf.call(el);
   const x = rect.left + rect.width / 2, y = rect.top + rect.height / 2;
   if (x >= 0 && y >= 0 && x < innerWidth && y < innerHeight) {

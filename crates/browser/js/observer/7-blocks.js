@@ -1,13 +1,24 @@
 // What is left of the last walk. A part of the page in which nothing has happened is not walked again: its lines are
 // taken as they are. That is safe for what can only be changed by a change of the tree, and the tree says when it
 // changes. Everything else is restless and walked each time: what scripts can set without a trace (values, checks,
-// popovers), what depends on where boxes are, what refers to other parts of the page, what moves.
+// popovers), what refers to other parts of the page, what moves. What depends on where boxes are is taken for a few
+// seconds: to ask for it, the browser would have to lay out the page again after each change.
 
 /** The lines of each part, by its element; null when this walk neither takes nor makes any. */
 let blocks = null;
 let keptBlocks = new WeakMap();
 /** Whether something in the part that is being walked can change without a change of the tree. */
 let isRestless = false;
+/** When the oldest answer about boxes in that part was got; infinite when none was needed. */
+let laidOutAt = Infinity;
+/** How long such an answer is good for, and when boxes were last seen to move. */
+const LAYOUT_MS = 5000;
+let lastShift = 0;
+/** The time of this walk. */
+let walkedAt = 0;
+
+/** Says that what is told depends on where boxes are. */
+const asksLayout = () => { if (walkedAt < laidOutAt) laidOutAt = walkedAt; };
 /** How many lines were put into blocks: each can be in as many as it is deep. */
 let blockLines = 0;
 
@@ -38,6 +49,8 @@ const isSameList = (one, other) => one.length === other.length && one.every((it,
 function beginBlocks(active, modal) {
   blocks = null;
   isRestless = false;
+  laidOutAt = Infinity;
+  walkedAt = performance.now();
   deepLevel = 0;
   blockLines = 0;
   if (!options.watch || options.boxes) return;
@@ -71,12 +84,14 @@ const isSameSight = (one, other) => one === other ||
 /** Whether a part of the page is as it was, and would be told in the same way. */
 function isAsBefore(block, el, depth, around) {
   const was = block.around;
-  return deepLevel === 0 && block.depth === depth && block.numberBefore === previousNumber && !changes.has(el) &&
+  return deepLevel === 0 && (block.laidOutAt > walkedAt || block.laidOutAt > lastShift && walkedAt - block.laidOutAt < LAYOUT_MS) &&
+    block.depth === depth && block.numberBefore === previousNumber && !changes.has(el) &&
     (was === around || was.isOff === around.isOff && was.cursor === around.cursor && was.transform === around.transform &&
       was.isVisible === around.isVisible && was.isFlexible === around.isFlexible && isSameSight(was.sight, around.sight));
 }
 
-function takeBlock({ lines, elements, elementNumbers, droppedInside, numberAfter }) {
+function takeBlock({ lines, elements, elementNumbers, droppedInside, numberAfter, laidOutAt: laidOut }) {
+  if (laidOut < laidOutAt) laidOutAt = laidOut;
   for (let at = 0; at < lines.length; at++) out.push(lines[at]);
   for (let at = 0; at < elements.length; at++) {
     seen.push(elements[at]);
@@ -87,20 +102,23 @@ function takeBlock({ lines, elements, elementNumbers, droppedInside, numberAfter
 }
 
 function beginBlock(depth, around) {
-  const block = { depth, around, line: out.length, element: seen.length, dropped, number: previousNumber, isRestless };
+  const block = { depth, around, line: out.length, element: seen.length, dropped, number: previousNumber, isRestless, laidOutAt };
   isRestless = false;
+  laidOutAt = Infinity;
   return block;
 }
 
-function endBlock(el, { depth, around, line, element, dropped: droppedBefore, number, isRestless: wasRestless }) {
+function endBlock(el, { depth, around, line, element, dropped: droppedBefore, number, isRestless: wasRestless, laidOutAt: laidOut }) {
   const count = out.length - line;
   const fits = count >= LEAST_LINES && count <= MOST_LINES && blockLines < out.length * 16;
   if (fits && !isRestless) {
     blockLines += count;
     blocks.set(el, { depth, around, numberBefore: number, numberAfter: previousNumber, lines: out.slice(line),
-      elements: seen.slice(element), elementNumbers: seenNumbers.slice(element), droppedInside: dropped - droppedBefore });
+      elements: seen.slice(element), elementNumbers: seenNumbers.slice(element), droppedInside: dropped - droppedBefore,
+      laidOutAt });
   } else blocks.delete(el);
   isRestless ||= wasRestless;
+  if (laidOut < laidOutAt) laidOutAt = laidOut;
 }
 
 /** Notes that something happened in an element. */

@@ -33,7 +33,8 @@ function watch() {
   if (!isListening) {
     isListening = true;
     const heard = ({ type }) => {
-      if (!LIGHT_EVENTS.has(type)) isAllChanged = true;
+      if (LIGHT_EVENTS.has(type)) lastShift = performance.now();
+      else isAllChanged = true;
       if (!isDirty) spoil();
     };
     for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
