@@ -113,8 +113,8 @@ function warmUp() {
   limit = 300;
   try {
     observe();
-  } catch (error) {
-    if (error !== ENOUGH) throw error;
+  } catch {
+    // It has seen enough, or cannot be done: whoever looks will be told.
   } finally {
     limit = Infinity;
     [seen, seenNumbers, byNumber] = [[], [], null];
