@@ -220,11 +220,17 @@ impl World {
             if head(&report, 4) == "0" {
                 break;
             }
-            let asked = match hosts.take() {
+            let early = hosts.take();
+            let is_early = early.is_some();
+            let asked = match early {
                 Some(asked) => asked,
                 None => self.channel.start(&self.hosts())?,
             };
             if !self.reveal(asked.wait(deadline).await?.result, deadline).await? {
+                // What was asked early was asked in vain if the walk had to be made again.
+                if is_early {
+                    continue;
+                }
                 break;
             }
             let again = self.channel.start(&self.observing(options, false))?;

@@ -57,6 +57,7 @@ fn browser() -> &'static Browser {
 pub enum Route {
     Html(String),
     Script(String),
+    Style(String),
     Status(u16),
     Redirect(String),
     /// Never answers.
@@ -111,6 +112,7 @@ async fn answer(
         Some(Route::Script(js)) => {
             ([(header::CONTENT_TYPE, "text/javascript")], js).into_response()
         }
+        Some(Route::Style(css)) => ([(header::CONTENT_TYPE, "text/css")], css).into_response(),
         Some(Route::Status(status)) => {
             let status = StatusCode::from_u16(status).expect("a status");
             (status, [(header::CONTENT_TYPE, "text/html")], format!("<title>{status}</title>"))

@@ -1,7 +1,7 @@
 //! Seeing a page: what a snapshot shows, who gets a ref, what a ref stands for later, and when a page is looked at
 //! anew.
 
-use crate::bench::{Bench, bench, eval, open, tab_id};
+use crate::bench::{Bench, Route, bench, eval, open, tab_id};
 use agbrowse_browser::command::{
     Find, Get, NewTab, Snapped, Snapshot, TabAction, TabVerb, TextFormat, TreeSource, What,
 };
@@ -352,6 +352,20 @@ fn frames_of_a_page_that_was_left_are_forgotten() {
         let text = show(&t, "<iframe srcdoc='<p>Other words'></iframe>", Snapshot::default()).await;
         assert!(text.contains("Other words"), "{text}");
         t.tabs_until(|tabs| tabs[0].frames == 0).await;
+    });
+}
+
+#[test]
+fn the_first_look_finds_closed_trees_beside_sheets_of_another_origin() {
+    bench(async |t| {
+        t.serve("/away.css", Route::Style(".off { display: none }".into()));
+        let html = format!(
+            "<link rel=stylesheet href='{}'><p>Words</p><p class=off>Off</p><div id=h></div><script>
+             h.attachShadow({{ mode: 'closed' }}).innerHTML = '<button>Inside</button>'</script>",
+            t.other_url("/away.css")
+        );
+        let text = show(&t, &html, Snapshot::default()).await;
+        assert!(has_ref(&text, "\"Inside\"") && !text.contains("Off"), "{text}");
     });
 }
 
