@@ -6,7 +6,7 @@ use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
 use crate::{demo, sessions};
-use browser::command::{Eval, NewTab, TabAction, TabVerb};
+use browser::command::{Eval, NewTab, Step, TabAction, TabVerb};
 use browser::{Code, Command, Error, Outcome, Request, Result};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
@@ -183,7 +183,9 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             command: command.clone(),
             context: settings.context.as_ref().map(|name| name.0.clone()),
             tab: settings.tab,
-            timeout_ms: Some(u64::try_from(config.timeout().as_millis()).unwrap_or(u64::MAX)),
+            timeout_ms: Some(millis(config.timeout())),
+            // Who says how long a command may take says how long to wait for an element.
+            patience_ms: settings.timeout.map(|_| millis(config.timeout())),
         },
         wish: config.wish(),
     };
@@ -211,6 +213,10 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             done => return done,
         }
     }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A command about what is already there makes no session by itself when another one was likely meant.
@@ -279,6 +285,25 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
                 )));
             }
             output::check_picture(&shot).map(|()| Command::Screenshot(shot))
+        }
+        Command::Fill(mut fill) => fill.look_up().map(|()| Command::Fill(fill)),
+        Command::Type(mut typed) => typed.look_up().map(|()| Command::Type(typed)),
+        Command::Upload(mut upload) => {
+            upload.resolve();
+            Ok(Command::Upload(upload))
+        }
+        Command::Download(mut download) => {
+            download.resolve();
+            Ok(Command::Download(download))
+        }
+        Command::Batch(mut batch) => {
+            batch.read(|| std::io::read_to_string(std::io::stdin()))?;
+            for step in &mut batch.commands {
+                if let Step::Command(command) = step {
+                    **command = prepare((**command).clone(), output)?;
+                }
+            }
+            Ok(Command::Batch(batch))
         }
         other => Ok(other),
     }

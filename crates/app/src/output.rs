@@ -4,7 +4,7 @@ use crate::config::Color;
 use crate::paint;
 use anstyle::{AnsiColor, Style};
 use browser::command::{ImageFormat, Screenshot, Snapped};
-use browser::{Code, Command, Error, Note, Outcome, Reply, Result, TabId};
+use browser::{Code, Command, Error, Fact, Note, Outcome, Reply, Result, TabId};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::Write;
@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const DIM: Style = Style::new().dimmed();
+
+/// Evidence that people want to see with an error.
+const LISTED: &[&str] = &["attempts", "candidates", "done", "options"];
 
 /// How results are to be printed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,6 +127,14 @@ impl Output {
         }
         let details = error.details();
         say(&format!("{RED}error:{RED:#} {}", details.message));
+        for (key, fact) in details.evidence.iter().flatten() {
+            // What one can choose from, what was tried.
+            if let (true, Fact::List(lines)) = (LISTED.contains(&&**key), fact) {
+                for line in lines {
+                    say(&format!("  {line}"));
+                }
+            }
+        }
         let hint = details.retry_hint;
         say(&format!("{DIM}  [{}] {hint}:{DIM:#} {}", details.code, hint.advice()));
     }

@@ -8,6 +8,7 @@ use crate::command::{Command, Reply};
 use crate::error::{Code, Error, Result, Stage};
 use crate::launch::{Options, Wish};
 use crate::live::Live;
+use crate::live::journal::Happening;
 use crate::navigate::{Trip, Until};
 use crate::note::Note;
 use crate::tab::{Tab, TabId, Turn};
@@ -41,12 +42,15 @@ pub struct Request {
     /// How long it may take, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub timeout_ms: Option<u64>,
+    /// How long an element may take to become usable, in milliseconds: 3 seconds when absent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub patience_ms: Option<u64>,
 }
 
 impl Request {
     /// A command for the current tab of the default context.
     pub fn new(command: Command) -> Self {
-        Self { command, context: None, tab: None, timeout_ms: None }
+        Self { command, context: None, tab: None, timeout_ms: None, patience_ms: None }
     }
 }
 
@@ -118,6 +122,7 @@ impl Browser {
         let mut cx = Cx {
             browser: self,
             deadline: Deadline::after(allowed),
+            patience: request.patience_ms.map(Duration::from_millis),
             context: request.context,
             tab: request.tab,
             used: None,
@@ -126,7 +131,11 @@ impl Browser {
         self.shared.learn_end().await;
         let reply = request.command.run(&mut cx).await;
         match reply {
-            Ok(reply) => Ok(Outcome { reply, tab: cx.used, notes: cx.notes }),
+            Ok(reply) => {
+                let happened = cx.happened().into_iter();
+                cx.notes.extend(happened.map(|it| Note::new(&it.kind, it.message)));
+                Ok(Outcome { reply, tab: cx.used, notes: cx.notes })
+            }
             Err(error) => Err(self.blame(error).await),
         }
     }
@@ -153,6 +162,7 @@ impl Browser {
         Cx {
             browser: self,
             deadline: Deadline::after(TIMEOUT * 2),
+            patience: None,
             context: None,
             tab: None,
             used: None,
@@ -387,6 +397,7 @@ impl Shared {
 pub struct Cx<'a> {
     pub(crate) browser: &'a Browser,
     pub(crate) deadline: Deadline,
+    patience: Option<Duration>,
     pub(crate) context: Option<String>,
     tab: Option<TabId>,
     used: Option<TabId>,
@@ -468,9 +479,21 @@ impl Cx<'_> {
         }
     }
 
+    /// What happened on the tab since the last reply, if its reply does not tell it itself.
+    fn happened(&self) -> Vec<Happening> {
+        let live = self.browser.live();
+        let tab = live.zip(self.used).and_then(|(live, id)| live.tab(id).ok());
+        tab.map(|tab| tab.journal.take_untold()).unwrap_or_default()
+    }
+
     /// A way to go somewhere with a tab.
     pub(crate) fn trip<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Trip<'t> {
         Trip { tab, until, deadline: self.deadline, notes: &mut self.notes }
+    }
+
+    /// How long the caller lets elements take to become usable, if it said so.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.patience
     }
 
     /// Says which tab the result is about.

@@ -286,6 +286,9 @@ words! {
         SnapshotCapture = "snapshot-capture",
         SnapshotRefResolve = "snapshot-ref-resolve",
         VisualFallback = "visual-fallback",
+        Actionability = "actionability",
+        Act = "act",
+        Wait = "wait",
         Output = "output",
         Internal = "internal",
     }
@@ -296,6 +299,9 @@ words! {
     RetryHint {
         AnswerDialog = "answer-dialog",
         CheckUrl = "check-url",
+        CheckValue = "check-value",
+        ChooseOption = "choose-option",
+        ClearTheWay = "clear-the-way",
         CloseOrNewSession = "close-or-new-session",
         CloseTabOrWait = "close-tab-or-wait",
         FixConfig = "fix-config",
@@ -306,7 +312,9 @@ words! {
         InstallBrowser = "install-browser",
         ListSessions = "list-sessions",
         ListTabs = "list-tabs",
+        LookAgain = "look-again",
         OpenAgain = "open-again",
+        PassNth = "pass-nth",
         PassSession = "pass-session",
         PassSessionOrNavigate = "pass-session-or-navigate",
         PassYes = "pass-yes",
@@ -320,6 +328,7 @@ words! {
         RetryOrSkipVisual = "retry-or-skip-visual",
         RunDoctor = "run-doctor",
         SetDisplay = "set-display",
+        SetSecret = "set-secret",
         StartOrCheckPort = "start-or-check-port",
         TabSwitch = "tab-switch",
         UseAnotherProfile = "use-another-profile",
@@ -336,6 +345,11 @@ impl RetryHint {
                 "answer it: `agbrowse dialog accept` or `agbrowse dialog dismiss`"
             }
             Self::CheckUrl => "check the address and that its server runs",
+            Self::CheckValue => {
+                "see what it holds now with `agbrowse get value`, and what it takes"
+            }
+            Self::ChooseOption => "choose one of those that are named",
+            Self::ClearTheWay => "close or move what is in the way, or wait until it is gone",
             Self::CloseOrNewSession => {
                 "run `agbrowse close` first, or name another session with `--session`"
             }
@@ -358,7 +372,9 @@ impl RetryHint {
             }
             Self::ListSessions => "see `agbrowse sessions`",
             Self::ListTabs => "see `agbrowse tabs`",
+            Self::LookAgain => "look at the page before you try again: it may have worked",
             Self::OpenAgain => "open the page again: `agbrowse open URL`",
+            Self::PassNth => "use one of the refs, or say which with `--nth`",
             Self::PassSession => "name the session with `--session`",
             Self::PassSessionOrNavigate => {
                 "choose a tab with `agbrowse tab switch ID`, or open the page again"
@@ -375,6 +391,9 @@ impl RetryHint {
             Self::RunDoctor => "run `agbrowse doctor`",
             Self::SetDisplay => {
                 "set DISPLAY and run `agbrowse daemon stop` first, or leave out `--headed`"
+            }
+            Self::SetSecret => {
+                "set it in the environment, or write it to a file that only you can read: see `agbrowse help fill`"
             }
             Self::StartOrCheckPort => {
                 "start the browser with `--remote-debugging-port`, or check the address"
@@ -430,6 +449,26 @@ macro_rules! codes {
 }
 
 codes! {
+    /// The element cannot be seen, so nothing can be done to it.
+    ActHidden = "act.hidden", Actionability, ReSnapshot, false;
+    /// The element takes no orders now.
+    ActDisabled = "act.disabled", Actionability, WaitLonger, false;
+    /// The element is behind something that has to be dealt with first, such as a dialog.
+    ActInert = "act.inert", Actionability, ClearTheWay, false;
+    /// Something else is in front of the element, or events pass through it.
+    ActCovered = "act.covered", Actionability, ClearTheWay, false;
+    /// The element does not stand still.
+    ActMoving = "act.moving", Actionability, WaitLonger, false;
+    /// The element cannot be written to.
+    ActNotEditable = "act.not-editable", Actionability, ReSnapshot, false;
+    /// The page changed at the last moment, and what would have hit something else was held back.
+    ActMissed = "act.missed", Act, ReSnapshot, false;
+    /// It was done, and the element is not as it was meant to be.
+    ActNotTaken = "act.not-taken", Act, CheckValue, true;
+    /// It was done, and what was expected did not happen.
+    ActNoEffect = "act.no-effect", Act, LookAgain, true;
+    /// There is no such option.
+    ActNoOption = "act.no-option", Act, ChooseOption, true;
     /// No Chromium was found on this machine.
     BrowserNotFound = "browser.not-found", Launch, InstallBrowser, false;
     /// The browser was started but did not come up.
@@ -470,6 +509,8 @@ codes! {
     EvalThrew = "eval.threw", Evaluate, FixExpression, true;
     /// The script's result cannot be written as JSON.
     EvalNotSerializable = "eval.not-serializable", Evaluate, FixExpression, true;
+    /// A download did not come, or not in full.
+    DownloadFailed = "download.failed", Act, Retry, true;
     /// A result could not be written to its file.
     FileWriteFailed = "file.write-failed", Output, FixPath, false;
     /// A file that the command names could not be read.
@@ -504,12 +545,16 @@ codes! {
     ProfileUnusable = "profile.unusable", Launch, UseAnotherProfile, false;
     /// The picture could not be taken.
     ScreenshotCaptureFailed = "screenshot.capture-failed", VisualFallback, RetryOrSkipVisual, false;
+    /// There is no such secret.
+    SecretNotFound = "secret.not-found", Usage, SetSecret, false;
     /// There is no such session.
     SessionNotFound = "session.not-found", Daemon, ListSessions, false;
     /// More than one session could be meant.
     SessionTargetAmbiguous = "session.target-ambiguous", TargetResolution, PassSession, false;
     /// Nothing on the page is what was pointed at.
     TargetNotFound = "target.not-found", TargetResolution, ReSnapshot, false;
+    /// More than one thing on the page is what was pointed at.
+    TargetAmbiguous = "target.ambiguous", TargetResolution, PassNth, false;
     /// Neither source of a snapshot can answer.
     SnapshotUnavailable = "snapshot.unavailable", SnapshotCapture, PinSource, false;
     /// The element that was to be the root is not there.
@@ -526,6 +571,8 @@ codes! {
     TabNotFound = "tab.not-found", TargetResolution, ListTabs, false;
     /// The tab that the command was for is gone.
     TabTargetLost = "tab.target-lost", TargetResolution, PassSessionOrNavigate, true;
+    /// What was waited for did not happen in time.
+    WaitTimeout = "wait.timeout", Wait, WaitLonger, false;
 }
 
 #[cfg(test)]

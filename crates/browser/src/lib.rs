@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+mod act;
 mod browser;
 pub mod command;
 mod error;
@@ -23,6 +24,7 @@ mod live;
 mod navigate;
 mod note;
 mod observe;
+mod secret;
 mod tab;
 mod target;
 
@@ -34,6 +36,7 @@ pub use note::Note;
 #[doc(hidden)]
 pub use observe::oracle::{Pair, Reach, Said};
 pub use page;
+pub use secret::Hidden;
 pub use tab::{Dialog, Phase, TabId};
 pub use target::Target;
 

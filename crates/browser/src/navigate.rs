@@ -265,7 +265,8 @@ async fn arrived(trip: Trip<'_>) -> Result<Arrival> {
     Ok(arrival)
 }
 
-async fn look(tab: &Tab, deadline: Deadline) -> Result<(Text, Text, i64)> {
+/// Address, title and status of the page that is there.
+pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(Text, Text, i64)> {
     let world =
         CreateIsolatedWorld { frame_id: tab.target_id.clone(), world_name: Some(WORLD.into()) };
     let context_id = tab.call(world, deadline).await?.execution_context_id;

@@ -4,6 +4,7 @@
 //! browser's own process sends, so it can be told while the page itself is stuck.
 
 use crate::error::{Code, Error, Result};
+use crate::live::journal::Journal;
 use cdp::protocol::Method;
 use cdp::{Channel, Deadline};
 use schemars::JsonSchema;
@@ -155,6 +156,8 @@ pub(crate) struct Tab {
     pub(crate) state: watch::Sender<State>,
     /// What it has been seen as. Whoever has the turn looks.
     pub(crate) sight: tokio::sync::Mutex<crate::observe::Sight>,
+    /// What happened in it besides what commands did.
+    pub(crate) journal: Journal,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -189,6 +192,7 @@ impl Tab {
             channel,
             state,
             sight: tokio::sync::Mutex::default(),
+            journal: Journal::default(),
             turn: Arc::default(),
         }
     }

@@ -5,7 +5,8 @@ use crate::note::Note;
 use crate::observe::{AX, Sight, json};
 use crate::tab::Tab;
 use cdp::Deadline;
-use page::ax::Tree;
+use page::ax::{Role, Tree};
+use page::find::Query;
 use page::refs::{self, Dialect, RefName, Verdict, compare, meanings};
 use page::view::View;
 use schemars::JsonSchema;
@@ -13,39 +14,127 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Something one can point at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// A ref that a snapshot gave.
     Ref(RefName),
-    /// The first element that a CSS selector matches, also in shadow trees.
+    /// What a CSS selector matches, also in shadow trees.
     Css(String),
+    /// What has a role, and a name that has this in it.
+    Role {
+        /// The role.
+        role: Role,
+        /// What is in its name, in any case.
+        name: Option<String>,
+    },
+    /// The innermost element with this text in it, in any case.
+    Text(String),
+    /// The field with this in its label.
+    Label(String),
+    /// The field with this in its placeholder.
+    Placeholder(String),
+    /// The element with this `data-testid`.
+    TestId(String),
+    /// What is at this point of the view, in CSS pixels.
+    Point {
+        /// From the left.
+        x: f64,
+        /// From the top.
+        y: f64,
+    },
 }
+
+/// What a target may look like, for messages.
+const SPELLINGS: &str = "a ref such as `@e3`, `css=…`, `role=button[name=\"…\"]`, `text=…`, `label=…`, \
+     `placeholder=…`, `testid=…` or `xy=120,40`";
 
 impl FromStr for Target {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let text = text.trim();
-        if let Some(css) = text.strip_prefix("css=") {
-            return match css.trim() {
-                "" => Err("`css=` needs a selector".into()),
-                css => Ok(Self::Css(css.to_owned())),
+        if let Some((kind, rest)) = text.split_once('=') {
+            let rest = rest.trim();
+            let some = |make: fn(String) -> Self| match unquoted(rest) {
+                "" => Err(format!("`{kind}=` needs something after it")),
+                words => Ok(make(words.to_owned())),
             };
+            match kind {
+                "css" if rest.is_empty() => return Err("`css=` needs a selector".into()),
+                "css" => return Ok(Self::Css(rest.to_owned())),
+                "text" => return some(Self::Text),
+                "label" => return some(Self::Label),
+                "placeholder" => return some(Self::Placeholder),
+                "testid" => return some(Self::TestId),
+                "role" => return role(rest),
+                "xy" => return point(rest),
+                _ => {}
+            }
         }
-        let is_ref = text.starts_with('@')
-            || text.strip_prefix('e').is_some_and(|rest| {
-                !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
-            });
+        let is_bare = text.strip_prefix('e').is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        let is_ref = text.starts_with('@') || is_bare || RefName::parse(text, Dialect::Cli).is_ok();
         if is_ref {
             return RefName::parse(text, Dialect::Cli)
                 .map(Self::Ref)
                 .map_err(|bad| bad.to_string());
         }
         if text.is_empty() {
-            return Err("expected a ref such as `@e3`, or `css=…`".into());
+            return Err(format!("expected {SPELLINGS}"));
         }
         Ok(Self::Css(text.to_owned()))
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inner.unwrap_or(text)
+}
+
+/// `button`, `button[name="Save"]`.
+fn role(text: &str) -> std::result::Result<Target, String> {
+    let (word, rest) = text.split_once('[').unwrap_or((text, ""));
+    let known = Role::named(word.trim()).ok_or_else(|| {
+        format!("`{}` is no role: expected such as `role=button[name=\"Save\"]`", word.trim())
+    })?;
+    let rest = rest.trim();
+    if rest.is_empty() {
+        return Ok(Target::Role { role: known, name: None });
+    }
+    let name = rest.strip_suffix(']').and_then(|rest| rest.trim().strip_prefix("name="));
+    let name = name.map(|name| unquoted(name.trim()).replace("\\\"", "\""));
+    match name.filter(|name| !name.is_empty()) {
+        Some(name) => Ok(Target::Role { role: known, name: Some(name) }),
+        None => Err(format!("`[{rest}` is not understood: expected `[name=\"…\"]`")),
+    }
+}
+
+fn point(text: &str) -> std::result::Result<Target, String> {
+    let number =
+        |text: &str| text.trim().parse::<f64>().ok().filter(|at| at.is_finite() && *at >= 0.0);
+    let found = text.split_once(',').and_then(|(x, y)| Some((number(x)?, number(y)?)));
+    match found {
+        Some((x, y)) => Ok(Target::Point { x, y }),
+        None => Err(format!("`xy={text}` is no point: expected such as `xy=120,40`")),
+    }
+}
+
+impl Target {
+    /// How it points, in a word.
+    pub fn strategy(&self) -> &'static str {
+        match self {
+            Self::Ref(_) => "ref",
+            Self::Css(_) => "css",
+            Self::Role { .. } => "role",
+            Self::Text(_) => "text",
+            Self::Label(_) => "label",
+            Self::Placeholder(_) => "placeholder",
+            Self::TestId(_) => "testid",
+            Self::Point { .. } => "coordinates",
+        }
     }
 }
 
@@ -54,6 +143,15 @@ impl fmt::Display for Target {
         match self {
             Self::Ref(name) => name.fmt(f),
             Self::Css(css) => f.write_str(css),
+            Self::Role { role, name: None } => write!(f, "role={}", role.name()),
+            Self::Role { role, name: Some(name) } => {
+                write!(f, "role={}[name={}]", role.name(), json(name))
+            }
+            Self::Text(text) => write!(f, "text={text}"),
+            Self::Label(text) => write!(f, "label={text}"),
+            Self::Placeholder(text) => write!(f, "placeholder={text}"),
+            Self::TestId(id) => write!(f, "testid={id}"),
+            Self::Point { x, y } => write!(f, "xy={x},{y}"),
         }
     }
 }
@@ -61,8 +159,8 @@ impl fmt::Display for Target {
 impl Serialize for Target {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
-            Self::Ref(name) => to.collect_str(name),
             Self::Css(css) => to.collect_str(&format_args!("css={css}")),
+            other => to.collect_str(other),
         }
     }
 }
@@ -85,7 +183,8 @@ impl JsonSchema for Target {
     }
 }
 
-/// The node of a target in the page as it is now. A ref whose meaning has changed is refused.
+/// The node of a target in the page as it is now: the first one, if it could be several. A ref whose meaning has
+/// changed is refused.
 pub(crate) async fn find(
     tab: &Tab,
     sight: &mut Sight,
@@ -94,23 +193,228 @@ pub(crate) async fn find(
     deadline: Deadline,
     notes: &mut Vec<Note>,
 ) -> Result<usize> {
-    match target {
+    let all = candidates(tab, sight, tree, target, deadline, notes).await?;
+    all.first().copied().ok_or_else(|| none(target))
+}
+
+/// The one node that a target means in the page as it is now.
+///
+/// # Errors
+/// `target.ambiguous` with everything that it could be, unless `nth` says which, counted from 0.
+pub(crate) async fn find_one(
+    tab: &Tab,
+    sight: &mut Sight,
+    tree: &Arc<Tree>,
+    (target, nth): (&Target, Option<u32>),
+    deadline: Deadline,
+    notes: &mut Vec<Note>,
+) -> Result<usize> {
+    let all = candidates(tab, sight, tree, target, deadline, notes).await?;
+    match (all.as_slice(), nth) {
+        ([], _) => Err(none(target)),
+        (all, Some(nth)) => all.get(nth as usize).copied().ok_or_else(|| {
+            Error::new(Code::TargetNotFound)
+                .message(format!(
+                    "`{target}` matches {} elements, there is no number {nth}",
+                    all.len()
+                ))
+                .evidence("count", all.len())
+        }),
+        ([one], None) => Ok(*one),
+        (all, None) => Err(Error::new(Code::TargetAmbiguous)
+            .message(format!("`{target}` matches {} elements", all.len()))
+            .evidence("candidates", listed(sight, tree, all))),
+    }
+}
+
+/// How many candidates are named at most.
+const MOST_LISTED: usize = 12;
+
+/// Nodes as lines with refs, which can be used from here on.
+fn listed(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
+    let nodes = &nodes[..nodes.len().min(MOST_LISTED)];
+    let numbers = sight.registry.show_some(tree, nodes);
+    let line = |(node, number): (&usize, u32)| {
+        let was = meanings(tree, &[*node as u32]).pop();
+        let what = was.map(|was| described(&was)).unwrap_or_default();
+        format!("@e{number} {what}")
+    };
+    nodes.iter().zip(numbers).map(line).collect()
+}
+
+fn none(target: &Target) -> Error {
+    let message = match target {
+        Target::Css(css) => format!("nothing on the page matches `{css}`"),
+        Target::Text(text) => format!("the text {text:?} is not on the page"),
+        Target::Role { role, name: Some(name) } => {
+            format!("no {} on the page has {name:?} in its name", role.name())
+        }
+        Target::Role { role, name: None } => format!("there is no {} on the page", role.name()),
+        Target::Label(label) => format!("no field on the page has {label:?} in its label"),
+        other => format!("nothing on the page is `{other}`"),
+    };
+    Error::new(Code::TargetNotFound).message(message).evidence("target", target.to_string())
+}
+
+/// Roles of what can be filled in or set.
+const FIELDS: &[Role] = &[
+    Role::TextBox,
+    Role::SearchBox,
+    Role::ComboBox,
+    Role::CheckBox,
+    Role::Radio,
+    Role::Switch,
+    Role::Slider,
+    Role::SpinButton,
+    Role::ListBox,
+    Role::Date,
+    Role::DateTime,
+    Role::InputTime,
+    Role::ColorWell,
+    Role::File,
+];
+
+/// Everything that a target could mean in the page as it is now, in reading order.
+async fn candidates(
+    tab: &Tab,
+    sight: &mut Sight,
+    tree: &Tree,
+    target: &Target,
+    deadline: Deadline,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<usize>> {
+    let has_element = |node: &usize| tree.nodes[*node].element > 0;
+    Ok(match target {
         Target::Ref(name) => {
             let (node, note) = find_ref(sight, tree, name, deadline).await?;
             notes.extend(note);
-            Ok(node)
+            vec![node]
         }
-        Target::Css(css) => {
-            let (frame, element) = find_css(tab, sight, tree, css, deadline).await?;
-            let position =
-                tree.nodes.iter().position(|node| node.frame == frame && node.element == element);
-            position.ok_or_else(|| {
-                Error::new(Code::TargetNotFound)
-                    .message(format!("the element that `{css}` matches is not shown"))
-                    .evidence("selector", css.as_str())
-            })
+        Target::Css(css) => matched(tab, sight, tree, css, css, deadline).await?,
+        Target::TestId(id) => {
+            let css = format!("[data-testid={}]", json(id));
+            matched(tab, sight, tree, &css, &target.to_string(), deadline).await?
+        }
+        Target::Placeholder(text) => {
+            let css = format!("[placeholder*={} i]", json(text));
+            matched(tab, sight, tree, &css, &target.to_string(), deadline).await?
+        }
+        Target::Role { role, name } => {
+            let query = Query { role: Some(*role), name: name.clone(), ..Query::default() };
+            let found = page::find::find(tree, &query).into_iter().filter(has_element);
+            best(tree, found.collect(), name.as_deref())
+        }
+        Target::Label(label) => {
+            let query = Query { name: Some(label.clone()), ..Query::default() };
+            let mut found = page::find::find(tree, &query);
+            found.retain(|node| has_element(node) && FIELDS.contains(&tree.nodes[*node].role));
+            best(tree, found, Some(label))
+        }
+        Target::Text(text) => {
+            let query = Query { text: Some(text.clone()), ..Query::default() };
+            let mut found = page::find::find(tree, &query);
+            found.retain(has_element);
+            best(tree, innermost(tree, &found), Some(text))
+        }
+        Target::Point { x, y } => {
+            point_at(tab, sight, tree, (*x, *y), deadline).await?.into_iter().collect()
+        }
+    })
+}
+
+/// Of several, the one that says just this and nothing else, if there is one.
+fn best(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
+    let Some(words) = words.filter(|_| found.len() > 1) else { return found };
+    let mut needle = page::text::Needle::new(words);
+    let exact: Vec<usize> = found
+        .iter()
+        .copied()
+        .filter(|node| needle.is_all_of(tree.name(&tree.nodes[*node])))
+        .collect();
+    if exact.len() == 1 { exact } else { found }
+}
+
+/// Without those that others are in.
+fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
+    let holds = |node: usize| {
+        let end = tree.nodes[node].end as usize;
+        found.iter().any(|other| *other > node && *other < end)
+    };
+    found.iter().copied().filter(|node| !holds(*node)).collect()
+}
+
+/// What a selector matches and is shown.
+async fn matched(
+    tab: &Tab,
+    sight: &Sight,
+    tree: &Tree,
+    css: &str,
+    spelled: &str,
+    deadline: Deadline,
+) -> Result<Vec<usize>> {
+    let all = find_css(tab, sight, tree, css, deadline).await?;
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let nodes: HashMap<(u16, u32), usize> = tree
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.element > 0)
+        .map(|(index, node)| ((node.frame, node.element), index))
+        .collect();
+    let shown: Vec<usize> = all.iter().filter_map(|place| nodes.get(place).copied()).collect();
+    if shown.is_empty() {
+        return Err(Error::new(Code::TargetNotFound)
+            .message(format!("the element that `{spelled}` matches is not shown"))
+            .evidence("selector", css));
+    }
+    Ok(shown)
+}
+
+/// What is drawn at a point, in whatever frame.
+async fn point_at(
+    tab: &Tab,
+    sight: &Sight,
+    tree: &Tree,
+    (mut x, mut y): (f64, f64),
+    deadline: Deadline,
+) -> Result<Option<usize>> {
+    let mut frame = 0_u16;
+    loop {
+        let document = tree.frames.get(usize::from(frame)).map(|frame| &*frame.document);
+        let Some(world) = document.and_then(|document| sight.world_of(document)) else {
+            return Ok(None);
+        };
+        let at: Option<PointAt> = world
+            .ask(&format!("agbrowse.at({x}, {y})"), deadline)
+            .await
+            .map_err(|trouble| trouble.explain(tab))?;
+        let Some(at) = at else { return Ok(None) };
+        let node = at.path.iter().find_map(|number| {
+            tree.nodes.iter().position(|node| node.frame == frame && node.element == *number)
+        });
+        let inner = node.filter(|_| at.is_frame).and_then(|node| {
+            let child = tree.nodes.get(node + 1)?;
+            (child.frame != frame && tree.frames[usize::from(child.frame)].parent == Some(frame))
+                .then_some(child.frame)
+        });
+        match (inner, at.inside) {
+            (Some(inner), Some([left, top])) => (frame, x, y) = (inner, left, top),
+            _ => return Ok(node),
         }
     }
+}
+
+/// What our script says of a point.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PointAt {
+    /// The numbers of what is there, the innermost first.
+    path: Vec<u32>,
+    is_frame: bool,
+    /// The same point in the document of the frame.
+    inside: Option<[f64; 2]>,
 }
 
 async fn find_ref(
@@ -206,14 +510,14 @@ fn described(meaning: &refs::Meaning) -> String {
     format!("{} {:?}{}", meaning.role.name(), meaning.name, owner.unwrap_or_default())
 }
 
-/// The first element that a selector matches, in the page itself or else in one of its frames.
+/// The elements that a selector matches, in the page itself or else in the first of its frames that has any.
 async fn find_css(
     tab: &Tab,
     sight: &Sight,
     tree: &Tree,
     css: &str,
     deadline: Deadline,
-) -> Result<(u16, u32)> {
+) -> Result<Vec<(u16, u32)>> {
     for (index, frame) in tree.frames.iter().enumerate() {
         let Some(world) = sight.world_of(&frame.document) else { continue };
         let found: Option<String> = world
@@ -225,13 +529,13 @@ async fn find_css(
                 .message(format!("`{css}` is no CSS selector"))
                 .evidence("selector", css));
         };
-        if let Some(number) = found.split(',').find_map(|number| number.parse().ok()) {
-            return Ok((index as u16, number));
+        let numbers = found.split(',').filter_map(|number| number.parse().ok());
+        let all: Vec<(u16, u32)> = numbers.map(|number| (index as u16, number)).collect();
+        if !all.is_empty() {
+            return Ok(all);
         }
     }
-    Err(Error::new(Code::TargetNotFound)
-        .message(format!("nothing on the page matches `{css}`"))
-        .evidence("selector", css))
+    Ok(Vec::new())
 }
 
 /// The browser's own numbers of everything with a ref, spelled as MCP clients know them.
@@ -263,4 +567,50 @@ pub(crate) async fn backend_ids(
         }
     }
     spelled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_spelled_in_many_ways() {
+        for (text, expected) in [
+            ("@e3", Target::Ref(RefName::Ours(3))),
+            ("e3", Target::Ref(RefName::Ours(3))),
+            ("#save", Target::Css("#save".into())),
+            ("css=a[href='x=y']", Target::Css("a[href='x=y']".into())),
+            ("a[href='x=y']", Target::Css("a[href='x=y']".into())),
+            ("text= Save all ", Target::Text("Save all".into())),
+            ("text=\"Save\"", Target::Text("Save".into())),
+            ("label=E-mail", Target::Label("E-mail".into())),
+            ("placeholder=Search", Target::Placeholder("Search".into())),
+            ("testid=row-1", Target::TestId("row-1".into())),
+            ("xy=120, 40.5", Target::Point { x: 120.0, y: 40.5 }),
+            ("role=button", Target::Role { role: Role::Button, name: None }),
+            (
+                "role=button[name=\"Say \\\"hi\\\"\"]",
+                Target::Role { role: Role::Button, name: Some("Say \"hi\"".into()) },
+            ),
+            ("role=link[name=Home]", Target::Role { role: Role::Link, name: Some("Home".into()) }),
+        ] {
+            assert_eq!(text.parse(), Ok(expected.clone()), "{text}");
+            let written = serde_json::to_string(&expected).unwrap();
+            assert_eq!(serde_json::from_str::<Target>(&written).unwrap(), expected, "{written}");
+        }
+        for wrong in [
+            "",
+            "@e",
+            "@x1",
+            "css=",
+            "text=",
+            "role=nonsense",
+            "role=button[foo]",
+            "xy=1",
+            "xy=-1,2",
+            "xy=a,b",
+        ] {
+            assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -129,6 +129,18 @@ pub struct Delta {
 /// Tells what changed between two snapshots. `full` is the text of the later one, which is given instead
 /// when it is shorter.
 pub fn delta(was: &ShownPage, now: &ShownPage, full: &str) -> Delta {
+    let mut delta = changes(was, now);
+    if delta.text.is_empty() {
+        delta.text.push_str("no change");
+    } else if delta.text.len() >= full.len() {
+        delta.text = format!("most of the page changed; this is all of it:\n{full}");
+        delta.is_full = true;
+    }
+    delta
+}
+
+/// The same, however much it is; empty when there is nothing to tell.
+pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
     let pairs = pair(was, now);
     let mut delta = Delta::default();
     let mut out = Out { text: String::new(), context: None, last: None };
@@ -167,14 +179,7 @@ pub fn delta(was: &ShownPage, now: &ShownPage, full: &str) -> Delta {
         }
     }
     delta.text = out.text;
-    if delta.text.is_empty() {
-        delta.text.push_str("no change");
-    } else if delta.text.len() > full.len() {
-        delta.text = format!("most of the page changed; this is all of it:\n{full}");
-        delta.is_full = true;
-    } else {
-        delta.text.pop();
-    }
+    delta.text.pop();
     delta
 }
 

@@ -84,6 +84,8 @@ const newRules = () => ({
   looksInside: false,
   /** Rules ask for elements without content. */
   seesEmpty: false,
+  /** What rules show or hide something by when the mouse is over it. */
+  hovers: new Set(),
 });
 
 const sheetRules = new WeakMap();
@@ -167,6 +169,7 @@ function readRule(selector, text, found) {
   const sets = setBy(text);
   if (selector.includes(":has(")) found.looksInside = true;
   if (selector.includes(":empty")) found.seesEmpty = true;
+  if ((sets & SHOWS) !== 0 && selector.includes(":hover")) noteHovers(selector, found);
   for (const part of selector.includes(",") ? splitSelector(selector) : [selector]) {
     const pseudo = /::?(before|after)$/.exec(part);
     if (pseudo !== null) {
@@ -174,6 +177,18 @@ function readRule(selector, text, found) {
     } else if (sets !== 0 && !/::(?!slotted|part)|:first-l/.test(part)) {
       note(found, part, sets);
     }
+  }
+}
+
+/** What decides whether something is there to be seen. */
+const SHOWS = DISPLAY | VISIBILITY | SIGHT;
+
+/** Notes which elements a rule asks for the mouse. */
+function noteHovers(selector, found) {
+  for (const part of splitSelector(selector)) {
+    if (!part.includes(":hover")) continue;
+    if (/\([^)]*:hover/.test(part)) found.hovers.add("*");
+    else for (const word of part.split(/[\s>+~]+/)) if (word.includes(":hover")) found.hovers.add(word.replace(/:hover|::.*$/g, "") || "*");
   }
 }
 
@@ -234,6 +249,7 @@ function mergeRules(into, from, tree) {
   into.looksInside ||= from.looksInside;
   into.seesEmpty ||= from.seesEmpty;
   into.hosts |= from.hosts;
+  for (const it of from.hovers) into.hovers.add(it);
   for (const kind of ["tags", "classes", "ids", "attributes"]) {
     for (const [key, sets] of from[kind]) into[kind].set(key, (into[kind].get(key) || 0) | sets);
   }

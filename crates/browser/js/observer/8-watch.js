@@ -7,6 +7,7 @@ let isListening = false;
 
 const watcher = new MutationObserver((records) => {
   heed(records);
+  heedMoves(records);
   spoil();
 });
 
@@ -24,8 +25,35 @@ function spoil() {
   waiting = [];
 }
 
+/** What the mouse is over, and what makes that matter: a selector, or "". */
+let hovered = [];
+let hoverSelector = "";
+
+/** Takes in that the mouse went elsewhere. */
+function heedHover(event) {
+  if (hoverSelector === "") return;
+  const now = composedPathOf.call(event).filter((node) => node instanceof Element);
+  const before = hovered;
+  hovered = now;
+  const differ = [...now.filter((el) => !before.includes(el)), ...before.filter((el) => !now.includes(el))];
+  let isChanged = false;
+  for (const el of differ) {
+    if (!isConnectedOf.call(el) || !matches.call(el, hoverSelector)) continue;
+    noteDeepChange(parentOf(el));
+    isChanged = true;
+  }
+  if (isChanged) spoil();
+}
+
 /** Begins to watch from here on. */
 function watch() {
+  try {
+    const all = [...memo.rules.hovers].join();
+    if (all !== "") matches.call(documentElementOf.call(document), all);
+    hoverSelector = all;
+  } catch {
+    hoverSelector = "*";
+  }
   watcher.disconnect();
   watcher.takeRecords();
   watcher.observe(document, WATCHED);
@@ -37,6 +65,7 @@ function watch() {
       else isAllChanged = true;
       if (!isDirty) spoil();
     };
+    addEventListener("mouseover", heedHover, { capture: true, passive: true });
     for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
   }
   isDirty = false;

@@ -2,23 +2,42 @@
 //!
 //! To add a verb: write its file, add its line to `verbs!` below, add its test.
 
+mod batch;
+mod can;
+mod choose;
+mod click;
+mod clipboard;
 mod close;
 mod dialog;
+mod download;
 mod eval;
+mod fill;
 mod find;
 mod get;
+mod journal;
+mod moving;
 mod open;
 mod pdf;
 mod screenshot;
 mod snapshot;
 mod status;
 mod tabs;
+mod wait;
 
+pub use batch::{Batch, Batched, Step};
+pub use can::{Can, CapabilityRow, Doing};
+pub use choose::{Check, Select, Uncheck};
+pub use click::{Button, Click, DblClick, Focus, Hover, Modifier};
+pub use clipboard::{Clip, Clipboard, ClipboardAction};
 pub use close::{Close, Closed};
 pub use dialog::{Answer, Answered, DialogVerb};
+pub use download::Download;
 pub use eval::{Eval, Evaluated, Json};
+pub use fill::{Field, Fill, FillForm, PressKey, Type};
 pub use find::{Find, FindRow, Finds};
 pub use get::{Get, Got, What};
+pub use journal::{Console, ConsoleLine, ConsoleLog, Happening, RequestLine, RequestLog, Requests};
+pub use moving::{Drag, Scroll, Upload, Way};
 pub use open::{Back, Forward, Open, Reload};
 pub use pdf::{Pdf, Printed};
 pub use screenshot::{ImageFormat, Screenshot, Shot};
@@ -28,6 +47,9 @@ pub use tabs::{
     CloseTab, NewTab, SwitchTab, TabAction, TabChanged, TabLine, TabList, TabVerb, Tabs,
 };
 
+pub use wait::{Wait, WaitState, Waited};
+
+pub use crate::act::{After, Aim, Attempt, Effect, Expect, Hit, Receipt, Settled};
 pub use crate::browser::Cx;
 pub use crate::navigate::{Arrival, Until};
 
@@ -45,6 +67,17 @@ pub(crate) trait Verb {
     /// Does it.
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Self::Reply>;
 }
+
+/// Takes the tab that is meant in hand.
+macro_rules! hand {
+    ($cx:ident, $hand:ident) => {
+        let turn = $cx.turn(crate::browser::Needs::Page).await?;
+        let live = $cx.live().await?;
+        let mut sight = turn.sight.lock().await;
+        let mut $hand = crate::act::Hand::new($cx, &live, &turn, &mut sight);
+    };
+}
+pub(crate) use hand;
 
 macro_rules! verbs {
     ($( $name:literal $variant:ident($verb:ty) -> $reply:ty, )*) => {
@@ -91,6 +124,27 @@ verbs! {
     "snapshot" Snapshot(Snapshot) -> Snapped,
     "find" Find(Find) -> Finds,
     "get" Get(Get) -> Got,
+    "click" Click(Click) -> Receipt,
+    "dblclick" Dblclick(DblClick) -> Receipt,
+    "hover" Hover(Hover) -> Receipt,
+    "fill" Fill(Fill) -> Receipt,
+    "type" Type(Type) -> Receipt,
+    "press" Press(PressKey) -> Receipt,
+    "select" Select(Select) -> Receipt,
+    "check" Check(Check) -> Receipt,
+    "uncheck" Uncheck(Uncheck) -> Receipt,
+    "fill-form" FillForm(FillForm) -> Receipt,
+    "drag" Drag(Drag) -> Receipt,
+    "upload" Upload(Upload) -> Receipt,
+    "scroll" Scroll(Scroll) -> Receipt,
+    "focus" Focus(Focus) -> Receipt,
+    "wait" Wait(Wait) -> Waited,
+    "can" Can(Can) -> CapabilityRow,
+    "batch" Batch(Batch) -> Batched,
+    "download" Download(Download) -> Receipt,
+    "clipboard" Clipboard(Clipboard) -> Clip,
+    "console" Console(Console) -> ConsoleLog,
+    "requests" Requests(Requests) -> RequestLog,
     "tabs" Tabs(Tabs) -> TabList,
     "tab" Tab(TabVerb) -> TabChanged,
     "eval" Eval(Eval) -> Evaluated,

@@ -205,7 +205,7 @@ impl Verb for Snapshot {
         }
         drop(_span);
         let viewed = begun.elapsed();
-        let reply = self.finish(cx.deadline, &turn, sight, tree, seen, &options.print).await;
+        let reply = self.finish(cx.deadline, &turn, sight, tree, seen, options).await;
         tracing::debug!(?viewed, written = ?(begun.elapsed() - viewed), "a snapshot was made");
         reply
     }
@@ -285,21 +285,22 @@ impl Snapshot {
         sight: &mut observe::Sight,
         tree: Arc<Tree>,
         seen: View,
-        print: &Print,
+        options: ViewOptions,
     ) -> Result<Snapped> {
+        let print = &options.print;
         let before = sight.shown.take();
         let reply = if self.details {
             let selector = self.root_selector.as_deref();
             let html = observe::shape(turn, sight, selector, deadline).await.unwrap_or_default();
             let id = snapshot_id();
-            let options = BuildOptions {
+            let build_options = BuildOptions {
                 snapshot_id: &id,
                 provider: None,
                 html: html.as_deref(),
                 print: *print,
                 nodes: self.nodes,
             };
-            let mut snapshot = build(&tree, &seen, &options);
+            let mut snapshot = build(&tree, &seen, &build_options);
             if self.delta {
                 snapshot.text = self.changes(before.as_ref(), &tree, &seen, print, &snapshot.text);
             }
@@ -322,11 +323,8 @@ impl Snapshot {
             let tokens = page::tokens::calibrated(&text);
             Snapped::Text(SnapshotText { text, refs: seen.refs, tokens })
         };
-        sight.shown = if seen.is_whole {
-            Some(observe::Shown { tree, view: seen, print: *print })
-        } else {
-            before
-        };
+        sight.shown =
+            if seen.is_whole { Some(observe::Shown { tree, view: seen, options }) } else { before };
         Ok(reply)
     }
 
@@ -345,7 +343,7 @@ impl Snapshot {
         };
         match before.filter(is_same_page) {
             Some(before) => {
-                let was = ShownPage::new(&before.tree, &before.view, &before.print);
+                let was = ShownPage::new(&before.tree, &before.view, &before.options.print);
                 let now = ShownPage::new(tree, seen, print);
                 delta(&was, &now, full).text
             }

@@ -8,7 +8,7 @@ use cdp::protocol::page::{
     NavigatedWithinDocument,
 };
 use cdp::protocol::target::{AttachToTarget, TargetInfo};
-use cdp::protocol::{Signal, emulation, inspector};
+use cdp::protocol::{Signal, emulation, inspector, network, runtime};
 use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, TargetChange};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
@@ -80,6 +80,15 @@ pub(super) fn preparation(
                 source: crate::observe::SOURCE.into(),
                 world_name: Some(crate::observe::WORLD.into()),
                 ..page::AddScriptToEvaluateOnNewDocument::default()
+            });
+        }
+        if matches!(kind, Some("page" | "iframe")) {
+            channel.post(&runtime::Enable {});
+            // What was answered is not kept for anybody.
+            channel.post(&network::Enable {
+                max_total_buffer_size: Some(0),
+                max_resource_buffer_size: Some(0),
+                max_post_data_size: Some(0),
             });
         }
         if kind == Some("page") {
@@ -154,6 +163,9 @@ impl Live {
         let context = named.map(|(name, _)| name.clone());
         let opener =
             table.tabs.values().find(|tab| Some(&tab.target_id) == info.opener_id.as_ref());
+        if let Some(opener) = opener {
+            opener.journal.note_tab(id);
+        }
         let opener = opener.map(|tab| tab.id);
         let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel));
         table.tabs.insert(id, tab.clone());
@@ -221,11 +233,7 @@ impl Live {
     /// An event of a tab's own session.
     fn page_event(&self, event: &Event) -> Option<()> {
         let session = event.session.as_ref()?;
-        let tab = {
-            let table = self.table();
-            let id = table.sessions.get(session)?.tab?;
-            table.tabs.get(&id)?.clone()
-        };
+        let tab = self.tab_of(session)?;
         // Dialogs of out-of-process frames hold the whole tab; everything else is about the main frame.
         let is_main = |frame: Option<&String>| frame == Some(&tab.target_id);
         match &*event.method {

@@ -3,17 +3,20 @@
 //! One task reads the events and writes the table; commands read the table and wait on a tab's state. What
 //! the table says never needs an answer of a page, so it can be told while pages are stuck.
 
+mod downloads;
 mod follow;
+pub(crate) mod journal;
 
 use crate::error::{Code, Error, Result};
 use crate::launch::{self, Launched, Options, Process};
 use crate::note::Note;
 use crate::tab::{End, Tab, TabId};
-use cdp::protocol::browser::{Close, GetVersion};
+use cdp::protocol::browser::{Close, GetVersion, SetDownloadBehavior};
 use cdp::protocol::target::{
     CloseTarget, CreateBrowserContext, CreateTarget, DisposeBrowserContext, GetTargets,
 };
 use cdp::{AutoAttach, Channel, Connection, Deadline};
+use downloads::Downloads;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,6 +49,7 @@ pub(crate) struct Live {
     changed: watch::Sender<u64>,
     making_tab: tokio::sync::Mutex<()>,
     making_context: tokio::sync::Mutex<()>,
+    pub(crate) downloads: Downloads,
 }
 
 #[derive(Default)]
@@ -90,6 +94,7 @@ impl Live {
         let Launched { connection, process, path, notes } =
             launch::launch(options, deadline).await?;
         let events = connection.events(follow::EVENTS, follow::QUEUE);
+        let happenings = connection.events(journal::EVENTS, journal::QUEUE);
         let attach =
             AutoAttach::new(connection.clone(), follow::preparation(options, process.is_some()));
         let browser = connection.browser();
@@ -118,9 +123,46 @@ impl Live {
             changed: watch::Sender::new(0),
             making_tab: tokio::sync::Mutex::default(),
             making_context: tokio::sync::Mutex::default(),
+            downloads: Downloads::new(),
         });
+        live.catch_downloads(None);
         tokio::spawn(follow::keep(events, attach, Arc::downgrade(&live)));
+        tokio::spawn(journal::keep(happenings, Arc::downgrade(&live)));
         Ok((live, notes))
+    }
+
+    /// Has downloads of a context put where we find them. What somebody else's browser does with those of its own
+    /// context is not ours to change.
+    fn catch_downloads(&self, browser_context_id: Option<String>) {
+        if self.process.is_none() && browser_context_id.is_none() {
+            return;
+        }
+        self.connection.browser().post(&SetDownloadBehavior {
+            behavior: "allowAndName".into(),
+            browser_context_id,
+            download_path: Some(self.downloads.folder().display().to_string()),
+            events_enabled: Some(true),
+        });
+    }
+
+    /// The tab that a session belongs to.
+    fn tab_of(&self, session: &Arc<str>) -> Option<Arc<Tab>> {
+        let table = self.table();
+        let id = table.sessions.get(session)?.tab?;
+        table.tabs.get(&id).cloned()
+    }
+
+    /// The tab that a frame is in. Frames without a process of their own are not known here; then it is the current
+    /// tab's, most likely.
+    fn tab_of_frame(&self, frame: &str) -> Option<Arc<Tab>> {
+        let table = self.table();
+        let by_target = table.tabs.values().find(|tab| tab.target_id == frame);
+        let by_session = || {
+            let entry = table.sessions.values().find(|entry| entry.target == frame)?;
+            table.tabs.get(&entry.tab?)
+        };
+        let current = || table.current.get(&None).and_then(|id| table.tabs.get(id));
+        by_target.or_else(by_session).or_else(current).cloned()
     }
 
     /// Why it ended; `None` while it runs.
@@ -237,6 +279,11 @@ impl Live {
     /// The highest number given to a tab.
     pub(crate) fn last_tab(&self) -> u32 {
         self.table().next_tab
+    }
+
+    /// The browser's id of a context, if it was made.
+    pub(crate) fn context_id(&self, name: Option<&str>) -> Option<String> {
+        self.table().contexts.get(name?).cloned()
     }
 
     /// The names of the contexts.
@@ -425,6 +472,7 @@ impl Live {
         let create = CreateBrowserContext { dispose_on_detach: Some(true) };
         let made = self.connection.browser().call(create, deadline).await?;
         let id = made.browser_context_id.unwrap_or_default();
+        self.catch_downloads(Some(id.clone()));
         self.table().contexts.insert(name.to_owned(), id.clone());
         Ok(id)
     }

@@ -19,8 +19,7 @@ use cdp::Deadline;
 use frames::Place;
 use page::ax::{Role, Tree, report};
 use page::refs::Registry;
-use page::render::Print;
-use page::view::View;
+use page::view::{View, ViewOptions};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +60,7 @@ impl std::fmt::Debug for Sight {
 pub(crate) struct Shown {
     pub(crate) tree: Arc<Tree>,
     pub(crate) view: View,
-    pub(crate) print: Print,
+    pub(crate) options: ViewOptions,
 }
 
 /// What was seen of the whole page, while it is good.
@@ -334,7 +333,7 @@ async fn look_once(
 }
 
 /// A dialog, a crash or a closed tab ends the wait.
-async fn watched<T>(
+pub(crate) async fn watched<T>(
     tab: &Tab,
     work: impl Future<Output = std::result::Result<T, Trouble>>,
 ) -> std::result::Result<T, Trouble> {
@@ -573,6 +572,14 @@ pub(crate) async fn offset(
         at = outer;
     }
     (x, y)
+}
+
+/// The world around a frame, and the element there that holds the frame.
+pub(crate) fn holder<'s>(sight: &'s Sight, tree: &Tree, frame: u16) -> Option<(&'s World, u32)> {
+    let inner = tree.frames.get(usize::from(frame))?;
+    let outer = tree.frames.get(usize::from(inner.parent?))?;
+    let frame_id = &sight.world_of(&inner.document)?.frame_id;
+    Some((sight.world_of(&outer.document)?, *sight.owners.get(frame_id)?))
 }
 
 /// An element that holds most of the page listens for what is in it, not for itself.

@@ -29,6 +29,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("../../js/observer/6-sight.js"),
     include_str!("../../js/observer/7-blocks.js"),
     include_str!("../../js/observer/7-walk.js"),
+    include_str!("../../js/observer/8-act.js"),
     include_str!("../../js/observer/8-read.js"),
     include_str!("../../js/observer/8-watch.js"),
     include_str!("../../js/observer/9-world.js"),

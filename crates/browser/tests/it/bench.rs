@@ -60,6 +60,8 @@ pub enum Route {
     Style(String),
     Status(u16),
     Redirect(String),
+    /// A file to be saved under a name.
+    File(String, Vec<u8>),
     /// Never answers.
     Hang,
     /// Answers with its own cookies in the text, and sets one.
@@ -119,6 +121,10 @@ async fn answer(
                 .into_response()
         }
         Some(Route::Redirect(to)) => (StatusCode::FOUND, [(header::LOCATION, to)]).into_response(),
+        Some(Route::File(name, bytes)) => {
+            let named = format!("attachment; filename=\"{name}\"");
+            ([(header::CONTENT_DISPOSITION, named)], bytes).into_response()
+        }
         Some(Route::Hang) => std::future::pending().await,
         Some(Route::Cookies) => {
             let sent =

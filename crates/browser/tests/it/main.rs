@@ -13,6 +13,7 @@ mod launching;
 mod meaning;
 mod navigation;
 mod pictures;
+mod probes;
 mod sight;
 mod stuck;
 mod tabs;

@@ -26,5 +26,36 @@ domain! { "Browser";
             /// Whether download events are sent.
             events_enabled: Option<bool>,
         } -> SetDownloadBehaviorReply {}
+        /// Allows pages what they would have to ask a person for.
+        fn "grantPermissions" GrantPermissions {
+            /// What: `clipboardReadWrite` …
+            permissions: Vec<String>,
+            /// Whose pages; all when absent.
+            origin: Option<String>,
+            /// The context; the default one when absent.
+            browser_context_id: Option<String>,
+        } -> GrantPermissionsReply {}
+    }
+    events {
+        /// A download began.
+        event "downloadWillBegin" DownloadWillBegin {
+            /// The frame that caused it.
+            frame_id: String,
+            /// Its id.
+            guid: String,
+            /// Where it comes from.
+            url: crate::Text,
+            /// What the server calls it.
+            suggested_filename: crate::Text,
+        }
+        /// A download went on.
+        event "downloadProgress" DownloadProgress {
+            /// Its id.
+            guid: String,
+            /// How many bytes there are.
+            received_bytes: f64,
+            /// `inProgress`, `completed` or `canceled`.
+            state: String,
+        }
     }
 }

@@ -90,6 +90,7 @@ impl<T> Parameter for Option<T> {
     }
 }
 impl Parameter for String {}
+impl<T> Parameter for Vec<T> {}
 impl Parameter for bool {}
 impl Parameter for u32 {}
 impl Parameter for i64 {}

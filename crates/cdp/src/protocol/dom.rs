@@ -25,5 +25,12 @@ domain! { "DOM";
             /// The handle.
             object: RemoteObject,
         }
+        /// Chooses files for a field.
+        fn "setFileInputFiles" SetFileInputFiles {
+            /// Their paths.
+            files: Vec<String>,
+            /// The field.
+            backend_node_id: Option<i64>,
+        } -> SetFileInputFilesReply {}
     }
 }

@@ -10,8 +10,10 @@ pub mod browser;
 pub mod dom;
 pub mod dom_debugger;
 pub mod emulation;
+pub mod input;
 pub mod inspector;
 pub mod io;
+pub mod network;
 pub mod page;
 pub mod runtime;
 pub mod target;
@@ -54,8 +56,10 @@ pub fn uses() -> impl Iterator<Item = &'static Use> {
         dom::USES,
         dom_debugger::USES,
         emulation::USES,
+        input::USES,
         inspector::USES,
         io::USES,
+        network::USES,
         page::USES,
         runtime::USES,
         target::USES,

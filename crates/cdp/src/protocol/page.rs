@@ -229,8 +229,36 @@ domain! { "Page";
             /// What to type into a prompt.
             prompt_text: Option<String>,
         } -> HandleJavaScriptDialogReply {}
+        /// Tells of file choosers instead of showing them.
+        fn "setInterceptFileChooserDialog" SetInterceptFileChooserDialog {
+            /// On or off.
+            enabled: bool,
+        } -> SetInterceptFileChooserDialogReply {}
     }
     events {
+        /// A page asks for files.
+        event "fileChooserOpened" FileChooserOpened {
+            /// The field.
+            backend_node_id: i64,
+            /// `selectSingle` or `selectMultiple`.
+            mode: String,
+        }
+        /// A frame wants to go somewhere.
+        event "frameRequestedNavigation" FrameRequestedNavigation {
+            /// The frame.
+            frame_id: String,
+            /// Where the result shall be shown: `currentTab`, `newTab`, `newWindow`, `download`.
+            disposition: String,
+        }
+        /// A frame goes somewhere.
+        event "frameStartedNavigating" FrameStartedNavigating {
+            /// The frame.
+            frame_id: String,
+            /// Which load it will be.
+            loader_id: String,
+            /// How: `differentDocument`, `sameDocument`, `reload` …
+            navigation_type: String,
+        }
         /// A document replaced another.
         event "frameNavigated" FrameNavigated {
             /// The new one.

@@ -46,6 +46,18 @@ domain! { "Runtime";
             /// What else, by the embedder of V8.
             additional_parameters: Box<RawValue>,
         }
+        /// A place in a script.
+        type CallFrame {
+            /// The script.
+            url: Text,
+            /// The line, from 0.
+            line_number: i64,
+        }
+        /// How a script got where it is.
+        type StackTrace {
+            /// The innermost first.
+            call_frames: Vec<CallFrame>,
+        }
         /// What a script threw.
         type ExceptionDetails {
             /// In short, such as `Uncaught`.
@@ -137,5 +149,23 @@ domain! { "Runtime";
             /// The handle.
             object_id: String,
         } -> ReleaseObjectReply {}
+        /// Begins to tell of what scripts say and throw.
+        fn "enable" Enable {} -> EnableReply {}
+    }
+    events {
+        /// A script wrote to the console.
+        event "consoleAPICalled" ConsoleApiCalled {
+            /// `log`, `warning`, `error` …
+            r#type: String,
+            /// What it wrote.
+            args: Vec<RemoteObject>,
+            /// Where.
+            stack_trace: StackTrace,
+        }
+        /// A script threw something that nobody caught.
+        event "exceptionThrown" ExceptionThrown {
+            /// What and where.
+            exception_details: ExceptionDetails,
+        }
     }
 }

@@ -140,14 +140,41 @@ impl Registry {
     pub fn show(&mut self, tree: &Arc<Tree>, view: &View, scope: Scope) {
         if scope == Scope::Whole {
             self.previous = std::mem::take(&mut self.current);
-        } else if self.current.len() > MOST_PARTS {
-            self.current.remove(1);
         }
         let mut refs: Vec<(u32, u32)> =
             view.lines.iter().filter_map(|line| Some((line.number?, line.node))).collect();
         refs.sort_unstable();
         refs.dedup();
-        self.current.push(Sheet { tree: tree.clone(), refs });
+        self.add_part(Sheet { tree: tree.clone(), refs });
+    }
+
+    /// Notes that single nodes were shown, and gives their numbers.
+    pub fn show_some(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
+        let number = |index: &usize| {
+            let node = &tree.nodes[*index];
+            self.number(&tree.frames[usize::from(node.frame)].document, node.element)
+        };
+        let numbers: Vec<u32> = nodes.iter().map(number).collect();
+        let known = |(number, node): &(u32, u32)| {
+            self.sheets().next().is_some_and(|sheet| {
+                Arc::ptr_eq(&sheet.tree, tree) && sheet.node(*number) == Some(*node)
+            })
+        };
+        let mut refs: Vec<(u32, u32)> =
+            numbers.iter().copied().zip(nodes.iter().map(|node| *node as u32)).collect();
+        refs.sort_unstable();
+        refs.dedup();
+        if !refs.iter().all(known) {
+            self.add_part(Sheet { tree: tree.clone(), refs });
+        }
+        numbers
+    }
+
+    fn add_part(&mut self, sheet: Sheet) {
+        if self.current.len() > MOST_PARTS {
+            self.current.remove(1);
+        }
+        self.current.push(sheet);
         self.forget();
     }
 

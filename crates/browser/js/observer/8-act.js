@@ -1,0 +1,637 @@
+// What a hand needs of the page: whether something can be done now and where, that it is done to nothing else, and
+// what came of it. All answers are about the moment: nothing is kept but what is being done.
+
+const composedPathOf = Event.prototype.composedPath;
+const preventDefault = Event.prototype.preventDefault;
+const stopImmediately = Event.prototype.stopImmediatePropagation;
+const clientRectsOf = Element.prototype.getClientRects;
+const scrollIntoView = Element.prototype.scrollIntoView;
+const animationsOf = Element.prototype.getAnimations;
+const focusOn = HTMLElement.prototype.focus;
+const focusOnSvg = SVGElement.prototype.focus;
+const isEditableOf = getter(HTMLElement.prototype, "isContentEditable");
+const pointInDocument = Document.prototype.elementFromPoint;
+const pointInShadow = ShadowRoot.prototype.elementFromPoint;
+const frame = requestAnimationFrame;
+
+/** What something is, for a message: what one would look for in the markup. */
+function described(el) {
+  if (el === null || nodeTypeOf.call(el) !== 1) return "the page";
+  const id = attributeOf.call(el, "id");
+  const classes = (attributeOf.call(el, "class") || "").trim().split(/\s+/).filter(Boolean).slice(0, 2);
+  const words = (attributeOf.call(el, "aria-label") || collapse(textContentOf.call(el).slice(0, 400))).slice(0, 40);
+  return `<${localNameOf.call(el)}${id ? `#${id}` : ""}${classes.map((name) => `.${name}`).join("")}>` +
+    (words ? ` ${JSON.stringify(words)}` : "");
+}
+
+/** Whether one element is another, or is drawn inside of it. */
+function isInside(el, outer) {
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) if (at === outer) return true;
+  return false;
+}
+
+/** What is drawn at a point, in whatever shadow tree. */
+function hitAt(x, y) {
+  let hit = pointInDocument.call(document, x, y);
+  for (let shadow; hit !== null && (shadow = shadowOf(hit)) !== null;) {
+    const inner = pointInShadow.call(shadow, x, y);
+    if (inner === null || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+}
+
+/** Whether a key can change what an element holds. */
+function isEditable(el) {
+  const tag = localNameOf.call(el);
+  if (tag === "input") return !/^(?:button|submit|reset|image|checkbox|radio|file|hidden)$/.test(inputTypeOf.call(el));
+  return tag === "textarea" || (el instanceof HTMLElement && isEditableOf.call(el));
+}
+
+const isReadOnly = (el) => hasAttribute.call(el, "readonly") && /^(?:input|textarea)$/.test(localNameOf.call(el)) ||
+  attributeOf.call(el, "aria-readonly") === "true";
+
+/** Why an element takes no orders, or "". */
+function refusalOf(el, wants) {
+  const modal = modalOf();
+  if (modal !== null && !isInside(el, modal)) return { problem: "inert", by: described(modal) };
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    if (hasAttribute.call(at, "inert")) return { problem: "inert", by: described(at) };
+    if (wants.enabled && attributeOf.call(at, "aria-disabled") === "true") return { problem: "disabled", by: "aria-disabled" };
+  }
+  if (wants.enabled && matches.call(el, ":disabled")) return { problem: "disabled", by: "disabled" };
+  if (wants.editable) {
+    if (!isEditable(el)) return { problem: "not-editable", by: described(el) };
+    if (isReadOnly(el)) return { problem: "read-only", by: "readonly" };
+  }
+  return null;
+}
+
+/** The boxes in which an element is drawn, the largest first. */
+function boxesOf(el) {
+  if (localNameOf.call(el) === "area") return areaBoxOf(el);
+  let rects = [...clientRectsOf.call(el)];
+  if (rects.length === 0 || rects.every(({ width, height }) => width === 0 || height === 0)) {
+    // An element without a box of its own is where its content is.
+    rects = [...contentRectsOf(el)];
+  }
+  const size = ({ width, height }) => width * height;
+  return rects.filter((rect) => size(rect) > 0).sort((one, other) => size(other) - size(one)).slice(0, 4);
+}
+
+const contentRectsOf = (el) => {
+  const range = new Range();
+  range.selectNodeContents(el);
+  return range.getClientRects();
+};
+
+function areaBoxOf(area) {
+  const map = closest.call(area, "map");
+  const name = map === null ? null : attributeOf.call(map, "name");
+  const image = name ? find.call(document, `img[usemap=${JSON.stringify(`#${name}`)}]`) : null;
+  if (image === null) return [];
+  const { left, top, width, height } = rectOf.call(image);
+  const at = (attributeOf.call(area, "coords") || "").split(",").map(Number);
+  switch ((attributeOf.call(area, "shape") || "rect").toLowerCase()) {
+    case "default": return [{ left, top, width, height }];
+    case "circle": return [{ left: left + at[0] - at[2] / 2, top: top + at[1] - at[2] / 2, width: at[2], height: at[2] }];
+    case "poly": {
+      const x = at.filter((_, index) => index % 2 === 0), y = at.filter((_, index) => index % 2 === 1);
+      const [l, t] = [Math.min(...x), Math.min(...y)];
+      return [{ left: left + l, top: top + t, width: Math.max(...x) - l, height: Math.max(...y) - t }];
+    }
+    default: return [{ left: left + at[0], top: top + at[1], width: at[2] - at[0], height: at[3] - at[1] }];
+  }
+}
+
+const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]];
+
+/** Whether a click on what was hit is a click on the element: it is inside, or it is a label of it. */
+function isMeant(hit, el) {
+  if (isInside(hit, el)) return true;
+  for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    if (localNameOf.call(at) === "label" && labelControlOf.call(at) === el) return true;
+  }
+  // What stands for an area of a picture is the picture.
+  return localNameOf.call(el) === "area" && localNameOf.call(hit) === "area" ? hit === el : false;
+}
+
+/** A point at which an event would reach the element; otherwise what is in the way. */
+function pointOn(el) {
+  let cover = null;
+  for (const { left, top, width, height } of boxesOf(el)) {
+    for (const [across, down] of SPOTS) {
+      const x = left + width * across, y = top + height * down;
+      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) continue;
+      const hit = hitAt(x, y);
+      if (hit !== null && isMeant(hit, el)) return { x, y };
+      if (cover === null) cover = hit;
+    }
+  }
+  return { cover };
+}
+
+/** A label that is drawn in place of a field. */
+function standIn(el) {
+  if (localNameOf.call(el) !== "input") return el;
+  const isThere = isShown.call(el, { visibilityProperty: true, opacityProperty: true }) && boxesOf(el).length > 0;
+  if (isThere) return el;
+  for (const label of el.labels || []) {
+    if (isShown.call(label, { visibilityProperty: true }) && boxesOf(label).length > 0) return label;
+  }
+  return el;
+}
+
+const PLACES = [{ block: "nearest", inline: "nearest" }, { block: "center", inline: "center" },
+  { block: "start", inline: "nearest" }, { block: "end", inline: "nearest" }];
+
+/** Attributes by which scripts move things, and when one last did. */
+let lastMove = -Infinity;
+const STIR_MS = 60;
+
+/** Whether something may be on its way: an animation over it, or a script that moves things. */
+function mayMove(el) {
+  const now = performance.now();
+  if (now - lastMove < STIR_MS || lastShift > 0 && now - lastShift < STIR_MS) return true;
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    for (const animation of animationsOf.call(at)) if (animation.playState === "running") return true;
+  }
+  return false;
+}
+
+/** The next picture; a page that is not drawn has none. */
+const nextFrame = () => new Promise((go) => {
+  const late = setTimeout(go, 100);
+  frame(() => { clearTimeout(late); go(); });
+});
+
+const placeOf = (el) => {
+  const { left, top, width, height } = rectOf.call(el);
+  return [left, top, width, height].map((side) => Math.round(side * 4)).join();
+};
+
+/**
+ * Whether something can be done to an element now. Gives the point at which to do it, or the reason why not. What is
+ * out of view is brought into it first, unless the answer alone is wanted.
+ */
+async function check(number, wants) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return { problem: "gone" };
+  const refusal = refusalOf(el, wants);
+  if (refusal !== null) return refusal;
+  const on = standIn(el);
+  if (!wants.point && !wants.visible) return { number, on, fact: factOf(el) };
+  // What stands for an area of a picture is not drawn itself.
+  const isDrawn = localNameOf.call(on) === "area" || isShown.call(on, { visibilityProperty: true, contentVisibilityAuto: false });
+  if (!isDrawn || boxesOf(on).length === 0) {
+    return { problem: "hidden", by: hiddenBy(on) };
+  }
+  if (!wants.point) return { number, on, fact: factOf(el) };
+  heedMoves();
+  if (mayMove(on)) {
+    const was = placeOf(on);
+    await nextFrame();
+    await nextFrame();
+    if (!isConnectedOf.call(on)) return { problem: "gone" };
+    if (placeOf(on) !== was) return { problem: "moving" };
+  }
+  let point = pointOn(on);
+  if (point.x === undefined && wants.dry && point.cover === null) return { number, on, needsScroll: true, fact: factOf(el) };
+  if (point.x === undefined && !wants.dry) {
+    for (const place of PLACES) {
+      scrollIntoView.call(on, { ...place, behavior: "instant" });
+      point = pointOn(on);
+      if (point.x !== undefined) break;
+    }
+  }
+  if (point.x === undefined) {
+    if (styleOf(on).pointerEvents === "none") return { problem: "pointer-events", by: "pointer-events: none" };
+    const { cover } = point;
+    if (cover === null) return { problem: "off-screen" };
+    return { problem: "covered", by: described(cover), cover: numbersFor([cover])[0] };
+  }
+  return { number, x: point.x, y: point.y, on, fact: factOf(el) };
+}
+
+function hiddenBy(el) {
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    const style = styleOf(at);
+    if (style.display === "none") return `display: none of ${described(at)}`;
+    if (style.visibility !== "visible") return `visibility: ${style.visibility}`;
+  }
+  return "it has no size";
+}
+
+/** What an action may change about the element itself. */
+function factOf(el) {
+  const tag = localNameOf.call(el);
+  if (tag === "input") {
+    const kind = inputTypeOf.call(el);
+    return { kind, isChecked: kind === "checkbox" || kind === "radio" ? checkedOf.call(el) : null };
+  }
+  const said = attributeOf.call(el, "aria-checked") || attributeOf.call(el, "aria-pressed");
+  return { kind: tag, isChecked: said === null ? null : said === "true" };
+}
+
+/** What an element is about, so that it can be told whether it still is: its words and those of its row. */
+function wordsOf(el) {
+  const row = closest.call(el, "tr, li, dt, dd, [role=row], [role=listitem], [role=option], [role=treeitem], article, [role=article]");
+  const own = [attributeOf.call(el, "aria-label"), attributeOf.call(el, "title"), attributeOf.call(el, "href"),
+    textContentOf.call(el).slice(0, 500), row === null || row === el ? "" : textContentOf.call(row).slice(0, 1000)].join("\n");
+  return own.replace(/\d+/g, "0");
+}
+
+/** What a hand is about to do, and to what; null when nothing is being done. */
+let deed = null;
+/** How long a hand may take before it is no longer kept from anything. */
+const DEED_MS = 3000;
+
+const HANDS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu"];
+const KEYS = ["keydown", "keypress", "keyup", "beforeinput"];
+const isPress = /^(?:pointerdown|mousedown|keydown|beforeinput)$/;
+
+/** Lets nothing through to anything but the element that was checked, as long as it is what it was. */
+function keepOff(event) {
+  if (deed === null || !event.isTrusted || performance.now() > deed.until || deed.guard === "") return;
+  const isKey = event instanceof KeyboardEvent || event instanceof InputEvent;
+  if (isKey !== (deed.guard === "keys")) return;
+  const hit = isKey ? deepActive() : trueTarget(event);
+  // Once it was let in, what the page makes of it is the page's own business.
+  const isSame = () => deed.hits > 0 || deed.words === wordsOf(deed.el);
+  if (deed.guard !== "beside" && hit !== null && isLetThrough(hit, event) && isSame()) {
+    deed.hits++;
+    return;
+  }
+  preventDefault.call(event);
+  stopImmediately.call(event);
+  if (deed.missed === "") {
+    deed.missed = deed.guard !== "beside" && hit !== null && isMeant(hit, deed.el) ? "changed" : described(hit);
+  }
+}
+
+/** What an event is about; inside closed shadow trees that is not told. */
+function trueTarget(event) {
+  let hit = composedPathOf.call(event)[0];
+  if (!(hit instanceof Element)) return null;
+  for (let shadow; closedCount > 0 && (shadow = closedRoots.get(hit)) !== undefined;) {
+    const inner = pointInShadow.call(shadow, event.clientX, event.clientY);
+    if (inner === null || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+}
+
+function isLetThrough(hit, event) {
+  const { el, on } = deed;
+  if (isMeant(hit, el) || isMeant(hit, on)) return true;
+  // Typing moves on where the page moves the focus on, as from one digit of a code to the next.
+  if (deed.guard === "keys" && deed.hits > 0) return true;
+  // A press was let through: what the page does between press and release is its own business.
+  if (deed.hits > 0 && !isPress.test(event.type)) return true;
+  // A click on a label is followed by one on its field.
+  return localNameOf.call(on) === "label" && labelControlOf.call(on) === hit;
+}
+
+for (const name of [...HANDS, ...KEYS]) addEventListener(name, keepOff, { capture: true, passive: false });
+
+/** Elements that change by themselves, and how often they were seen to. */
+const restless = new WeakMap();
+const isRestlessNode = (node) => (restless.get(node) || 0) >= 2;
+
+/** Takes note of what changes while nothing is being done, and of scripts that move things. */
+function heedMoves(records = watcher.takeRecords()) {
+  if (records.length === 0) return;
+  if (arguments.length === 0) {
+    heed(records);
+    spoil();
+  }
+  if (deed === null) for (const { target } of records) restless.set(target, (restless.get(target) || 0) + 1);
+  if (records.some(({ type, attributeName }) => type === "attributes" && attributeName === "style")) lastMove = performance.now();
+}
+
+const effects = new MutationObserver(noteEffects);
+
+function noteEffects(records) {
+  if (deed === null) return;
+  for (const { target } of records) if (!isRestlessNode(target)) deed.mutations++;
+  deed.stirs += records.length;
+}
+
+const SIGNS = ["input", "change", "focusin", "scroll", "toggle", "submit", "reset", "close", "fullscreenchange"];
+
+function noteSign({ type, target }) {
+  if (deed === null) return;
+  deed.stirs++;
+  deed.signs.add(type);
+  if (type === "focusin") deed.focused = target;
+}
+
+let hearsSigns = false;
+
+/** From here on, what happens is because of what is done. `guard` says what else is kept off: hands or keys. */
+function begin(number, guard, on) {
+  const el = elementOf(number);
+  if (el === null) return false;
+  return beginOn(el, guard, on || standIn(el));
+}
+
+function beginOn(el, guard, on) {
+  heedMoves();
+  deed = { el, on, guard, words: wordsOf(el), until: performance.now() + DEED_MS, hits: 0, missed: "", mutations: 0, stirs: 0,
+    signs: new Set(), focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
+  effects.observe(document, WATCHED);
+  for (const shadow of shadows) effects.observe(shadow, WATCHED);
+  if (!hearsSigns) {
+    hearsSigns = true;
+    for (const name of SIGNS) addEventListener(name, noteSign, { capture: true, passive: true });
+  }
+  return true;
+}
+
+/** Watches for what comes, in a document that nothing is done to itself. */
+function beginBeside() {
+  const root = documentElementOf.call(document);
+  return root !== null && beginOn(root, "beside", root);
+}
+
+/** Watches for what comes of something that is done to no element in particular. */
+function beginAnywhere() {
+  const root = documentElementOf.call(document);
+  return root !== null && beginOn(root, "", root);
+}
+
+const heldValue = (el) => {
+  switch (localNameOf.call(el)) {
+    case "input": return inputValueOf.call(el);
+    case "textarea": return areaValueOf.call(el);
+    case "select": return [...selectedOptionsOf.call(el)].map((option) => option.value).join("\n");
+    default: return isEditable(el) ? textContentOf.call(el) : "";
+  }
+};
+
+/** Checks and begins in one step: nothing can happen in between. */
+async function ready(number, wants, guard) {
+  const found = await check(number, wants);
+  if (found.problem === undefined && guard !== null) begin(number, guard, found.on || null);
+  delete found.on;
+  return found;
+}
+
+/** What has come of it so far. */
+function outcome() {
+  if (deed === null) return null;
+  noteEffects(effects.takeRecords());
+  const { el, hits, missed, mutations, signs, focused, value, checked, href } = deed;
+  const active = deepActive();
+  // That the element itself takes the focus is what a click does, not what comes of it.
+  const isOwn = el !== documentElementOf.call(document) && active !== null && isInside(active, el);
+  const hasMoved = active !== deed.active && !isOwn;
+  return {
+    hits, missed, mutations,
+    focus: hasMoved && focused !== null || isEditable(el) && active === el && deed.active !== el,
+    value: signs.has("input") || signs.has("change") || heldValue(el) !== value || factOf(el).isChecked !== checked,
+    scrolled: signs.has("scroll"), toggled: signs.has("toggle") || signs.has("fullscreenchange") || signs.has("close"),
+    moved: location.href !== href, gone: !isConnectedOf.call(el),
+  };
+}
+
+const turnOfEvents = new MessageChannel();
+let afterTurn = null;
+turnOfEvents.port1.onmessage = () => afterTurn && afterTurn();
+/** Lets everything run that waits to. */
+const nextTurn = () => new Promise((go) => { afterTurn = go; turnOfEvents.port2.postMessage(0); });
+
+/** Waits until what was done has no more consequences, or the time is up; then says what they are. */
+async function settle(ms) {
+  const end = performance.now() + ms;
+  let quiet = 0;
+  while (deed !== null && performance.now() < end && quiet < 4) {
+    const before = deed.stirs;
+    await nextTurn();
+    if (deed === null) break;
+    noteEffects(effects.takeRecords());
+    quiet = deed.stirs === before ? quiet + 1 : 0;
+  }
+  return { ...outcome(), isQuiet: quiet >= 4 };
+}
+
+/** Waits for the first consequence. */
+async function sign(ms) {
+  const end = performance.now() + ms;
+  while (deed !== null && performance.now() < end) {
+    const { mutations, focus, value, scrolled, toggled, moved } = outcome();
+    if (mutations > 0 || focus || value || scrolled || toggled || moved) return true;
+    await Promise.race([nextFrame(), new Promise((go) => setTimeout(go, 10))]);
+  }
+  return false;
+}
+
+/** It is done: hands are free again. */
+function over() {
+  const came = outcome();
+  effects.disconnect();
+  deed = null;
+  return came;
+}
+
+const setInputValue = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
+const setSelected = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set;
+const optionValueOf = getter(HTMLOptionElement.prototype, "value");
+const optionLabelOf = getter(HTMLOptionElement.prototype, "label");
+const optionsOf = getter(HTMLSelectElement.prototype, "options");
+const dispatch = EventTarget.prototype.dispatchEvent;
+
+const announce = (el, ...names) => {
+  for (const name of names) dispatch.call(el, name === "input" ? new InputEvent(name, { bubbles: true, composed: true }) : new Event(name, { bubbles: true }));
+};
+
+const takeFocus = (el) => (el instanceof SVGElement ? focusOnSvg : focusOn).call(el, { preventScroll: true });
+
+/** Kinds of fields that are chosen from, not typed into. */
+const CHOSEN = /^(?:date|month|week|time|datetime-local|color|range)$/;
+
+/**
+ * Gets a field ready to be typed into: focused, with all that is in it selected. Fields that are not typed into take the
+ * value at once. Says what is left to do: `type`, `clear` or nothing.
+ */
+function prepare(number, value, keeps) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return { left: "gone" };
+  const tag = localNameOf.call(el);
+  if (tag === "input" && CHOSEN.test(inputTypeOf.call(el))) {
+    takeFocus(el);
+    const before = inputValueOf.call(el), kind = inputTypeOf.call(el);
+    setInputValue.call(el, value);
+    const now = inputValueOf.call(el);
+    const isTaken = now === value || kind === "range" && Number(now) === Number(value) || kind === "color" && now === value.toLowerCase();
+    if (!isTaken) {
+      setInputValue.call(el, before);
+      return { left: "refused" };
+    }
+    announce(el, "input", "change");
+    return { left: "nothing" };
+  }
+  takeFocus(el);
+  if (deepActive() !== el && !isInside(deepActive(), el)) return { left: "unfocused" };
+  if (tag === "input" || tag === "textarea") {
+    if (keeps) toEnd(el);
+    else el.select();
+    const held = heldValue(el);
+    return { left: value !== "" ? "type" : held !== "" && !keeps ? "clear" : "nothing" };
+  }
+  const selection = getSelection();
+  const range = new Range();
+  range.selectNodeContents(el);
+  if (keeps) range.collapse(false);
+  selection.removeAllRanges();
+  selection.addRange(range);
+  return { left: value !== "" ? "type" : textContentOf.call(el) !== "" && !keeps ? "clear" : "nothing" };
+}
+
+function toEnd(el) {
+  try {
+    const { length } = heldValue(el);
+    el.setSelectionRange(length, length);
+  } catch {
+    // Numbers and addresses have no selection; typing goes to their end anyway.
+  }
+}
+
+/** How what a field holds now compares with what was wanted. */
+function compareValue(number, wanted, keeps) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
+  const isField = /^(?:input|textarea)$/.test(localNameOf.call(el));
+  const plain = (text) => isField ? text.replace(/\r\n?/g, "\n") : collapse(text);
+  const held = plain(isField ? heldValue(el) : innerTextOf.call(el)), want = plain(wanted);
+  const oneLine = (text) => localNameOf.call(el) === "input" ? text.replace(/\n/g, "") : text;
+  if (held === oneLine(want) || keeps && held.includes(oneLine(want))) return { is: "equal" };
+  const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+  const kind = inputTypeOf.call(el instanceof HTMLInputElement ? el : document.createElement("input"));
+  if (letters(held) === letters(want) || kind === "number" && Number(held) === Number(want)) return { is: "formatted" };
+  const isHidden = localNameOf.call(el) === "input" && areSecret([el])[0];
+  return { is: held === "" ? "empty" : "other", held: isHidden ? MASK : maskCards(held.slice(0, 200)) };
+}
+
+/** Chooses options of a list by value, label or position. */
+function choose(number, wanted) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
+  if (localNameOf.call(el) !== "select") return { is: "widget" };
+  const all = [...optionsOf.call(el)];
+  const nameOf = (option) => collapse(optionLabelOf.call(option));
+  const chosen = [];
+  for (const want of wanted) {
+    const found = (want.startsWith("index=") ? all[Number(want.slice(6))] : undefined) ||
+      all.find((option) => optionValueOf.call(option) === want) ||
+      all.find((option) => nameOf(option) === collapse(want)) ||
+      all.find((option) => nameOf(option).toLowerCase() === collapse(want).toLowerCase());
+    if (found === undefined) return { is: "missing", wanted: want, options: all.slice(0, 40).map(nameOf) };
+    if (matches.call(found, ":disabled")) return { is: "disabled", wanted: want };
+    chosen.push(found);
+  }
+  if (chosen.length > 1 && !selectMultipleOf.call(el)) return { is: "single" };
+  takeFocus(el);
+  let isChanged = false;
+  for (const option of all) {
+    const will = chosen.includes(option);
+    if (selectedOf.call(option) === will) continue;
+    isChanged = true;
+    if (will || selectMultipleOf.call(el)) setSelected.call(option, will);
+  }
+  if (isChanged) announce(el, "input", "change");
+  return { is: "chosen", labels: chosen.map(nameOf), isChanged };
+}
+
+/** The nearest thing around an element that can be scrolled; the document when there is none. */
+function scrollerOf(el, isAcross) {
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    const style = styleOf(at);
+    const room = isAcross ? at.scrollWidth - at.clientWidth : at.scrollHeight - at.clientHeight;
+    if (room > 1 && /auto|scroll|overlay/.test(isAcross ? style.overflowX : style.overflowY)) return at;
+  }
+  return document.scrollingElement || documentElementOf.call(document);
+}
+
+/** Scrolls, and says how far it went and what is left. */
+function scrollWith(number, { to, x, y }) {
+  const el = number === 0 ? documentElementOf.call(document) : elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return null;
+  if (to === "view") {
+    const at = () => { const { left, top } = rectOf.call(el); return [left, top]; };
+    const was = at();
+    scrollIntoView.call(el, { block: "center", inline: "nearest", behavior: "instant" });
+    const now = at();
+    return { x: was[0] - now[0], y: was[1] - now[1], left: 0 };
+  }
+  const box = scrollerOf(el, y === 0 && x !== 0);
+  const was = [box.scrollLeft, box.scrollTop];
+  if (to === "end") box.scrollTo({ top: box.scrollHeight, behavior: "instant" });
+  else if (to === "start") box.scrollTo({ top: 0, behavior: "instant" });
+  else box.scrollBy({ left: x, top: y, behavior: "instant" });
+  const left = Math.max(0, box.scrollHeight - box.clientHeight - box.scrollTop);
+  return { x: box.scrollLeft - was[0], y: box.scrollTop - was[1], left: Math.round(left) };
+}
+
+/** Puts the focus on an element. */
+function focusElement(number) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return "gone";
+  takeFocus(el);
+  const active = deepActive();
+  return active !== null && isInside(active, el) ? "focused" : "refused";
+}
+
+/** What holds a frame: whether a point of its document is open to events, and where that is in this document. */
+function through(number, x, y) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return { problem: "gone" };
+  const style = styleOf(el);
+  const spot = () => {
+    const rect = rectOf.call(el);
+    const across = el.offsetWidth > 0 ? rect.width / el.offsetWidth : 1, down = el.offsetHeight > 0 ? rect.height / el.offsetHeight : 1;
+    return { x: rect.left + (el.clientLeft + parseFloat(style.paddingLeft) + x) * across,
+      y: rect.top + (el.clientTop + parseFloat(style.paddingTop) + y) * down };
+  };
+  let at = spot();
+  const isIn = () => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
+  let hit = isIn() ? hitAt(at.x, at.y) : null;
+  for (let place = 1; hit !== el && place < PLACES.length; place++) {
+    scrollIntoView.call(el, { ...PLACES[place], behavior: "instant" });
+    at = spot();
+    if (!isIn()) {
+      const box = scrollerOf(parentOf(el) || el, false);
+      box.scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: "instant" });
+      at = spot();
+    }
+    hit = isIn() ? hitAt(at.x, at.y) : null;
+  }
+  if (hit !== el) return hit === null ? { problem: "off-screen" } : { problem: "covered", by: described(hit), cover: numbersFor([hit])[0] };
+  return at;
+}
+
+/** What is drawn at a point of the view: the numbers of that and of what it is in, and the same point in a frame. */
+function elementAt(x, y) {
+  const hit = hitAt(x, y);
+  if (hit === null) return null;
+  const all = [];
+  for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) all.push(at);
+  const isFrame = HOLDERS.has(localNameOf.call(hit));
+  let inside = null;
+  if (isFrame) {
+    const style = styleOf(hit), rect = rectOf.call(hit);
+    const across = hit.offsetWidth > 0 ? rect.width / hit.offsetWidth : 1, down = hit.offsetHeight > 0 ? rect.height / hit.offsetHeight : 1;
+    inside = [(x - rect.left) / across - hit.clientLeft - parseFloat(style.paddingLeft),
+      (y - rect.top) / down - hit.clientTop - parseFloat(style.paddingTop)];
+  }
+  return { path: remember(all), isFrame, inside };
+}
+
+/** Has what a field holds be nobody's business from here on. */
+function hideValue(number) {
+  const el = elementOf(number);
+  if (el === null) return false;
+  passwords.add(el);
+  noteChange(el);
+  return true;
+}

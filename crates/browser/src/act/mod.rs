@@ -1,0 +1,571 @@
+//! Acting: find what is meant, see that it can be done now, do it to that and to nothing else, see what came of it.
+//!
+//! Steps stand one under another in each verb: [`Hand::reach`], then what the hand does, then [`Hand::finish`], which
+//! waits for the consequences and writes the receipt. Between the check and the event the page may still change: a
+//! guard in our world lets an event through only to the element that was checked.
+
+pub(crate) mod keyboard;
+pub(crate) mod pointer;
+mod receipt;
+mod settle;
+
+pub use receipt::{Attempt, Effect, Hit, Receipt, Settled};
+pub(crate) use settle::Deed;
+pub use settle::{After, Expect};
+
+use crate::browser::Cx;
+use crate::error::{Code, Error, Result};
+use crate::live::Live;
+use crate::live::journal::Mark;
+use crate::note::Note;
+use crate::observe::{self, Look, Sight, Trouble, World, json};
+use crate::tab::{State, Turn};
+use crate::target::{self, Target};
+use cdp::Deadline;
+use clap::Args;
+use page::ax::Tree;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long an element may take to become usable, unless the caller says how long the command may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long to wait for a sign of change before looking again.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How many times a hand is moved again when the page changed under it at the last moment.
+pub(crate) const TRIES: usize = 3;
+
+/// What to act on.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Aim {
+    /// The element: a ref from the last snapshot (`@e3`), `css=…`, `role=button[name="…"]`, `text=…`, `label=…`,
+    /// `placeholder=…`, `testid=…` or `xy=120,40`.
+    pub target: Target,
+    /// What to take instead if that cannot be found or used; may be given several times, and is tried in order.
+    #[arg(long = "or", value_name = "TARGET")]
+    #[serde(rename = "or", skip_serializing_if = "Vec::is_empty", default)]
+    pub others: Vec<Target>,
+    /// Which one, counted from 0, when several match.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub nth: Option<u32>,
+    /// Do not wait for it to appear or to become usable.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub no_wait: bool,
+}
+
+impl Aim {
+    /// At one thing and nothing else.
+    pub fn at(target: Target) -> Self {
+        Self { target, others: Vec::new(), nth: None, no_wait: false }
+    }
+
+    fn targets(&self) -> impl Iterator<Item = &Target> {
+        std::iter::once(&self.target).chain(&self.others)
+    }
+}
+
+/// What must be true of an element before something is done to it.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Wants {
+    pub(crate) enabled: bool,
+    pub(crate) editable: bool,
+    /// A person can see it.
+    pub(crate) visible: bool,
+    /// Events must reach it: it is in view and nothing is in front of it.
+    pub(crate) point: bool,
+    /// Nothing is to be moved for it.
+    pub(crate) dry: bool,
+}
+
+impl Wants {
+    const NOTHING: Self =
+        Self { enabled: false, editable: false, visible: false, point: false, dry: false };
+    /// To be there.
+    pub(crate) const TOUCH: Self = Self::NOTHING;
+    pub(crate) const CLICK: Self = Self { enabled: true, point: true, ..Self::NOTHING };
+    pub(crate) const HOVER: Self = Self { point: true, ..Self::NOTHING };
+    pub(crate) const WRITE: Self =
+        Self { enabled: true, editable: true, visible: true, ..Self::NOTHING };
+    /// To be set by script, as a list of options is.
+    pub(crate) const SET: Self = Self { enabled: true, ..Self::NOTHING };
+}
+
+/// What is kept from reaching anything but the element that was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    Hands,
+    Keys,
+    /// Nothing: it is done by script.
+    Nothing,
+    /// Nothing is going to be done at all.
+    Look,
+}
+
+impl Guard {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Hands => "\"hands\"",
+            Self::Keys => "\"keys\"",
+            Self::Nothing => "\"\"",
+            Self::Look => "null",
+        }
+    }
+}
+
+/// An element that was found and can be acted on.
+#[derive(Clone, Debug)]
+pub(crate) struct Spot {
+    pub(crate) hit: Hit,
+    pub(crate) strategy: &'static str,
+    /// The document it is in, and those around that.
+    pub(crate) documents: Vec<String>,
+    pub(crate) element: u32,
+    /// Where in the main frame's view.
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) kind: String,
+    pub(crate) is_checked: Option<bool>,
+}
+
+/// What our script says about an element.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Answer {
+    problem: Option<String>,
+    by: Option<String>,
+    cover: Option<u32>,
+    x: f64,
+    y: f64,
+    fact: Option<Fact>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fact {
+    kind: String,
+    is_checked: Option<bool>,
+}
+
+/// Why an element cannot be acted on now.
+#[derive(Debug)]
+pub(crate) struct Obstacle {
+    problem: String,
+    by: Option<String>,
+}
+
+/// What was so before anything was done.
+pub(crate) struct Before {
+    pub(crate) state: State,
+    pub(crate) mark: Mark,
+}
+
+/// The hand that acts on a tab.
+pub(crate) struct Hand<'a> {
+    pub(crate) live: &'a Live,
+    pub(crate) tab: &'a Turn,
+    pub(crate) sight: &'a mut Sight,
+    pub(crate) deadline: Deadline,
+    pub(crate) notes: &'a mut Vec<Note>,
+    patience: Duration,
+    begun: Instant,
+    before: Before,
+    /// The page as it was when the target was found.
+    tree: Option<Arc<Tree>>,
+    attempts: Vec<Attempt>,
+    dispatched: Option<Duration>,
+    /// The document that was acted on, to be told when it is over.
+    documents: Vec<String>,
+}
+
+impl<'a> Hand<'a> {
+    pub(crate) fn new(
+        cx: &'a mut Cx<'_>,
+        live: &'a Live,
+        tab: &'a Turn,
+        sight: &'a mut Sight,
+    ) -> Self {
+        let before = Before { state: tab.state.borrow().clone(), mark: tab.journal.mark() };
+        Self {
+            live,
+            tab,
+            sight,
+            deadline: cx.deadline,
+            patience: cx.patience().unwrap_or(PATIENCE),
+            notes: &mut cx.notes,
+            begun: Instant::now(),
+            before,
+            tree: None,
+            attempts: Vec::new(),
+            dispatched: None,
+            documents: Vec::new(),
+        }
+    }
+
+    /// The page as it is now.
+    pub(crate) async fn look(&mut self) -> Result<Arc<Tree>> {
+        let look = Look::default();
+        let loader = self.tab.state.borrow().loader.clone();
+        let tree = match self.sight.confirmed(&look, &loader, self.deadline).await {
+            Some(tree) => tree,
+            None => observe::observe(self.live, self.tab, self.sight, &look, self.deadline).await?,
+        };
+        self.tree = Some(tree.clone());
+        Ok(tree)
+    }
+
+    /// The first of several targets that can be found and used, ready to be acted on.
+    ///
+    /// # Errors
+    /// The last target's, with all attempts.
+    pub(crate) async fn reach(&mut self, aim: &Aim, wants: Wants, guard: Guard) -> Result<Spot> {
+        let mut failure = None;
+        for target in aim.targets() {
+            let begun = Instant::now();
+            let reached = self.reach_one(target, aim, wants, guard).await;
+            let outcome = match &reached {
+                Ok(_) => "found".to_owned(),
+                Err(error) => error.code().to_string(),
+            };
+            tracing::info!(strategy = target.strategy(), outcome, "an element was looked for");
+            self.attempts.push(Attempt {
+                strategy: target.strategy().to_owned(),
+                target: target.to_string(),
+                outcome,
+                ms: millis(begun.elapsed()),
+            });
+            match reached {
+                Ok(spot) => return Ok(spot),
+                Err(error) => failure = Some(error),
+            }
+            if self.deadline.is_over() {
+                break;
+            }
+        }
+        let error = failure.unwrap_or_else(|| Error::new(Code::TargetNotFound));
+        if self.attempts.len() < 2 {
+            return Err(error);
+        }
+        let tried = self.attempts.iter().map(|it| format!("{}: {}", it.target, it.outcome));
+        Err(error.evidence("attempts", tried.collect::<Vec<_>>()))
+    }
+
+    async fn reach_one(
+        &mut self,
+        target: &Target,
+        aim: &Aim,
+        wants: Wants,
+        guard: Guard,
+    ) -> Result<Spot> {
+        let limit = self.limit(aim);
+        loop {
+            let tree = self.look().await?;
+            let found = target::find_one(
+                self.tab,
+                self.sight,
+                &tree,
+                (target, aim.nth),
+                self.deadline,
+                self.notes,
+            );
+            let failure = match found.await {
+                Ok(node) => match self.ready(&tree, node, target, wants, guard).await? {
+                    Ok(spot) => return Ok(spot),
+                    Err(obstacle) => self.refusal(&tree, node, target, &obstacle),
+                },
+                // What is gone or means something else will not come back by waiting.
+                Err(error) if error.code() != Code::TargetNotFound => return Err(error),
+                Err(error) => error,
+            };
+            if limit.is_over() || aim.no_wait {
+                let waited = millis(self.begun.elapsed());
+                return Err(failure.evidence("waitedMs", waited));
+            }
+            self.wait_for_change(&tree, limit).await?;
+        }
+    }
+
+    /// Waits until something happens in the page, for a moment at most.
+    pub(crate) async fn wait_for_change(&self, tree: &Tree, limit: Deadline) -> Result<()> {
+        let main = tree.frames.first().and_then(|frame| self.sight.world_of(&frame.document));
+        let tick = limit.at_most(TICK);
+        let mut state = self.tab.state.subscribe();
+        let changed = async {
+            match main {
+                Some(world) => _ = world.dirtied(tick).await,
+                None => tokio::time::sleep_until(tick.at()).await,
+            }
+        };
+        tokio::select! {
+            () = changed => {}
+            _ = state.wait_for(|state| self.tab.obstacle(state).is_some()) => {}
+        }
+        let state = self.tab.state.borrow();
+        match self.tab.obstacle(&state) {
+            Some(obstacle) => Err(obstacle),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether something can be done to a node now. If so, it is about to be: the guard is up.
+    async fn ready(
+        &mut self,
+        tree: &Arc<Tree>,
+        index: usize,
+        target: &Target,
+        wants: Wants,
+        guard: Guard,
+    ) -> Result<std::result::Result<Spot, Obstacle>> {
+        let node = &tree.nodes[index];
+        let frame = &tree.frames[usize::from(node.frame)];
+        let gone = || Obstacle { problem: "gone".into(), by: None };
+        let Some(world) = self.sight.world_of(&frame.document) else { return Ok(Err(gone())) };
+        let arguments = format!("{}, {}, {}", node.element, json(&wants), guard.word());
+        let answer: Answer =
+            match self.asked(world.run("agbrowse.ready", &arguments, self.deadline)).await {
+                Ok(answer) => answer,
+                Err(Trouble::Wire(cdp::Error::Remote { .. }) | Trouble::Nothing) => {
+                    return Ok(Err(gone()));
+                }
+                Err(trouble) => return Err(trouble.explain(self.tab)),
+            };
+        if let Some(problem) = answer.problem {
+            return Ok(Err(self.obstacle(tree, node.frame, problem, answer.by, answer.cover)));
+        }
+        let mut documents = vec![frame.document.clone()];
+        let (mut x, mut y) = (answer.x, answer.y);
+        let mut at = node.frame;
+        while let Some(parent) = tree.frames[usize::from(at)].parent {
+            let Some((outer, owner)) = observe::holder(self.sight, tree, at) else { break };
+            let begin = if guard == Guard::Look { "" } else { "agbrowse.beginBeside(), " };
+            let script = match wants.point {
+                true => format!("({begin}agbrowse.through({owner}, {x}, {y}))"),
+                false => format!("({begin}{{}})"),
+            };
+            let asked = self.asked(outer.ask::<Answer>(&script, self.deadline)).await;
+            let answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
+            let document = outer.loader.clone();
+            if let Some(problem) = answer.problem {
+                self.let_go(&documents).await;
+                return Ok(Err(self.obstacle(tree, parent, problem, answer.by, answer.cover)));
+            }
+            documents.push(document);
+            (x, y, at) = (answer.x, answer.y, parent);
+        }
+        let numbers = self.sight.registry.show_some(tree, &[index]);
+        let (kind, is_checked) = match answer.fact {
+            Some(fact) => (fact.kind, fact.is_checked),
+            None => (String::new(), None),
+        };
+        self.documents.clone_from(&documents);
+        Ok(Ok(Spot {
+            hit: Hit {
+                name_of_ref: numbers.first().map(|number| format!("@e{number}")),
+                role: node.role.name().to_owned(),
+                name: page::text::cut(tree.name(node), page::text::MAX_NAME).into_owned(),
+            },
+            strategy: target.strategy(),
+            documents,
+            element: node.element,
+            x,
+            y,
+            kind,
+            is_checked,
+        }))
+    }
+
+    /// What is in the way, by its ref if it has one.
+    fn obstacle(
+        &mut self,
+        tree: &Arc<Tree>,
+        frame: u16,
+        problem: String,
+        by: Option<String>,
+        cover: Option<u32>,
+    ) -> Obstacle {
+        let node = cover.and_then(|cover| {
+            tree.nodes.iter().position(|node| node.frame == frame && node.element == cover)
+        });
+        let by = match node {
+            Some(node) => {
+                let numbers = self.sight.registry.show_some(tree, &[node]);
+                let number = numbers.first().map(|number| format!(" [@e{number}]"));
+                by.map(|by| format!("{by}{}", number.unwrap_or_default()))
+            }
+            None => by,
+        };
+        Obstacle { problem, by }
+    }
+
+    fn refusal(&self, tree: &Tree, node: usize, target: &Target, obstacle: &Obstacle) -> Error {
+        let node = &tree.nodes[node];
+        let what = format!("{} {:?}", node.role.name(), tree.name(node));
+        let by = obstacle.by.as_deref().unwrap_or("something");
+        let (code, message) = match &*obstacle.problem {
+            "gone" => return target::gone_since(self.sight, target),
+            "hidden" => (Code::ActHidden, format!("{what} cannot be seen: {by}")),
+            "off-screen" => (Code::ActHidden, format!("{what} cannot be brought into view")),
+            "disabled" => (Code::ActDisabled, format!("{what} is disabled ({by})")),
+            "inert" => (Code::ActInert, format!("{what} is out of reach behind {by}")),
+            "covered" => (Code::ActCovered, format!("{what} is covered by {by}")),
+            "pointer-events" => (Code::ActCovered, format!("{what} lets clicks through ({by})")),
+            "moving" => (Code::ActMoving, format!("{what} does not stand still")),
+            "read-only" => (Code::ActNotEditable, format!("{what} can be read but not changed")),
+            _ => (Code::ActNotEditable, format!("{what} cannot be written to")),
+        };
+        let error = Error::new(code).message(message).evidence("target", target.to_string());
+        match &obstacle.by {
+            Some(by) => error.evidence("by", by.as_str()),
+            None => error,
+        }
+    }
+
+    /// Waits for an answer of the page, unless something holds the page up: a dialog, a crash.
+    async fn asked<T>(
+        &self,
+        work: impl Future<Output = std::result::Result<T, Trouble>>,
+    ) -> std::result::Result<T, Trouble> {
+        observe::watched(self.tab, work).await
+    }
+
+    /// The world of the document that an element is in.
+    pub(crate) fn world(&self, spot: &Spot) -> Result<&World> {
+        let document = spot.documents.first().map(String::as_str).unwrap_or_default();
+        self.sight.world_of(document).ok_or_else(|| {
+            Error::new(Code::SnapshotRefStale).message("the page was replaced meanwhile")
+        })
+    }
+
+    /// Asks the document of an element something.
+    pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
+        &self,
+        spot: &Spot,
+        script: &str,
+    ) -> Result<T> {
+        let world = self.world(spot)?;
+        self.asked(world.ask(script, self.deadline))
+            .await
+            .map_err(|trouble| trouble.explain(self.tab))
+    }
+
+    /// Asks the document of the page itself something.
+    pub(crate) async fn ask_main<T: serde::de::DeserializeOwned>(&self, script: &str) -> Result<T> {
+        let main = self.tree.as_ref().and_then(|tree| tree.frames.first());
+        let world = main.and_then(|main| self.sight.world_of(&main.document)).ok_or_else(|| {
+            Error::new(Code::SnapshotUnavailable).message("the page was replaced meanwhile")
+        })?;
+        self.asked(world.ask(script, self.deadline))
+            .await
+            .map_err(|trouble| trouble.explain(self.tab))
+    }
+
+    /// Waits until something is heard of the tab, for a moment at most.
+    pub(crate) async fn wait_for_news(&self, limit: Deadline) -> Result<()> {
+        let tick = limit.at_most(TICK);
+        let mut state = self.tab.state.subscribe();
+        let mut changed = self.tab.journal.changed.subscribe();
+        tokio::select! {
+            _ = state.changed() => {}
+            _ = changed.changed() => {}
+            () = tokio::time::sleep_until(tick.at()) => {}
+        }
+        let state = self.tab.state.borrow();
+        match self.tab.obstacle(&state) {
+            Some(obstacle) => Err(obstacle),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes down the guard in documents where nothing will be done after all.
+    pub(crate) async fn let_go(&self, documents: &[String]) {
+        for world in documents.iter().filter_map(|document| self.sight.world_of(document)) {
+            _ = world.ask::<Option<serde::de::IgnoredAny>>("agbrowse.over()", self.deadline).await;
+        }
+    }
+
+    /// Clicks what is meant, and sees what comes of it. What the page pulled away at the last moment is tried again.
+    pub(crate) async fn click_on(
+        &mut self,
+        action: &str,
+        aim: &Aim,
+        press: pointer::Press,
+        after: &After,
+    ) -> Result<Receipt> {
+        let mut missed = String::new();
+        for _ in 0..TRIES {
+            self.rebase();
+            let spot = self.reach(aim, Wants::CLICK, Guard::Hands).await?;
+            self.click(&spot, press).await?;
+            let (came, settled) = self.settle(after).await;
+            // Nothing arrived, and the page is still there to say so.
+            if came.hits == 0 && came.is_quiet && !self.is_elsewhere() {
+                missed = came.missed;
+                continue;
+            }
+            let deed = Deed { action, spot: Some(spot), after, value: None };
+            return self.write(deed, (came, settled)).await;
+        }
+        let error = Error::new(Code::ActMissed);
+        Err(match &*missed {
+            "" => error.message("the click reached nothing in the page"),
+            by => error
+                .message(format!("the click would have hit {by} instead and was held back"))
+                .evidence("by", by),
+        })
+    }
+
+    /// Counts what comes from here on.
+    fn rebase(&mut self) {
+        self.before =
+            Before { state: self.tab.state.borrow().clone(), mark: self.tab.journal.mark() };
+    }
+
+    /// Whether the page that was acted on is not there to be asked any more.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        let state = self.tab.state.borrow();
+        state.dialog.is_some()
+            || state.end.is_some()
+            || state.loader != self.before.state.loader
+            || self.tab.journal.mark().departures > self.before.mark.departures
+    }
+
+    /// Until when an element is waited for.
+    pub(crate) fn limit(&self, aim: &Aim) -> Deadline {
+        // A little is left to say why it did not work.
+        let most = self.deadline.left().mul_f64(0.9);
+        self.deadline.at_most(if aim.no_wait { Duration::ZERO } else { self.patience.min(most) })
+    }
+
+    /// Watches for what comes of something that is done to no element in particular.
+    pub(crate) async fn begin_here(&mut self) -> Result<()> {
+        let tree = self.look().await?;
+        let Some(main) = tree.frames.first().map(|frame| frame.document.clone()) else {
+            return Ok(());
+        };
+        if let Some(world) = self.sight.world_of(&main) {
+            let begun =
+                self.asked(world.ask::<bool>("agbrowse.beginAnywhere()", self.deadline)).await;
+            begun.map_err(|trouble| trouble.explain(self.tab))?;
+        }
+        self.documents = vec![main];
+        Ok(())
+    }
+
+    /// Notes that the hand has done its part.
+    pub(crate) fn done(&mut self) {
+        self.dispatched = Some(self.begun.elapsed());
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+}
+
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

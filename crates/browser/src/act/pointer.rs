@@ -1,0 +1,220 @@
+//! The mouse. Events are sent one after the other without waiting in between: each answer costs a frame.
+
+use super::{Hand, Spot};
+use crate::error::Result;
+use cdp::protocol::input::{
+    DispatchDragEvent, DispatchMouseEvent, DragIntercepted, SetInterceptDrags,
+};
+use cdp::protocol::{Method, Signal};
+use cdp::{Delivery, Reply};
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A button of the mouse.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the words say it")]
+pub enum Button {
+    #[default]
+    Left,
+    Middle,
+    Right,
+}
+
+impl Button {
+    fn word(self) -> String {
+        match self {
+            Self::Left => "left",
+            Self::Middle => "middle",
+            Self::Right => "right",
+        }
+        .to_owned()
+    }
+
+    fn bit(self) -> i64 {
+        match self {
+            Self::Left => 1,
+            Self::Right => 2,
+            Self::Middle => 4,
+        }
+    }
+}
+
+/// A key that is held down while something else is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the words say it")]
+pub enum Modifier {
+    Alt,
+    #[value(alias = "ctrl")]
+    #[serde(alias = "ctrl")]
+    Control,
+    #[value(alias = "cmd")]
+    #[serde(alias = "cmd")]
+    Meta,
+    Shift,
+}
+
+impl Modifier {
+    pub(super) fn bit(self) -> i64 {
+        match self {
+            Self::Alt => 1,
+            Self::Control => 2,
+            Self::Meta => 4,
+            Self::Shift => 8,
+        }
+    }
+}
+
+/// The bits of several.
+pub(crate) fn bits(modifiers: &[Modifier]) -> i64 {
+    modifiers.iter().fold(0, |bits, modifier| bits | modifier.bit())
+}
+
+/// How to click.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Press {
+    pub(crate) button: Button,
+    pub(crate) count: u8,
+    pub(crate) modifiers: i64,
+}
+
+/// How many steps a dragging hand makes.
+const STEPS: u32 = 8;
+
+/// How long a page may take to say that it lets something be dragged.
+const DRAG: Duration = Duration::from_millis(150);
+
+impl Hand<'_> {
+    /// Moves the mouse to a spot.
+    pub(crate) async fn hover(&mut self, spot: &Spot) -> Result<()> {
+        let moved = self.mouse(&at("mouseMoved", spot.x, spot.y))?;
+        self.taken(vec![moved]).await;
+        self.done();
+        Ok(())
+    }
+
+    /// Presses and releases a button at a spot.
+    pub(crate) async fn click(&mut self, spot: &Spot, press: Press) -> Result<()> {
+        let Press { button, count, modifiers } = press;
+        let modifiers = Some(modifiers).filter(|bits| *bits != 0);
+        let mut sent = vec![
+            self.mouse(&DispatchMouseEvent { modifiers, ..at("mouseMoved", spot.x, spot.y) })?,
+        ];
+        for number in 1..=count {
+            for kind in ["mousePressed", "mouseReleased"] {
+                let is_down = kind == "mousePressed";
+                let event = DispatchMouseEvent {
+                    modifiers,
+                    button: Some(button.word()),
+                    buttons: Some(if is_down { button.bit() } else { 0 }),
+                    click_count: Some(number.into()),
+                    ..at(kind, spot.x, spot.y)
+                };
+                sent.push(self.mouse(&event)?);
+            }
+        }
+        self.taken(sent).await;
+        self.done();
+        Ok(())
+    }
+
+    /// Drags from one spot to another. Where the page lets data be dragged, the data goes along.
+    pub(crate) async fn drag(&mut self, from: &Spot, to: (f64, f64)) -> Result<bool> {
+        let channel = self.tab.channel.clone();
+        let mut drags = channel.events(&[DragIntercepted::NAME], 8);
+        channel
+            .call(SetInterceptDrags { enabled: true }, self.deadline)
+            .await
+            .map_err(|error| self.tab.explain(error))?;
+        let left = |kind: &str, x: f64, y: f64, buttons: i64| DispatchMouseEvent {
+            button: Some("left".into()),
+            buttons: Some(buttons),
+            click_count: Some(1),
+            ..at(kind, x, y)
+        };
+        let mut sent = vec![
+            self.mouse(&at("mouseMoved", from.x, from.y))?,
+            self.mouse(&left("mousePressed", from.x, from.y, 1))?,
+        ];
+        let place = |step: u32| {
+            let share = f64::from(step) / f64::from(STEPS);
+            (from.x + (to.0 - from.x) * share, from.y + (to.1 - from.y) * share)
+        };
+        // A drag begins a few pixels away from where the button went down.
+        sent.push(self.mouse(&left("mouseMoved", from.x + 6.0, from.y + 6.0, 1))?);
+        let (x, y) = place(1);
+        sent.push(self.mouse(&left("mouseMoved", x, y, 1))?);
+        self.taken(std::mem::take(&mut sent)).await;
+        let begun = tokio::time::timeout(DRAG, drags.next()).await;
+        let data = match begun {
+            Ok(Some(Delivery::Event(event))) => {
+                event.decode::<DragIntercepted>().ok().and_then(|it| it.data)
+            }
+            _ => None,
+        };
+        let is_data = data.is_some();
+        if let Some(data) = data {
+            for (kind, (x, y)) in [
+                ("dragEnter", place(STEPS / 2)),
+                ("dragOver", place(STEPS - 1)),
+                ("dragOver", to),
+                ("drop", to),
+            ] {
+                let event = DispatchDragEvent {
+                    r#type: kind.into(),
+                    x,
+                    y,
+                    data: Some(data.clone()),
+                    modifiers: None,
+                };
+                let reply = channel.start(&event).map_err(|error| self.tab.explain(error))?;
+                self.taken(vec![reply]).await;
+            }
+            sent.push(self.mouse(&left("mouseReleased", to.0, to.1, 0))?);
+        } else {
+            for step in 2..=STEPS {
+                let (x, y) = place(step);
+                sent.push(self.mouse(&left("mouseMoved", x, y, 1))?);
+            }
+            sent.push(self.mouse(&left("mouseMoved", to.0, to.1, 1))?);
+            sent.push(self.mouse(&left("mouseReleased", to.0, to.1, 0))?);
+        }
+        self.taken(sent).await;
+        channel.post(&SetInterceptDrags { enabled: false });
+        self.done();
+        Ok(is_data)
+    }
+
+    fn mouse(&self, event: &DispatchMouseEvent) -> Result<Reply<DispatchMouseEvent>> {
+        self.tab.channel.start(event).map_err(|error| self.tab.explain(error))
+    }
+
+    /// Waits until the page has taken in what was sent, unless a dialog or its end comes first.
+    pub(super) async fn taken<M: Method>(&self, sent: Vec<Reply<M>>) {
+        let mut state = self.tab.state.subscribe();
+        let all = async {
+            for reply in sent {
+                if let Err(error) = reply.wait(self.deadline).await {
+                    tracing::debug!(%error, "an event was not answered");
+                }
+            }
+        };
+        let loader = &self.before.state.loader;
+        tokio::select! {
+            biased;
+            () = all => {}
+            _ = state.wait_for(|state| {
+                state.dialog.is_some() || state.end.is_some() || state.loader != *loader
+            }) => {}
+        }
+    }
+}
+
+fn at(kind: &str, x: f64, y: f64) -> DispatchMouseEvent {
+    DispatchMouseEvent { r#type: kind.into(), x, y, ..DispatchMouseEvent::default() }
+}

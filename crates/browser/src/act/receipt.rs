@@ -1,0 +1,157 @@
+//! The receipt of an action: what was done to what, and what came of it.
+
+use crate::live::journal::Happening;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What was done, to what, and what came of it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    /// What was done.
+    pub action: String,
+    /// What it was done to; absent where it was done to the page.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target: Option<Hit>,
+    /// How that was found: `ref`, `css`, `role`, `text` …
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub strategy: Option<String>,
+    /// Everything that was tried to find it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub attempts: Vec<Attempt>,
+    /// Whether it was done. False when it was so already.
+    pub dispatched: bool,
+    /// When it was done, in milliseconds from the start of the command.
+    pub dispatched_ms: f64,
+    /// How the page came to rest.
+    pub settled: Settled,
+    /// What came of it.
+    pub effect: Effect,
+    /// What that was: `content`, `value`, `focus`, `scroll`, `address`, `requests`, `tab`, `toggle`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub changes: Vec<String>,
+    /// What is different on the page, in the lines of a snapshot.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub delta: String,
+    /// What else happened meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub events: Vec<Happening>,
+    /// What came out of it: the options that were chosen, the file that was saved, how far it went.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub value: Option<String>,
+}
+
+/// An element that something was done to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Hit {
+    /// Its ref.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
+    pub name_of_ref: Option<String>,
+    /// What it is.
+    pub role: String,
+    /// What it is called.
+    pub name: String,
+}
+
+/// One way of finding an element, and whether it worked.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Attempt {
+    /// `ref`, `css`, `role`, `text` …
+    pub strategy: String,
+    /// What was looked for.
+    pub target: String,
+    /// `found`, or the error's code.
+    pub outcome: String,
+    /// How long it took.
+    pub ms: u64,
+}
+
+/// How the page came to rest.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Settled {
+    /// `quiet`: nothing more happens. `requests`: what was asked of servers was answered. `navigation`: another page
+    /// is there. `dialog`: the page waits for an answer. `capped`: it still went on when the time was up. `gone`: the
+    /// page is not there any more.
+    pub how: String,
+    /// How long that took.
+    pub ms: u64,
+}
+
+/// What came of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// The page is different.
+    Changed,
+    /// Nothing.
+    None,
+    /// Another page, or another address.
+    Navigated,
+    /// A dialog that waits for an answer.
+    Dialog,
+    /// A file.
+    Download,
+    /// Nobody knows: the page died or does not answer.
+    Unknown,
+}
+
+impl Effect {
+    /// Its spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::None => "none",
+            Self::Navigated => "navigated",
+            Self::Dialog => "dialog",
+            Self::Download => "download",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Hit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut name = String::new();
+        page::text::quote(&mut name, &self.name);
+        write!(f, "{} {name}", self.role)?;
+        match &self.name_of_ref {
+            Some(name) => write!(f, " [{name}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.action)?;
+        if let Some(target) = &self.target {
+            write!(f, " {target}")?;
+        }
+        if let Some(value) = &self.value {
+            write!(f, " → {value}")?;
+        }
+        write!(f, ": ")?;
+        match self.dispatched {
+            false => write!(f, "nothing to do")?,
+            true if self.effect == Effect::None => write!(f, "no effect")?,
+            true => write!(f, "{}", self.effect.as_str())?,
+        }
+        if !self.changes.is_empty() && self.effect == Effect::Changed {
+            write!(f, " ({})", self.changes.join(", "))?;
+        }
+        if self.settled.how == "capped" {
+            write!(f, ", still going on after {} ms", self.settled.ms)?;
+        }
+        for event in &self.events {
+            write!(f, "\n! {}: {}", event.kind, event.message)?;
+            if let Some(path) = &event.path {
+                write!(f, " → {path}")?;
+            }
+        }
+        if !self.delta.is_empty() {
+            write!(f, "\n{}", self.delta.trim_end())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,590 @@
+//! After an action: waiting for its consequences, and telling them.
+//!
+//! Nothing here waits for a while. The page is asked until it has no more to do; requests and departures that the
+//! action caused are waited for; only an action without any consequence so far is given a moment to have one.
+
+use super::receipt::{Effect, Receipt, Settled};
+use super::{Hand, Spot, millis};
+use crate::error::{Code, Error, Result};
+use crate::live::journal::Happening;
+use crate::navigate;
+use crate::observe::{self, Look, Shown, Trouble};
+use crate::tab::{Phase, State};
+use cdp::Deadline;
+use clap::Args;
+use page::delta::{ShownPage, changes};
+use page::refs::Scope;
+use page::view::{View, ViewOptions, view};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// How long consequences are waited for.
+const CAP: Duration = Duration::from_secs(1);
+
+/// How long an action without consequences may take to have one.
+const SIGN: Duration = Duration::from_millis(100);
+
+/// How much longer than asked for a page may take to answer.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// How long a look at another page may take.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// How many lines of a delta are told.
+const MOST_LINES: usize = 40;
+
+/// What to see to after an action.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct After {
+    /// Fail unless this comes of it: `changed`, `navigated`, `dialog`, `download`, or a text that is then on the page.
+    #[arg(long, value_name = "WHAT")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub expect: Option<Expect>,
+    /// How long to wait for the consequences at most, in milliseconds [default: 1000].
+    #[arg(long = "settle", value_name = "MS")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub settle_ms: Option<u64>,
+    /// Do not tell what is different on the page.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub no_delta: bool,
+}
+
+/// What is expected of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// An effect of this kind.
+    Effect(Effect),
+    /// A text on the page.
+    Text(String),
+}
+
+impl FromStr for Expect {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        Ok(match text {
+            "changed" => Self::Effect(Effect::Changed),
+            "navigated" => Self::Effect(Effect::Navigated),
+            "dialog" => Self::Effect(Effect::Dialog),
+            "download" => Self::Effect(Effect::Download),
+            "" => {
+                return Err(
+                    "expected `changed`, `navigated`, `dialog`, `download` or a text".into()
+                );
+            }
+            text => Self::Text(text.to_owned()),
+        })
+    }
+}
+
+impl fmt::Display for Expect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Effect(effect) => f.write_str(effect.as_str()),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Serialize for Expect {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Expect {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Expect {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Expect".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+}
+
+/// What the document says has come of it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Came {
+    pub(crate) hits: u32,
+    pub(crate) missed: String,
+    mutations: u32,
+    focus: bool,
+    value: bool,
+    scrolled: bool,
+    toggled: bool,
+    moved: bool,
+    pub(crate) is_quiet: bool,
+}
+
+impl Came {
+    fn is_nothing(&self) -> bool {
+        self.mutations == 0
+            && !(self.focus || self.value || self.scrolled || self.toggled || self.moved)
+    }
+
+    /// Adds what another document says.
+    fn add(&mut self, other: &Self) {
+        self.mutations += other.mutations;
+        self.focus |= other.focus;
+        self.value |= other.value;
+        self.scrolled |= other.scrolled;
+        self.toggled |= other.toggled;
+        self.moved |= other.moved;
+        if self.missed.is_empty() {
+            self.missed.clone_from(&other.missed);
+        }
+    }
+}
+
+/// What was done, for the receipt.
+pub(crate) struct Deed<'d> {
+    pub(crate) action: &'d str,
+    pub(crate) spot: Option<Spot>,
+    pub(crate) after: &'d After,
+    pub(crate) value: Option<String>,
+}
+
+/// What ends the wait for the page's own answer.
+enum Word {
+    Said(Came),
+    /// Its document is on the way out, or gone.
+    Left,
+    /// It does not answer.
+    Silent,
+    /// A dialog, a crash, a closed tab, another document.
+    Broken,
+}
+
+impl Hand<'_> {
+    /// Waits for the consequences and writes the receipt.
+    pub(crate) async fn finish(&mut self, deed: Deed<'_>) -> Result<Receipt> {
+        let came = self.settle(deed.after).await;
+        self.write(deed, came).await
+    }
+
+    /// The receipt of something that was so already.
+    pub(crate) async fn nothing_to_do(&mut self, deed: Deed<'_>) -> Receipt {
+        let documents = self.documents.clone();
+        self.let_go(&documents).await;
+        Receipt {
+            action: deed.action.to_owned(),
+            strategy: deed.spot.as_ref().map(|spot| spot.strategy.to_owned()),
+            target: deed.spot.map(|spot| spot.hit),
+            attempts: std::mem::take(&mut self.attempts),
+            dispatched: false,
+            dispatched_ms: 0.0,
+            settled: Settled { how: "quiet".into(), ms: 0 },
+            effect: Effect::None,
+            changes: Vec::new(),
+            delta: String::new(),
+            events: self.tab.journal.take_untold(),
+            value: deed.value,
+        }
+    }
+
+    /// Waits until nothing more comes of what was done. What has come is told by the guard's documents, which are then
+    /// let go.
+    pub(crate) async fn settle(&mut self, after: &After) -> (Came, Settled) {
+        let begun = Instant::now();
+        let cap = after.settle_ms.map_or(CAP, Duration::from_millis);
+        let end = self.deadline.at_most(cap);
+        let mut how = "quiet";
+        let mut came = Came::default();
+        let mut was_given_a_moment = false;
+        loop {
+            match self.word(end).await {
+                Word::Said(said) => came = said,
+                Word::Left => {}
+                Word::Silent => {
+                    how = "capped";
+                    break;
+                }
+                Word::Broken => {
+                    how = self.broken(end).await;
+                    break;
+                }
+            }
+            if end.is_over() {
+                how = "capped";
+                break;
+            }
+            let mark = self.tab.journal.mark();
+            if mark.departures > self.before.mark.departures {
+                how = self.departed(end).await;
+                if how != "stayed" {
+                    break;
+                }
+                how = "quiet";
+                if mark.downloaded > self.before.mark.downloaded || !came.is_quiet {
+                    break;
+                }
+                // It thought better of it: a download, or an address that answers with nothing.
+                self.before.mark.departures = self.tab.journal.mark().departures;
+                continue;
+            }
+            if self.tab.journal.open_since(self.before.mark) > 0 {
+                self.answered(end).await;
+                how = "requests";
+                continue;
+            }
+            let is_nothing =
+                came.is_nothing() && came.missed.is_empty() && mark == self.before.mark;
+            if is_nothing && !was_given_a_moment {
+                was_given_a_moment = true;
+                self.sign(end.at_most(SIGN)).await;
+                continue;
+            }
+            break;
+        }
+        let others = self.over().await;
+        for other in &others {
+            came.add(other);
+        }
+        (came, Settled { how: how.into(), ms: millis(begun.elapsed()) })
+    }
+
+    /// What the document says when it has nothing more to do.
+    async fn word(&self, end: Deadline) -> Word {
+        let Some(world) = self.documents.first().and_then(|document| self.sight.world_of(document))
+        else {
+            return Word::Left;
+        };
+        let ms = millis(end.left()).to_string();
+        let ask = world.run::<Came>("agbrowse.settle", &ms, Deadline::after(end.left() + GRACE));
+        let mut state = self.tab.state.subscribe();
+        tokio::select! {
+            biased;
+            _ = state.wait_for(|state| self.is_broken(state)) => Word::Broken,
+            said = ask => match said {
+                Ok(came) => Word::Said(came),
+                Err(Trouble::Wire(cdp::Error::Timeout { .. })) => Word::Silent,
+                Err(_) => Word::Left,
+            },
+        }
+    }
+
+    fn is_broken(&self, state: &State) -> bool {
+        state.dialog.is_some() || state.end.is_some() || state.loader != self.before.state.loader
+    }
+
+    /// Something ended the page as it was: waits for the one that comes.
+    async fn broken(&self, end: Deadline) -> &'static str {
+        let state = self.tab.state.borrow().clone();
+        if state.dialog.is_some() {
+            return "dialog";
+        }
+        if state.end.is_some() {
+            return "gone";
+        }
+        self.arrival(end).await
+    }
+
+    async fn arrival(&self, end: Deadline) -> &'static str {
+        let mut state = self.tab.state.subscribe();
+        let there = |state: &State| {
+            state.dialog.is_some() || state.end.is_some() || state.phase >= Phase::DomReady
+        };
+        match tokio::time::timeout_at(end.at(), state.wait_for(there)).await {
+            Ok(Ok(state)) if state.end.is_some() => "gone",
+            Ok(Ok(state)) if state.dialog.is_some() => "dialog",
+            Ok(_) => "navigation",
+            Err(_) => "capped",
+        }
+    }
+
+    /// The page set out for another one: waits until that is there, or it turns out that it stays.
+    async fn departed(&self, end: Deadline) -> &'static str {
+        let mut state = self.tab.state.subscribe();
+        let mut changed = self.tab.journal.changed.subscribe();
+        loop {
+            let now = state.borrow_and_update().clone();
+            if self.is_broken(&now) {
+                return self.broken(end).await;
+            }
+            let mark = self.tab.journal.mark();
+            if mark.downloaded > self.before.mark.downloaded || now.steps > self.before.state.steps
+            {
+                return "stayed";
+            }
+            tokio::select! {
+                _ = state.changed() => {}
+                _ = changed.changed() => {}
+                () = tokio::time::sleep_until(end.at()) => return "capped",
+            }
+        }
+    }
+
+    /// Waits until what was asked of servers is answered.
+    async fn answered(&self, end: Deadline) {
+        let mut changed = self.tab.journal.changed.subscribe();
+        let mut state = self.tab.state.subscribe();
+        while self.tab.journal.open_since(self.before.mark) > 0 {
+            if self.is_broken(&state.borrow_and_update()) {
+                return;
+            }
+            tokio::select! {
+                _ = state.changed() => {}
+                _ = changed.changed() => {}
+                () = tokio::time::sleep_until(end.at()) => return,
+            }
+        }
+    }
+
+    /// Waits for a first consequence.
+    async fn sign(&self, end: Deadline) {
+        let world = self.documents.first().and_then(|document| self.sight.world_of(document));
+        let ms = millis(end.left()).to_string();
+        let inside = async {
+            match world {
+                Some(world) => {
+                    let limit = Deadline::after(end.left() + GRACE);
+                    _ = world.run::<bool>("agbrowse.sign", &ms, limit).await;
+                }
+                None => tokio::time::sleep_until(end.at()).await,
+            }
+        };
+        let mut changed = self.tab.journal.changed.subscribe();
+        let mut state = self.tab.state.subscribe();
+        let outside = async {
+            // Titles and answers to earlier requests are no signs.
+            while self.tab.journal.mark() == self.before.mark
+                && !self.is_broken(&state.borrow_and_update())
+            {
+                tokio::select! {
+                    _ = changed.changed() => {}
+                    _ = state.changed() => {}
+                }
+            }
+        };
+        tokio::select! {
+            () = inside => {}
+            () = outside => {}
+        }
+    }
+
+    /// Lets go of all documents and hears what they have to say. The first is the one that was acted on.
+    async fn over(&mut self) -> Vec<Came> {
+        let mut all = Vec::new();
+        let is_open = self.tab.state.borrow().dialog.is_some();
+        for (index, document) in std::mem::take(&mut self.documents).into_iter().enumerate() {
+            let Some(world) = self.sight.world_of(&document).filter(|_| !is_open) else { continue };
+            let limit = self.deadline.at_most(Duration::from_millis(500));
+            if let Ok(Some(came)) = world.ask::<Option<Came>>("agbrowse.over()", limit).await
+                && index > 0
+            {
+                all.push(came);
+            }
+        }
+        all
+    }
+
+    pub(crate) async fn write(
+        &mut self,
+        deed: Deed<'_>,
+        (came, settled): (Came, Settled),
+    ) -> Result<Receipt> {
+        let state = self.tab.state.borrow().clone();
+        let mark = self.tab.journal.mark();
+        let before = &self.before;
+        let is_elsewhere = state.loader != before.state.loader
+            || state.url != before.state.url
+            || mark.departures > before.mark.departures && settled.how == "capped";
+        let mut changes: Vec<&str> = Vec::new();
+        let facts = [
+            (came.mutations > 0, "content"),
+            (came.value, "value"),
+            (came.focus, "focus"),
+            (came.toggled, "toggle"),
+            (came.scrolled, "scroll"),
+            (is_elsewhere, "address"),
+            (mark.asked > before.mark.asked, "requests"),
+            (mark.tabs > before.mark.tabs, "tab"),
+        ];
+        changes.extend(facts.into_iter().filter(|(is, _)| *is).map(|(_, name)| name));
+        let mut effect = if state.dialog.is_some() {
+            Effect::Dialog
+        } else if state.end.is_some() || settled.how == "gone" {
+            Effect::Unknown
+        } else if mark.downloaded > before.mark.downloaded {
+            Effect::Download
+        } else if is_elsewhere {
+            Effect::Navigated
+        } else if !changes.is_empty() {
+            Effect::Changed
+        } else if settled.how == "capped" && !came.is_quiet && came.is_nothing() && came.hits == 0 {
+            Effect::Unknown
+        } else {
+            Effect::None
+        };
+        if let Some(expect) = &deed.after.expect {
+            effect = self.meet(expect, effect).await?;
+        }
+        let can_look = !matches!(effect, Effect::Dialog | Effect::Unknown);
+        let delta = match can_look && !deed.after.no_delta {
+            true => self.delta(effect).await,
+            false => String::new(),
+        };
+        let mut events = self.tab.journal.take_untold();
+        if let Some(dialog) = self.tab.state.borrow().dialog.clone() {
+            let message = format!(
+                "{} waits for an answer: {:?}; answer with `agbrowse dialog accept` or `agbrowse dialog dismiss`",
+                dialog.named(),
+                dialog.message
+            );
+            events.insert(0, Happening::new("dialog", message));
+        }
+        Ok(Receipt {
+            action: deed.action.to_owned(),
+            strategy: deed.spot.as_ref().map(|spot| spot.strategy.to_owned()),
+            target: deed.spot.map(|spot| spot.hit),
+            attempts: std::mem::take(&mut self.attempts),
+            dispatched: true,
+            dispatched_ms: (self.dispatched.unwrap_or_default().as_secs_f64() * 100_000.0).round()
+                / 100.0,
+            settled,
+            effect,
+            changes: changes.into_iter().map(str::to_owned).collect(),
+            delta,
+            events,
+            value: deed.value,
+        })
+    }
+
+    /// Waits for what is expected, if it has not come yet.
+    async fn meet(&mut self, expect: &Expect, effect: Effect) -> Result<Effect> {
+        let limit = self.deadline.at_most(self.patience());
+        let mut now = effect;
+        loop {
+            let is_met = match expect {
+                Expect::Effect(Effect::Changed) => !matches!(now, Effect::None | Effect::Unknown),
+                Expect::Effect(wanted) => now == *wanted,
+                Expect::Text(text) => self.shows(text).await?,
+            };
+            if is_met {
+                return Ok(now);
+            }
+            if limit.is_over() {
+                return Err(Error::new(Code::ActNoEffect)
+                    .message(format!("it was done, but `{expect}` was expected and did not come"))
+                    .evidence("effect", now.as_str())
+                    .evidence("expected", expect.to_string()));
+            }
+            let tree = self.look().await?;
+            self.wait_for_change(&tree, limit).await.or_else(|error| match error.code() {
+                Code::PageDialogOpen => Ok(()),
+                _ => Err(error),
+            })?;
+            let state = self.tab.state.borrow().clone();
+            if state.dialog.is_some() {
+                now = Effect::Dialog;
+            } else if state.loader != self.before.state.loader || state.url != self.before.state.url
+            {
+                now = Effect::Navigated;
+            } else if self.tab.journal.mark().downloaded > self.before.mark.downloaded {
+                now = Effect::Download;
+            }
+        }
+    }
+
+    async fn shows(&mut self, text: &str) -> Result<bool> {
+        let tree = self.look().await?;
+        let query = page::find::Query { text: Some(text.to_owned()), ..Default::default() };
+        Ok(!page::find::find(&tree, &query).is_empty())
+    }
+
+    /// What is different on the page since it was last shown, or since it was acted on.
+    async fn delta(&mut self, effect: Effect) -> String {
+        let before = self.tree.take();
+        if effect == Effect::Navigated && self.tab.state.borrow().loader != self.before.state.loader
+        {
+            let state = self.tab.state.borrow().clone();
+            let looked = navigate::look(self.tab, self.deadline.at_most(LOOK)).await;
+            let title = looked.map_or(state.title, |(_, title, _)| title.into_string());
+            return format!("→ {title:?} {}", page::text::mask_url(&state.url));
+        }
+        let look = Look::default();
+        let loader = self.tab.state.borrow().loader.clone();
+        let tree = match self.sight.confirmed(&look, &loader, self.deadline).await {
+            Some(tree) => tree,
+            None => {
+                match observe::observe(self.live, self.tab, self.sight, &look, self.deadline).await
+                {
+                    Ok(tree) => tree,
+                    Err(error) => {
+                        tracing::debug!(code = %error.code(), "no look after an action");
+                        return String::new();
+                    }
+                }
+            }
+        };
+        // Whoever has seen the page is told what differs from that; others what differs from before.
+        let shown = self.sight.shown.take();
+        let is_same = |was: &page::ax::Tree| {
+            was.frames.first().map(|frame| &frame.document)
+                == tree.frames.first().map(|frame| &frame.document)
+        };
+        let options = shown.as_ref().map(|shown| shown.options.clone()).unwrap_or_else(plain_view);
+        let registry = &mut self.sight.registry;
+        let mut seen = |tree: &page::ax::Tree| -> View {
+            view(tree, &options, &mut |frame, element| {
+                registry.number(&tree.frames[usize::from(frame)].document, element)
+            })
+        };
+        let now = seen(&tree);
+        let was = match (&shown, before) {
+            (Some(shown), _) if is_same(&shown.tree) => {
+                Some(ShownPage::new(&shown.tree, &shown.view, &shown.options.print))
+            }
+            (None, Some(before)) if is_same(&before) => {
+                let was = seen(&before);
+                Some(ShownPage::new(&before, &was, &options.print))
+            }
+            _ => None,
+        };
+        let text = match was {
+            None => String::new(),
+            Some(was) => {
+                let page = ShownPage::new(&tree, &now, &options.print);
+                changes(&was, &page).text
+            }
+        };
+        self.sight.registry.show(
+            &tree,
+            &now,
+            if shown.is_some() { Scope::Whole } else { Scope::Part },
+        );
+        if shown.is_some() {
+            self.sight.shown = Some(Shown { tree, view: now, options });
+        }
+        brief(&text)
+    }
+}
+
+/// A page as it is shown by default.
+fn plain_view() -> ViewOptions {
+    ViewOptions { policy: page::ax::RefPolicy::Live { all: false }, ..ViewOptions::default() }
+}
+
+fn brief(text: &str) -> String {
+    let count = text.lines().count();
+    if count <= MOST_LINES {
+        return text.trim_end().to_owned();
+    }
+    let mut short: Vec<&str> = text.lines().take(MOST_LINES).collect();
+    let more = format!("… {} more lines; take a snapshot to see all", count - MOST_LINES);
+    short.push(&more);
+    short.join("\n")
+}

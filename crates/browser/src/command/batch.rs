@@ -1,0 +1,136 @@
+//! `batch`: several commands in one go.
+
+use super::{Command, Cx, Reply, Verb};
+use crate::error::{Code, Error, Result};
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Do several things in one go.
+///
+/// Each command is a JSON object as `--json` and the reference describe it, such as
+/// `{"verb":"click","target":"@e3"}`; `-` reads them from standard input, one per line. Stops at the first that
+/// fails.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Batch {
+    /// The commands.
+    #[arg(required = true, value_name = "COMMAND")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub commands: Vec<Step>,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A command.
+    Command(Box<Command>),
+    /// To be read from standard input, before it gets here.
+    StandardInput,
+}
+
+impl FromStr for Step {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        if text == "-" {
+            return Ok(Self::StandardInput);
+        }
+        serde_json::from_str(text)
+            .map(|command| Self::Command(Box::new(command)))
+            .map_err(|error| format!("this is no command: {error}"))
+    }
+}
+
+impl Serialize for Step {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Command(command) => command.serialize(to),
+            Self::StandardInput => to.serialize_str("-"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        Ok(Self::Command(Box::new(Command::deserialize(from)?)))
+    }
+}
+
+impl Batch {
+    /// Puts in what comes from standard input, one command per line.
+    ///
+    /// # Errors
+    /// `command.invalid` with the line that is no command.
+    pub fn read(&mut self, input: impl FnOnce() -> std::io::Result<String>) -> Result<()> {
+        let is_input = |step: &Step| matches!(step, Step::StandardInput);
+        let Some(at) = self.commands.iter().position(is_input) else { return Ok(()) };
+        let text = input().map_err(|error| {
+            Error::new(Code::FileReadFailed).message(format!("standard input: {error}"))
+        })?;
+        let mut steps = Vec::new();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let step = line.trim().parse::<Step>();
+            steps.push(step.map_err(|problem| {
+                Error::new(Code::CommandInvalid).message(format!("line {}: {problem}", number + 1))
+            })?);
+        }
+        self.commands.splice(at..=at, steps);
+        Ok(())
+    }
+}
+
+/// What came of all of them.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Batched {
+    /// In order.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub replies: Vec<Reply>,
+}
+
+impl Verb for Batch {
+    type Reply = Batched;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Batched> {
+        let mut replies: Vec<Reply> = Vec::new();
+        for (index, step) in self.commands.iter().enumerate() {
+            let Step::Command(command) = step else {
+                return Err(
+                    Error::new(Code::CommandInvalid).message("there is no standard input here")
+                );
+            };
+            if matches!(**command, Command::Batch(_)) {
+                return Err(
+                    Error::new(Code::CommandInvalid).message("a batch has no batches in it")
+                );
+            }
+            match Box::pin(command.run(cx)).await {
+                Ok(reply) => replies.push(reply),
+                Err(error) => {
+                    let done = replies.iter().map(|reply| {
+                        let text = reply.to_string();
+                        text.lines().next().unwrap_or_default().to_owned()
+                    });
+                    return Err(error
+                        .evidence("step", index + 1)
+                        .evidence("done", done.collect::<Vec<_>>()));
+                }
+            }
+        }
+        Ok(Batched { replies })
+    }
+}
+
+impl fmt::Display for Batched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, reply) in self.replies.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{reply}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! `can`: whether something could be done, without doing it.
+
+use super::{Cx, Verb, hand};
+use crate::act::{Aim, Guard, Wants};
+use crate::error::{Code, Fact, Result};
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Say whether something can be done to an element now, without doing it.
+///
+/// The same check that comes before the action itself. Nothing is moved, scrolled or waited for.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Can {
+    /// What would be done.
+    #[arg(value_enum, value_name = "VERB")]
+    pub action: Doing,
+    /// To what.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+}
+
+/// What can be done to an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the words say it")]
+pub enum Doing {
+    Click,
+    Dblclick,
+    Hover,
+    Focus,
+    Fill,
+    Type,
+    Press,
+    Select,
+    Check,
+    Uncheck,
+    Drag,
+    Upload,
+    Scroll,
+}
+
+impl Doing {
+    fn wants(self) -> Wants {
+        match self {
+            Self::Click | Self::Dblclick | Self::Check | Self::Uncheck | Self::Drag => Wants::CLICK,
+            Self::Hover => Wants::HOVER,
+            Self::Fill | Self::Type => Wants::WRITE,
+            Self::Focus | Self::Press | Self::Select | Self::Upload => Wants::SET,
+            Self::Scroll => Wants::TOUCH,
+        }
+    }
+}
+
+/// Whether something can be done.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CapabilityRow {
+    /// What was asked.
+    pub capability_id: String,
+    /// `ok`: it can. `warn`: after a note. `fail`: it cannot. `unknown`: nobody can tell.
+    pub state: String,
+    /// What speaks for it.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub evidence: BTreeMap<String, Fact>,
+    /// What to do now.
+    pub next: String,
+}
+
+impl Verb for Can {
+    type Reply = CapabilityRow;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<CapabilityRow> {
+        let id = format!("can-{}", word(self.action));
+        hand!(cx, hand);
+        let aim = Aim { no_wait: true, ..self.aim.clone() };
+        let wants = Wants { dry: true, ..self.action.wants() };
+        let found = hand.reach(&aim, wants, Guard::Look).await;
+        let is_changed = hand.notes.iter().any(|note| note.code == "element-changed");
+        let mut evidence = BTreeMap::new();
+        match found {
+            Ok(spot) => {
+                evidence.insert("role".to_owned(), Fact::from(spot.hit.role));
+                evidence.insert("name".to_owned(), Fact::from(spot.hit.name));
+                if let Some(name) = spot.hit.name_of_ref {
+                    evidence.insert("ref".to_owned(), Fact::from(name));
+                }
+                let misfit = match self.action {
+                    Doing::Check | Doing::Uncheck => spot.is_checked.is_none(),
+                    _ => false,
+                };
+                let state = match (misfit, is_changed) {
+                    (true, _) => "fail",
+                    (false, true) => "warn",
+                    (false, false) => "ok",
+                };
+                let next = if misfit { "re-snapshot" } else { word(self.action) };
+                Ok(CapabilityRow {
+                    capability_id: id,
+                    state: state.into(),
+                    evidence,
+                    next: next.into(),
+                })
+            }
+            Err(error) => {
+                let details = error.details();
+                evidence.insert("errorCode".to_owned(), Fact::from(error.code().as_str()));
+                evidence.insert("message".to_owned(), Fact::from(details.message.clone()));
+                for (key, fact) in details.evidence.clone().unwrap_or_default() {
+                    evidence.entry(key).or_insert(fact);
+                }
+                let is_known = matches!(
+                    error.code(),
+                    Code::TargetNotFound
+                        | Code::TargetAmbiguous
+                        | Code::SnapshotRefStale
+                        | Code::SnapshotRefNotFound
+                        | Code::ActHidden
+                        | Code::ActDisabled
+                        | Code::ActInert
+                        | Code::ActCovered
+                        | Code::ActMoving
+                        | Code::ActNotEditable
+                );
+                let state = if is_known { "fail" } else { "unknown" };
+                let next = details.retry_hint.as_str().to_owned();
+                Ok(CapabilityRow { capability_id: id, state: state.into(), evidence, next })
+            }
+        }
+    }
+}
+
+fn word(action: Doing) -> &'static str {
+    match action {
+        Doing::Click => "click",
+        Doing::Dblclick => "dblclick",
+        Doing::Hover => "hover",
+        Doing::Focus => "focus",
+        Doing::Fill => "fill",
+        Doing::Type => "type",
+        Doing::Press => "press",
+        Doing::Select => "select",
+        Doing::Check => "check",
+        Doing::Uncheck => "uncheck",
+        Doing::Drag => "drag",
+        Doing::Upload => "upload",
+        Doing::Scroll => "scroll",
+    }
+}
+
+impl fmt::Display for CapabilityRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.capability_id, self.state)?;
+        if let Some(Fact::Text(message)) = self.evidence.get("message") {
+            write!(f, ": {message}")?;
+        }
+        write!(f, "; next: {}", self.next)
+    }
+}

@@ -1,0 +1,321 @@
+//! `select`, `check`, `uncheck`: choosing among what is offered.
+
+use super::{Cx, Verb, hand};
+use crate::act::pointer::{Button, Press};
+use crate::act::{After, Aim, Deed, Guard, Hand, Receipt, Spot, Wants};
+use crate::error::{Code, Error, Result};
+use crate::observe::json;
+use crate::target::Target;
+use clap::Args;
+use page::ax::{Role, Tree};
+use page::refs::RefName;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Choose options of a list.
+///
+/// Works for lists of the browser and for those that pages make themselves (listboxes, comboboxes, menus): those are
+/// opened first if need be.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Select {
+    /// The list.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// The option by its value, its label, or as `index=2` (counted from 0); several where the list takes several.
+    #[arg(required = true, value_name = "OPTION")]
+    pub options: Vec<String>,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Verb for Select {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        hand!(cx, hand);
+        select(&mut hand, &self.aim, &self.options, &self.after).await
+    }
+}
+
+/// Check a checkbox, choose a radio button, turn on a switch.
+///
+/// Does nothing if it is so already.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    /// What to check.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Verb for Check {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        hand!(cx, hand);
+        set(&mut hand, &self.aim, true, &self.after).await
+    }
+}
+
+/// Uncheck a checkbox, turn off a switch.
+///
+/// Does nothing if it is so already.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Uncheck {
+    /// What to uncheck.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Verb for Uncheck {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        hand!(cx, hand);
+        set(&mut hand, &self.aim, false, &self.after).await
+    }
+}
+
+const PRESS: Press = Press { button: Button::Left, count: 1, modifiers: 0 };
+
+/// Sets something that is on or off.
+pub(super) async fn set(
+    hand: &mut Hand<'_>,
+    aim: &Aim,
+    wanted: bool,
+    after: &After,
+) -> Result<Receipt> {
+    let action = if wanted { "check" } else { "uncheck" };
+    let spot = hand.reach(aim, Wants::SET, Guard::Look).await?;
+    let Some(is_checked) = spot.is_checked else {
+        return Err(Error::new(Code::ActNotEditable)
+            .message(format!("{} is nothing that can be checked", spot.hit)));
+    };
+    if is_checked == wanted {
+        return Ok(hand.nothing_to_do(Deed { action, spot: Some(spot), after, value: None }).await);
+    }
+    if !wanted && spot.kind == "radio" {
+        return Err(Error::new(Code::ActNotEditable)
+            .message(format!("{} cannot be unchecked: check another one of its group", spot.hit)));
+    }
+    let receipt = hand.click_on(action, aim, PRESS, after).await?;
+    if hand.is_elsewhere() {
+        return Ok(receipt);
+    }
+    let fact: Option<Fact> = hand.ask(&spot, &format!("agbrowse.fact({})", spot.element)).await?;
+    // One that the click took away cannot be asked.
+    match fact.and_then(|fact| fact.is_checked) {
+        Some(now) if now != wanted => Err(Error::new(Code::ActNotTaken)
+            .message(format!("{} was clicked and is as it was", spot.hit))),
+        _ => Ok(receipt),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fact {
+    is_checked: Option<bool>,
+}
+
+/// What our script made of a choice.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chosen {
+    is: String,
+    #[serde(default)]
+    wanted: String,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    labels: Vec<String>,
+    #[serde(default)]
+    is_changed: bool,
+}
+
+/// Chooses options of a list.
+pub(super) async fn select(
+    hand: &mut Hand<'_>,
+    aim: &Aim,
+    options: &[String],
+    after: &After,
+) -> Result<Receipt> {
+    let limit = hand.limit(aim);
+    loop {
+        let spot = hand.reach(aim, Wants::SET, Guard::Nothing).await?;
+        let script = format!("agbrowse.choose({}, {})", spot.element, json(options));
+        let chosen: Chosen = hand.ask(&spot, &script).await?;
+        hand.done();
+        let error = match &*chosen.is {
+            "chosen" => {
+                let value = Some(chosen.labels.join(", "));
+                let deed = Deed { action: "select", spot: Some(spot), after, value };
+                return match chosen.is_changed {
+                    true => hand.finish(deed).await,
+                    false => Ok(hand.nothing_to_do(deed).await),
+                };
+            }
+            "widget" => {
+                hand.let_go(&spot.documents).await;
+                return select_in_widget(hand, aim, spot, options, after).await;
+            }
+            "missing" => Error::new(Code::ActNoOption)
+                .message(format!("{} has no option {:?}", spot.hit, chosen.wanted))
+                .evidence("options", chosen.options),
+            "disabled" => Error::new(Code::ActDisabled)
+                .message(format!("the option {:?} of {} is disabled", chosen.wanted, spot.hit)),
+            "single" => {
+                hand.let_go(&spot.documents).await;
+                return Err(Error::new(Code::CommandInvalid)
+                    .message(format!("{} takes one option only", spot.hit)));
+            }
+            _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", spot.hit)),
+        };
+        hand.let_go(&spot.documents).await;
+        // Options may come late.
+        if limit.is_over() || aim.no_wait {
+            return Err(error);
+        }
+        let tree = hand.look().await?;
+        hand.wait_for_change(&tree, limit).await?;
+    }
+}
+
+/// Roles of what is chosen among.
+const OPTIONS: &[Role] = &[
+    Role::Option,
+    Role::MenuItem,
+    Role::MenuItemRadio,
+    Role::MenuItemCheckBox,
+    Role::TreeItem,
+    Role::Radio,
+    Role::Tab,
+    Role::GridCell,
+];
+
+/// Chooses in a list that the page made itself: opens it if need be, then clicks the option.
+async fn select_in_widget(
+    hand: &mut Hand<'_>,
+    aim: &Aim,
+    spot: Spot,
+    options: &[String],
+    after: &After,
+) -> Result<Receipt> {
+    let limit = hand.limit(aim);
+    let quiet = After { no_delta: true, ..After::default() };
+    let mut labels = Vec::new();
+    let mut receipt = None;
+    let mut is_opened = false;
+    let mut has_typed = false;
+    for (index, option) in options.iter().enumerate() {
+        let is_last = index + 1 == options.len();
+        loop {
+            let tree = hand.look().await?;
+            if let Some(node) = option_in(&tree, &spot, option) {
+                let number = hand.sight.registry.show_some(&tree, &[node]);
+                let at = Aim::at(Target::Ref(RefName::Ours(number[0])));
+                let after = if is_last { after } else { &quiet };
+                let clicked = hand.click_on("select", &at, PRESS, after).await?;
+                labels.extend(clicked.target.as_ref().map(|hit| hit.name.clone()));
+                receipt = Some(clicked);
+                break;
+            }
+            if !is_opened {
+                is_opened = true;
+                if spot.hit.role != "listbox" {
+                    hand.click_on("open", aim, PRESS, &quiet).await?;
+                    continue;
+                }
+            }
+            // A list that is searched by typing shows what matches.
+            if !has_typed && matches!(&*spot.kind, "text" | "search") {
+                has_typed = true;
+                let found = hand.reach(aim, Wants::WRITE, Guard::Keys).await;
+                if let Ok(field) = found {
+                    let script = format!("agbrowse.prepare({}, 'x', false)", field.element);
+                    _ = hand.ask::<serde::de::IgnoredAny>(&field, &script).await?;
+                    hand.type_keys(option).await?;
+                    hand.settle(&quiet).await;
+                    continue;
+                }
+            }
+            if limit.is_over() || aim.no_wait {
+                let shown: Vec<String> = all_options(&tree)
+                    .map(|node| tree.name(&tree.nodes[node]).to_owned())
+                    .take(40)
+                    .collect();
+                return Err(Error::new(Code::ActNoOption)
+                    .message(format!("{} shows no option {option:?}", spot.hit))
+                    .evidence("options", shown));
+            }
+            hand.wait_for_change(&tree, limit).await?;
+        }
+    }
+    let receipt = receipt
+        .ok_or_else(|| Error::new(Code::CommandInvalid).message("there is no option to choose"))?;
+    Ok(Receipt {
+        target: Some(spot.hit),
+        strategy: Some(spot.strategy.to_owned()),
+        value: Some(labels.join(", ")),
+        ..receipt
+    })
+}
+
+fn all_options(tree: &Tree) -> impl Iterator<Item = usize> {
+    tree.nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.element > 0 && OPTIONS.contains(&node.role))
+        .map(|(index, _)| index)
+}
+
+/// The option that is meant: inside the list if there is one, else the only one on the page.
+fn option_in(tree: &Tree, spot: &Spot, wanted: &str) -> Option<usize> {
+    let mut needle = page::text::Needle::new(wanted);
+    let by_index = wanted.strip_prefix("index=").and_then(|index| index.parse::<usize>().ok());
+    let document = spot.documents.first()?;
+    let list = tree.nodes.iter().position(|node| {
+        node.element == spot.element && tree.frames[usize::from(node.frame)].document == *document
+    })?;
+    let end = tree.nodes[list].end as usize;
+    let inside: Vec<usize> = all_options(tree).filter(|node| *node > list && *node < end).collect();
+    let among: Vec<usize> = if inside.is_empty() {
+        all_options(tree).filter(|node| *node > end || *node < list).collect()
+    } else {
+        inside
+    };
+    if let Some(index) = by_index {
+        return among.get(index).copied();
+    }
+    let mut named = |exact: bool| -> Vec<usize> {
+        among
+            .iter()
+            .copied()
+            .filter(|node| {
+                let name = tree.name(&tree.nodes[*node]);
+                if exact { needle.is_all_of(name) } else { needle.is_in(name) }
+            })
+            .collect()
+    };
+    match named(true).as_slice() {
+        [one, ..] => Some(*one),
+        [] => match named(false).as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        },
+    }
+}

@@ -1,0 +1,143 @@
+//! `click`, `dblclick`, `hover`, `focus`: what a mouse does to an element.
+
+use super::{Cx, Verb, hand};
+use crate::act::pointer::{Press, bits};
+use crate::act::{After, Aim, Deed, Guard, Receipt, Wants};
+use crate::error::{Code, Error, Result};
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use crate::act::pointer::{Button, Modifier};
+
+/// Click an element.
+///
+/// Waits until it can be clicked, clicks it and nothing else, waits for what comes of it, and says what that was.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Click {
+    /// What to click.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// Which button of the mouse.
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub button: Button,
+    /// How many times.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+    #[serde(default = "once")]
+    pub count: u8,
+    /// Hold down a key meanwhile; may be given several times.
+    #[arg(long = "modifier", value_enum, value_name = "KEY")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub modifiers: Vec<Modifier>,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+fn once() -> u8 {
+    1
+}
+
+impl Verb for Click {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        if !(1..=3).contains(&self.count) {
+            return Err(Error::new(Code::CommandInvalid).message("`count` goes from 1 to 3"));
+        }
+        hand!(cx, hand);
+        let press =
+            Press { button: self.button, count: self.count, modifiers: bits(&self.modifiers) };
+        hand.click_on("click", &self.aim, press, &self.after).await
+    }
+}
+
+/// Click an element twice.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DblClick {
+    /// What to click.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// Hold down a key meanwhile; may be given several times.
+    #[arg(long = "modifier", value_enum, value_name = "KEY")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub modifiers: Vec<Modifier>,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Verb for DblClick {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        hand!(cx, hand);
+        let press = Press { button: Button::Left, count: 2, modifiers: bits(&self.modifiers) };
+        hand.click_on("dblclick", &self.aim, press, &self.after).await
+    }
+}
+
+/// Move the mouse over an element.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hover {
+    /// Where to.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Verb for Hover {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        hand!(cx, hand);
+        let spot = hand.reach(&self.aim, Wants::HOVER, Guard::Nothing).await?;
+        hand.hover(&spot).await?;
+        hand.finish(Deed { action: "hover", spot: Some(spot), after: &self.after, value: None })
+            .await
+    }
+}
+
+/// Give an element the focus.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Focus {
+    /// What to focus.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Verb for Focus {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        hand!(cx, hand);
+        let spot = hand.reach(&self.aim, Wants::SET, Guard::Nothing).await?;
+        let said: String = hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
+        hand.done();
+        if said != "focused" {
+            hand.let_go(&spot.documents).await;
+            return Err(Error::new(Code::ActNotTaken)
+                .message(format!("{} does not take the focus", spot.hit)));
+        }
+        hand.finish(Deed { action: "focus", spot: Some(spot), after: &self.after, value: None })
+            .await
+    }
+}

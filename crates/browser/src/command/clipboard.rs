@@ -1,0 +1,97 @@
+//! `clipboard`: what was copied, and what is to be pasted.
+
+use super::{Cx, Verb};
+use crate::browser::Needs;
+use crate::error::{Code, Error, Result};
+use crate::observe::json;
+use cdp::protocol::browser::GrantPermissions;
+use cdp::protocol::runtime::Evaluate;
+use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Read or write the browser's clipboard.
+///
+/// Pages must be served over https, or from this machine.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+pub struct Clipboard {
+    /// What to do with it.
+    #[command(subcommand)]
+    #[serde(flatten)]
+    pub action: ClipboardAction,
+}
+
+/// What to do with a clipboard.
+#[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum ClipboardAction {
+    /// Print the text on it.
+    Read,
+    /// Put a text on it.
+    Write {
+        /// The text.
+        text: String,
+    },
+}
+
+/// What is on the clipboard.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Clip {
+    /// The text.
+    pub text: String,
+}
+
+impl Verb for Clipboard {
+    type Reply = Clip;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Clip> {
+        let turn = cx.turn(Needs::Page).await?;
+        let live = cx.live().await?;
+        let permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"];
+        let grant = GrantPermissions {
+            permissions: permissions.map(str::to_owned).to_vec(),
+            origin: None,
+            browser_context_id: live.context_id(turn.context.as_deref()),
+        };
+        live.connection.browser().call(grant, cx.deadline).await?;
+        let expression = match &self.action {
+            ClipboardAction::Read => "navigator.clipboard.readText()".to_owned(),
+            ClipboardAction::Write { text } => {
+                format!("navigator.clipboard.writeText({})", json(text))
+            }
+        };
+        let evaluate = Evaluate {
+            expression,
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            user_gesture: Some(true),
+            ..Evaluate::default()
+        };
+        let reply = turn.call(evaluate, cx.deadline).await?;
+        if let Some(thrown) = reply.exception_details {
+            let what = thrown.exception.and_then(|it| it.description).map(cdp::Text::into_string);
+            let what = what.unwrap_or_default();
+            return Err(Error::new(Code::EvalThrew).message(format!(
+                "the page has no clipboard: {}",
+                what.lines().next().unwrap_or_default()
+            )));
+        }
+        let text = match &self.action {
+            ClipboardAction::Write { text } => text.clone(),
+            ClipboardAction::Read => {
+                let value = reply.result.and_then(|result| result.value);
+                let text = value.and_then(|it| serde_json::from_str::<cdp::Text>(it.get()).ok());
+                text.map(cdp::Text::into_string).unwrap_or_default()
+            }
+        };
+        Ok(Clip { text })
+    }
+}
+
+impl fmt::Display for Clip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,113 @@
+//! `download`: a file that the page gives away.
+
+use super::{Cx, Verb, hand};
+use crate::act::pointer::{Button, Press};
+use crate::act::{After, Aim, Deed, Receipt};
+use crate::error::{Code, Error, Result};
+use crate::live::journal::Mark;
+use crate::target::Target;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Click what gives away a file, and wait until the file is there.
+///
+/// Without a target, waits for the next file that the page gives away, or for one that is on its way.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Download {
+    /// What to click.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// Where to put the file: a path, or a folder that is there.
+    #[arg(long, value_name = "PATH")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<PathBuf>,
+}
+
+impl Download {
+    /// Makes the path that of the caller, wherever the work is done.
+    pub fn resolve(&mut self) {
+        if let (Ok(here), Some(to)) = (std::env::current_dir(), &mut self.to) {
+            *to = here.join(&*to);
+        }
+    }
+}
+
+impl Verb for Download {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        hand!(cx, hand);
+        let journal = &hand.tab.journal;
+        let mut mark = journal.mark();
+        let after = After { no_delta: true, ..After::default() };
+        let receipt = match &self.target {
+            Some(target) => {
+                let press = Press { button: Button::Left, count: 1, modifiers: 0 };
+                hand.click_on("download", &Aim::at(target.clone()), press, &after).await?
+            }
+            None => {
+                // One that is on its way counts.
+                let on_its_way = journal.downloads_since(Mark::default());
+                if on_its_way.last().is_some_and(|last| last.done.is_none()) {
+                    mark.downloaded -= 1;
+                }
+                hand.begin_here().await?;
+                hand.done();
+                let deed = Deed { action: "download", spot: None, after: &after, value: None };
+                hand.nothing_to_do(deed).await
+            }
+        };
+        let mut changed = hand.tab.journal.changed.subscribe();
+        loop {
+            let all = hand.tab.journal.downloads_since(mark);
+            if let Some(done) = all.iter().find_map(|it| it.done.clone()) {
+                let path = done.map_err(|why| {
+                    Error::new(Code::DownloadFailed)
+                        .message(format!("the file did not come: {why}"))
+                })?;
+                let path = match &self.to {
+                    Some(to) => moved(&path, to)?,
+                    None => path,
+                };
+                let mut receipt = Receipt {
+                    effect: crate::act::Effect::Download,
+                    dispatched: true,
+                    value: Some(path.display().to_string()),
+                    ..receipt
+                };
+                receipt.events.retain(|event| event.kind != "download");
+                hand.tab.journal.forget_untold("download");
+                return Ok(receipt);
+            }
+            tokio::select! {
+                _ = changed.changed() => {}
+                () = tokio::time::sleep_until(hand.deadline.at()) => {
+                    let begun = all.first().map(|it| format!("{:?} from `{}` is not complete", it.name, page::text::mask_url(&it.url)));
+                    let what = begun.unwrap_or_else(|| "no download began".into());
+                    return Err(Error::new(Code::DownloadFailed)
+                        .message(format!("{what} after {} ms", hand.deadline.total().as_millis())));
+                }
+            }
+        }
+    }
+}
+
+/// Moves a file to where the caller wants it.
+fn moved(from: &Path, to: &Path) -> Result<PathBuf> {
+    let to = match to.is_dir() {
+        true => to.join(from.file_name().unwrap_or_default()),
+        false => to.to_owned(),
+    };
+    let failed = |error: std::io::Error| {
+        Error::new(Code::FileWriteFailed).message(format!("`{}`: {error}", to.display()))
+    };
+    if std::fs::rename(from, &to).is_err() {
+        // Another disk.
+        std::fs::copy(from, &to).map_err(failed)?;
+        _ = std::fs::remove_file(from);
+    }
+    Ok(to)
+}

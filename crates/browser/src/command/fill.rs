@@ -1,0 +1,409 @@
+//! `fill`, `type`, `press`, `fill-form`: what a keyboard does.
+
+use super::{Cx, Verb, hand};
+use crate::act::keyboard::Chord;
+use crate::act::{After, Aim, Deed, Guard, Hand, Receipt, Spot, TRIES, Wants};
+use crate::error::{Code, Error, Result};
+use crate::note::Note;
+use crate::observe::json;
+use crate::secret::{self, Hidden};
+use crate::target::Target;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// Put a text into a field, in place of what is there.
+///
+/// Works for text fields, dates, colours, sliders and everything that can be edited; what is in the field afterwards
+/// is compared with what was meant to be.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Fill {
+    /// The field.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// The text; nothing empties the field.
+    #[arg(
+        allow_hyphen_values = true,
+        required_unless_present = "secret",
+        conflicts_with = "secret"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub value: Option<Hidden>,
+    /// Take the text from the environment variable NAME, or from the file NAME in the folder `secrets` beside the
+    /// user's configuration. It is never shown, logged or recorded.
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub secret: Option<String>,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Fill {
+    /// Looks up the secret where the caller is, so that it is the caller's.
+    ///
+    /// # Errors
+    /// `secret.not-found`.
+    pub fn look_up(&mut self) -> Result<()> {
+        if let Some(name) = &self.secret
+            && self.value.is_none()
+        {
+            self.value = Some(secret::look_up(name)?);
+        }
+        Ok(())
+    }
+}
+
+impl Verb for Fill {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        let value = written(self.value.as_ref(), self.secret.as_deref())?;
+        hand!(cx, hand);
+        let writing = Writing { value: &value, is_secret: self.secret.is_some(), keeps: false };
+        write(&mut hand, "fill", &self.aim, writing, &self.after).await
+    }
+}
+
+fn written(value: Option<&Hidden>, secret: Option<&str>) -> Result<Hidden> {
+    match (value, secret) {
+        (Some(value), _) => Ok(value.clone()),
+        (None, Some(name)) => secret::look_up(name),
+        (None, None) => Err(Error::new(Code::CommandInvalid).message("`value` is missing")),
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Writing<'w> {
+    value: &'w Hidden,
+    is_secret: bool,
+    keeps: bool,
+}
+
+/// What is left to do after a field was got ready.
+#[derive(Deserialize)]
+struct Prepared {
+    left: String,
+}
+
+/// How what a field holds compares with what was wanted.
+#[derive(Deserialize)]
+struct Compared {
+    is: String,
+    held: Option<String>,
+}
+
+async fn write(
+    hand: &mut Hand<'_>,
+    action: &str,
+    aim: &Aim,
+    writing: Writing<'_>,
+    after: &After,
+) -> Result<Receipt> {
+    for _ in 0..TRIES {
+        let spot = hand.reach(aim, Wants::WRITE, Guard::Keys).await?;
+        if !put(hand, &spot, writing).await? {
+            continue;
+        }
+        let (came, settled) = hand.settle(after).await;
+        // Held back: the focus went elsewhere at the last moment.
+        if came.hits == 0 && !came.missed.is_empty() {
+            continue;
+        }
+        verify(hand, &spot, writing).await?;
+        let deed = Deed { action, spot: Some(spot), after, value: None };
+        return hand.write(deed, (came, settled)).await;
+    }
+    Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
+}
+
+/// Puts a text into a field. False when it is gone meanwhile.
+async fn put(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Result<bool> {
+    let Writing { value, is_secret, keeps } = writing;
+    let hide = if is_secret { format!("agbrowse.hide({}), ", spot.element) } else { String::new() };
+    let script =
+        format!("({hide}agbrowse.prepare({}, {}, {keeps}))", spot.element, json(value.reveal()));
+    let prepared: Prepared = hand.ask(spot, &script).await?;
+    match &*prepared.left {
+        "type" => hand.insert(value.reveal()).await?,
+        "clear" => hand.press(&[Chord::parse("Delete")?]).await?,
+        "nothing" => hand.done(),
+        "gone" => return Ok(false),
+        "refused" => {
+            hand.let_go(&spot.documents).await;
+            return Err(not_taken(
+                spot,
+                "takes values in another form: dates as 2026-01-31, months as 2026-01, \
+                 weeks as 2026-W05, times as 13:45, date and time as 2026-01-31T13:45, colours as #a0b1c2",
+            ));
+        }
+        _ => {
+            hand.let_go(&spot.documents).await;
+            return Err(not_taken(spot, "does not take the focus"));
+        }
+    }
+    Ok(true)
+}
+
+/// Sees that a field holds what it was meant to.
+async fn verify(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Result<()> {
+    let Writing { value, is_secret, keeps } = writing;
+    // Where a dialog or another page came of it, the field cannot be asked any more.
+    if hand.is_elsewhere() {
+        return Ok(());
+    }
+    let script = format!("agbrowse.compare({}, {}, {keeps})", spot.element, json(value.reveal()));
+    let Ok(compared) = hand.ask::<Compared>(spot, &script).await else { return Ok(()) };
+    match &*compared.is {
+        "equal" | "gone" => Ok(()),
+        "formatted" => {
+            let message = "the page wrote it in its own form";
+            hand.notes.push(Note::new("formatted", message));
+            Ok(())
+        }
+        "empty" => Err(not_taken(spot, "is empty afterwards")),
+        _ if is_secret => Err(not_taken(spot, "holds something else afterwards")),
+        _ => {
+            let held = compared.held.unwrap_or_default();
+            Err(not_taken(spot, &format!("holds {held:?} afterwards")).evidence("holds", held))
+        }
+    }
+}
+
+fn not_taken(spot: &Spot, why: &str) -> Error {
+    Error::new(Code::ActNotTaken).message(format!("{} {why}", spot.hit))
+}
+
+/// Type a text key by key, after what is there.
+///
+/// Every key is pressed and released, as a person would; for fields that react to keys.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Type {
+    /// The field.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: Aim,
+    /// The text.
+    #[arg(
+        allow_hyphen_values = true,
+        required_unless_present = "secret",
+        conflicts_with = "secret"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub text: Option<Hidden>,
+    /// Take the text from the environment or a private file, as `fill` does.
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub secret: Option<String>,
+    /// Press Enter afterwards.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub submit: bool,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Type {
+    /// Looks up the secret where the caller is.
+    ///
+    /// # Errors
+    /// `secret.not-found`.
+    pub fn look_up(&mut self) -> Result<()> {
+        if let Some(name) = &self.secret
+            && self.text.is_none()
+        {
+            self.text = Some(secret::look_up(name)?);
+        }
+        Ok(())
+    }
+}
+
+impl Verb for Type {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        let text = written(self.text.as_ref(), self.secret.as_deref())?;
+        hand!(cx, hand);
+        for _ in 0..TRIES {
+            let spot = hand.reach(&self.aim, Wants::WRITE, Guard::Keys).await?;
+            let hide = match self.secret.is_some() {
+                true => format!("agbrowse.hide({}), ", spot.element),
+                false => String::new(),
+            };
+            let script = format!("({hide}agbrowse.prepare({}, 'x', true))", spot.element);
+            let prepared: Prepared = hand.ask(&spot, &script).await?;
+            match &*prepared.left {
+                "type" => {}
+                "gone" => continue,
+                _ => {
+                    hand.let_go(&spot.documents).await;
+                    return Err(not_taken(&spot, "does not take keys"));
+                }
+            }
+            hand.type_keys(text.reveal()).await?;
+            if self.submit {
+                hand.press(&[Chord::parse("Enter")?]).await?;
+            }
+            let (came, settled) = hand.settle(&self.after).await;
+            if came.hits == 0 && !came.missed.is_empty() {
+                continue;
+            }
+            let deed = Deed { action: "type", spot: Some(spot), after: &self.after, value: None };
+            return hand.write(deed, (came, settled)).await;
+        }
+        Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
+    }
+}
+
+/// Press a key, or several at once.
+///
+/// Goes to whatever has the focus, unless a target is named. Keys: `Enter`, `Escape`, `Tab`, `ArrowDown`, `F5`, `a`,
+/// `Control+A`, `Shift+Tab`.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PressKey {
+    /// The key or chord; several are pressed one after the other.
+    #[arg(required = true, value_name = "KEY")]
+    pub keys: Vec<String>,
+    /// Give this the focus first.
+    #[arg(long, value_name = "TARGET")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on: Option<Target>,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+impl Verb for PressKey {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        let chords: Vec<Chord> =
+            self.keys.iter().map(|key| Chord::parse(key)).collect::<Result<_>>()?;
+        hand!(cx, hand);
+        let spot = match &self.on {
+            Some(target) => {
+                let aim = Aim::at(target.clone());
+                let spot = hand.reach(&aim, Wants::SET, Guard::Keys).await?;
+                let said: String =
+                    hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
+                if said != "focused" {
+                    hand.let_go(&spot.documents).await;
+                    return Err(not_taken(&spot, "does not take the focus"));
+                }
+                Some(spot)
+            }
+            None => {
+                hand.begin_here().await?;
+                None
+            }
+        };
+        hand.press(&chords).await?;
+        let deed =
+            Deed { action: "press", spot, after: &self.after, value: Some(self.keys.join(" ")) };
+        hand.finish(deed).await
+    }
+}
+
+/// Fill in several fields at once.
+///
+/// Text fields get the text, lists the option of that name, checkboxes `true` or `false`. Stops at the first field
+/// that does not take its value.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FillForm {
+    /// The fields: `TARGET => VALUE`, such as `'label=E-mail => ann@example.org'`.
+    #[arg(required = true, value_name = "FIELD")]
+    pub fields: Vec<Field>,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: After,
+}
+
+/// A field and what to put into it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Field {
+    /// The field.
+    pub target: Target,
+    /// What to put into it.
+    pub value: Hidden,
+}
+
+impl FromStr for Field {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (target, value) = text
+            .split_once("=>")
+            .ok_or_else(|| format!("`{text}` is no field: expected `TARGET => VALUE`"))?;
+        Ok(Self { target: target.parse()?, value: Hidden::from(value.trim()) })
+    }
+}
+
+impl Verb for FillForm {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        hand!(cx, hand);
+        let mut filled: Vec<String> = Vec::new();
+        let mut last = None;
+        let quiet = After { no_delta: true, ..After::default() };
+        for (index, field) in self.fields.iter().enumerate() {
+            let is_last = index + 1 == self.fields.len();
+            let after = if is_last { &self.after } else { &quiet };
+            let done = fill_field(&mut hand, field, after).await;
+            let receipt = done.map_err(|error| {
+                error.evidence("field", field.target.to_string()).evidence("filled", filled.clone())
+            })?;
+            filled.extend(receipt.target.as_ref().map(ToString::to_string));
+            last = Some(receipt);
+        }
+        let receipt = last.ok_or_else(|| {
+            Error::new(Code::CommandInvalid).message("there is no field to fill in")
+        })?;
+        Ok(Receipt {
+            action: "fill-form".into(),
+            target: None,
+            strategy: None,
+            value: Some(filled.join(", ")),
+            dispatched: true,
+            ..receipt
+        })
+    }
+}
+
+async fn fill_field(hand: &mut Hand<'_>, field: &Field, after: &After) -> Result<Receipt> {
+    let aim = Aim::at(field.target.clone());
+    let spot = hand.reach(&aim, Wants::SET, Guard::Look).await?;
+    let role = spot.hit.role.as_str();
+    let value = field.value.reveal();
+    match (&*spot.kind, role) {
+        ("checkbox" | "radio", _) | (_, "checkbox" | "switch" | "radio" | "menuitemcheckbox") => {
+            let wanted = match &*value.to_lowercase() {
+                "true" | "yes" | "on" | "1" | "checked" => true,
+                "false" | "no" | "off" | "0" | "unchecked" | "" => false,
+                _ => {
+                    return Err(Error::new(Code::CommandInvalid)
+                        .message(format!("{} takes `true` or `false`", spot.hit)));
+                }
+            };
+            super::choose::set(hand, &aim, wanted, after).await
+        }
+        ("select", _) | (_, "listbox") => {
+            super::choose::select(hand, &aim, &[value.to_owned()], after).await
+        }
+        _ => {
+            let writing = Writing { value: &field.value, is_secret: false, keeps: false };
+            write(hand, "fill", &aim, writing, after).await
+        }
+    }
+}

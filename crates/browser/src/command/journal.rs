@@ -1,0 +1,181 @@
+//! `console`, `requests`: what a page said and asked.
+
+use super::{Cx, Verb};
+use crate::browser::Needs;
+use crate::error::Result;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+pub use crate::live::journal::{ConsoleLine, Happening, RequestLine};
+
+/// Show what the page wrote to the console, and what it threw.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Console {
+    /// Only errors and what nobody caught.
+    #[arg(long)]
+    pub errors: bool,
+    /// Only lines of this level: `log`, `info`, `warning`, `error`, `debug`, `exception`.
+    #[arg(long)]
+    pub level: Option<String>,
+    /// Only lines with this in them, in any case.
+    #[arg(long, value_name = "TEXT")]
+    pub grep: Option<String>,
+    /// How many lines, the last ones [default: 50].
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<usize>,
+    /// Forget them afterwards.
+    #[arg(long)]
+    pub clear: bool,
+}
+
+/// What a page said.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConsoleLog {
+    /// In order.
+    pub lines: Vec<ConsoleLine>,
+    /// How many more there are that match.
+    pub earlier: usize,
+}
+
+impl Verb for Console {
+    type Reply = ConsoleLog;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<ConsoleLog> {
+        // Not in turn: what a page says is known without asking it.
+        let tab = cx.resolve(Needs::Page).await?;
+        cx.used(tab.id);
+        let mut lines = tab.journal.console();
+        lines.retain(|line| {
+            (!self.errors || matches!(&*line.level, "error" | "exception"))
+                && self.level.as_ref().is_none_or(|level| *level == line.level)
+                && has(self.grep.as_deref(), &line.text)
+        });
+        if self.clear {
+            tab.journal.clear_console();
+        }
+        let earlier = keep_last(&mut lines, self.last);
+        Ok(ConsoleLog { lines, earlier })
+    }
+}
+
+impl fmt::Display for ConsoleLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lines.is_empty() {
+            return f.write_str("nothing");
+        }
+        let lines = self.lines.iter().map(|line| {
+            let at = line.at.as_ref().map(|at| format!("  ({at})")).unwrap_or_default();
+            format!("{}: {}{at}", line.level, line.text)
+        });
+        write_lines(f, self.earlier, lines)
+    }
+}
+
+/// Show what the page asked of servers.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Requests {
+    /// Only those that failed, or were answered with an error.
+    #[arg(long)]
+    pub failed: bool,
+    /// Only those that wait for an answer.
+    #[arg(long)]
+    pub open: bool,
+    /// Only of this kind: `document`, `fetch`, `xhr`, `image`, `script`, `stylesheet` …
+    #[arg(long = "type", value_name = "TYPE")]
+    pub r#type: Option<String>,
+    /// Only of this method: `GET`, `POST` …
+    #[arg(long)]
+    pub method: Option<String>,
+    /// Only addresses with this in them, in any case.
+    #[arg(long, value_name = "TEXT")]
+    pub grep: Option<String>,
+    /// How many, the last ones [default: 50].
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<usize>,
+    /// Forget them afterwards.
+    #[arg(long)]
+    pub clear: bool,
+}
+
+/// What a page asked.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestLog {
+    /// In order.
+    pub requests: Vec<RequestLine>,
+    /// How many more there are that match.
+    pub earlier: usize,
+}
+
+impl Verb for Requests {
+    type Reply = RequestLog;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<RequestLog> {
+        let tab = cx.resolve(Needs::Page).await?;
+        cx.used(tab.id);
+        let mut lines = tab.journal.requests();
+        lines.retain(|line| {
+            let is_failed =
+                line.failed.is_some() || line.status.is_some_and(|status| status >= 400);
+            (!self.failed || is_failed)
+                && (!self.open || !line.is_over)
+                && self.r#type.as_ref().is_none_or(|kind| kind.eq_ignore_ascii_case(&line.r#type))
+                && self.method.as_ref().is_none_or(|it| it.eq_ignore_ascii_case(&line.method))
+                && has(self.grep.as_deref(), &line.url)
+        });
+        if self.clear {
+            tab.journal.clear_requests();
+        }
+        let earlier = keep_last(&mut lines, self.last);
+        Ok(RequestLog { requests: lines, earlier })
+    }
+}
+
+impl fmt::Display for RequestLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.requests.is_empty() {
+            return f.write_str("nothing");
+        }
+        let lines = self.requests.iter().map(|line| {
+            let came = match (&line.failed, line.status) {
+                (Some(why), _) => why.clone(),
+                (None, Some(status)) => status.to_string(),
+                (None, None) => "…".to_owned(),
+            };
+            format!("{came} {} {} ({})", line.method, line.url, line.r#type)
+        });
+        write_lines(f, self.earlier, lines)
+    }
+}
+
+fn has(wanted: Option<&str>, text: &str) -> bool {
+    wanted.is_none_or(|wanted| text.to_lowercase().contains(&wanted.to_lowercase()))
+}
+
+/// How many lines are shown unless the caller says otherwise.
+const LAST: usize = 50;
+
+fn keep_last<T>(lines: &mut Vec<T>, last: Option<usize>) -> usize {
+    let earlier = lines.len().saturating_sub(last.unwrap_or(LAST));
+    lines.drain(..earlier);
+    earlier
+}
+
+fn write_lines(
+    f: &mut fmt::Formatter<'_>,
+    earlier: usize,
+    lines: impl Iterator<Item = String>,
+) -> fmt::Result {
+    if earlier > 0 {
+        writeln!(f, "… {earlier} earlier")?;
+    }
+    let all: Vec<String> = lines.collect();
+    f.write_str(&all.join("\n"))
+}

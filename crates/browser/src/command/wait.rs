@@ -1,0 +1,309 @@
+//! `wait`: until something is so.
+
+use super::{Cx, Verb, hand};
+use crate::act::{Aim, Guard, Hand, Wants, millis};
+use crate::error::{Code, Error, Result};
+use crate::observe::json;
+use crate::tab::Phase;
+use crate::target::Target;
+use cdp::protocol::runtime::Evaluate;
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Wait until something is so.
+///
+/// Waits for all that is named: a target in a state, a text, an address, a page that is loaded, a network that is
+/// quiet, a function that gives something true. `--timeout` says how long.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Wait {
+    /// The element to wait for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// What it is to be.
+    #[arg(long, value_enum, requires = "target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<WaitState>,
+    /// A text that is to be on the page, in any case.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// A text that is to be gone from the page.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text_gone: Option<String>,
+    /// What is to be in the address; `*` stands for anything.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The page is to be loaded.
+    #[arg(long)]
+    pub load: bool,
+    /// Nothing is to be asked of servers for half a second.
+    #[arg(long)]
+    pub idle: bool,
+    /// A script that is to give something true.
+    #[arg(long = "fn", value_name = "SCRIPT")]
+    #[serde(rename = "fn", skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}
+
+/// What an element is to be.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitState {
+    /// To be seen.
+    #[default]
+    Visible,
+    /// Not to be seen, or not there.
+    Hidden,
+    /// To take orders.
+    Enabled,
+    /// To take none.
+    Disabled,
+    /// On.
+    Checked,
+    /// Off.
+    Unchecked,
+    /// To be clicked: seen, enabled, in front, standing still.
+    Ready,
+}
+
+/// What was waited for.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Waited {
+    /// What is so now.
+    pub met: Vec<String>,
+    /// How long it took.
+    pub ms: u64,
+}
+
+/// How long nothing is to be asked of servers.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// How long is waited at most unless the caller says otherwise.
+const LONGEST: Duration = Duration::from_secs(10);
+
+impl Verb for Wait {
+    type Reply = Waited;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Waited> {
+        let conditions = self.conditions();
+        if conditions.is_empty() {
+            return Err(Error::new(Code::CommandInvalid).message(
+                "say what to wait for: a target, `--text`, `--url`, `--load`, `--idle` or `--fn`",
+            ));
+        }
+        let asked = cx.patience();
+        hand!(cx, hand);
+        let begun = Instant::now();
+        let limit = hand.deadline.at_most(asked.map_or(LONGEST, |asked| asked.mul_f64(0.95)));
+        loop {
+            let mut unmet = None;
+            for condition in &conditions {
+                if !self.is_met(condition, &mut hand).await? {
+                    unmet = Some(condition);
+                    break;
+                }
+            }
+            let Some(unmet) = unmet else {
+                let met = conditions.iter().map(ToString::to_string).collect();
+                return Ok(Waited { met, ms: millis(begun.elapsed()) });
+            };
+            if limit.is_over() {
+                return Err(Error::new(Code::WaitTimeout)
+                    .message(format!("{unmet} was not so after {} ms", millis(begun.elapsed())))
+                    .evidence("waitedMs", millis(begun.elapsed())));
+            }
+            match unmet {
+                // Nothing in the page tells of these.
+                Condition::Load | Condition::Idle | Condition::Url(_) | Condition::Function(_) => {
+                    hand.wait_for_news(limit).await?;
+                }
+                _ => {
+                    let tree = hand.look().await?;
+                    hand.wait_for_change(&tree, limit).await?;
+                }
+            }
+        }
+    }
+}
+
+enum Condition<'w> {
+    Target(&'w Target, WaitState),
+    Text(&'w str),
+    TextGone(&'w str),
+    Url(&'w str),
+    Load,
+    Idle,
+    Function(&'w str),
+}
+
+impl fmt::Display for Condition<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Target(target, state) => {
+                let state = state.to_possible_value();
+                write!(f, "`{target}` {}", state.as_ref().map_or("visible", |it| it.get_name()))
+            }
+            Self::Text(text) => write!(f, "text {text:?}"),
+            Self::TextGone(text) => write!(f, "no text {text:?}"),
+            Self::Url(url) => write!(f, "address `{url}`"),
+            Self::Load => f.write_str("loaded"),
+            Self::Idle => f.write_str("idle"),
+            Self::Function(_) => f.write_str("the function"),
+        }
+    }
+}
+
+impl Wait {
+    fn conditions(&self) -> Vec<Condition<'_>> {
+        let state = self.state.unwrap_or_default();
+        let all = [
+            self.load.then_some(Condition::Load),
+            self.url.as_deref().map(Condition::Url),
+            self.target.as_ref().map(|target| Condition::Target(target, state)),
+            self.text.as_deref().map(Condition::Text),
+            self.text_gone.as_deref().map(Condition::TextGone),
+            self.function.as_deref().map(Condition::Function),
+            self.idle.then_some(Condition::Idle),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    async fn is_met(&self, condition: &Condition<'_>, hand: &mut Hand<'_>) -> Result<bool> {
+        match condition {
+            Condition::Load => Ok(hand.tab.state.borrow().phase >= Phase::Loaded),
+            Condition::Url(pattern) => Ok(matches(pattern, &hand.tab.state.borrow().url)),
+            Condition::Text(text) => shows(hand, text).await,
+            Condition::TextGone(text) => Ok(!shows(hand, text).await?),
+            Condition::Idle => Ok(hand.tab.journal.quiet_for() >= IDLE),
+            Condition::Function(script) => {
+                let evaluate = Evaluate {
+                    expression: format!(
+                        "(async () => {{ const it = (0, eval)({}); \
+                         return !!(await (typeof it === 'function' ? it() : it)); }})()",
+                        json(script)
+                    ),
+                    return_by_value: Some(true),
+                    await_promise: Some(true),
+                    ..Evaluate::default()
+                };
+                let reply = hand.tab.call(evaluate, hand.deadline).await?;
+                if let Some(thrown) = reply.exception_details {
+                    let what = thrown.exception.and_then(|it| it.description);
+                    let what = what.map(cdp::Text::into_string).unwrap_or_default();
+                    return Err(Error::new(Code::EvalThrew).message(format!(
+                        "the script threw {}",
+                        what.lines().next().unwrap_or("something")
+                    )));
+                }
+                let value = reply.result.and_then(|result| result.value);
+                Ok(value.is_some_and(|value| value.get() == "true"))
+            }
+            Condition::Target(target, state) => target_is(hand, target, *state).await,
+        }
+    }
+}
+
+async fn target_is(hand: &mut Hand<'_>, target: &Target, state: WaitState) -> Result<bool> {
+    let aim = Aim { nth: Some(0), no_wait: true, ..Aim::at(target.clone()) };
+    let wants = match state {
+        WaitState::Visible | WaitState::Hidden => Wants { visible: true, ..Wants::TOUCH },
+        WaitState::Enabled | WaitState::Disabled => Wants::SET,
+        WaitState::Checked | WaitState::Unchecked => Wants::TOUCH,
+        WaitState::Ready => Wants { dry: true, ..Wants::CLICK },
+    };
+    let found = hand.reach(&aim, wants, Guard::Look).await;
+    let gone = |error: &Error| {
+        matches!(
+            error.code(),
+            Code::TargetNotFound | Code::SnapshotRefStale | Code::ActHidden | Code::ActInert
+        )
+    };
+    match (found, state) {
+        (Ok(_), WaitState::Visible | WaitState::Enabled | WaitState::Ready) => Ok(true),
+        (Ok(_), WaitState::Hidden | WaitState::Disabled) => Ok(false),
+        (Ok(spot), WaitState::Checked) => Ok(spot.is_checked == Some(true)),
+        (Ok(spot), WaitState::Unchecked) => Ok(spot.is_checked == Some(false)),
+        (Err(error), WaitState::Hidden) if gone(&error) => Ok(true),
+        (Err(error), WaitState::Disabled) => Ok(error.code() == Code::ActDisabled),
+        // A ref that points at nothing any more never will again.
+        (Err(error), _)
+            if matches!(error.code(), Code::SnapshotRefStale | Code::SnapshotRefNotFound) =>
+        {
+            Err(error)
+        }
+        (Err(error), _) => match error.code() {
+            Code::TargetNotFound
+            | Code::ActHidden
+            | Code::ActDisabled
+            | Code::ActInert
+            | Code::ActCovered
+            | Code::ActMoving => Ok(false),
+            _ => Err(error),
+        },
+    }
+}
+
+async fn shows(hand: &mut Hand<'_>, text: &str) -> Result<bool> {
+    let tree = hand.look().await?;
+    let query = page::find::Query { text: Some(text.to_owned()), ..Default::default() };
+    Ok(!page::find::find(&tree, &query).is_empty())
+}
+
+/// Whether an address has a pattern in it; with `*`, whether it is all of it.
+fn matches(pattern: &str, url: &str) -> bool {
+    if !pattern.contains('*') {
+        return url.contains(pattern);
+    }
+    let mut rest = url;
+    let parts: Vec<&str> = pattern.split('*').collect();
+    for (index, part) in parts.iter().enumerate() {
+        let at = match index {
+            0 => rest.starts_with(part).then_some(0),
+            last if last + 1 == parts.len() => {
+                return rest.ends_with(part);
+            }
+            _ => rest.find(part),
+        };
+        match at {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+impl fmt::Display for Waited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} after {} ms", self.met.join(", "), self.ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn addresses_are_matched_by_parts() {
+        for (pattern, url, expected) in [
+            ("/done", "http://a/done?x", true),
+            ("/done", "http://a/do", false),
+            ("http://a/*", "http://a/done", true),
+            ("*/done", "http://a/done", true),
+            ("*/done", "http://a/done?x", false),
+            ("http://*/x/*.html", "http://a/x/y.html", true),
+            ("http://*/x/*.html", "http://a/z/y.html", false),
+            ("*", "anything", true),
+        ] {
+            assert_eq!(matches(pattern, url), expected, "{pattern} {url}");
+        }
+    }
+}

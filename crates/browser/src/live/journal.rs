@@ -1,0 +1,520 @@
+//! What happens in a tab besides what commands do: what scripts say and throw, what is asked of servers, where frames
+//! want to go, what is downloaded, what opens.
+//!
+//! All of it is bounded: a page that talks without end costs no more than one that does not.
+
+use super::Live;
+use crate::tab::TabId;
+use cdp::protocol::Signal;
+use cdp::protocol::browser::{DownloadProgress, DownloadWillBegin};
+use cdp::protocol::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, ResponseReceived};
+use cdp::protocol::page::{FileChooserOpened, FrameRequestedNavigation, FrameStartedNavigating};
+use cdp::protocol::runtime::{ConsoleApiCalled, ExceptionThrown, RemoteObject};
+use cdp::{Delivery, Event, Events, Text};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// What is listened to.
+pub(super) const EVENTS: &[&str] = &[
+    RequestWillBeSent::NAME,
+    ResponseReceived::NAME,
+    LoadingFinished::NAME,
+    LoadingFailed::NAME,
+    ConsoleApiCalled::NAME,
+    ExceptionThrown::NAME,
+    FrameRequestedNavigation::NAME,
+    FrameStartedNavigating::NAME,
+    FileChooserOpened::NAME,
+    DownloadWillBegin::NAME,
+    DownloadProgress::NAME,
+];
+
+/// How many events may wait to be written down.
+pub(super) const QUEUE: usize = 4096;
+
+/// How many lines of each kind are kept.
+const MOST_LINES: usize = 500;
+
+/// How many happenings wait to be told.
+const MOST_UNTOLD: usize = 20;
+
+/// How much of a text is kept.
+const MOST_CHARS: usize = 500;
+
+/// Something that a script wrote to the console, or threw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConsoleLine {
+    /// `log`, `info`, `warning`, `error`, `debug`; `exception` for what nobody caught.
+    pub level: String,
+    /// What it says.
+    pub text: String,
+    /// Where in which script.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub at: Option<String>,
+    /// Milliseconds since the tab was opened.
+    pub ms: u64,
+}
+
+/// Something that was asked of a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestLine {
+    /// `GET`, `POST` …
+    pub method: String,
+    /// The address; what looks like a secret in it is masked.
+    pub url: String,
+    /// What for: `document`, `fetch`, `xhr`, `image` …
+    pub r#type: String,
+    /// What was answered, such as 200; absent while it is not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// Why there was no answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub failed: Option<String>,
+    /// Milliseconds since the tab was opened.
+    pub ms: u64,
+    #[serde(skip)]
+    id: String,
+    #[serde(skip)]
+    pub(crate) is_over: bool,
+}
+
+/// Something that a caller should be told of with the next reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Happening {
+    /// `console-error`, `page-error`, `download`, `new-tab`, `dialog`, `file-chooser`.
+    pub kind: String,
+    /// What happened, and what to do about it if there is something to do.
+    pub message: String,
+    /// The tab that was opened.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tab: Option<TabId>,
+    /// The file that was downloaded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub path: Option<String>,
+}
+
+impl Happening {
+    pub(crate) fn new(kind: &str, message: impl Into<String>) -> Self {
+        Self { kind: kind.to_owned(), message: message.into(), tab: None, path: None }
+    }
+}
+
+/// A download.
+#[derive(Clone, Debug)]
+pub(crate) struct Download {
+    guid: String,
+    pub(crate) name: String,
+    pub(crate) url: String,
+    /// Where it is, when it is complete; an error when it is not going to be.
+    pub(crate) done: Option<Result<PathBuf, String>>,
+}
+
+/// A file chooser that a page opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Chooser {
+    pub(crate) field: i64,
+    pub(crate) is_multiple: bool,
+}
+
+/// The journal of one tab.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    begun: Instant,
+    pages: Mutex<Pages>,
+    /// Counts entries.
+    pub(crate) changed: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Pages {
+    console: VecDeque<ConsoleLine>,
+    requests: VecDeque<RequestLine>,
+    /// Those that wait for an answer, and which of all they are.
+    open: HashMap<String, u64>,
+    /// How many requests there were.
+    asked: u64,
+    /// When the last one began or ended.
+    stirred: Option<Instant>,
+    /// How many times the main frame set out for another document.
+    departures: u64,
+    /// How many tabs were opened from here.
+    tabs: u64,
+    downloads: Vec<Download>,
+    /// How many downloads there were.
+    downloaded: u64,
+    chooser: Option<Chooser>,
+    untold: VecDeque<Happening>,
+    /// How many happenings were left out.
+    unsaid: u64,
+}
+
+/// How far a journal had come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) asked: u64,
+    pub(crate) departures: u64,
+    pub(crate) tabs: u64,
+    pub(crate) downloaded: u64,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self { begun: Instant::now(), pages: Mutex::default(), changed: watch::Sender::new(0) }
+    }
+}
+
+impl Journal {
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far it has come.
+    pub(crate) fn mark(&self) -> Mark {
+        let pages = self.pages();
+        Mark {
+            asked: pages.asked,
+            departures: pages.departures,
+            tabs: pages.tabs,
+            downloaded: pages.downloaded,
+        }
+    }
+
+    /// How many requests that began after a mark still wait for an answer.
+    pub(crate) fn open_since(&self, mark: Mark) -> usize {
+        self.pages().open.values().filter(|number| **number > mark.asked).count()
+    }
+
+    /// What there is to tell, once.
+    pub(crate) fn take_untold(&self) -> Vec<Happening> {
+        let mut pages = self.pages();
+        let mut told: Vec<Happening> = pages.untold.drain(..).collect();
+        let unsaid = std::mem::take(&mut pages.unsaid);
+        if unsaid > 0 {
+            told.push(Happening::new("more", format!("{unsaid} more; see `agbrowse console`")));
+        }
+        told
+    }
+
+    pub(crate) fn console(&self) -> Vec<ConsoleLine> {
+        self.pages().console.iter().cloned().collect()
+    }
+
+    pub(crate) fn requests(&self) -> Vec<RequestLine> {
+        self.pages().requests.iter().cloned().collect()
+    }
+
+    pub(crate) fn clear_console(&self) {
+        self.pages().console.clear();
+    }
+
+    pub(crate) fn clear_requests(&self) {
+        self.pages().requests.clear();
+    }
+
+    /// Downloads that began after a mark.
+    pub(crate) fn downloads_since(&self, mark: Mark) -> Vec<Download> {
+        let pages = self.pages();
+        let new = pages.downloaded.saturating_sub(mark.downloaded) as usize;
+        pages.downloads.iter().rev().take(new).rev().cloned().collect()
+    }
+
+    /// How long nothing has been asked of servers and nothing is waited for.
+    pub(crate) fn quiet_for(&self) -> Duration {
+        let pages = self.pages();
+        match pages.open.is_empty() {
+            true => pages.stirred.unwrap_or(self.begun).elapsed(),
+            false => Duration::ZERO,
+        }
+    }
+
+    /// What the reply tells itself is not told again.
+    pub(crate) fn forget_untold(&self, kind: &str) {
+        self.pages().untold.retain(|it| it.kind != kind);
+    }
+
+    pub(crate) fn take_chooser(&self) -> Option<Chooser> {
+        self.pages().chooser.take()
+    }
+
+    /// Another tab was opened from this one.
+    pub(super) fn note_tab(&self, id: TabId) {
+        self.write(|pages| {
+            pages.tabs += 1;
+            let message =
+                format!("a new tab was opened: {id}; go there with `agbrowse tab switch {id}`");
+            pages.tell(Happening { tab: Some(id), ..Happening::new("new-tab", message) });
+        });
+    }
+
+    fn write(&self, change: impl FnOnce(&mut Pages)) {
+        change(&mut self.pages());
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    fn ms(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn note_console(&self, line: ConsoleLine) {
+        self.write(|pages| {
+            if matches!(&*line.level, "error" | "exception") {
+                let kind = if line.level == "error" { "console-error" } else { "page-error" };
+                pages.tell(Happening::new(kind, line.text.clone()));
+            }
+            push(&mut pages.console, line);
+        });
+    }
+}
+
+impl Pages {
+    fn tell(&mut self, what: Happening) {
+        if self.untold.contains(&what) {
+            return;
+        }
+        if self.untold.len() >= MOST_UNTOLD {
+            self.unsaid += 1;
+            return;
+        }
+        self.untold.push_back(what);
+    }
+
+    fn request(&mut self, id: &str) -> Option<&mut RequestLine> {
+        self.requests.iter_mut().rev().find(|line| line.id == id)
+    }
+}
+
+fn push<T>(lines: &mut VecDeque<T>, line: T) {
+    if lines.len() >= MOST_LINES {
+        lines.pop_front();
+    }
+    lines.push_back(line);
+}
+
+/// Writes down what happens until the browser is gone.
+pub(super) async fn keep(mut events: Events, live: Weak<Live>) {
+    while let Some(delivery) = events.next().await {
+        let Some(live) = live.upgrade() else { return };
+        match delivery {
+            Delivery::Event(event) => _ = live.journal_event(&event),
+            Delivery::Lagged(lost) => {
+                tracing::warn!(lost, "happenings lost");
+                // What was open may be over: nobody must wait for it.
+                for row in live.tabs() {
+                    row.tab.journal.write(|pages| pages.open.clear());
+                }
+            }
+        }
+    }
+}
+
+impl Live {
+    fn journal_event(&self, event: &Event) -> Option<()> {
+        if event.method.starts_with("Browser.") {
+            return self.download_event(event);
+        }
+        let session = event.session.as_ref()?;
+        let tab = self.tab_of(session)?;
+        let journal = &tab.journal;
+        match &*event.method {
+            RequestWillBeSent::NAME => {
+                let sent: RequestWillBeSent = event.decode().ok()?;
+                let (id, request) = (sent.request_id?, sent.request?);
+                let url = request.url.map(Text::into_string).unwrap_or_default();
+                if url.starts_with("data:") || url.starts_with("blob:") {
+                    return None;
+                }
+                let ms = journal.ms();
+                journal.write(|pages| {
+                    if let Some(answer) = &sent.redirect_response
+                        && let Some(before) = pages.request(&id)
+                    {
+                        before.status = answer.status.map(|status| status as u16);
+                        before.is_over = true;
+                    }
+                    pages.asked += 1;
+                    pages.stirred = Some(Instant::now());
+                    let number = pages.asked;
+                    pages.open.insert(id.clone(), number);
+                    let line = RequestLine {
+                        method: request.method.unwrap_or_default(),
+                        url: page::text::cut(&page::text::mask_url(&url), MOST_CHARS).into_owned(),
+                        r#type: sent.r#type.unwrap_or_default().to_lowercase(),
+                        status: None,
+                        failed: None,
+                        ms,
+                        id,
+                        is_over: false,
+                    };
+                    push(&mut pages.requests, line);
+                });
+            }
+            ResponseReceived::NAME => {
+                let received: ResponseReceived = event.decode().ok()?;
+                let status = received.response?.status? as u16;
+                journal.write(|pages| {
+                    if let Some(line) = received.request_id.and_then(|id| pages.request(&id)) {
+                        line.status = Some(status);
+                    }
+                });
+            }
+            LoadingFinished::NAME => {
+                let id = event.decode::<LoadingFinished>().ok()?.request_id?;
+                journal.write(|pages| {
+                    pages.open.remove(&id);
+                    pages.stirred = Some(Instant::now());
+                    if let Some(line) = pages.request(&id) {
+                        line.is_over = true;
+                    }
+                });
+            }
+            LoadingFailed::NAME => {
+                let failed: LoadingFailed = event.decode().ok()?;
+                let id = failed.request_id?;
+                journal.write(|pages| {
+                    pages.open.remove(&id);
+                    pages.stirred = Some(Instant::now());
+                    if let Some(line) = pages.request(&id) {
+                        line.is_over = true;
+                        line.failed = failed.error_text.map(Text::into_string);
+                    }
+                });
+            }
+            ConsoleApiCalled::NAME => {
+                let called: ConsoleApiCalled = event.decode().ok()?;
+                let level = called.r#type.unwrap_or_default();
+                let words: Vec<String> =
+                    called.args.unwrap_or_default().iter().take(10).map(in_words).collect();
+                let top =
+                    called.stack_trace.and_then(|stack| stack.call_frames?.into_iter().next());
+                let at = top.and_then(|top| place(top.url, top.line_number));
+                let text = page::text::cut(&words.join(" "), MOST_CHARS).into_owned();
+                let level = if level == "assert" { "error".into() } else { level };
+                journal.note_console(ConsoleLine { level, text, at, ms: journal.ms() });
+            }
+            ExceptionThrown::NAME => {
+                let details = event.decode::<ExceptionThrown>().ok()?.exception_details?;
+                let thrown =
+                    details.exception.as_ref().map(in_words).filter(|words| !words.is_empty());
+                let text =
+                    thrown.or_else(|| details.text.map(Text::into_string)).unwrap_or_default();
+                let text = text.lines().next().unwrap_or_default();
+                let text = page::text::cut(text, MOST_CHARS).into_owned();
+                let at = details.line_number.map(|line| format!("line {}", line + 1));
+                journal.note_console(ConsoleLine {
+                    level: "exception".into(),
+                    text,
+                    at,
+                    ms: journal.ms(),
+                });
+            }
+            FrameRequestedNavigation::NAME => {
+                let wants: FrameRequestedNavigation = event.decode().ok()?;
+                if wants.frame_id.as_ref() == Some(&tab.target_id)
+                    && wants.disposition.as_deref() == Some("currentTab")
+                {
+                    journal.write(|pages| pages.departures += 1);
+                }
+            }
+            FrameStartedNavigating::NAME => {
+                let goes: FrameStartedNavigating = event.decode().ok()?;
+                if goes.frame_id.as_ref() == Some(&tab.target_id)
+                    && goes.navigation_type.as_deref().is_none_or(|kind| kind != "sameDocument")
+                {
+                    journal.write(|pages| pages.departures += 1);
+                }
+            }
+            FileChooserOpened::NAME => {
+                let opened: FileChooserOpened = event.decode().ok()?;
+                let field = opened.backend_node_id?;
+                let is_multiple = opened.mode.as_deref() == Some("selectMultiple");
+                journal.write(|pages| pages.chooser = Some(Chooser { field, is_multiple }));
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn download_event(&self, event: &Event) -> Option<()> {
+        match &*event.method {
+            DownloadWillBegin::NAME => {
+                let begun: DownloadWillBegin = event.decode().ok()?;
+                let frame = begun.frame_id.unwrap_or_default();
+                let tab = self.tab_of_frame(&frame)?;
+                let name = begun.suggested_filename.map(Text::into_string).unwrap_or_default();
+                let url = begun.url.map(Text::into_string).unwrap_or_default();
+                let guid = begun.guid?;
+                tab.journal.write(|pages| {
+                    if pages.downloads.len() >= MOST_LINES {
+                        pages.downloads.remove(0);
+                    }
+                    pages.downloaded += 1;
+                    pages.downloads.push(Download { guid, name, url, done: None });
+                });
+            }
+            DownloadProgress::NAME => {
+                let progress: DownloadProgress = event.decode().ok()?;
+                let (guid, state) = (progress.guid?, progress.state?);
+                if state == "inProgress" {
+                    return None;
+                }
+                for row in self.tabs() {
+                    let journal = &row.tab.journal;
+                    let known =
+                        journal.pages().downloads.iter().find(|it| it.guid == guid).cloned();
+                    let Some(download) = known else { continue };
+                    let done = match &*state {
+                        "completed" => self.downloads.take_in(&guid, &download.name),
+                        _ => Err("it was canceled".to_owned()),
+                    };
+                    journal.write(|pages| {
+                        let mut told = Happening::new(
+                            "download",
+                            format!("{:?} was downloaded", download.name),
+                        );
+                        match &done {
+                            Ok(path) => told.path = Some(path.display().to_string()),
+                            Err(why) => {
+                                told.message =
+                                    format!("{:?} was not downloaded: {why}", download.name);
+                            }
+                        }
+                        pages.tell(told);
+                        if let Some(it) = pages.downloads.iter_mut().find(|it| it.guid == guid) {
+                            it.done = Some(done);
+                        }
+                    });
+                    return Some(());
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// A value as a console shows it.
+fn in_words(value: &RemoteObject) -> String {
+    if let Some(held) = &value.value {
+        return serde_json::from_str::<Text>(held.get())
+            .map_or_else(|_| held.get().to_owned(), Text::into_string);
+    }
+    let words = value.unserializable_value.clone();
+    words
+        .or_else(|| value.description.as_ref().map(|text| text.0.clone()))
+        .or_else(|| value.r#type.clone())
+        .unwrap_or_default()
+}
+
+fn place(url: Option<Text>, line: Option<i64>) -> Option<String> {
+    let url = url.map(Text::into_string).filter(|url| !url.is_empty())?;
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    Some(format!("{}:{}", page::text::cut(plain, 200), line.unwrap_or_default() + 1))
+}

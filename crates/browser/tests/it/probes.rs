@@ -1,0 +1,454 @@
+//! What acting has to get right: named behaviours, each a page of its own, what is done to it, and what must come of
+//! it. The table in `docs/benchmarks.md` is written from here.
+
+use crate::bench::{Bench, Route, bench};
+use crate::sight::ref_of;
+use agbrowse_browser::command::{Receipt, Snapped, Snapshot};
+use agbrowse_browser::{Code, Command, Error, Outcome, Reply, Request};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A behaviour.
+struct Probe {
+    name: &'static str,
+    /// The body of the page.
+    page: &'static str,
+    /// What is done after a snapshot: commands as JSON, in which `{Words}` is the ref of the line with these words.
+    /// A step that begins with `js ` is a script of the page.
+    steps: &'static [&'static str],
+    /// What comes of the last step: an effect and what goes with it (`+content`, `!new-tab`, `note:formatted`), or
+    /// an error's code with words that are in its message.
+    comes: &'static str,
+    /// A script that must be true then.
+    then: &'static str,
+}
+
+const fn probe(
+    name: &'static str,
+    page: &'static str,
+    steps: &'static [&'static str],
+    comes: &'static str,
+    then: &'static str,
+) -> Probe {
+    Probe { name, page, steps, comes, then }
+}
+
+/// A button that counts its clicks.
+const COUNTER: &str =
+    "<h1 id=n>0</h1><button onclick='n.textContent = +n.textContent + 1'>Count</button>";
+
+#[rustfmt::skip]
+const PROBES: &[Probe] = &[
+    // What is pointed at.
+    probe("a click by ref happens once", COUNTER,
+        &[r#"{"verb":"click","target":"{Count}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("a click by CSS selector", COUNTER,
+        &[r#"{"verb":"click","target":"css=button"}"#], "changed +content", "n.textContent === '1'"),
+    probe("a click by role and name", COUNTER,
+        &[r#"{"verb":"click","target":"role=button[name=\"count\"]"}"#], "changed +content", "n.textContent === '1'"),
+    probe("a click by text, in any case", COUNTER,
+        &[r#"{"verb":"click","target":"text=COUNT"}"#], "changed +content", "n.textContent === '1'"),
+    probe("a click by test id", "<h1 id=n>0</h1><button data-testid=go onclick='n.textContent = 1'>Go</button>",
+        &[r#"{"verb":"click","target":"testid=go"}"#], "changed +content", "n.textContent === '1'"),
+    probe("a click by coordinates", "<h1 id=n>0</h1><button style='position:fixed;left:100px;top:100px;width:80px;height:40px' onclick='n.textContent = 1'>Go</button>",
+        &[r#"{"verb":"click","target":"xy=140,120"}"#], "changed +content", "n.textContent === '1'"),
+    probe("a field by its label", "<label>E-mail <input id=i></label>",
+        &[r#"{"verb":"fill","target":"label=e-mail","value":"a@b.c"}"#], "changed +value", "i.value === 'a@b.c'"),
+    probe("a field by its placeholder", "<input id=i placeholder='Search here'>",
+        &[r#"{"verb":"fill","target":"placeholder=search","value":"x"}"#], "changed +value", "i.value === 'x'"),
+    probe("several matches are an error that lists them", "<p>Row one <button>Edit</button><p>Row two <button>Edit</button>",
+        &[r#"{"verb":"click","target":"text=Edit"}"#], "target.ambiguous 2 elements", "true"),
+    probe("one of several is taken when it is said which", "<h1 id=n>0</h1><button onclick='n.textContent=1'>Edit</button><button onclick='n.textContent=2'>Edit</button>",
+        &[r#"{"verb":"click","target":"text=Edit","nth":1}"#], "changed", "n.textContent === '2'"),
+    probe("the next target is tried when the first is not there", COUNTER,
+        &[r#"{"verb":"click","target":"css=#gone","or":["role=link[name=\"no\"]","text=Count"],"noWait":true}"#], "changed +content", "n.textContent === '1'"),
+    probe("what is not there yet is waited for", "<h1 id=n>0</h1><script>setTimeout(() => { const b = document.createElement('button'); b.textContent = 'Late'; b.onclick = () => n.textContent = 1; document.body.append(b); }, 200)</script>",
+        &[r#"{"verb":"click","target":"text=Late"}"#], "changed +content", "n.textContent === '1'"),
+    // Refs are bound to what they meant.
+    probe("a button that means something else now is refused", COUNTER,
+        &["js document.querySelector('button').textContent = 'Delete account'", r#"{"verb":"click","target":"{Count}"}"#], "snapshot.ref-stale", "n.textContent === '0'"),
+    probe("a row that was recycled for another person is refused", "<h1 id=n>0</h1><table><tr><td id=who>Ann<td><button onclick='n.textContent=1'>Delete</button><tr><td>Cid<td><button onclick='n.textContent=2'>Delete</button></table>",
+        &["js who.textContent = 'Bob'", r#"{"verb":"click","target":"{Delete}"}"#], "snapshot.ref-stale", "n.textContent === '0'"),
+    probe("an element that was replaced by a twin is refused", COUNTER,
+        &["js document.querySelector('button').replaceWith(document.querySelector('button').cloneNode(true))", r#"{"verb":"click","target":"{Count}"}"#], "snapshot.ref-stale", "n.textContent === '0'"),
+    probe("a ref of a page that was left is refused", COUNTER,
+        &[r#"{"verb":"reload"}"#, r#"{"verb":"click","target":"{Count}"}"#], "snapshot.ref-stale", "n.textContent === '0'"),
+    probe("a counter in the name does not matter", "<h1 id=n>0</h1><button id=b onclick='n.textContent=1'>Inbox (3)</button>",
+        &["js b.textContent = 'Inbox (4)'", r#"{"verb":"click","target":"{Inbox}"}"#], "changed note:element-changed", "n.textContent === '1'"),
+    probe("reordered rows are told apart", "<h1 id=n></h1><ul id=l><li>Ann <button onclick='n.textContent=\"Ann\"'>Delete</button><li>Bob <button onclick='n.textContent=\"Bob\"'>Delete</button></ul>",
+        &["js l.prepend(l.lastElementChild)", r#"{"verb":"click","target":"{Delete}"}"#], "changed", "n.textContent === 'Ann'"),
+    // What is done at the last moment.
+    probe("a cover that comes when the mouse moves gets no click", "<h1 id=n>0</h1><button id=b style='width:200px;height:60px' onclick='n.textContent=\"clicked\"'>Buy</button><script>b.addEventListener('mousemove', () => { const d = document.createElement('div'); d.id = 'veil'; d.style = 'position:fixed;inset:0'; d.onclick = d.onmousedown = () => n.textContent = 'hit the cover'; document.body.append(d); })</script>",
+        &[r#"{"verb":"click","target":"{Buy}","noWait":true}"#], "act.covered veil", "n.textContent === '0'"),
+    probe("a label that changes when the mouse moves gets no click", "<h1 id=n>0</h1><button id=b onclick='n.textContent=\"clicked\"' onmousemove='this.textContent=\"Delete account\"'>Open</button>",
+        &[r#"{"verb":"click","target":"{Open}","noWait":true}"#], "snapshot.ref-stale", "n.textContent === '0'"),
+    probe("a list that shifts when the mouse moves gets no wrong click", "<h1 id=n>0</h1><div id=l><button style='display:block;height:40px;width:200px' onclick='n.textContent=\"Ann\"'>Delete Ann</button><button style='display:block;height:40px;width:200px' onclick='n.textContent=\"Bob\"'>Delete Bob</button></div><script>let once = true; l.addEventListener('mousemove', () => { if (once) { once = false; l.prepend(l.lastElementChild); } })</script>",
+        &[r#"{"verb":"click","target":"{Delete Ann}"}"#], "changed", "n.textContent === 'Ann'"),
+    // What cannot be done.
+    probe("a click without consequences says so", "<button>Nothing</button>",
+        &[r#"{"verb":"click","target":"{Nothing}"}"#], "none", "true"),
+    probe("a click without the expected consequences fails", "<button>Nothing</button>",
+        &[r#"{"verb":"click","target":"{Nothing}","expect":"changed"}"#], "act.no-effect changed", "true"),
+    probe("an expected text is waited for", "<p id=o></p><button onclick='setTimeout(() => o.textContent = \"Saved\", 400)'>Save</button>",
+        &[r#"{"verb":"click","target":"{button \"Save\"}","expect":"Saved"}"#], "changed|none", "o.textContent === 'Saved'"),
+    probe("a disabled button is refused", "<h1 id=n>0</h1><button disabled onclick='n.textContent=1'>Pay</button>",
+        &[r#"{"verb":"click","target":"{Pay}","noWait":true}"#], "act.disabled", "n.textContent === '0'"),
+    probe("a button in a disabled group is refused", "<h1 id=n>0</h1><fieldset disabled><button onclick='n.textContent=1'>Pay</button></fieldset>",
+        &[r#"{"verb":"click","target":"{Pay}","noWait":true}"#], "act.disabled", "n.textContent === '0'"),
+    probe("aria-disabled is respected", "<h1 id=n>0</h1><button aria-disabled=true onclick='n.textContent=1'>Pay</button>",
+        &[r#"{"verb":"click","target":"{Pay}","noWait":true}"#], "act.disabled aria-disabled", "n.textContent === '0'"),
+    probe("a button that gets enabled is waited for", "<h1 id=n>0</h1><button id=b disabled onclick='n.textContent=1'>Pay</button><script>setTimeout(() => b.disabled = false, 300)</script>",
+        &[r#"{"verb":"click","target":"{Pay}"}"#], "changed", "n.textContent === '1'"),
+    probe("what is inert is refused", "<h1 id=n>0</h1><div id=d><button onclick='n.textContent=1'>Pay</button></div>",
+        &["js d.inert = true", r#"{"verb":"click","target":"css=button","noWait":true}"#], "act.inert|target.not-found", "n.textContent === '0'"),
+    probe("what is behind a modal dialog is refused", "<h1 id=n>0</h1><button onclick='n.textContent=1'>Pay</button><dialog id=d>Sure?</dialog>",
+        &["js d.showModal()", r#"{"verb":"click","target":"{Pay}","noWait":true}"#], "act.inert|snapshot.ref-stale", "n.textContent === '0'"),
+    probe("a covered button is refused, and the cover named", "<h1 id=n>0</h1><button onclick='n.textContent=1'>Pay</button><div id=veil style='position:fixed;inset:0'></div>",
+        &[r#"{"verb":"click","target":"{Pay}","noWait":true}"#], "act.covered veil", "n.textContent === '0'"),
+    probe("a cover that goes away is waited for", "<h1 id=n>0</h1><button onclick='n.textContent=1'>Pay</button><div id=veil style='position:fixed;inset:0'></div><script>setTimeout(() => veil.remove(), 300)</script>",
+        &[r#"{"verb":"click","target":"{Pay}"}"#], "changed", "n.textContent === '1'"),
+    probe("a half covered button is clicked where it is free", "<h1 id=n>0</h1><button style='position:absolute;left:50px;top:100px;width:200px;height:60px' onclick='n.textContent=1'>Pay</button><div style='position:absolute;left:100px;top:90px;width:100px;height:80px;background:red'></div>",
+        &[r#"{"verb":"click","target":"{Pay}"}"#], "changed", "n.textContent === '1'"),
+    probe("a button that lets clicks through is refused", "<h1 id=n>0</h1><div onclick='n.textContent=1'><button style='pointer-events:none'>Pay</button></div>",
+        &[r#"{"verb":"click","target":"css=button","noWait":true}"#], "act.covered pointer-events", "n.textContent === '0'"),
+    probe("a hidden element is refused", "<button id=b>Pay</button>",
+        &["js b.style.visibility = 'hidden'", r#"{"verb":"click","target":"{Pay}","noWait":true}"#], "act.hidden|snapshot.ref-stale", "true"),
+    probe("an element that never rests is refused", "<button style='animation: go .4s linear infinite alternate'>Run</button><style>@keyframes go { from { transform: none } to { transform: translateX(300px) } }</style>",
+        &[r#"{"verb":"click","target":"{Run}","noWait":true}"#], "act.moving", "true"),
+    probe("an element that comes to rest is waited for", "<h1 id=n>0</h1><button style='transition: transform .4s' onclick='n.textContent=1'>Run</button>",
+        &["js document.querySelector('button').style.transform = 'translateX(200px)'", r#"{"verb":"click","target":"{Run}"}"#], "changed", "n.textContent === '1'"),
+    // Where things are.
+    probe("what is below the view is scrolled to", "<div style='height:4000px'></div><h1 id=n>0</h1><button onclick='n.textContent=1'>Deep</button>",
+        &[r#"{"verb":"click","target":"{Deep}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("what is under a sticky header is scrolled from under it", "<div style='position:sticky;top:0;height:300px;background:#ccc'>Header</div><h1 id=n>0</h1><div style='height:900px'></div><button onclick='n.textContent=1'>Deep</button><div style='height:2000px'></div>",
+        &["js scrollTo(0, document.querySelector('button').offsetTop - 100)", r#"{"verb":"click","target":"{Deep}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("what is scrolled away in a box in a box is found", "<h1 id=n>0</h1><div style='height:200px;overflow:auto'><div style='height:900px'></div><div style='height:200px;overflow:auto'><div style='height:900px'></div><button onclick='n.textContent=1'>Deep</button></div></div>",
+        &[r#"{"verb":"click","target":"{Deep}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("a link that runs over two lines is clicked on the link", "<h1 id=n>0</h1><p style='width:220px'>Some words before it <a href='#' onclick='n.textContent=1; return false'>and a link that runs over two lines</a> and after.</p>",
+        &[r#"{"verb":"click","target":"{link}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("an area of a picture", "<h1 id=n>0</h1><img usemap='#m' width=100 height=100 src='data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA='><map name=m><area shape=rect coords='0,0,40,40' href='#' alt=Corner onclick='n.textContent=1; return false'></map>",
+        &[r#"{"verb":"click","target":"{Corner}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("inside an open shadow tree", "<h1 id=n>0</h1><div id=h></div><script>h.attachShadow({ mode: 'open' }).innerHTML = '<button onclick=\"n.textContent=1\">Inside</button>'</script>",
+        &[r#"{"verb":"click","target":"{Inside}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("inside a closed shadow tree", "<h1 id=n>0</h1><div id=h></div><script>h.attachShadow({ mode: 'closed' }).innerHTML = '<button onclick=\"n.textContent=1\">Inside</button><button>Other</button>'</script>",
+        &[r#"{"verb":"click","target":"{Inside}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("inside a frame in a frame", "<h1 id=n>0</h1><iframe srcdoc=\"<p>Outer</p><iframe srcdoc='<button onclick=&quot;top.n.textContent=1&quot;>Inner</button>'></iframe>\" style='margin:30px'></iframe>",
+        &[r#"{"verb":"click","target":"{Inner}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("inside a frame of another site", "<iframe src='OTHER/framed' style='margin:40px;border:9px solid'></iframe>",
+        &[r#"{"verb":"click","target":"{Framed}"}"#], "changed +content", "true"),
+    probe("inside a frame that is drawn at half size", "<h1 id=n>0</h1><iframe style='transform:scale(.5);transform-origin:0 0;width:600px;height:400px;border:10px solid;padding:20px' srcdoc=\"<div style='height:200px'></div><button style='margin-left:300px' onclick='top.n.textContent=1'>Small</button>\"></iframe>",
+        &[r#"{"verb":"click","target":"{Small}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("inside a frame that is scrolled away", "<h1 id=n>0</h1><div style='height:3000px'></div><iframe srcdoc=\"<div style='height:900px'></div><button onclick='top.n.textContent=1'>Far</button>\"></iframe>",
+        &[r#"{"verb":"click","target":"{Far}"}"#], "changed +content", "n.textContent === '1'"),
+    // What comes of it.
+    probe("what a timer changes after the click is seen", "<h1 id=n>0</h1><button onclick='setTimeout(() => n.textContent = 1, 40)'>Later</button>",
+        &[r#"{"verb":"click","target":"{Later}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("what a server answers is waited for", "<h1 id=n>0</h1><button onclick=\"fetch('slow').then((r) => r.text()).then((t) => n.textContent = t.length)\">Ask</button>",
+        &[r#"{"verb":"click","target":"{Ask}"}"#], "changed +content +requests", "n.textContent !== '0'"),
+    probe("a clock beside it is no consequence", "<p id=c>0</p><button>Nothing</button><script>setInterval(() => c.textContent = +c.textContent + 1, 20)</script>",
+        &["js new Promise((go) => setTimeout(go, 150))", r#"{"verb":"click","target":"{Nothing}"}"#], "none", "true"),
+    probe("a page that never rests does not hold up the reply", "<h1 id=n>0</h1><p id=c>0</p><button onclick='n.textContent=1'>Go</button><script>setInterval(() => c.textContent = +c.textContent + 1, 1)</script>",
+        &[r#"{"verb":"click","target":"{Go}"}"#], "changed +content", "n.textContent === '1'"),
+    probe("a dialog is told of, and does not block", "<button onclick='alert(\"Hello\")'>Ask</button>",
+        &[r#"{"verb":"click","target":"{Ask}"}"#], "dialog !dialog Hello", ""),
+    probe("a dialog that was answered lets the page go on", "<h1 id=n>0</h1><button onclick='n.textContent = confirm(\"Sure?\") ? \"yes\" : \"no\"'>Ask</button>",
+        &[r#"{"verb":"click","target":"{Ask}"}"#, r#"{"verb":"dialog","answer":"accept"}"#, r#"{"verb":"wait","text":"yes"}"#], "reply", "n.textContent === 'yes'"),
+    probe("another page is told of", "<a href='next'>Next</a>",
+        &[r#"{"verb":"click","target":"{Next}"}"#], "navigated +address", "document.title === 'Next page'"),
+    probe("a form that is sent", "<form action=next><input name=q value=1><button>Send</button></form>",
+        &[r#"{"verb":"click","target":"{Send}"}"#], "navigated +address", "location.search === '?q=1'"),
+    probe("an address that a script changes", "<button onclick='history.pushState(0, \"\", \"?page=2\")'>Two</button>",
+        &[r#"{"verb":"click","target":"{Two}"}"#], "navigated +address", "location.search === '?page=2'"),
+    probe("a new tab is told of", "<a href=next target=_blank>New</a>",
+        &[r#"{"verb":"click","target":"{New}"}"#], "changed +tab !new-tab", "true"),
+    probe("a download is told of", "<a href=file download>File</a>",
+        &[r#"{"verb":"click","target":"{File}"}"#], "download", "true"),
+    probe("a file is waited for and named", "<a href=file download>File</a>",
+        &[r#"{"verb":"download","target":"{File}"}"#], "download =.csv", "true"),
+    probe("what the page complains about comes with the reply", "<button onclick='console.error(\"oh dear\")'>Err</button>",
+        &[r#"{"verb":"click","target":"{Err}"}"#], "none !console-error oh dear", "true"),
+    probe("what the page throws comes with the reply", "<button onclick='nothing.such()'>Err</button>",
+        &[r#"{"verb":"click","target":"{Err}"}"#], "none !page-error nothing is not defined", "true"),
+    // Fields.
+    probe("a field gets a new text in place of the old one", "<label>Name <input id=i value=old></label>",
+        &[r#"{"verb":"fill","target":"{textbox}","value":"new"}"#], "changed +value", "i.value === 'new'"),
+    probe("a field is emptied", "<label>Name <input id=i value=old></label>",
+        &[r#"{"verb":"fill","target":"{textbox}","value":""}"#], "changed +value", "i.value === ''"),
+    probe("a framework that watches its fields takes the text", "<label>Name <input id=i></label><p id=o></p><script>const own = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value'); let last = ''; Object.defineProperty(i, 'value', { get() { return own.get.call(this) }, set(v) { last = v; own.set.call(this, v) } }); i.addEventListener('input', () => { if (i.value !== last) { last = i.value; o.textContent = 'state: ' + last } })</script>",
+        &[r#"{"verb":"fill","target":"{textbox}","value":"Ann"}"#], "changed +value +content", "o.textContent === 'state: Ann'"),
+    probe("several lines", "<label>Text <textarea id=i></textarea></label>",
+        &[r#"{"verb":"fill","target":"{textbox}","value":"one\ntwo"}"#], "changed +value", "i.value === 'one\\ntwo'"),
+    probe("a part of the page that can be edited", "<div id=i contenteditable role=textbox aria-label=Note>old <b>text</b></div>",
+        &[r#"{"verb":"fill","target":"{Note}","value":"new text"}"#], "changed +value", "i.textContent === 'new text'"),
+    probe("a date", "<label>Day <input id=i type=date></label>",
+        &[r#"{"verb":"fill","target":"label=Day","value":"2026-01-31"}"#], "changed +value", "i.value === '2026-01-31'"),
+    probe("a date in the wrong form is refused and nothing is lost", "<label>Day <input id=i type=date value=2026-01-01></label>",
+        &[r#"{"verb":"fill","target":"label=Day","value":"31.1.2026"}"#], "act.not-taken 2026-01-31", "i.value === '2026-01-01'"),
+    probe("a colour", "<label>Ink <input id=i type=color></label>",
+        &[r##"{"verb":"fill","target":"label=Ink","value":"#aabbcc"}"##], "changed +value", "i.value === '#aabbcc'"),
+    probe("a slider", "<label>Loud <input id=i type=range min=0 max=10></label>",
+        &[r#"{"verb":"fill","target":"label=Loud","value":"7"}"#], "changed +value", "i.value === '7'"),
+    probe("a number that the field does not take is told", "<label>Age <input id=i type=number></label>",
+        &[r#"{"verb":"fill","target":"label=Age","value":"old"}"#], "act.not-taken empty", "i.value === ''"),
+    probe("a text that is cut off is told", "<label>Code <input id=i maxlength=3></label>",
+        &[r#"{"verb":"fill","target":"{textbox}","value":"12345"}"#], "act.not-taken 123", "true"),
+    probe("a text that the page writes in its own form is taken", "<label>Phone <input id=i oninput='const d = this.value.replace(/\\D/g, \"\"); this.value = \"(\" + d.slice(0, 3) + \") \" + d.slice(3)'></label>",
+        &[r#"{"verb":"fill","target":"{textbox}","value":"5551234"}"#], "changed note:formatted", "i.value === '(555) 1234'"),
+    probe("a field that is for reading only is refused", "<label>Id <input id=i readonly value=7></label>",
+        &[r#"{"verb":"fill","target":"{textbox}","value":"8","noWait":true}"#], "act.not-editable", "i.value === '7'"),
+    probe("a button is nothing to write to", "<button>Save</button>",
+        &[r#"{"verb":"fill","target":"{Save}","value":"8","noWait":true}"#], "act.not-editable", "true"),
+    probe("keys are pressed one by one", "<label>Name <input id=i></label><p id=o>0</p><script>i.onkeydown = () => o.textContent = +o.textContent + 1</script>",
+        &[r#"{"verb":"type","target":"{textbox}","text":"Grüße!"}"#], "changed +value", "i.value === 'Grüße!' && +o.textContent >= 4"),
+    probe("a code that moves on from field to field", "<div id=f></div><script>for (let k = 0; k < 4; k++) { const i = document.createElement('input'); i.maxLength = 1; i.setAttribute('aria-label', 'Digit ' + k); i.oninput = () => i.nextElementSibling && i.nextElementSibling.focus(); f.append(i) }</script>",
+        &[r#"{"verb":"type","target":"{Digit 0}","text":"1234"}"#], "changed +value", "[...f.children].map((i) => i.value).join('') === '1234'"),
+    probe("Enter sends a form", "<form action=next><input name=q aria-label=Query></form>",
+        &[r#"{"verb":"type","target":"{Query}","text":"cats","submit":true}"#], "navigated", "location.search === '?q=cats'"),
+    probe("a chord", "<label>Name <input id=i value=abc></label>",
+        &[r#"{"verb":"press","keys":["Control+A","Delete"],"on":"{textbox}"}"#], "changed +value", "i.value === ''"),
+    probe("a key goes to what has the focus", "<h1 id=n>0</h1><button autofocus onclick='n.textContent=1'>Go</button>",
+        &[r#"{"verb":"focus","target":"{Go}"}"#, r#"{"verb":"press","keys":["Enter"]}"#], "changed +content", "n.textContent === '1'"),
+    // Choices.
+    probe("an option by its label", "<select id=s aria-label=Fruit><option value=a>Apple<option value=b>Banana</select>",
+        &[r#"{"verb":"select","target":"{Fruit}","options":["banana"]}"#], "changed +value =Banana", "s.value === 'b'"),
+    probe("an option by its place", "<select id=s aria-label=Fruit><option value=a>Apple<option value=b>Banana</select>",
+        &[r#"{"verb":"select","target":"{Fruit}","options":["index=1"]}"#], "changed", "s.value === 'b'"),
+    probe("several options", "<select multiple id=s aria-label=Fruit><option>Apple<option>Banana<option>Cherry</select>",
+        &[r#"{"verb":"select","target":"{Fruit}","options":["Apple","Cherry"]}"#], "changed", "s.selectedOptions.length === 2"),
+    probe("an option that is not there is named with those that are", "<select aria-label=Fruit><option>Apple<option>Banana</select>",
+        &[r#"{"verb":"select","target":"{Fruit}","options":["Cherry"],"noWait":true}"#], "act.no-option Cherry", "true"),
+    probe("a list that the page made itself", "<h1 id=n></h1><ul role=listbox aria-label=Size><li role=option onclick='n.textContent=\"s\"'>Small<li role=option onclick='n.textContent=\"l\"'>Large</ul>",
+        &[r#"{"verb":"select","target":"role=listbox[name=\"Size\"]","options":["Large"]}"#], "changed =Large", "n.textContent === 'l'"),
+    probe("a checkbox", "<label><input id=i type=checkbox> Agree</label>",
+        &[r#"{"verb":"check","target":"{checkbox}"}"#], "changed +value", "i.checked"),
+    probe("a checkbox that is checked already is left alone", "<label><input id=i type=checkbox checked> Agree</label>",
+        &[r#"{"verb":"check","target":"{checkbox}"}"#], "none undone", "i.checked"),
+    probe("a checkbox behind its own drawing", "<label style='position:relative'><input id=i type=checkbox style='opacity:0;position:absolute;width:0;height:0'><span style='display:inline-block;width:20px;height:20px;background:#ccc'></span> Agree</label>",
+        &[r#"{"verb":"check","target":"css=input"}"#], "changed +value", "i.checked"),
+    probe("a switch that the page made itself", "<button role=switch aria-checked=false onclick='this.setAttribute(\"aria-checked\", \"true\")'>Wifi</button>",
+        &[r#"{"verb":"check","target":"{Wifi}"}"#], "changed", "document.querySelector('button').ariaChecked === 'true'"),
+    probe("a checkbox that the page does not let be checked is told", "<label><input id=i type=checkbox onclick='return false'> Agree</label>",
+        &[r#"{"verb":"check","target":"{checkbox}"}"#], "act.not-taken", "!i.checked"),
+    // The rest of a hand.
+    probe("a menu that shows when the mouse is over it", "<style>nav ul { display: none } nav:hover ul { display: block }</style><h1 id=n>0</h1><nav><button>Menu</button><ul><li><button onclick='n.textContent=1'>Item</button></ul></nav>",
+        &[r#"{"verb":"hover","target":"{Menu}"}"#, r#"{"verb":"click","target":"text=Item"}"#], "changed", "n.textContent === '1'"),
+    probe("two clicks are a double click", "<h1 id=n>0</h1><button ondblclick='n.textContent=2'>Twice</button>",
+        &[r#"{"verb":"dblclick","target":"{Twice}"}"#], "changed", "n.textContent === '2'"),
+    probe("the right button", "<h1 id=n>0</h1><button oncontextmenu='n.textContent=1; return false'>Menu</button>",
+        &[r#"{"verb":"click","target":"{Menu}","button":"right"}"#], "changed", "n.textContent === '1'"),
+    probe("a click with a key held down", "<h1 id=n>0</h1><button onclick='n.textContent = event.ctrlKey && event.shiftKey'>Go</button>",
+        &[r#"{"verb":"click","target":"{Go}","modifiers":["control","shift"]}"#], "changed", "n.textContent === 'true'"),
+    probe("something that is dragged with the mouse", "<h1 id=n>0</h1><div id=b role=button tabindex=0 style='position:absolute;left:20px;top:120px;width:60px;height:60px;background:red'>Box</div><div id=t role=button tabindex=0 style='position:absolute;left:300px;top:300px;width:100px;height:100px;background:#ccc'>Bin</div><script>let d = false; b.onpointerdown = () => d = true; onpointermove = (e) => { if (d) b.style.translate = (e.clientX - 50) + 'px ' + (e.clientY - 150) + 'px' }; onpointerup = (e) => { if (d && e.clientX > 300 && e.clientY > 300) n.textContent = 1; d = false }</script>",
+        &[r#"{"verb":"drag","target":"{Box}","to":"{Bin}"}"#], "changed", "n.textContent === '1'"),
+    probe("data that is dragged", "<h1 id=n>0</h1><div role=button tabindex=0 draggable=true style='width:80px;height:40px' ondragstart='event.dataTransfer.setData(\"text/plain\", \"cargo\")'>Box</div><div role=button tabindex=0 style='width:200px;height:100px;background:#ccc' ondragover='event.preventDefault()' ondrop='n.textContent = event.dataTransfer.getData(\"text/plain\")'>Bin</div>",
+        &[r#"{"verb":"drag","target":"{Box}","to":"{Bin}"}"#], "changed", "n.textContent === 'cargo'"),
+    probe("files for a field", "<input id=i type=file aria-label=Files multiple>",
+        &[r#"{"verb":"upload","target":"{Files}","files":["FILE"]}"#], "changed +value", "i.files[0].name === 'upload.txt'"),
+    probe("files for a button that asks for them", "<input id=i type=file hidden><button onclick='i.click()'>Choose</button><p id=o></p><script>i.onchange = () => o.textContent = i.files[0].name</script>",
+        &[r#"{"verb":"upload","target":"{Choose}","files":["FILE"]}"#], "changed +content", "o.textContent === 'upload.txt'"),
+    probe("a file that is not there is refused", "<input type=file aria-label=Files>",
+        &[r#"{"verb":"upload","target":"{Files}","files":["/no/such/file"]}"#], "file.read-failed", "true"),
+    probe("to the end of a list in a box", "<div role=list id=l style='height:100px;overflow:auto'><p role=listitem>First<div style='height:2000px'></div><p>Last</div>",
+        &[r#"{"verb":"scroll","target":"css=#l","way":"end"}"#], "changed +scroll", "l.scrollTop > 1000"),
+    probe("an element is brought into view", "<div style='height:3000px'></div><button id=b>Deep</button>",
+        &[r#"{"verb":"scroll","target":"{Deep}"}"#], "changed +scroll", "b.getBoundingClientRect().bottom <= innerHeight"),
+    probe("whether it can be done is told without doing it", "<div style='height:3000px'></div><h1 id=n>0</h1><button onclick='n.textContent=1'>Deep</button>",
+        &[r#"{"verb":"can","action":"click","target":"{Deep}"}"#], "can ok", "n.textContent === '0' && scrollY === 0"),
+    probe("whether it cannot be done is told with the reason", "<button disabled>Pay</button>",
+        &[r#"{"verb":"can","action":"click","target":"{Pay}"}"#], "can fail", "true"),
+    probe("a batch stops at the first failure", "<h1 id=n>0</h1><button onclick='n.textContent = +n.textContent + 1'>Count</button>",
+        &[r#"{"verb":"batch","commands":[{"verb":"click","target":"{Count}"},{"verb":"click","target":"css=#gone","noWait":true},{"verb":"click","target":"{Count}"}]}"#], "target.not-found", "n.textContent === '1'"),
+    probe("a form is filled in at once", "<label>Name <input id=a></label><label>Size <select id=b><option>S<option>L</select></label><label><input type=checkbox id=c> Agree</label>",
+        &[r#"{"verb":"fill-form","fields":[{"target":"label=Name","value":"Ann"},{"target":"label=Size","value":"L"},{"target":"label=Agree","value":"true"}]}"#], "changed", "a.value === 'Ann' && b.value === 'L' && c.checked"),
+];
+
+#[test]
+fn probes_table_is_current() {
+    bench(async |t| {
+        let file = std::env::temp_dir().join(format!("{}-{}", std::process::id(), t.context));
+        std::fs::create_dir_all(&file).unwrap();
+        let file = file.join("upload.txt");
+        std::fs::write(&file, "text").unwrap();
+        t.page("/next", "<!doctype html><title>Next page</title><h1>Next</h1>");
+        t.page(
+            "/framed",
+            "<!doctype html><h1 id=n>0</h1><button onclick='n.textContent=1'>Framed</button>",
+        );
+        t.page("/slow", "an answer");
+        t.serve("/file", Route::File("report.csv".into(), b"a,b\n".to_vec()));
+        let only = std::env::var("AGBROWSE_PROBE").ok();
+        let mut wrong = String::new();
+        let mut table = String::from("| Behaviour | What comes of it |\n|---|---|\n");
+        for probe in PROBES {
+            if only.as_ref().is_some_and(|only| !probe.name.contains(only)) {
+                continue;
+            }
+            if let Err(why) = try_out(&t, probe, &file).await {
+                let _ = writeln!(wrong, "{}: {why}", probe.name);
+            }
+            let comes = probe.comes.split([' ', '|']).next().unwrap_or_default();
+            let _ = writeln!(table, "| {} | `{comes}` |", probe.name);
+        }
+        _ = std::fs::remove_dir_all(file.parent().unwrap());
+        assert!(wrong.is_empty(), "\n{wrong}");
+        eprintln!("{} behaviours, all right", PROBES.len());
+        if only.is_none() {
+            assert!(PROBES.len() >= 40);
+            write_table(&table);
+        }
+    });
+}
+
+/// The section of the document that the table is in: compared, or with `BLESS=1` replaced.
+fn write_table(table: &str) {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/benchmarks.md"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = ("<!-- probes: begin -->\n", "<!-- probes: end -->");
+    let count = PROBES.len();
+    let section = format!(
+        "{begin}{count} behaviours, tried in Chromium by the tests; all right.\n\n{table}{end}"
+    );
+    let from = text.find(begin).expect("a place for the table");
+    let to = text.find(end).expect("its end") + end.len();
+    if std::env::var_os("BLESS").is_some() {
+        let text = format!("{}{section}{}", &text[..from], &text[to..]);
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    assert!(text[from..to] == section, "docs/benchmarks.md is not current: run `./dev bless`");
+}
+
+async fn try_out(t: &Bench, probe: &Probe, file: &Path) -> Result<(), String> {
+    // What the probe before left open.
+    for tab in t.tabs().await.iter().skip(1) {
+        _ = t
+            .run(
+                serde_json::from_value(
+                    serde_json::json!({"verb": "tab", "action": "close", "tab": tab.id}),
+                )
+                .unwrap(),
+            )
+            .await;
+    }
+    _ = t.run(serde_json::from_str(r#"{"verb":"dialog","answer":"dismiss"}"#).unwrap()).await;
+    let body = probe.page.replace("OTHER", t.other_url("").trim_end_matches('/'));
+    t.page("/probe", format!("<!doctype html><title>Probe</title>{body}"));
+    t.open("/probe").await;
+    let seen = match t.run(Command::Snapshot(Snapshot::default())).await {
+        Ok(Outcome { reply: Reply::Snapshot(Snapped::Text(text)), .. }) => text.text,
+        other => return Err(format!("no snapshot: {other:?}")),
+    };
+    let mut last = None;
+    for step in probe.steps {
+        if let Some(script) = step.strip_prefix("js ") {
+            t.eval(script).await;
+            continue;
+        }
+        let step = with_refs(step, &seen).replace("FILE", &file.display().to_string());
+        let command: Command =
+            serde_json::from_str(&step).map_err(|error| format!("{step}: {error}"))?;
+        let request = Request {
+            timeout_ms: Some(8_000),
+            context: Some(t.context.clone()),
+            ..Request::new(command)
+        };
+        last = Some(t.browser.run(request).await);
+    }
+    let came = last.expect("a step");
+    let is_met = probe.comes.split('|').any(|comes| is_what_came(comes, &came));
+    if !is_met {
+        return Err(format!("expected `{}`, got {}", probe.comes, told(&came)));
+    }
+    if probe.then.is_empty() {
+        return Ok(());
+    }
+    let then = t.eval(&format!("!!({})", probe.then)).await;
+    if then == "true" {
+        Ok(())
+    } else {
+        Err(format!("`{}` is not so; {}", probe.then, told(&came)))
+    }
+}
+
+/// A step with refs in place of the words in braces. JSON has braces of its own.
+fn with_refs(step: &str, seen: &str) -> String {
+    let mut out = String::new();
+    let mut rest = step;
+    while let Some(at) = rest.find("\"{") {
+        let Some(end) = rest[at..].find("}\"") else { break };
+        out.push_str(&rest[..=at]);
+        let words = rest[at + 2..at + end].replace("\\\"", "\"");
+        out.push_str(&ref_of(seen, &words));
+        rest = &rest[at + end + 1..];
+    }
+    out + rest
+}
+
+fn told(came: &Result<Outcome, Error>) -> String {
+    match came {
+        Ok(outcome) => format!("{} {:?}", outcome.reply, outcome.notes),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn receipt(outcome: &Outcome) -> Option<&Receipt> {
+    match &outcome.reply {
+        Reply::Click(it)
+        | Reply::Dblclick(it)
+        | Reply::Hover(it)
+        | Reply::Fill(it)
+        | Reply::Type(it)
+        | Reply::Press(it)
+        | Reply::Select(it)
+        | Reply::Check(it)
+        | Reply::Uncheck(it)
+        | Reply::FillForm(it)
+        | Reply::Drag(it)
+        | Reply::Upload(it)
+        | Reply::Scroll(it)
+        | Reply::Focus(it)
+        | Reply::Download(it) => Some(it),
+        _ => None,
+    }
+}
+
+fn is_what_came(comes: &str, came: &Result<Outcome, Error>) -> bool {
+    let (first, rest) = comes.trim().split_once(' ').unwrap_or((comes.trim(), ""));
+    if first == "reply" {
+        return came.is_ok();
+    }
+    if let Some(code) = Code::ALL.iter().find(|code| code.as_str() == first) {
+        return came
+            .as_ref()
+            .is_err_and(|error| error.code() == *code && error.to_string().contains(rest));
+    }
+    let Ok(outcome) = came else { return false };
+    if let ("can", Reply::Can(row)) = (first, &outcome.reply) {
+        return row.state == rest;
+    }
+    let Some(receipt) = receipt(outcome) else { return false };
+    let is_undone = rest == "undone";
+    // Every receipt says what it is about and how that was found.
+    let is_whole = !receipt.action.is_empty()
+        && receipt.dispatched != is_undone
+        && (receipt.target.is_none() || receipt.strategy.is_some())
+        && !receipt.settled.how.is_empty();
+    let mut words = rest.split(' ').filter(|word| !word.is_empty() && *word != "undone");
+    let mut is_met = is_whole && receipt.effect.as_str() == first;
+    while let Some(word) = words.next() {
+        is_met = is_met
+            && match word.split_at(1) {
+                ("+", change) => receipt.changes.iter().any(|it| it == change),
+                ("=", end) => receipt.value.as_ref().is_some_and(|value| value.ends_with(end)),
+                ("!", kind) => {
+                    let message = words.by_ref().collect::<Vec<_>>().join(" ");
+                    receipt.events.iter().any(|it| it.kind == kind && it.message.contains(&message))
+                }
+                _ => match word.strip_prefix("note:") {
+                    Some(code) => outcome.notes.iter().any(|note| note.code == code),
+                    None => panic!("`{word}` is not understood"),
+                },
+            };
+    }
+    is_met
+}
