@@ -3,9 +3,9 @@
 use crate::contender::{Contender, Taken};
 use crate::corpus::ONLY_LOOPBACK;
 use crate::{Error, Result};
-use browser::command::{Eval, Open, Snapshot};
+use browser::command::{After, Aim, Button, Can, Click, Doing, Eval, Open, Snapshot};
 use browser::launch::Options;
-use browser::{Browser, Command, Request};
+use browser::{Browser, Command, Reply, Request, Target};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -44,6 +44,29 @@ impl View {
             Self::Delta => Snapshot { delta: true, ..Snapshot::default() },
         }
     }
+}
+
+/// A click that was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Clicked {
+    /// How long all of it took, in milliseconds.
+    pub ms: f64,
+    /// When the page had taken in the click.
+    pub out_ms: f64,
+}
+
+fn target(name: &str) -> Result<Target> {
+    name.parse().map_err(Error::Failed)
+}
+
+fn click(name: &str) -> Result<Command> {
+    Ok(Command::Click(Click {
+        aim: Aim::at(target(name)?),
+        button: Button::Left,
+        count: 1,
+        modifiers: Vec::new(),
+        after: After::default(),
+    }))
 }
 
 impl Library {
@@ -98,6 +121,52 @@ impl Library {
     /// When that does not work.
     pub fn snapshot(&self, view: View) -> Result<Taken> {
         self.run("snapshot", Command::Snapshot(view.snapshot()))
+    }
+
+    /// Clicks what has a ref.
+    ///
+    /// # Errors
+    /// When that does not work.
+    pub fn click(&self, name: &str) -> Result<Clicked> {
+        let began = Instant::now();
+        let reply = self.ask(click(name)?)?;
+        let Reply::Click(receipt) = &reply else {
+            return Err(Error::Failed("a click gives another reply".into()));
+        };
+        let out_ms = receipt.dispatched_ms;
+        _ = reply.to_string();
+        Ok(Clicked { ms: began.elapsed().as_secs_f64() * 1000.0, out_ms })
+    }
+
+    /// Clicks what is gone, and tells how long the refusal took, in milliseconds.
+    ///
+    /// # Errors
+    /// When it is not refused.
+    pub fn refused_click(&self, name: &str) -> Result<f64> {
+        let began = Instant::now();
+        match self.ask(click(name)?) {
+            Ok(_) => Err(Error::Failed("a stale ref was clicked".into())),
+            Err(_) => Ok(began.elapsed().as_secs_f64() * 1000.0),
+        }
+    }
+
+    /// Asks whether a click could be made, and tells how long that took, in milliseconds.
+    ///
+    /// # Errors
+    /// When it could not.
+    pub fn can_click(&self, name: &str) -> Result<f64> {
+        let target = target(name)?;
+        let can = Can { action: Doing::Click, aim: Aim::at(target) };
+        let began = Instant::now();
+        match self.ask(Command::Can(can))? {
+            Reply::Can(row) if row.state == "ok" => Ok(began.elapsed().as_secs_f64() * 1000.0),
+            other => Err(Error::Failed(format!("it cannot be clicked: {other}"))),
+        }
+    }
+
+    fn ask(&self, command: Command) -> Result<Reply> {
+        let outcome = self.runtime.block_on(self.browser.run(Request::new(command)));
+        outcome.map(|outcome| outcome.reply).map_err(|error| Error::Failed(error.to_string()))
     }
 
     /// Time counts until the text is there: a reply may write it only when it is printed.

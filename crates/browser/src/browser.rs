@@ -11,6 +11,7 @@ use crate::live::Live;
 use crate::live::journal::Happening;
 use crate::navigate::{Trip, Until};
 use crate::note::Note;
+use crate::secret::{Hidden, Secrets};
 use crate::tab::{Tab, TabId, Turn};
 use cdp::Deadline;
 use schemars::JsonSchema;
@@ -82,6 +83,8 @@ struct Shared {
     closing: Mutex<Option<watch::Receiver<bool>>>,
     /// The highest number that a tab of an earlier browser had.
     last_tab: AtomicU32,
+    /// Texts that went into a page and must not come out of it.
+    secrets: Secrets,
 }
 
 enum Slot {
@@ -104,6 +107,7 @@ impl Browser {
                 lost: Mutex::new(None),
                 closing: Mutex::new(None),
                 last_tab: AtomicU32::new(0),
+                secrets: Secrets::default(),
             }),
         }
     }
@@ -133,10 +137,18 @@ impl Browser {
         match reply {
             Ok(reply) => {
                 let happened = cx.happened().into_iter();
-                cx.notes.extend(happened.map(|it| Note::new(&it.kind, it.message)));
-                Ok(Outcome { reply, tab: cx.used, notes: cx.notes })
+                cx.notes.extend(happened.map(|it| match it.path {
+                    Some(path) => Note::new(&it.kind, format!("{}: `{path}`", it.message)),
+                    None => Note::new(&it.kind, it.message),
+                }));
+                let secrets = &self.shared.secrets;
+                Ok(Outcome {
+                    reply: secrets.out_of_reply(reply),
+                    tab: cx.used,
+                    notes: secrets.out_of(cx.notes),
+                })
             }
-            Err(error) => Err(self.blame(error).await),
+            Err(error) => Err(self.shared.secrets.out_of(self.blame(error).await)),
         }
     }
 
@@ -489,6 +501,11 @@ impl Cx<'_> {
     /// A way to go somewhere with a tab.
     pub(crate) fn trip<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Trip<'t> {
         Trip { tab, until, deadline: self.deadline, notes: &mut self.notes }
+    }
+
+    /// Has a text never come back out of a page.
+    pub(crate) fn keep_secret(&self, text: &Hidden) {
+        self.browser.shared.secrets.add(text);
     }
 
     /// How long the caller lets elements take to become usable, if it said so.

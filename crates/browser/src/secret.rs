@@ -1,11 +1,14 @@
 //! Secrets: texts that go into a page and nowhere else.
 
+use crate::command::Reply;
 use crate::error::{Code, Error, Result};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 /// A text that is not written to logs: it travels to where it is typed, and prints as dots.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +38,55 @@ impl FromStr for Hidden {
     type Err = std::convert::Infallible;
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         Ok(Self::from(text))
+    }
+}
+
+/// Texts that were typed as secrets. They are masked in whatever comes back from a page.
+#[derive(Debug, Default)]
+pub(crate) struct Secrets(Mutex<Vec<Hidden>>);
+
+/// Shorter ones would be found everywhere.
+const SHORTEST: usize = 4;
+
+impl Secrets {
+    /// Takes in another one.
+    pub(crate) fn add(&self, text: &Hidden) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if text.0.len() >= SHORTEST && !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+
+    /// A reply without them. Its file, if it has one, is left as it is.
+    pub(crate) fn out_of_reply(&self, mut reply: Reply) -> Reply {
+        let file = reply.file_mut().map(std::mem::take);
+        let mut reply = self.out_of(reply);
+        if let (Some(file), Some(place)) = (file, reply.file_mut()) {
+            *place = file;
+        }
+        reply
+    }
+
+    /// Anything without them.
+    pub(crate) fn out_of<T: Serialize + DeserializeOwned>(&self, it: T) -> T {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if all.is_empty() {
+            return it;
+        }
+        let Ok(mut text) = serde_json::to_string(&it) else { return it };
+        let mut is_found = false;
+        for secret in &all {
+            let written = serde_json::to_string(&secret.0).unwrap_or_default();
+            let written = written.trim_matches('"');
+            if text.contains(written) {
+                is_found = true;
+                text = text.replace(written, page::text::MASK);
+            }
+        }
+        match is_found {
+            true => serde_json::from_str(&text).unwrap_or(it),
+            false => it,
+        }
     }
 }
 

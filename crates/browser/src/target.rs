@@ -210,6 +210,7 @@ pub(crate) async fn find_one(
     notes: &mut Vec<Note>,
 ) -> Result<usize> {
     let all = candidates(tab, sight, tree, target, deadline, notes).await?;
+    let all = shown_first(tree, all);
     match (all.as_slice(), nth) {
         ([], _) => Err(none(target)),
         (all, Some(nth)) => all.get(nth as usize).copied().ok_or_else(|| {
@@ -227,13 +228,20 @@ pub(crate) async fn find_one(
     }
 }
 
+/// Without what a person cannot see, unless there is nothing else.
+fn shown_first(tree: &Tree, all: Vec<usize>) -> Vec<usize> {
+    let shown: Vec<usize> =
+        all.iter().copied().filter(|node| !tree.nodes[*node].states.is_hidden()).collect();
+    if shown.is_empty() { all } else { shown }
+}
+
 /// How many candidates are named at most.
 const MOST_LISTED: usize = 12;
 
 /// Nodes as lines with refs, which can be used from here on.
 fn listed(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
     let nodes = &nodes[..nodes.len().min(MOST_LISTED)];
-    let numbers = sight.registry.show_some(tree, nodes);
+    let numbers = sight.bind(tree, nodes);
     let line = |(node, number): (&usize, u32)| {
         let was = meanings(tree, &[*node as u32]).pop();
         let what = was.map(|was| described(&was)).unwrap_or_default();
@@ -242,7 +250,8 @@ fn listed(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
     nodes.iter().zip(numbers).map(line).collect()
 }
 
-fn none(target: &Target) -> Error {
+/// The error for what is not there.
+pub(crate) fn none(target: &Target) -> Error {
     let message = match target {
         Target::Css(css) => format!("nothing on the page matches `{css}`"),
         Target::Text(text) => format!("the text {text:?} is not on the page"),
@@ -317,7 +326,8 @@ async fn candidates(
             best(tree, innermost(tree, &found), Some(text))
         }
         Target::Point { x, y } => {
-            point_at(tab, sight, tree, (*x, *y), deadline).await?.into_iter().collect()
+            let found = point_at(tab, sight, tree, (*x, *y), deadline).await?;
+            found.map(|(node, _)| node).into_iter().collect()
         }
     })
 }
@@ -372,14 +382,14 @@ async fn matched(
     Ok(shown)
 }
 
-/// What is drawn at a point, in whatever frame.
-async fn point_at(
+/// What is drawn at a point, in whatever frame, and the same point in its document.
+pub(crate) async fn point_at(
     tab: &Tab,
     sight: &Sight,
     tree: &Tree,
     (mut x, mut y): (f64, f64),
     deadline: Deadline,
-) -> Result<Option<usize>> {
+) -> Result<Option<(usize, (f64, f64))>> {
     let mut frame = 0_u16;
     loop {
         let document = tree.frames.get(usize::from(frame)).map(|frame| &*frame.document);
@@ -401,7 +411,7 @@ async fn point_at(
         });
         match (inner, at.inside) {
             (Some(inner), Some([left, top])) => (frame, x, y) = (inner, left, top),
-            _ => return Ok(node),
+            _ => return Ok(node.map(|node| (node, (x, y)))),
         }
     }
 }

@@ -124,6 +124,8 @@ pub struct Delta {
     pub moved: u32,
     /// So much changed that the text is that of the whole page.
     pub is_full: bool,
+    /// Which lines of the later page are told, and in which line of the text, counted from 1.
+    pub told: Vec<(u32, u32)>,
 }
 
 /// Tells what changed between two snapshots. `full` is the text of the later one, which is given instead
@@ -144,16 +146,24 @@ pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
     let pairs = pair(was, now);
     let mut delta = Delta::default();
     let mut out = Out { text: String::new(), context: None, last: None };
+    let (mut counted, mut lines) = (0, 0);
+    let mut line_of = |text: &str| {
+        lines += text[counted..].matches('\n').count() as u32;
+        counted = text.len();
+        lines
+    };
     for (at, line) in now.lines.iter().enumerate() {
         let Some(before) = pairs.was[at] else {
             delta.added += 1;
             out.added(now, at, &pairs.was);
+            delta.told.push((at as u32, line_of(&out.text)));
             continue;
         };
         let old = &was.lines[before as usize];
         if was.said(old) != now.said(line) {
             delta.changed += 1;
             out.changed(was, old, now, at);
+            delta.told.push((at as u32, line_of(&out.text)));
         }
     }
     delta.moved = moved(was, now, &pairs);

@@ -180,6 +180,9 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
     default:
       if (a !== null && TEXT_ROLES.has(role) && isEditableHost(el)) {
         rest += valueField(textContentOf.call(el).slice(0, 2000));
+      } else if (role === "combobox") {
+        // One for choosing only shows what is chosen.
+        rest += valueField(collapse(textContentOf.call(el).slice(0, 200)));
       }
   }
   if (a !== null && (!a.isPlain || role === "heading")) {

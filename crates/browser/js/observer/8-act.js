@@ -51,7 +51,16 @@ function isEditable(el) {
 const isReadOnly = (el) => hasAttribute.call(el, "readonly") && /^(?:input|textarea)$/.test(localNameOf.call(el)) ||
   attributeOf.call(el, "aria-readonly") === "true";
 
-/** Why an element takes no orders, or "". */
+/** A dialog that the page made itself and that is to be answered before anything else. */
+function ownModal() {
+  const all = findAll.call(document, "[aria-modal=true]");
+  for (let at = all.length - 1; at >= 0; at--) {
+    if (isShown.call(all[at], { visibilityProperty: true, opacityProperty: true }) && boxesOf(all[at]).length > 0) return all[at];
+  }
+  return null;
+}
+
+/** Why an element takes no orders, or null. */
 function refusalOf(el, wants) {
   const modal = modalOf();
   if (modal !== null && !isInside(el, modal)) return { problem: "inert", by: described(modal) };
@@ -60,6 +69,11 @@ function refusalOf(el, wants) {
     if (wants.enabled && attributeOf.call(at, "aria-disabled") === "true") return { problem: "disabled", by: "aria-disabled" };
   }
   if (wants.enabled && matches.call(el, ":disabled")) return { problem: "disabled", by: "disabled" };
+  // Lists and calendars of a dialog may stand beside it; what cannot be clicked is behind it.
+  if (wants.enabled && !wants.point) {
+    const own = ownModal();
+    if (own !== null && !isInside(el, own) && pointOn(standIn(el), false).cover) return { problem: "inert", by: described(own) };
+  }
   if (wants.editable) {
     if (!isEditable(el)) return { problem: "not-editable", by: described(el) };
     if (isReadOnly(el)) return { problem: "read-only", by: "readonly" };
@@ -106,6 +120,19 @@ function areaBoxOf(area) {
 
 const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]];
 
+/** Things in an element that clicks are for, rather than for the element. */
+const INNER = "a[href], button, input, select, textarea, summary, [onclick], [tabindex], [contenteditable=''], [contenteditable=true], " +
+  "[role=button], [role=link], [role=checkbox], [role=radio], [role=switch], [role=tab], [role=option], [role=menuitem], " +
+  "[role=menuitemcheckbox], [role=menuitemradio], [role=treeitem], [role=combobox], [role=textbox], [role=slider], [role=spinbutton]";
+
+/** Whether what was hit is something else to click, inside of the element. */
+function isOther(hit, el) {
+  for (let at = hit; at !== null && at !== el && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    if (matches.call(at, INNER) || hearing.has(at)) return true;
+  }
+  return false;
+}
+
 /** Whether a click on what was hit is a click on the element: it is inside, or it is a label of it. */
 function isMeant(hit, el) {
   if (isInside(hit, el)) return true;
@@ -116,16 +143,50 @@ function isMeant(hit, el) {
   return localNameOf.call(el) === "area" && localNameOf.call(hit) === "area" ? hit === el : false;
 }
 
-/** A point at which an event would reach the element; otherwise what is in the way. */
-function pointOn(el) {
+/** Where the words of an element are that belong to nothing else in it. */
+function* ownWords(el) {
+  let left = 40;
+  const inside = [el];
+  while (inside.length > 0 && left-- > 0) {
+    const at = inside.shift();
+    for (let child = firstChildOf.call(at); child !== null; child = nextSiblingOf.call(child)) {
+      const kind = nodeTypeOf.call(child);
+      if (kind === 1 && !matches.call(child, INNER) && !hearing.has(child)) inside.push(child);
+      else if (kind === 3 && dataOf.call(child).trim() !== "") {
+        const range = new Range();
+        range.selectNode(child);
+        yield* range.getClientRects();
+      }
+    }
+  }
+}
+
+/**
+ * A point at which an event would reach the element; otherwise what is in the way. `isOwn` says that it must not be on
+ * something else to click inside of it.
+ */
+function pointOn(el, isOwn) {
   let cover = null;
+  const tryAt = (x, y) => {
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+    const hit = hitAt(x, y);
+    if (hit !== null && isMeant(hit, el) && !(isOwn && isOther(hit, el) && isInside(hit, el))) return true;
+    // What cannot be seen itself is clicked where the box is drawn that it is in.
+    if (hit !== null && hit !== el && isInside(el, hit) && hit !== bodyOf.call(document) && hit !== documentElementOf.call(document) &&
+      /^(?:input|select|textarea)$/.test(localNameOf.call(el)) && parseFloat(styleOf(el).opacity) < FAINT) return true;
+    if (cover === null) cover = hit;
+    return false;
+  };
   for (const { left, top, width, height } of boxesOf(el)) {
     for (const [across, down] of SPOTS) {
       const x = left + width * across, y = top + height * down;
-      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) continue;
-      const hit = hitAt(x, y);
-      if (hit !== null && isMeant(hit, el)) return { x, y };
-      if (cover === null) cover = hit;
+      if (tryAt(x, y)) return { x, y };
+    }
+  }
+  if (isOwn) {
+    for (const { left, top, width, height } of ownWords(el)) {
+      const x = left + width / 2, y = top + height / 2;
+      if (width > 0 && height > 0 && tryAt(x, y)) return { x, y };
     }
   }
   return { cover };
@@ -195,12 +256,20 @@ async function check(number, wants) {
     if (!isConnectedOf.call(on)) return { problem: "gone" };
     if (placeOf(on) !== was) return { problem: "moving" };
   }
-  let point = pointOn(on);
+  const isOwn = wants.enabled;
+  if (wants.at) {
+    // A point that somebody chose is taken as it is, as long as the same thing is there.
+    const [x, y] = wants.at, hit = hitAt(x, y);
+    if (hit === null) return { problem: "off-screen" };
+    return isMeant(hit, on) ? { number, x, y, on: hit, fact: factOf(el) }
+      : { problem: "covered", by: described(hit), cover: numbersFor([hit])[0] };
+  }
+  let point = pointOn(on, isOwn);
   if (point.x === undefined && wants.dry && point.cover === null) return { number, on, needsScroll: true, fact: factOf(el) };
   if (point.x === undefined && !wants.dry) {
     for (const place of PLACES) {
       scrollIntoView.call(on, { ...place, behavior: "instant" });
-      point = pointOn(on);
+      point = pointOn(on, isOwn);
       if (point.x !== undefined) break;
     }
   }
@@ -210,7 +279,8 @@ async function check(number, wants) {
     if (cover === null) return { problem: "off-screen" };
     return { problem: "covered", by: described(cover), cover: numbersFor([cover])[0] };
   }
-  return { number, x: point.x, y: point.y, on, fact: factOf(el) };
+  const hit = hitAt(point.x, point.y);
+  return { number, x: point.x, y: point.y, on: isMeant(hit, on) ? on : hit, fact: factOf(el) };
 }
 
 function hiddenBy(el) {
@@ -243,8 +313,8 @@ function wordsOf(el) {
 
 /** What a hand is about to do, and to what; null when nothing is being done. */
 let deed = null;
-/** How long a hand may take before it is no longer kept from anything. */
-const DEED_MS = 3000;
+/** Nobody takes that long: who has not said that it is over is gone. */
+const DEED_MS = 60000;
 
 const HANDS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu"];
 const KEYS = ["keydown", "keypress", "keyup", "beforeinput"];
@@ -256,18 +326,23 @@ function keepOff(event) {
   const isKey = event instanceof KeyboardEvent || event instanceof InputEvent;
   if (isKey !== (deed.guard === "keys")) return;
   const hit = isKey ? deepActive() : trueTarget(event);
+  if (event.type === "mouseup") deed.ups++;
   // Once it was let in, what the page makes of it is the page's own business.
   const isSame = () => deed.hits > 0 || deed.words === wordsOf(deed.el);
   if (deed.guard !== "beside" && hit !== null && isLetThrough(hit, event) && isSame()) {
-    deed.hits++;
+    if (COUNTED.test(event.type)) deed.hits++;
     return;
   }
   preventDefault.call(event);
   stopImmediately.call(event);
-  if (deed.missed === "") {
+  // What follows a press that was let in is no miss.
+  if (deed.missed === "" && deed.hits === 0) {
     deed.missed = deed.guard !== "beside" && hit !== null && isMeant(hit, deed.el) ? "changed" : described(hit);
   }
 }
+
+/** Of each press, what says that it has arrived. */
+const COUNTED = /^(?:mousedown|click|keydown|beforeinput)$/;
 
 /** What an event is about; inside closed shadow trees that is not told. */
 function trueTarget(event) {
@@ -286,17 +361,38 @@ function isLetThrough(hit, event) {
   if (isMeant(hit, el) || isMeant(hit, on)) return true;
   // Typing moves on where the page moves the focus on, as from one digit of a code to the next.
   if (deed.guard === "keys" && deed.hits > 0) return true;
-  // A press was let through: what the page does between press and release is its own business.
-  if (deed.hits > 0 && !isPress.test(event.type)) return true;
+  // The release belongs to the press. The click that may come of both must be the element's again.
+  if (deed.hits > 0 && /^(?:pointerup|mouseup)$/.test(event.type)) return true;
   // A click on a label is followed by one on its field.
   return localNameOf.call(on) === "label" && labelControlOf.call(on) === hit;
 }
 
-for (const name of [...HANDS, ...KEYS]) addEventListener(name, keepOff, { capture: true, passive: false });
+/** `document.open()` takes all listeners away: they are put up again before anything is done. */
+function putUp() {
+  for (const name of [...HANDS, ...KEYS]) addEventListener(name, keepOff, { capture: true, passive: false });
+}
+putUp();
 
-/** Elements that change by themselves, and how often they were seen to. */
+/** Elements that change by themselves: how often they were seen to lately, and when last. */
 const restless = new WeakMap();
-const isRestlessNode = (node) => (restless.get(node) || 0) >= 2;
+/** So many changes are no accident, and after so long without one it is over. */
+const MANY = 3, LATELY_MS = 4000;
+
+const isRestlessNode = (node) => {
+  const seen = restless.get(node);
+  return seen !== undefined && seen.count >= MANY && performance.now() - seen.at < LATELY_MS;
+};
+
+/** When something was last done, and for how long what changes then may be because of it. */
+let lastDeed = -Infinity;
+const LATE_MS = 1500, LATE_WEIGHT = 0.3;
+
+function noteRestless(node) {
+  const now = performance.now(), seen = restless.get(node);
+  const weight = now - lastDeed < LATE_MS ? LATE_WEIGHT : 1;
+  if (seen === undefined || now - seen.at > LATELY_MS) restless.set(node, { count: weight, at: now });
+  else [seen.count, seen.at] = [seen.count + weight, now];
+}
 
 /** Takes note of what changes while nothing is being done, and of scripts that move things. */
 function heedMoves(records = watcher.takeRecords()) {
@@ -305,7 +401,7 @@ function heedMoves(records = watcher.takeRecords()) {
     heed(records);
     spoil();
   }
-  if (deed === null) for (const { target } of records) restless.set(target, (restless.get(target) || 0) + 1);
+  if (deed === null) for (const { target } of records) noteRestless(target);
   if (records.some(({ type, attributeName }) => type === "attributes" && attributeName === "style")) lastMove = performance.now();
 }
 
@@ -313,7 +409,11 @@ const effects = new MutationObserver(noteEffects);
 
 function noteEffects(records) {
   if (deed === null) return;
-  for (const { target } of records) if (!isRestlessNode(target)) deed.mutations++;
+  for (const { target, attributeName } of records) {
+    if (isRestlessNode(target)) continue;
+    deed.mutations++;
+    if (attributeName === "style") deed.slides = true;
+  }
   deed.stirs += records.length;
 }
 
@@ -321,12 +421,28 @@ const SIGNS = ["input", "change", "focusin", "scroll", "toggle", "submit", "rese
 
 function noteSign({ type, target }) {
   if (deed === null) return;
+  // What we scrolled ourselves to get there.
+  if (type === "scroll" && isWhereItWas(target)) return;
   deed.stirs++;
   deed.signs.add(type);
   if (type === "focusin") deed.focused = target;
 }
 
-let hearsSigns = false;
+/** Whether something is scrolled as far as it was when it began. */
+function isWhereItWas(target) {
+  const box = target === document ? document.scrollingElement : target;
+  const was = deed.places.get(box);
+  return was !== undefined && was[0] === box.scrollLeft && was[1] === box.scrollTop;
+}
+
+/** How far everything around an element is scrolled. */
+function placesAround(el) {
+  const places = new Map();
+  const note = (box) => { if (box) places.set(box, [box.scrollLeft, box.scrollTop]); };
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) note(at);
+  note(document.scrollingElement);
+  return places;
+}
 
 /** From here on, what happens is because of what is done. `guard` says what else is kept off: hands or keys. */
 function begin(number, guard, on) {
@@ -337,14 +453,13 @@ function begin(number, guard, on) {
 
 function beginOn(el, guard, on) {
   heedMoves();
-  deed = { el, on, guard, words: wordsOf(el), until: performance.now() + DEED_MS, hits: 0, missed: "", mutations: 0, stirs: 0,
+  deed = { el, on, guard, words: wordsOf(el), until: performance.now() + DEED_MS, hits: 0, ups: 0, missed: "", mutations: 0, stirs: 0, slides: false,
+    begun: performance.now(), places: placesAround(on),
     signs: new Set(), focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
   effects.observe(document, WATCHED);
   for (const shadow of shadows) effects.observe(shadow, WATCHED);
-  if (!hearsSigns) {
-    hearsSigns = true;
-    for (const name of SIGNS) addEventListener(name, noteSign, { capture: true, passive: true });
-  }
+  putUp();
+  for (const name of SIGNS) addEventListener(name, noteSign, { capture: true, passive: true });
   return true;
 }
 
@@ -370,7 +485,9 @@ const heldValue = (el) => {
 };
 
 /** Checks and begins in one step: nothing can happen in between. */
-async function ready(number, wants, guard) {
+async function ready(number, wants, guard, isSure) {
+  // Who looked some time ago has to look again if something happened since then.
+  if (!isSure && isSpoiled()) return { problem: "spoiled" };
   const found = await check(number, wants);
   if (found.problem === undefined && guard !== null) begin(number, guard, found.on || null);
   delete found.on;
@@ -384,7 +501,7 @@ function outcome() {
   const { el, hits, missed, mutations, signs, focused, value, checked, href } = deed;
   const active = deepActive();
   // That the element itself takes the focus is what a click does, not what comes of it.
-  const isOwn = el !== documentElementOf.call(document) && active !== null && isInside(active, el);
+  const isOwn = deed.guard === "hands" && el !== documentElementOf.call(document) && active !== null && isInside(active, el);
   const hasMoved = active !== deed.active && !isOwn;
   return {
     hits, missed, mutations,
@@ -401,18 +518,51 @@ turnOfEvents.port1.onmessage = () => afterTurn && afterTurn();
 /** Lets everything run that waits to. */
 const nextTurn = () => new Promise((go) => { afterTurn = go; turnOfEvents.port2.postMessage(0); });
 
-/** Waits until what was done has no more consequences, or the time is up; then says what they are. */
-async function settle(ms) {
-  const end = performance.now() + ms;
+/** Waits until what the action set in motion has come to rest: animations that end, and scripts that move things. */
+async function rested(end) {
+  for (;;) {
+    const left = end - performance.now();
+    if (deed === null || left <= 0) return;
+    const moving = document.getAnimations().filter(({ playState, startTime, effect }) => playState === "running" &&
+      effect !== null && effect.getComputedTiming().endTime < Infinity && (startTime === null || startTime >= deed.begun - 50));
+    if (moving.length > 0) {
+      const over = Promise.allSettled(moving.map(({ finished }) => finished));
+      await Promise.race([over, new Promise((go) => setTimeout(go, left))]);
+      noteEffects(effects.takeRecords());
+      continue;
+    }
+    if (!deed.slides) return;
+    deed.slides = false;
+    await nextFrame();
+    await nextFrame();
+    if (deed !== null) noteEffects(effects.takeRecords());
+  }
+}
+
+/** How many turns without a consequence are enough. */
+const QUIET_TURNS = 3;
+
+/** How long a click may take to arrive before somebody asks what became of it. */
+const ARRIVAL_MS = 250;
+
+/**
+ * Waits until what was done has no more consequences, or the time is up; then says what they are. `ups` is how many
+ * times a button of the mouse is going to be released before that.
+ */
+async function settle(ms, ups = 0) {
+  const begun = performance.now();
+  const end = begun + ms;
   let quiet = 0;
-  while (deed !== null && performance.now() < end && quiet < 4) {
+  while (deed !== null && deed.ups < ups && performance.now() < begun + ARRIVAL_MS) await nextTurn();
+  while (deed !== null && performance.now() < end && quiet < QUIET_TURNS) {
     const before = deed.stirs;
     await nextTurn();
     if (deed === null) break;
     noteEffects(effects.takeRecords());
     quiet = deed.stirs === before ? quiet + 1 : 0;
   }
-  return { ...outcome(), isQuiet: quiet >= 4 };
+  if (deed !== null && quiet >= QUIET_TURNS) await rested(end);
+  return { ...outcome(), isQuiet: quiet >= QUIET_TURNS };
 }
 
 /** Waits for the first consequence. */
@@ -431,6 +581,7 @@ function over() {
   const came = outcome();
   effects.disconnect();
   deed = null;
+  lastDeed = performance.now();
   return came;
 }
 
@@ -577,9 +728,14 @@ function scrollWith(number, { to, x, y }) {
 function focusElement(number) {
   const el = elementOf(number);
   if (el === null || !isConnectedOf.call(el)) return "gone";
-  takeFocus(el);
-  const active = deepActive();
-  return active !== null && isInside(active, el) ? "focused" : "refused";
+  if (deepActive() === el) return "already";
+  // A text in something that takes the focus stands for that.
+  for (let at = el, up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < 4; at = flatParentOf(at), up++) {
+    takeFocus(at);
+    const active = deepActive();
+    if (active !== null && isInside(active, at) && active !== bodyOf.call(document)) return "focused";
+  }
+  return "refused";
 }
 
 /** What holds a frame: whether a point of its document is open to events, and where that is in this document. */

@@ -13,6 +13,8 @@ const watcher = new MutationObserver((records) => {
 
 /** What changes a page and leaves no trace in its tree. */
 const EVENTS = ["input", "change", "focusin", "focusout", "scroll", "toggle", "resize", "hashchange", "popstate", "load"];
+/** What was faint, small or elsewhere while it lasted may be seen now. */
+const ENDS = ["animationend", "animationcancel", "transitionend", "transitioncancel"];
 const WATCHED = { subtree: true, childList: true, attributes: true, characterData: true };
 
 /** What of that leaves everything where it was in the tree and in its rules. */
@@ -65,6 +67,12 @@ function watch() {
       else isAllChanged = true;
       if (!isDirty) spoil();
     };
+    const ended = ({ target }) => {
+      if (!(target instanceof Element)) return;
+      noteDeepChange(target);
+      spoil();
+    };
+    for (const name of ENDS) addEventListener(name, ended, { capture: true, passive: true });
     addEventListener("mouseover", heedHover, { capture: true, passive: true });
     for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
   }

@@ -81,11 +81,19 @@ pub(crate) struct Wants {
     pub(crate) point: bool,
     /// Nothing is to be moved for it.
     pub(crate) dry: bool,
+    /// At this point of its document.
+    pub(crate) at: Option<(f64, f64)>,
 }
 
 impl Wants {
-    const NOTHING: Self =
-        Self { enabled: false, editable: false, visible: false, point: false, dry: false };
+    const NOTHING: Self = Self {
+        enabled: false,
+        editable: false,
+        visible: false,
+        point: false,
+        dry: false,
+        at: None,
+    };
     /// To be there.
     pub(crate) const TOUCH: Self = Self::NOTHING;
     pub(crate) const CLICK: Self = Self { enabled: true, point: true, ..Self::NOTHING };
@@ -219,6 +227,26 @@ impl<'a> Hand<'a> {
         Ok(tree)
     }
 
+    /// The page as it was last seen if it is not known to have changed, and whether it is known not to have. A look
+    /// for nothing costs as much as the click itself.
+    async fn glance(&mut self) -> Result<(Arc<Tree>, bool)> {
+        let loader = self.tab.state.borrow().loader.clone();
+        if let Some(tree) = self.sight.remembered(&Look::default(), &loader) {
+            self.tree = Some(tree.clone());
+            return Ok((tree, false));
+        }
+        Ok((self.look_anew().await?, true))
+    }
+
+    async fn look_anew(&mut self) -> Result<Arc<Tree>> {
+        // Word of a change may still be on its way.
+        self.sight.doubt();
+        let look = Look::default();
+        let tree = observe::observe(self.live, self.tab, self.sight, &look, self.deadline).await?;
+        self.tree = Some(tree.clone());
+        Ok(tree)
+    }
+
     /// The first of several targets that can be found and used, ready to be acted on.
     ///
     /// # Errors
@@ -240,7 +268,13 @@ impl<'a> Hand<'a> {
                 ms: millis(begun.elapsed()),
             });
             match reached {
-                Ok(spot) => return Ok(spot),
+                Ok(spot) => {
+                    // Only to look is no attempt.
+                    if guard == Guard::Look {
+                        self.attempts.clear();
+                    }
+                    return Ok(spot);
+                }
                 Err(error) => failure = Some(error),
             }
             if self.deadline.is_over() {
@@ -263,21 +297,53 @@ impl<'a> Hand<'a> {
         guard: Guard,
     ) -> Result<Spot> {
         let limit = self.limit(aim);
+        // Only of refs and points is the page itself asked before anything is done.
+        let mut seen = match target {
+            Target::Ref(_) => Some(self.glance().await?),
+            _ => None,
+        };
         loop {
-            let tree = self.look().await?;
-            let found = target::find_one(
-                self.tab,
-                self.sight,
-                &tree,
-                (target, aim.nth),
-                self.deadline,
-                self.notes,
-            );
-            let failure = match found.await {
-                Ok(node) => match self.ready(&tree, node, target, wants, guard).await? {
+            let (tree, is_sure) = match seen.take() {
+                Some(seen) => seen,
+                None => (self.look().await?, true),
+            };
+            let mut at = None;
+            let found = match target {
+                // A point is taken as it is, not the middle of what is there.
+                Target::Point { x, y } => {
+                    let found =
+                        target::point_at(self.tab, self.sight, &tree, (*x, *y), self.deadline);
+                    let found = found.await?;
+                    at = found.map(|(_, at)| at);
+                    found.map(|(node, _)| node).ok_or_else(|| target::none(target))
+                }
+                _ => {
+                    let found = target::find_one(
+                        self.tab,
+                        self.sight,
+                        &tree,
+                        (target, aim.nth),
+                        self.deadline,
+                        self.notes,
+                    );
+                    found.await
+                }
+            };
+            let wants = Wants { at: at.filter(|_| wants.point), ..wants };
+            let failure = match found {
+                Ok(node) => match self.ready(&tree, node, target, wants, guard, is_sure).await? {
                     Ok(spot) => return Ok(spot),
+                    Err(obstacle) if obstacle.problem == "spoiled" => {
+                        seen = Some((self.look_anew().await?, true));
+                        continue;
+                    }
                     Err(obstacle) => self.refusal(&tree, node, target, &obstacle),
                 },
+                // What was seen some time ago is no reason to refuse.
+                Err(_) if !is_sure => {
+                    seen = Some((self.look().await?, true));
+                    continue;
+                }
                 // What is gone or means something else will not come back by waiting.
                 Err(error) if error.code() != Code::TargetNotFound => return Err(error),
                 Err(error) => error,
@@ -320,12 +386,13 @@ impl<'a> Hand<'a> {
         target: &Target,
         wants: Wants,
         guard: Guard,
+        is_sure: bool,
     ) -> Result<std::result::Result<Spot, Obstacle>> {
         let node = &tree.nodes[index];
         let frame = &tree.frames[usize::from(node.frame)];
         let gone = || Obstacle { problem: "gone".into(), by: None };
         let Some(world) = self.sight.world_of(&frame.document) else { return Ok(Err(gone())) };
-        let arguments = format!("{}, {}, {}", node.element, json(&wants), guard.word());
+        let arguments = format!("{}, {}, {}, {is_sure}", node.element, json(&wants), guard.word());
         let answer: Answer =
             match self.asked(world.run("agbrowse.ready", &arguments, self.deadline)).await {
                 Ok(answer) => answer,
@@ -357,7 +424,7 @@ impl<'a> Hand<'a> {
             documents.push(document);
             (x, y, at) = (answer.x, answer.y, parent);
         }
-        let numbers = self.sight.registry.show_some(tree, &[index]);
+        let numbers = self.sight.bind(tree, &[index]);
         let (kind, is_checked) = match answer.fact {
             Some(fact) => (fact.kind, fact.is_checked),
             None => (String::new(), None),
@@ -367,7 +434,8 @@ impl<'a> Hand<'a> {
             hit: Hit {
                 name_of_ref: numbers.first().map(|number| format!("@e{number}")),
                 role: node.role.name().to_owned(),
-                name: page::text::cut(tree.name(node), page::text::MAX_NAME).into_owned(),
+                name: page::text::cut(&page::refs::name(tree, index), page::text::MAX_NAME)
+                    .into_owned(),
             },
             strategy: target.strategy(),
             documents,
@@ -393,7 +461,7 @@ impl<'a> Hand<'a> {
         });
         let by = match node {
             Some(node) => {
-                let numbers = self.sight.registry.show_some(tree, &[node]);
+                let numbers = self.sight.bind(tree, &[node]);
                 let number = numbers.first().map(|number| format!(" [@e{number}]"));
                 by.map(|by| format!("{by}{}", number.unwrap_or_default()))
             }
@@ -402,9 +470,9 @@ impl<'a> Hand<'a> {
         Obstacle { problem, by }
     }
 
-    fn refusal(&self, tree: &Tree, node: usize, target: &Target, obstacle: &Obstacle) -> Error {
-        let node = &tree.nodes[node];
-        let what = format!("{} {:?}", node.role.name(), tree.name(node));
+    fn refusal(&self, tree: &Tree, index: usize, target: &Target, obstacle: &Obstacle) -> Error {
+        let node = &tree.nodes[index];
+        let what = format!("{} {:?}", node.role.name(), page::refs::name(tree, index));
         let by = obstacle.by.as_deref().unwrap_or("something");
         let (code, message) = match &*obstacle.problem {
             "gone" => return target::gone_since(self.sight, target),
@@ -500,23 +568,27 @@ impl<'a> Hand<'a> {
         for _ in 0..TRIES {
             self.rebase();
             let spot = self.reach(aim, Wants::CLICK, Guard::Hands).await?;
-            self.click(&spot, press).await?;
-            let (came, settled) = self.settle(after).await;
-            // Nothing arrived, and the page is still there to say so.
-            if came.hits == 0 && came.is_quiet && !self.is_elsewhere() {
+            let sent = self.click(&spot, press)?;
+            let (came, settled) = self.settle_clicks(after, press.count, sent).await;
+            // It was held back; nothing else may be tried again.
+            if came.hits == 0 && !came.missed.is_empty() && !self.is_elsewhere() {
                 missed = came.missed;
                 continue;
+            }
+            if came.hits == 0 && came.is_quiet && !self.is_elsewhere() {
+                let message = "nobody saw the click arrive: look before you click again";
+                self.notes.push(Note::new("not-seen", message));
             }
             let deed = Deed { action, spot: Some(spot), after, value: None };
             return self.write(deed, (came, settled)).await;
         }
-        let error = Error::new(Code::ActMissed);
-        Err(match &*missed {
-            "" => error.message("the click reached nothing in the page"),
-            by => error
-                .message(format!("the click would have hit {by} instead and was held back"))
-                .evidence("by", by),
-        })
+        let message = match &*missed {
+            "changed" => {
+                "the element changed while it was being clicked, which was held back".into()
+            }
+            by => format!("the click would have hit {by} instead and was held back"),
+        };
+        Err(Error::new(Code::ActMissed).message(message).evidence("by", missed))
     }
 
     /// Counts what comes from here on.

@@ -92,19 +92,29 @@ const DRAG: Duration = Duration::from_millis(150);
 impl Hand<'_> {
     /// Moves the mouse to a spot.
     pub(crate) async fn hover(&mut self, spot: &Spot) -> Result<()> {
+        self.sight.mouse = None;
         let moved = self.mouse(&at("mouseMoved", spot.x, spot.y))?;
         self.taken(vec![moved]).await;
         self.done();
         Ok(())
     }
 
-    /// Presses and releases a button at a spot.
-    pub(crate) async fn click(&mut self, spot: &Spot, press: Press) -> Result<()> {
+    /// Presses and releases a button at a spot. The answers to come say when the page has taken it in.
+    pub(crate) fn click(
+        &mut self,
+        spot: &Spot,
+        press: Press,
+    ) -> Result<Vec<Reply<DispatchMouseEvent>>> {
         let Press { button, count, modifiers } = press;
         let modifiers = Some(modifiers).filter(|bits| *bits != 0);
-        let mut sent = vec![
-            self.mouse(&DispatchMouseEvent { modifiers, ..at("mouseMoved", spot.x, spot.y) })?,
-        ];
+        let mut sent = Vec::new();
+        // A mouse that is there already does not move.
+        let here = Some((self.tab.state.borrow().loader.clone(), spot.x, spot.y));
+        if self.sight.mouse != here || self.live.options.headed {
+            let moved = DispatchMouseEvent { modifiers, ..at("mouseMoved", spot.x, spot.y) };
+            sent.push(self.mouse(&moved)?);
+            self.sight.mouse = here;
+        }
         for number in 1..=count {
             for kind in ["mousePressed", "mouseReleased"] {
                 let is_down = kind == "mousePressed";
@@ -118,14 +128,14 @@ impl Hand<'_> {
                 sent.push(self.mouse(&event)?);
             }
         }
-        self.taken(sent).await;
         self.done();
-        Ok(())
+        Ok(sent)
     }
 
     /// Drags from one spot to another. Where the page lets data be dragged, the data goes along.
     pub(crate) async fn drag(&mut self, from: &Spot, to: (f64, f64)) -> Result<bool> {
         let channel = self.tab.channel.clone();
+        self.sight.mouse = None;
         let mut drags = channel.events(&[DragIntercepted::NAME], 8);
         channel
             .call(SetInterceptDrags { enabled: true }, self.deadline)

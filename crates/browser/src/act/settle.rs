@@ -10,10 +10,10 @@ use crate::live::journal::Happening;
 use crate::navigate;
 use crate::observe::{self, Look, Shown, Trouble};
 use crate::tab::{Phase, State};
-use cdp::Deadline;
+use cdp::protocol::input::DispatchMouseEvent;
+use cdp::{Deadline, Reply};
 use clap::Args;
 use page::delta::{ShownPage, changes};
-use page::refs::Scope;
 use page::view::{View, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,6 +198,16 @@ impl Hand<'_> {
     /// Waits until nothing more comes of what was done. What has come is told by the guard's documents, which are then
     /// let go.
     pub(crate) async fn settle(&mut self, after: &After) -> (Came, Settled) {
+        self.settle_clicks(after, 0, Vec::new()).await
+    }
+
+    /// The same for clicks that are on their way: so many, and the answers that say when they were taken in.
+    pub(crate) async fn settle_clicks(
+        &mut self,
+        after: &After,
+        count: u8,
+        mut sent: Vec<Reply<DispatchMouseEvent>>,
+    ) -> (Came, Settled) {
         let begun = Instant::now();
         let cap = after.settle_ms.map_or(CAP, Duration::from_millis);
         let end = self.deadline.at_most(cap);
@@ -205,7 +215,13 @@ impl Hand<'_> {
         let mut came = Came::default();
         let mut was_given_a_moment = false;
         loop {
-            match self.word(end).await {
+            match self.word(end, count).await {
+                // It is not known yet what became of them.
+                Word::Said(said) if said.hits == 0 && !sent.is_empty() => {
+                    self.taken(std::mem::take(&mut sent)).await;
+                    came = said;
+                    continue;
+                }
                 Word::Said(said) => came = said,
                 Word::Left => {}
                 Word::Silent => {
@@ -244,7 +260,12 @@ impl Hand<'_> {
                 came.is_nothing() && came.missed.is_empty() && mark == self.before.mark;
             if is_nothing && !was_given_a_moment {
                 was_given_a_moment = true;
-                self.sign(end.at_most(SIGN)).await;
+                // Who expects something waits for it.
+                let moment = match after.expect {
+                    Some(_) => self.deadline.at_most(self.patience()),
+                    None => end.at_most(SIGN),
+                };
+                self.sign(moment).await;
                 continue;
             }
             break;
@@ -257,12 +278,12 @@ impl Hand<'_> {
     }
 
     /// What the document says when it has nothing more to do.
-    async fn word(&self, end: Deadline) -> Word {
+    async fn word(&self, end: Deadline, clicks: u8) -> Word {
         let Some(world) = self.documents.first().and_then(|document| self.sight.world_of(document))
         else {
             return Word::Left;
         };
-        let ms = millis(end.left()).to_string();
+        let ms = format!("{}, {clicks}", millis(end.left()));
         let ask = world.run::<Came>("agbrowse.settle", &ms, Deadline::after(end.left() + GRACE));
         let mut state = self.tab.state.subscribe();
         tokio::select! {
@@ -379,6 +400,14 @@ impl Hand<'_> {
     async fn over(&mut self) -> Vec<Came> {
         let mut all = Vec::new();
         let is_open = self.tab.state.borrow().dialog.is_some();
+        // Nobody needs to hear again what the only one has said.
+        if let [only] = &*self.documents {
+            if let Some(world) = self.sight.world_of(only) {
+                world.tell("agbrowse.over()");
+            }
+            self.documents.clear();
+            return all;
+        }
         for (index, document) in std::mem::take(&mut self.documents).into_iter().enumerate() {
             let Some(world) = self.sight.world_of(&document).filter(|_| !is_open) else { continue };
             let limit = self.deadline.at_most(Duration::from_millis(500));
@@ -474,7 +503,8 @@ impl Hand<'_> {
                 Expect::Text(text) => self.shows(text).await?,
             };
             if is_met {
-                return Ok(now);
+                // What was expected has come, whatever else has not.
+                return Ok(if now == Effect::None { Effect::Changed } else { now });
             }
             if limit.is_over() {
                 return Err(Error::new(Code::ActNoEffect)
@@ -515,11 +545,23 @@ impl Hand<'_> {
             let title = looked.map_or(state.title, |(_, title, _)| title.into_string());
             return format!("→ {title:?} {}", page::text::mask_url(&state.url));
         }
+        let address = match effect {
+            Effect::Navigated => {
+                format!("→ {}\n", page::text::mask_url(&self.tab.state.borrow().url))
+            }
+            _ => String::new(),
+        };
         let look = Look::default();
         let loader = self.tab.state.borrow().loader.clone();
-        let tree = match self.sight.confirmed(&look, &loader, self.deadline).await {
+        // What is known to have changed need not be asked whether it has.
+        let kept = match effect {
+            Effect::None => self.sight.confirmed(&look, &loader, self.deadline).await,
+            _ => None,
+        };
+        let tree = match kept {
             Some(tree) => tree,
             None => {
+                self.sight.doubt();
                 match observe::observe(self.live, self.tab, self.sight, &look, self.deadline).await
                 {
                     Ok(tree) => tree,
@@ -531,11 +573,11 @@ impl Hand<'_> {
             }
         };
         // Whoever has seen the page is told what differs from that; others what differs from before.
-        let shown = self.sight.shown.take();
         let is_same = |was: &page::ax::Tree| {
             was.frames.first().map(|frame| &frame.document)
                 == tree.frames.first().map(|frame| &frame.document)
         };
+        let shown = self.sight.shown.take().filter(|shown| is_same(&shown.tree));
         let options = shown.as_ref().map(|shown| shown.options.clone()).unwrap_or_else(plain_view);
         let registry = &mut self.sight.registry;
         let mut seen = |tree: &page::ax::Tree| -> View {
@@ -545,7 +587,7 @@ impl Hand<'_> {
         };
         let now = seen(&tree);
         let was = match (&shown, before) {
-            (Some(shown), _) if is_same(&shown.tree) => {
+            (Some(shown), _) => {
                 Some(ShownPage::new(&shown.tree, &shown.view, &shown.options.print))
             }
             (None, Some(before)) if is_same(&before) => {
@@ -554,22 +596,21 @@ impl Hand<'_> {
             }
             _ => None,
         };
-        let text = match was {
-            None => String::new(),
-            Some(was) => {
-                let page = ShownPage::new(&tree, &now, &options.print);
-                changes(&was, &page).text
-            }
-        };
-        self.sight.registry.show(
-            &tree,
-            &now,
-            if shown.is_some() { Scope::Whole } else { Scope::Part },
-        );
+        let mut text = String::new();
+        if let Some(was) = was {
+            let told = changes(&was, &ShownPage::new(&tree, &now, &options.print));
+            // Only what the caller is told means what it means now: everything else is still what it was shown as.
+            let lines = told.told.iter().filter(|(_, line)| *line <= MOST_LINES as u32);
+            let lines = lines.map(|(at, _)| &now.lines[*at as usize]);
+            let nodes: Vec<usize> =
+                lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
+            self.sight.bind(&tree, &nodes);
+            text = told.text;
+        }
         if shown.is_some() {
             self.sight.shown = Some(Shown { tree, view: now, options });
         }
-        brief(&text)
+        address + &brief(&text)
     }
 }
 

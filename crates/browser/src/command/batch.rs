@@ -1,6 +1,7 @@
 //! `batch`: several commands in one go.
 
 use super::{Command, Cx, Reply, Verb};
+use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
@@ -94,6 +95,24 @@ impl Verb for Batch {
     type Reply = Batched;
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Batched> {
+        // Refs mean what they meant when the batch was written, whatever its own receipts tell.
+        let tab = cx.resolve(Needs::Tab).await.ok();
+        if let Some(tab) = &tab {
+            tab.sight.lock().await.held = Some(Vec::new());
+        }
+        let done = self.run_all(cx).await;
+        if let Some(tab) = &tab {
+            let mut sight = tab.sight.lock().await;
+            for (tree, nodes) in sight.held.take().unwrap_or_default() {
+                sight.registry.show_some(&tree, &nodes);
+            }
+        }
+        done
+    }
+}
+
+impl Batch {
+    async fn run_all(&self, cx: &mut Cx<'_>) -> Result<Batched> {
         let mut replies: Vec<Reply> = Vec::new();
         for (index, step) in self.commands.iter().enumerate() {
             let Step::Command(command) = step else {
@@ -101,10 +120,18 @@ impl Verb for Batch {
                     Error::new(Code::CommandInvalid).message("there is no standard input here")
                 );
             };
-            if matches!(**command, Command::Batch(_)) {
-                return Err(
-                    Error::new(Code::CommandInvalid).message("a batch has no batches in it")
-                );
+            let unfit = match **command {
+                Command::Batch(_) => Some("a batch has no batches in it"),
+                // Their files travel beside the reply.
+                Command::Screenshot(_) | Command::Pdf(_) => {
+                    Some("pictures and prints are taken by commands of their own")
+                }
+                _ => None,
+            };
+            if let Some(why) = unfit {
+                return Err(Error::new(Code::CommandInvalid)
+                    .message(why)
+                    .evidence("step", index + 1));
             }
             match Box::pin(command.run(cx)).await {
                 Ok(reply) => replies.push(reply),

@@ -219,13 +219,15 @@ async fn select_in_widget(
     let quiet = After { no_delta: true, ..After::default() };
     let mut labels = Vec::new();
     let mut receipt = None;
-    let mut is_opened = false;
-    let mut has_typed = false;
+    let (mut is_opened, mut has_typed);
     for (index, option) in options.iter().enumerate() {
         let is_last = index + 1 == options.len();
+        // Many lists close after each choice.
+        (is_opened, has_typed) = (false, false);
         loop {
             let tree = hand.look().await?;
             if let Some(node) = option_in(&tree, &spot, option) {
+                // Of the list that it is in, as it is now.
                 let number = hand.sight.registry.show_some(&tree, &[node]);
                 let at = Aim::at(Target::Ref(RefName::Ours(number[0])));
                 let after = if is_last { after } else { &quiet };
@@ -260,7 +262,8 @@ async fn select_in_widget(
                     .collect();
                 return Err(Error::new(Code::ActNoOption)
                     .message(format!("{} shows no option {option:?}", spot.hit))
-                    .evidence("options", shown));
+                    .evidence("options", shown)
+                    .evidence("done", labels));
             }
             hand.wait_for_change(&tree, limit).await?;
         }

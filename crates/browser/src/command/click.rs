@@ -132,6 +132,10 @@ impl Verb for Focus {
         let spot = hand.reach(&self.aim, Wants::SET, Guard::Nothing).await?;
         let said: String = hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
         hand.done();
+        if said == "already" {
+            let deed = Deed { action: "focus", spot: Some(spot), after: &self.after, value: None };
+            return Ok(hand.nothing_to_do(deed).await);
+        }
         if said != "focused" {
             hand.let_go(&spot.documents).await;
             return Err(Error::new(Code::ActNotTaken)

@@ -3,12 +3,16 @@
 use super::{Cx, Verb};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
-use crate::tab::Dialog;
+use crate::live::journal::Mark;
+use crate::tab::{Dialog, Phase, State, Tab};
+use cdp::Deadline;
 use cdp::protocol::page::HandleJavaScriptDialog;
+use cdp::protocol::runtime::Evaluate;
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
 
 /// Answer a dialog of the page (alert, confirm, prompt, beforeunload).
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +54,9 @@ impl Verb for DialogVerb {
         // Not in turn: the command whose turn it is may be waiting for just this.
         let tab = cx.resolve(Needs::Page).await?;
         cx.used(tab.id);
-        let dialog = tab.state.borrow().dialog.clone();
+        let before = tab.state.borrow().clone();
+        let mark = tab.journal.mark();
+        let dialog = before.dialog.clone();
         let dialog = dialog.ok_or_else(|| {
             Error::new(Code::PageNoDialog).message(format!("no dialog is open on tab {}", tab.id))
         })?;
@@ -65,7 +71,41 @@ impl Verb for DialogVerb {
         let closed =
             state.wait_for(|state| state.dialog.as_ref() != Some(&dialog) || state.end.is_some());
         _ = tokio::time::timeout_at(cx.deadline.at(), closed).await;
+        settle(&tab, &before, mark, cx.deadline.at_most(SETTLE)).await;
         Ok(Answered { dialog, accepted })
+    }
+}
+
+/// How long what comes of an answer is waited for.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// Waits until the script that asked has gone on, and until another page is there if it went to one.
+async fn settle(tab: &Tab, before: &State, mark: Mark, end: Deadline) {
+    let mut state = tab.state.subscribe();
+    let is_broken = |state: &State| {
+        state.dialog.is_some() || state.end.is_some() || state.loader != before.loader
+    };
+    // A script that is busy does not answer.
+    let gone_on = tab.channel.call(Evaluate { expression: "1".into(), ..Evaluate::default() }, end);
+    tokio::select! {
+        _ = gone_on => {}
+        _ = state.wait_for(is_broken) => {}
+    }
+    let mut changed = tab.journal.changed.subscribe();
+    loop {
+        let now = state.borrow_and_update().clone();
+        let is_leaving = tab.journal.mark().departures > mark.departures;
+        let is_there = now.loader != before.loader && now.phase >= Phase::DomReady;
+        let is_over = now.dialog.is_some() || now.end.is_some() || is_there;
+        let is_asking = tab.journal.open_since(mark) > 0;
+        if is_over || !(is_leaving || is_asking || now.loader != before.loader) {
+            return;
+        }
+        tokio::select! {
+            _ = state.changed() => {}
+            _ = changed.changed() => {}
+            () = tokio::time::sleep_until(end.at()) => return,
+        }
     }
 }
 

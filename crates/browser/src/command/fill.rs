@@ -63,6 +63,9 @@ impl Verb for Fill {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
         let value = written(self.value.as_ref(), self.secret.as_deref())?;
+        if self.secret.is_some() {
+            cx.keep_secret(&value);
+        }
         hand!(cx, hand);
         let writing = Writing { value: &value, is_secret: self.secret.is_some(), keeps: false };
         write(&mut hand, "fill", &self.aim, writing, &self.after).await
@@ -230,6 +233,9 @@ impl Verb for Type {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
         let text = written(self.text.as_ref(), self.secret.as_deref())?;
+        if self.secret.is_some() {
+            cx.keep_secret(&text);
+        }
         hand!(cx, hand);
         for _ in 0..TRIES {
             let spot = hand.reach(&self.aim, Wants::WRITE, Guard::Keys).await?;
@@ -295,7 +301,7 @@ impl Verb for PressKey {
                 let spot = hand.reach(&aim, Wants::SET, Guard::Keys).await?;
                 let said: String =
                     hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
-                if said != "focused" {
+                if said != "focused" && said != "already" {
                     hand.let_go(&spot.documents).await;
                     return Err(not_taken(&spot, "does not take the focus"));
                 }
@@ -362,7 +368,7 @@ impl Verb for FillForm {
             let after = if is_last { &self.after } else { &quiet };
             let done = fill_field(&mut hand, field, after).await;
             let receipt = done.map_err(|error| {
-                error.evidence("field", field.target.to_string()).evidence("filled", filled.clone())
+                error.evidence("field", field.target.to_string()).evidence("done", filled.clone())
             })?;
             filled.extend(receipt.target.as_ref().map(ToString::to_string));
             last = Some(receipt);
@@ -403,6 +409,16 @@ async fn fill_field(hand: &mut Hand<'_>, field: &Field, after: &After) -> Result
         }
         _ => {
             let writing = Writing { value: &field.value, is_secret: false, keeps: false };
+            let now = Aim { no_wait: true, ..aim.clone() };
+            // A list that one can only choose from.
+            let is_list = role == "combobox"
+                && hand
+                    .reach(&now, Wants::WRITE, Guard::Look)
+                    .await
+                    .is_err_and(|error| error.code() == Code::ActNotEditable);
+            if is_list {
+                return super::choose::select(hand, &aim, &[value.to_owned()], after).await;
+            }
             write(hand, "fill", &aim, writing, after).await
         }
     }

@@ -91,7 +91,8 @@ impl Verb for Find {
             found.push(FindRow {
                 name_of_ref: number.map(|number| format!("@e{number}")),
                 role: node.role.name().to_owned(),
-                name: page::text::cut(tree.name(node), page::text::MAX_NAME).into_owned(),
+                name: page::text::cut(&page::refs::name(&tree, index), page::text::MAX_NAME)
+                    .into_owned(),
             });
         }
         // What is listed counts as shown, so that its refs can be used; nothing else does, for the caller

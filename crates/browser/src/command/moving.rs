@@ -200,7 +200,10 @@ impl Verb for Upload {
         }
         hand!(cx, hand);
         let spot = hand.reach(&self.aim, Wants::SET, Guard::Nothing).await?;
-        let value = Some(format!("{} files", files.len()));
+        let value = Some(match files.len() {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        });
         if spot.kind == "file" {
             let world = hand.world(&spot)?;
             let nodes = world.backend_ids(&[spot.element], hand.deadline).await;

@@ -45,6 +45,10 @@ pub(crate) struct Sight {
     kept: HashMap<String, Kept>,
     /// What refs mean.
     pub(crate) registry: Registry,
+    /// Refs that are to mean what they mean now when a batch is over; `None` outside of one.
+    pub(crate) held: Option<Vec<(Arc<Tree>, Vec<usize>)>>,
+    /// Where the mouse is, and in which document.
+    pub(crate) mouse: Option<(String, f64, f64)>,
     /// What was last shown, to tell what is different now.
     pub(crate) shown: Option<Shown>,
     seen: Option<Seen>,
@@ -216,6 +220,24 @@ impl Sight {
         self.kept.retain(|frame, _| {
             worlds.get(frame).is_some_and(|world| world.channel.session() != tab.channel.session())
         });
+    }
+
+    /// Gives nodes refs that mean what they mean now, and their numbers. In a batch that waits for its end: whoever
+    /// wrote the batch had not read any of its receipts.
+    pub(crate) fn bind(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
+        let Some(held) = &mut self.held else { return self.registry.show_some(tree, nodes) };
+        held.push((tree.clone(), nodes.to_vec()));
+        let number = |index: &usize| {
+            let node = &tree.nodes[*index];
+            self.registry.number(&tree.frames[usize::from(node.frame)].document, node.element)
+        };
+        nodes.iter().map(number).collect()
+    }
+
+    /// What was seen may not be so any more: every document is asked what is different.
+    pub(crate) fn doubt(&mut self) {
+        self.seen = None;
+        self.kept.retain(|_, kept| kept.watch.is_none());
     }
 
     /// Nothing that was seen is good any more.

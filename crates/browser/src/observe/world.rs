@@ -149,6 +149,17 @@ impl World {
         read(&self.evaluate(script.to_owned(), deadline).await?)
     }
 
+    /// Runs a script of which nobody waits for the result.
+    pub(crate) fn tell(&self, script: &str) {
+        self.channel.post(&Evaluate {
+            expression: format!("globalThis.agbrowse && {script}"),
+            context_id: Some(self.context),
+            return_by_value: Some(true),
+            silent: Some(true),
+            ..Evaluate::default()
+        });
+    }
+
     /// The next look at the document takes nothing from the last one.
     pub(crate) fn forget(&mut self) {
         self.last = None;

@@ -289,6 +289,10 @@ fn numbered_names(tree: &Tree) -> HashSet<(u16, Role, String)> {
     found
 }
 
+fn is_cell(role: Role) -> bool {
+    matches!(role, Role::Cell | Role::GridCell | Role::ColumnHeader | Role::RowHeader)
+}
+
 fn is_item(role: Role) -> bool {
     matches!(
         role,
@@ -340,7 +344,9 @@ impl Places {
         let mut control_end = 0;
         for (index, node) in tree.nodes.iter().enumerate() {
             let is_page = matches!(node.role, Role::WebArea | Role::Iframe);
-            if index >= control_end && !is_page && is_control(node) && !holds_controls[index] {
+            // A cell that can take the focus is still a cell: its text tells the row.
+            let is_control = is_control(node) && !is_cell(node.role);
+            if index >= control_end && !is_page && is_control && !holds_controls[index] {
                 control_end = tree.end(index);
             }
             in_control[index] = index < control_end;
@@ -392,7 +398,8 @@ fn rows(tree: &Tree, parents: &[u32], texts: &[u32]) -> Vec<bool> {
 }
 
 /// The name of a node; where it has none, the text in it.
-fn name(tree: &Tree, index: usize) -> String {
+/// What a node is called; where it has no name, the text in it.
+pub fn name(tree: &Tree, index: usize) -> String {
     let own = text::collapse(tree.name(&tree.nodes[index]));
     if !own.is_empty() {
         return own.into_owned();

@@ -8,7 +8,7 @@ mod meaning;
 mod registry;
 pub mod strict;
 
-pub use meaning::{Meaning, Owner, OwnerKind, Verdict, compare, meanings};
+pub use meaning::{Meaning, Owner, OwnerKind, Verdict, compare, meanings, name};
 pub use registry::{RefProblem, Registry, Scope, Shown};
 
 use crate::text;

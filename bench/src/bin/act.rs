@@ -1,0 +1,311 @@
+//! A click on a button that counts: until the event is out, and until the reply is there; beside the same of
+//! `agent-browser`. And what it takes to say no.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for a terminal: tables on standard output, progress on standard error"
+)]
+
+use agbrowse_bench::corpus::{Corpus, Page, Server};
+use agbrowse_bench::machine::{self, Machine};
+use agbrowse_bench::ours::{Clicked, Library, View};
+use agbrowse_bench::peer::Peer;
+use agbrowse_bench::plot::{self, Bar, Panel, Tone};
+use agbrowse_bench::report::{self, Requirement, Table};
+use agbrowse_bench::stats::{self, Summary};
+use agbrowse_bench::tool::{self, Kind, Tool};
+use agbrowse_bench::turns::{self, Go, Rounds};
+use agbrowse_bench::{Error, Result, project};
+use clap::Parser;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The event may be out after this much of the other tool's click.
+const DISPATCH_RATIO: f64 = 0.2;
+/// The reply may be there after this much of it.
+const SETTLED_RATIO: f64 = 0.5;
+/// What saying no may take, in milliseconds.
+const REFUSAL_MS: f64 = 20.0;
+
+/// Rounds before those that count.
+const WARM_UP: usize = 10;
+
+const COUNTER: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Counter</title>\
+    <h1 id=n>0</h1><button onclick='n.textContent = +n.textContent + 1'>Count</button>\
+    <button id=gone>Gone</button><ul><li>One<li>Two<li>Three</ul>";
+
+/// Compare clicks: until they are out, until they have settled, and what a refusal takes.
+///
+/// Exits with 1 when a requirement is not met, and with 2 when called wrongly.
+#[derive(Debug, Parser)]
+#[command(name = "act")]
+struct Cli {
+    /// Rounds that count.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    runs: usize,
+    /// Our program; the one beside this program when absent.
+    #[arg(long, value_name = "PATH")]
+    agbrowse: Option<PathBuf>,
+    /// The `agent-browser` to compare with; the one on the path when absent.
+    #[arg(long, value_name = "PATH")]
+    rival: Option<PathBuf>,
+    /// The Chromium that both use; AGBROWSE_CHROME or the one on the path when absent.
+    #[arg(long, value_name = "PATH")]
+    chrome: Option<PathBuf>,
+    /// The document to put the results into; `docs/benchmarks.md` of this project when absent.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            error.exit_code()
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<bool> {
+    if cfg!(debug_assertions) {
+        eprintln!("note: this is a debug build; its times mean little");
+    }
+    let chrome = tool::browser(cli.chrome.as_deref())?;
+    let ours = tool::our_program(cli.agbrowse.as_deref())?;
+    let ours = Tool::new(Kind::Agbrowse, &ours, &chrome)?;
+    let rival = match cli.rival.clone().or_else(tool::find_rival) {
+        Some(path) => Some(Tool::new(Kind::AgentBrowser, &path, &chrome)?),
+        None => {
+            eprintln!("note: agent-browser is not found; to compare: {}", tool::GET_RIVAL);
+            None
+        }
+    };
+    let mut versions = vec![tool::browser_version(&chrome)?, ours.version()?];
+    if let Some(rival) = &rival {
+        versions.push(rival.version()?);
+    }
+    let facts = Facts { machine: machine::look(), versions };
+    let results = measure(&ours, rival.as_ref(), &chrome, cli.runs)?;
+    println!("{}", results.table());
+    let requirements = results.requirements();
+    println!("{}", report::requirements(&requirements));
+    let out = cli.out.clone().unwrap_or_else(|| project().join("docs/benchmarks.md"));
+    write(&out, &facts, &results, &requirements)?;
+    Ok(!requirements.iter().any(Requirement::is_missed))
+}
+
+struct Facts {
+    machine: Machine,
+    versions: Vec<String>,
+}
+
+/// What was measured, by name.
+#[derive(Default)]
+struct Results {
+    rows: Vec<(&'static str, Summary)>,
+}
+
+const LIBRARY_OUT: &str = "agbrowse, library: out";
+const LIBRARY: &str = "agbrowse, library: settled";
+const COMMAND_OUT: &str = "agbrowse, command: out";
+const COMMAND: &str = "agbrowse, command: settled";
+const SOCKET: &str = "agent-browser, socket";
+const RIVAL: &str = "agent-browser, command";
+const REFUSED: &str = "agbrowse, library: a stale ref refused";
+const CAN: &str = "agbrowse, library: `can click`";
+
+/// Clicks of all, in turns.
+fn measure(ours: &Tool, rival: Option<&Tool>, chrome: &Path, runs: usize) -> Result<Results> {
+    let page = Page { name: "counter.html".into(), html: COUNTER.into() };
+    let corpus = Corpus { pages: vec![page.clone()], made_up: true };
+    let server = Server::start(&corpus)?;
+    let url = server.url(&page);
+    let library = Library::new(chrome)?;
+    library.open(&url)?;
+    let seen = library.snapshot(View::Whole)?.text;
+    let (count, gone) = (ref_of(&seen, "Count")?, ref_of(&seen, "Gone")?);
+    library.eval("document.getElementById('gone').remove()")?;
+    ours.run(["open", &url])?;
+    let seen = ours.run(["snapshot"])?.stdout;
+    let command_ref = ref_of(&seen, "Count")?;
+    let outs = RefCell::new((Vec::new(), Vec::new()));
+    let socket = RefCell::new(None);
+    let mut goes: Vec<(&'static str, Go<'_>)> = vec![
+        (
+            LIBRARY,
+            Box::new(|| {
+                let Clicked { ms, out_ms } = library.click(&count)?;
+                outs.borrow_mut().0.push(out_ms);
+                Ok(ms)
+            }),
+        ),
+        (
+            COMMAND,
+            Box::new(|| {
+                let finished = ours.run(["click", &command_ref, "--json"])?;
+                outs.borrow_mut().1.push(out_of(&finished.stdout)?);
+                Ok(finished.elapsed_ms())
+            }),
+        ),
+        (REFUSED, Box::new(|| library.refused_click(&gone))),
+        (CAN, Box::new(|| library.can_click(&count))),
+    ];
+    if let Some(rival) = rival {
+        rival.run(["open", &url])?;
+        let seen = rival.run(["snapshot", "-i"])?.stdout;
+        let name = ref_of(&seen, "Count")?;
+        let name = if name.starts_with('@') { name } else { format!("@{name}") };
+        *socket.borrow_mut() = Some(Peer::connect("agent-browser", &rival.socket())?);
+        let (asked, socket) = (name.clone(), &socket);
+        goes.push((
+            SOCKET,
+            Box::new(move || {
+                let ask = Ask { action: "click", selector: asked.clone() };
+                let mut peer = socket.borrow_mut();
+                let peer = peer.as_mut().ok_or_else(|| Error::Failed("no socket".into()))?;
+                let answer = peer.ask::<Told>(&ask)?;
+                match answer.body.success {
+                    true => Ok(answer.ms),
+                    false => Err(Error::Failed("agent-browser does not click".into())),
+                }
+            }),
+        ));
+        goes.push((RIVAL, Box::new(move || Ok(rival.run(["click", &name])?.elapsed_ms()))));
+    }
+    let rounds = Rounds { warm_up: WARM_UP, counted: runs };
+    let (names, mut goes): (Vec<_>, Vec<_>) = goes.into_iter().unzip();
+    let total = rounds.warm_up + rounds.counted;
+    let every = total.div_ceil(10).max(1);
+    let samples = turns::take_turns(rounds, &mut goes, |done| {
+        if done % every == 0 {
+            eprintln!("clicks: {done} of {total}");
+        }
+    })?;
+    drop(goes);
+    let (library_outs, command_outs) = outs.into_inner();
+    let mut results = Results::default();
+    let mut add = |name, samples: &[f64]| {
+        results.rows.extend(stats::summarize(samples).map(|summary| (name, summary)));
+    };
+    add(LIBRARY_OUT, &library_outs[WARM_UP.min(library_outs.len())..]);
+    add(COMMAND_OUT, &command_outs[WARM_UP.min(command_outs.len())..]);
+    for (name, samples) in names.iter().zip(&samples) {
+        add(name, samples);
+    }
+    // Nobody gains by not clicking.
+    let counted = library.eval("document.getElementById('n').textContent")?.text;
+    if counted.trim() != total.to_string() {
+        return Err(Error::Failed(format!("{counted} clicks were counted instead of {total}")));
+    }
+    Ok(results)
+}
+
+#[derive(Serialize)]
+struct Ask {
+    action: &'static str,
+    selector: String,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    success: bool,
+}
+
+/// The ref in the line with a name.
+fn ref_of(text: &str, name: &str) -> Result<String> {
+    let line = text.lines().find(|line| line.contains(&format!("\"{name}\"")));
+    let from = line.and_then(|line| line.split_once("ref=")).map(|(_, from)| from);
+    let found = from.and_then(|from| from.split([']', ' ', ',']).next());
+    found.map(str::to_owned).ok_or_else(|| Error::Failed(format!("no ref of {name} in\n{text}")))
+}
+
+/// When the event of a command was out, as its receipt says.
+fn out_of(json: &str) -> Result<f64> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        result: Receipt,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Receipt {
+        dispatched_ms: f64,
+    }
+    serde_json::from_str::<Envelope>(json)
+        .map(|envelope| envelope.result.dispatched_ms)
+        .map_err(|error| Error::Failed(format!("the receipt cannot be read: {error}")))
+}
+
+impl Results {
+    fn of(&self, name: &str) -> Option<Summary> {
+        self.rows.iter().find(|(row, _)| *row == name).map(|(_, summary)| *summary)
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(["ms", "median", "p10", "p90", "rounds"]);
+        for (name, Summary { count, median, p10, p90 }) in &self.rows {
+            let ms = |value: &f64| format!("{value:.2}");
+            table.row([(*name).to_owned(), ms(median), ms(p10), ms(p90), count.to_string()]);
+        }
+        table
+    }
+
+    fn requirements(&self) -> Vec<Requirement> {
+        let ratio =
+            |ours: &str, theirs: &str| Some(self.of(ours)?.median / self.of(theirs)?.median);
+        let row = |name: &str, limit, unit, measured| Requirement {
+            name: name.into(),
+            limit,
+            unit,
+            measured,
+        };
+        let median = |name| self.of(name).map(|summary| summary.median);
+        vec![
+            row("out: library / socket", DISPATCH_RATIO, "", ratio(LIBRARY_OUT, SOCKET)),
+            row("settled: library / socket", SETTLED_RATIO, "", ratio(LIBRARY, SOCKET)),
+            row("out: command / command", DISPATCH_RATIO, "", ratio(COMMAND_OUT, RIVAL)),
+            row("settled: command / command", SETTLED_RATIO, "", ratio(COMMAND, RIVAL)),
+            row("a stale ref refused", REFUSAL_MS, " ms", median(REFUSED)),
+            row("`can click` answered", REFUSAL_MS, " ms", median(CAN)),
+        ]
+    }
+}
+
+/// Puts the section into the document, and the picture beside it.
+fn write(out: &Path, facts: &Facts, results: &Results, requirements: &[Requirement]) -> Result<()> {
+    let folder = out.with_extension("");
+    std::fs::create_dir_all(&folder)?;
+    let bar = |(name, summary): &(&'static str, Summary)| Bar {
+        label: (*name).into(),
+        value: summary.median,
+        spread: Some((summary.p10, summary.p90)),
+        limit: None,
+        tone: if name.starts_with("agent-browser") { Tone::Theirs } else { Tone::Ours },
+    };
+    let panel = Panel {
+        title: "a click on a counter, ms (median, p10 to p90)".into(),
+        bars: results.rows.iter().map(bar).collect(),
+    };
+    std::fs::write(folder.join("act.svg"), plot::draw(&[panel]))?;
+    let picture = folder.file_name().unwrap_or_default().display().to_string() + "/act.svg";
+    let mut body = String::from(
+        "## Clicks\n\n\
+         A button that counts, clicked by its ref, all tools in turns on one machine. *Out* is when the page has \
+         taken in the click; *settled* is the whole call, with what came of it and what is different on the page. \
+         The other tool's click has neither: it is compared as a whole.\n\n",
+    );
+    _ = writeln!(body, "{}", report::requirements(requirements));
+    _ = writeln!(body, "![The numbers below as bars]({picture})\n");
+    _ = writeln!(body, "{}", results.table());
+    _ = writeln!(body, "- Date: {}\n- Machine: {}", machine::today(), facts.machine);
+    _ = writeln!(body, "- Versions: {}\n", facts.versions.join("; "));
+    _ = write!(body, "```sh\n./dev bench act\n```\n");
+    report::write_section(out, "act", &body)?;
+    eprintln!("written: {} and {}", out.display(), folder.join("act.svg").display());
+    Ok(())
+}
