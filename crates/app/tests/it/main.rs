@@ -7,12 +7,14 @@
     reason = "tests may fail loudly and say what they do"
 )]
 
+mod actions;
 mod architecture;
 mod cli;
 mod daemon;
 mod fidelity;
 mod home;
 mod install;
+mod miniwob;
 mod recall;
 mod sameness;
 mod surface;

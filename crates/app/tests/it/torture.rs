@@ -7,15 +7,15 @@ use browser::{Command, Request, command::Eval};
 use std::time::{Duration, SystemTime};
 
 /// Rounds: all of them under `soak`, a tenth otherwise.
-fn rounds(all: u32) -> u32 {
+pub fn rounds(all: u32) -> u32 {
     if std::env::var_os("AGBROWSE_SOAK").is_some() { all } else { (all / 10).max(1) }
 }
 
 /// Small, seeded, good enough to choose what to break next.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let fresh = || {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
             u64::try_from(now.as_nanos() % u128::from(u32::MAX)).unwrap()
@@ -28,7 +28,7 @@ impl Random {
         Self(seed | 1)
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -290,10 +290,23 @@ function isInForce(sheet) {
 const sheetMediaOf = getter(StyleSheet.prototype, "media");
 const mediaTextOf = getter(MediaList.prototype, "mediaText");
 
+/** Movements whose end is waited for. */
+const awaited = new WeakSet();
+
 /** What is moving now, or is held where a movement left it, is not where the rules put it. */
 function readAnimations(tree) {
-  for (const { effect } of tree.getAnimations()) {
-    if (effect && effect.target) (memo.moving ??= new Set()).add(effect.target);
+  for (const animation of tree.getAnimations()) {
+    const { effect } = animation;
+    if (!effect || !effect.target) continue;
+    (memo.moving ??= new Set()).add(effect.target);
+    if (awaited.has(animation) || effect.getComputedTiming().endTime === Infinity) continue;
+    awaited.add(animation);
+    // Not every movement that a script makes ends with an event.
+    const over = () => {
+      noteDeepChange(effect.target);
+      spoil();
+    };
+    animation.finished.then(over, over);
   }
 }
 

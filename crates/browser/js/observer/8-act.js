@@ -128,10 +128,17 @@ const INNER = "a[href], button, input, select, textarea, summary, [onclick], [ta
 /** Whether what was hit is something else to click, inside of the element. */
 function isOther(hit, el) {
   for (let at = hit; at !== null && at !== el && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    if (isPartOf(at, el)) continue;
     if (matches.call(at, INNER) || hearing.has(at)) return true;
   }
   return false;
 }
+
+/** What says the same is the same thing, as are a combobox and the field or button in it. */
+const isPartOf = (inner, el) => matches.call(inner, "[role=presentation], [role=none]") ||
+  textContentOf.call(inner).trim() !== "" && collapse(textContentOf.call(inner)) === collapse(textContentOf.call(el)) ||
+  attributeOf.call(el, "role") === "combobox" &&
+    matches.call(inner, "input, [role=textbox], [role=searchbox], [role=button], button");
 
 /** Whether a click on what was hit is a click on the element: it is inside, or it is a label of it. */
 function isMeant(hit, el) {
@@ -304,8 +311,10 @@ function factOf(el) {
 }
 
 /** What an element is about, so that it can be told whether it still is: its words and those of its row. */
+const ROW = "tr, li, dt, dd, [role=row], [role=listitem], [role=option], [role=treeitem], article, [role=article]";
+
 function wordsOf(el) {
-  const row = closest.call(el, "tr, li, dt, dd, [role=row], [role=listitem], [role=option], [role=treeitem], article, [role=article]");
+  const row = closest.call(el, ROW);
   const own = [attributeOf.call(el, "aria-label"), attributeOf.call(el, "title"), attributeOf.call(el, "href"),
     textContentOf.call(el).slice(0, 500), row === null || row === el ? "" : textContentOf.call(row).slice(0, 1000)].join("\n");
   return own.replace(/\d+/g, "0");
@@ -399,6 +408,7 @@ function heedMoves(records = watcher.takeRecords()) {
   if (records.length === 0) return;
   if (arguments.length === 0) {
     heed(records);
+    noteTouched(records);
     spoil();
   }
   if (deed === null) for (const { target } of records) noteRestless(target);
@@ -484,10 +494,36 @@ const heldValue = (el) => {
   }
 };
 
+/** Where something changed since the last look; null when that is too much to know. */
+let touched = new Set();
+const MOST_TOUCHED = 1000;
+
+function noteTouched(records) {
+  for (let at = 0; at < records.length && touched !== null; at++) {
+    touched.add(records[at].target);
+    if (touched.size > MOST_TOUCHED) touched = null;
+  }
+}
+
+/** Whether something changed since the last look in what an element is about: itself, its row, what is right around it. */
+function isTouched(el) {
+  if (touched === null) return true;
+  const parent = parentOf(el);
+  const isSmall = parent !== null && nodeTypeOf.call(parent) === 1 && textContentOf.call(parent).length < 200;
+  const scope = closest.call(el, ROW) || (isSmall ? parent : el);
+  for (const node of touched) {
+    const at = nodeTypeOf.call(node) === 1 ? node : parentOf(node);
+    if (at !== null && nodeTypeOf.call(at) === 1 && (isInside(at, scope) || isInside(el, at) && at !== bodyOf.call(document))) return true;
+  }
+  return false;
+}
+
 /** Checks and begins in one step: nothing can happen in between. */
 async function ready(number, wants, guard, isSure) {
-  // Who looked some time ago has to look again if something happened since then.
-  if (!isSure && isSpoiled()) return { problem: "spoiled" };
+  // Who looked some time ago has to look again if something happened since then; who looked just now, if it
+  // happened here.
+  const el = elementOf(number);
+  if (isSpoiled() && (!isSure || el === null || isTouched(el))) return { problem: "spoiled" };
   const found = await check(number, wants);
   if (found.problem === undefined && guard !== null) begin(number, guard, found.on || null);
   delete found.on;
@@ -520,10 +556,17 @@ const nextTurn = () => new Promise((go) => { afterTurn = go; turnOfEvents.port2.
 
 /** Waits until what the action set in motion has come to rest: animations that end, and scripts that move things. */
 async function rested(end) {
+  // Components begin to move with the next picture.
+  const isComponent = rootOf.call(deed.el) instanceof ShadowRoot || localNameOf.call(deed.el).includes("-");
+  if (isComponent && deed.mutations > 0) {
+    await nextFrame();
+    await nextFrame();
+    if (deed !== null) noteEffects(effects.takeRecords());
+  }
   for (;;) {
     const left = end - performance.now();
     if (deed === null || left <= 0) return;
-    const moving = document.getAnimations().filter(({ playState, startTime, effect }) => playState === "running" &&
+    const moving = [document, ...shadows].flatMap((tree) => tree.getAnimations()).filter(({ playState, startTime, effect }) => playState === "running" &&
       effect !== null && effect.getComputedTiming().endTime < Infinity && (startTime === null || startTime >= deed.begun - 50));
     if (moving.length > 0) {
       const over = Promise.allSettled(moving.map(({ finished }) => finished));
@@ -728,12 +771,13 @@ function scrollWith(number, { to, x, y }) {
 function focusElement(number) {
   const el = elementOf(number);
   if (el === null || !isConnectedOf.call(el)) return "gone";
-  if (deepActive() === el) return "already";
+  if (document.hasFocus() && deepActive() === el) return "already";
   // A text in something that takes the focus stands for that.
   for (let at = el, up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < 4; at = flatParentOf(at), up++) {
     takeFocus(at);
     const active = deepActive();
-    if (active !== null && isInside(active, at) && active !== bodyOf.call(document)) return "focused";
+    const isIn = active !== null && isInside(active, at) && (active !== bodyOf.call(document) || isEditable(active));
+    if (isIn) return "focused";
   }
   return "refused";
 }

@@ -7,6 +7,7 @@ let isListening = false;
 
 const watcher = new MutationObserver((records) => {
   heed(records);
+  noteTouched(records);
   heedMoves(records);
   spoil();
 });
@@ -77,6 +78,7 @@ function watch() {
     for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
   }
   isDirty = false;
+  touched = new Set();
 }
 
 /** Whether something has happened since the last observation. */
@@ -84,6 +86,7 @@ function isSpoiled() {
   const records = watcher.takeRecords();
   if (records.length > 0) {
     heed(records);
+    noteTouched(records);
     spoil();
   }
   return isDirty;

@@ -35,6 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How long to wait for a sign of change before looking again.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How many times in a row an element may change while it is looked at.
+const SPOILED: usize = 20;
+
 /// How many times a hand is moved again when the page changed under it at the last moment.
 pub(crate) const TRIES: usize = 3;
 
@@ -298,6 +301,7 @@ impl<'a> Hand<'a> {
     ) -> Result<Spot> {
         let limit = self.limit(aim);
         // Only of refs and points is the page itself asked before anything is done.
+        let mut spoiled = 0;
         let mut seen = match target {
             Target::Ref(_) => Some(self.glance().await?),
             _ => None,
@@ -333,7 +337,8 @@ impl<'a> Hand<'a> {
             let failure = match found {
                 Ok(node) => match self.ready(&tree, node, target, wants, guard, is_sure).await? {
                     Ok(spot) => return Ok(spot),
-                    Err(obstacle) if obstacle.problem == "spoiled" => {
+                    Err(obstacle) if obstacle.problem == "spoiled" && spoiled < SPOILED => {
+                        spoiled += 1;
                         seen = Some((self.look_anew().await?, true));
                         continue;
                     }
@@ -482,7 +487,7 @@ impl<'a> Hand<'a> {
             "inert" => (Code::ActInert, format!("{what} is out of reach behind {by}")),
             "covered" => (Code::ActCovered, format!("{what} is covered by {by}")),
             "pointer-events" => (Code::ActCovered, format!("{what} lets clicks through ({by})")),
-            "moving" => (Code::ActMoving, format!("{what} does not stand still")),
+            "moving" | "spoiled" => (Code::ActMoving, format!("{what} does not stand still")),
             "read-only" => (Code::ActNotEditable, format!("{what} can be read but not changed")),
             _ => (Code::ActNotEditable, format!("{what} cannot be written to")),
         };
@@ -575,7 +580,9 @@ impl<'a> Hand<'a> {
                 missed = came.missed;
                 continue;
             }
-            if came.hits == 0 && came.is_quiet && !self.is_elsewhere() {
+            // What goes into a frame is seen by the frame's document alone.
+            let is_frame = matches!(&*spot.kind, "iframe" | "frame" | "object" | "embed");
+            if came.hits == 0 && came.is_quiet && !is_frame && !self.is_elsewhere() {
                 let message = "nobody saw the click arrive: look before you click again";
                 self.notes.push(Note::new("not-seen", message));
             }

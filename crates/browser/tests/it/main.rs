@@ -18,3 +18,4 @@ mod sight;
 mod stuck;
 mod tabs;
 mod unseen;
+mod widgets;

@@ -352,7 +352,7 @@ async fn try_out(t: &Bench, probe: &Probe, file: &Path) -> Result<(), String> {
         _ = t
             .run(
                 serde_json::from_value(
-                    serde_json::json!({"verb": "tab", "action": "close", "tab": tab.id}),
+                    serde_json::json!({"verb": "tab", "action": "close", "id": tab.id}),
                 )
                 .unwrap(),
             )
@@ -412,7 +412,7 @@ fn with_refs(step: &str, seen: &str) -> String {
     out + rest
 }
 
-fn told(came: &Result<Outcome, Error>) -> String {
+pub fn told(came: &Result<Outcome, Error>) -> String {
     match came {
         Ok(outcome) => format!("{} {:?}", outcome.reply, outcome.notes),
         Err(error) => error.to_string(),
@@ -440,7 +440,7 @@ fn receipt(outcome: &Outcome) -> Option<&Receipt> {
     }
 }
 
-fn is_what_came(comes: &str, came: &Result<Outcome, Error>) -> bool {
+pub fn is_what_came(comes: &str, came: &Result<Outcome, Error>) -> bool {
     let (first, rest) = comes.trim().split_once(' ').unwrap_or((comes.trim(), ""));
     if first == "reply" {
         return came.is_ok();
