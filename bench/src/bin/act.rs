@@ -295,8 +295,8 @@ fn write(out: &Path, facts: &Facts, results: &Results, requirements: &[Requireme
     let picture = folder.file_name().unwrap_or_default().display().to_string() + "/act.svg";
     let mut body = String::from(
         "## Clicks\n\n\
-         A button that counts, clicked by its ref, all tools in turns on one machine. *Out* is when the page has \
-         taken in the click; *settled* is the whole call, with what came of it and what is different on the page. \
+         A button that counts, clicked by its ref, all tools in turns on one machine. *Out* is when the events \
+         were handed to the browser; *settled* is the whole call, with what came of it and what is different on the page. \
          The other tool's click has neither: it is compared as a whole.\n\n",
     );
     _ = writeln!(body, "{}", report::requirements(requirements));

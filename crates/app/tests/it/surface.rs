@@ -26,8 +26,7 @@ fn the_error_table_is_current() {
          the error is printed once, on standard error, as\n\n```json\n{ \"ok\": false, \"status\": \"error\", \"error\": { … } }\n```\n\n\
          with the keys `name`, `errorCode`, `stage`, `message`, `retryHint`, `vendor`, `mutationAllowed`,\n\
          `selectorsTried`, `evidence`, `traceId`, `ruleId`; `vendor`, `traceId` and `ruleId` only where they apply.\n\
-         Codes about snapshots are reserved for a capability to come. `mutationAllowed`\n\
-         tells whether the page may have been changed before it failed. Exit codes: 0 done, 1 failed, 2 wrong call.\n\n\
+         `mutationAllowed` tells whether the page may have been changed before it failed. Exit codes: 0 done, 1 failed, 2 wrong call.\n\n\
          | errorCode | means | stage | retryHint | mutationAllowed |\n| --- | --- | --- | --- | --- |\n",
     );
     for code in Code::ALL {

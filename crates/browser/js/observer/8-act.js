@@ -590,9 +590,9 @@ const ARRIVAL_MS = 250;
 
 /**
  * Waits until what was done has no more consequences, or the time is up; then says what they are. `ups` is how many
- * times a button of the mouse is going to be released before that.
+ * times a button of the mouse is going to be released before that; `look` is how to look at the page afterwards.
  */
-async function settle(ms, ups = 0) {
+async function settle(ms, ups = 0, look = null) {
   const begun = performance.now();
   const end = begun + ms;
   let quiet = 0;
@@ -605,7 +605,10 @@ async function settle(ms, ups = 0) {
     quiet = deed.stirs === before ? quiet + 1 : 0;
   }
   if (deed !== null && quiet >= QUIET_TURNS) await rested(end);
-  return { ...outcome(), isQuiet: quiet >= QUIET_TURNS };
+  const came = { ...outcome(), isQuiet: quiet >= QUIET_TURNS };
+  // Asked for later, a look would have to wait for the picture that comes next.
+  if (look !== null && came.isQuiet && came.mutations > 0) came.report = observe(look);
+  return came;
 }
 
 /** Waits for the first consequence. */

@@ -192,6 +192,8 @@ pub(crate) struct Hand<'a> {
     dispatched: Option<Duration>,
     /// The document that was acted on, to be told when it is over.
     documents: Vec<String>,
+    /// How the page is looked at when it has come to rest.
+    looking: Option<String>,
 }
 
 impl<'a> Hand<'a> {
@@ -215,6 +217,7 @@ impl<'a> Hand<'a> {
             attempts: Vec::new(),
             dispatched: None,
             documents: Vec::new(),
+            looking: None,
         }
     }
 
@@ -234,7 +237,7 @@ impl<'a> Hand<'a> {
     /// for nothing costs as much as the click itself.
     async fn glance(&mut self) -> Result<(Arc<Tree>, bool)> {
         let loader = self.tab.state.borrow().loader.clone();
-        if let Some(tree) = self.sight.remembered(&Look::default(), &loader) {
+        if let Some(tree) = self.sight.glimpsed(&Look::default(), &loader) {
             self.tree = Some(tree.clone());
             return Ok((tree, false));
         }

@@ -22,7 +22,7 @@ pub struct Receipt {
     pub attempts: Vec<Attempt>,
     /// Whether it was done. False when it was so already.
     pub dispatched: bool,
-    /// When it was done, in milliseconds from the start of the command.
+    /// When it was handed to the browser, in milliseconds from the start of the command.
     pub dispatched_ms: f64,
     /// How the page came to rest.
     pub settled: Settled,

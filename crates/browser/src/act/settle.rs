@@ -127,6 +127,8 @@ pub(crate) struct Came {
     toggled: bool,
     moved: bool,
     pub(crate) is_quiet: bool,
+    /// What the page looks like then.
+    report: Option<cdp::Text>,
 }
 
 impl Came {
@@ -209,6 +211,9 @@ impl Hand<'_> {
         mut sent: Vec<Reply<DispatchMouseEvent>>,
     ) -> (Came, Settled) {
         let begun = Instant::now();
+        let main =
+            self.sight.looking(self.tab).filter(|_| !after.no_delta && after.expect.is_none());
+        self.looking = main.filter(|_| self.documents.len() == 1);
         let cap = after.settle_ms.map_or(CAP, Duration::from_millis);
         let end = self.deadline.at_most(cap);
         let mut how = "quiet";
@@ -283,7 +288,8 @@ impl Hand<'_> {
         else {
             return Word::Left;
         };
-        let ms = format!("{}, {clicks}", millis(end.left()));
+        let look = self.looking.clone().unwrap_or_else(|| "null".into());
+        let ms = format!("{}, {clicks}, {look}", millis(end.left()));
         let ask = world.run::<Came>("agbrowse.settle", &ms, Deadline::after(end.left() + GRACE));
         let mut state = self.tab.state.subscribe();
         tokio::select! {
@@ -463,7 +469,7 @@ impl Hand<'_> {
         }
         let can_look = !matches!(effect, Effect::Dialog | Effect::Unknown);
         let delta = match can_look && !deed.after.no_delta {
-            true => self.delta(effect).await,
+            true => self.delta(effect, came.report.as_deref()).await,
             false => String::new(),
         };
         let mut events = self.tab.journal.take_untold();
@@ -536,7 +542,7 @@ impl Hand<'_> {
     }
 
     /// What is different on the page since it was last shown, or since it was acted on.
-    async fn delta(&mut self, effect: Effect) -> String {
+    async fn delta(&mut self, effect: Effect, report: Option<&str>) -> String {
         let before = self.tree.take();
         if effect == Effect::Navigated && self.tab.state.borrow().loader != self.before.state.loader
         {
@@ -554,8 +560,9 @@ impl Hand<'_> {
         let look = Look::default();
         let loader = self.tab.state.borrow().loader.clone();
         // What is known to have changed need not be asked whether it has.
-        let kept = match effect {
-            Effect::None => self.sight.confirmed(&look, &loader, self.deadline).await,
+        let kept = match (effect, report) {
+            (_, Some(report)) => self.sight.glimpse(self.tab, report),
+            (Effect::None, None) => self.sight.confirmed(&look, &loader, self.deadline).await,
             _ => None,
         };
         let tree = match kept {

@@ -6,11 +6,13 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Chromium's own features that talk to the network, nag or slow down, by name. Those of its own surface
-/// (`WebUI…`) and the renderer it keeps in reserve cost a fifth of the time until the first page answers.
+/// (`WebUI…`) and the renderer it keeps in reserve cost a fifth of the time until the first page answers. After a click
+/// a page would draw before it answers anybody (`…AfterInput`): good for eyes, a quarter of the time of a click for us.
 const FEATURES_OFF: &str = "AcceptCHFrame,AiModeOmniboxEntryPoint,AutofillServerCommunication,\
-    CertificateTransparencyComponentUpdater,DestroyProfileOnBrowserClose,DialMediaRouteProvider,\
+    CertificateTransparencyComponentUpdater,DeferRendererTasksAfterInput,DestroyProfileOnBrowserClose,\
+    DialMediaRouteProvider,\
     GlobalMediaControls,HttpsUpgrades,InitialWebUI,LensOverlay,MediaRouter,OptimizationHints,\
-    PaintHolding,PreloadTopChromeWebUI,SpareRendererForSitePerProcess,Translate,WebUIOmniboxAimPopup,\
+    PaintHolding,PreloadTopChromeWebUI,PrioritizeCompositingAfterInput,SpareRendererForSitePerProcess,Translate,WebUIOmniboxAimPopup,\
     WebUIOmniboxFullPopup,WebUIOmniboxPopup,WebUIReloadButton";
 
 /// What every browser of ours gets.

@@ -72,6 +72,8 @@ pub(crate) struct Seen {
     tree: Arc<Tree>,
     look: Look,
     frames: Vec<Watch>,
+    /// Made by the way: what listens to clicks was not asked for.
+    is_glimpse: bool,
 }
 
 /// What one document told, while it is good.
@@ -171,11 +173,8 @@ impl Look {
 impl Sight {
     /// What was seen of the page, if nothing has happened since and it was looked at in the same way.
     pub(crate) fn remembered(&self, look: &Look, loader: &str) -> Option<Arc<Tree>> {
-        let seen = self.seen.as_ref()?;
-        let is_good = seen.look == *look
-            && seen.frames.iter().all(Watch::is_good)
-            && seen.tree.frames.first().is_some_and(|frame| frame.document == loader);
-        is_good.then(|| seen.tree.clone())
+        let is_whole = self.seen.as_ref().is_some_and(|seen| !seen.is_glimpse);
+        self.glimpsed(look, loader).filter(|_| is_whole)
     }
 
     /// Puts aside what was seen, for a look that is not to be remembered.
@@ -260,7 +259,53 @@ impl Sight {
             tree,
             look,
             frames: frames.into_iter().flatten().collect(),
+            is_glimpse: false,
         });
+    }
+
+    /// How to look at the page by the way, if it is one document of its own.
+    pub(crate) fn looking(&self, tab: &Tab) -> Option<String> {
+        let world = self.worlds.get(&tab.target_id)?;
+        let seen = self.seen.as_ref()?;
+        (seen.tree.frames.len() == 1).then(|| world.looking(&Look::default().options()))
+    }
+
+    /// The page by a report that came by the way.
+    pub(crate) fn glimpse(&mut self, tab: &Tab, report: &str) -> Option<Arc<Tree>> {
+        let kept = self.kept.get(&tab.target_id);
+        // What it told before is not so any more; word of that may still be on its way.
+        if let Some(watch) = kept.and_then(|kept| kept.watch.as_ref()) {
+            watch.is_dirty.store(true, Ordering::Release);
+        }
+        let listening = kept.map(|kept| kept.told.listening.clone());
+        let world = self.worlds.get_mut(&tab.target_id)?;
+        let report = world.take_in(report)?;
+        let watch = Watch::over(world);
+        let loader = world.loader.clone();
+        let told = Told { report, listening: listening?, holders: HashSet::new() };
+        let main = Place {
+            channel: tab.channel.clone(),
+            frame_id: tab.target_id.clone(),
+            parent: None,
+            loader,
+            name: String::new(),
+            is_top: true,
+            is_unreachable: false,
+        };
+        let told = HashMap::from([(tab.target_id.clone(), Arc::new(told))]);
+        let tree = Arc::new(stitch(self, &main, &told, &[]).ok()?);
+        let look = Look::default();
+        self.seen = Some(Seen { tree: tree.clone(), look, frames: vec![watch], is_glimpse: true });
+        Some(tree)
+    }
+
+    /// What was seen of the page, also by the way, if nothing is known to have happened since.
+    pub(crate) fn glimpsed(&self, look: &Look, loader: &str) -> Option<Arc<Tree>> {
+        let seen = self.seen.as_ref()?;
+        let is_good = seen.look == *look
+            && seen.frames.iter().all(Watch::is_good)
+            && seen.tree.frames.first().is_some_and(|frame| frame.document == loader);
+        is_good.then(|| seen.tree.clone())
     }
 
     /// Whether something happens in the page within this time.

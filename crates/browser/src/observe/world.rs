@@ -286,6 +286,29 @@ impl World {
         }
     }
 
+    /// How to look, for a script of ours that looks by the way.
+    pub(crate) fn looking(&self, options: &str) -> String {
+        let since = self.last.as_deref().map_or("0", |last| head(last, 8));
+        format!("{{learn: true, since: {since}, {options}}}")
+    }
+
+    /// Takes in a report that came by the way. Nothing when it does not say all: there are frames in the document,
+    /// shadow trees that were not looked into, sheets that have to be read first.
+    pub(crate) fn take_in(&mut self, text: &str) -> Option<Arc<str>> {
+        if text.starts_with("?\n") {
+            return None;
+        }
+        let report = match text.strip_prefix('~') {
+            Some(changes) => {
+                let last = self.last.take()?;
+                patched(&last, changes)?
+            }
+            None => text.to_owned(),
+        };
+        let report = self.last.insert(Arc::from(report)).clone();
+        (head(&report, 4) == "0" && head(&report, 7).is_empty()).then_some(report)
+    }
+
     /// The report. A sheet of another origin that the script cannot read is read for it.
     async fn observed(
         &mut self,
