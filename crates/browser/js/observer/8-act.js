@@ -622,6 +622,18 @@ async function sign(ms) {
   return false;
 }
 
+/** Waits for anything new, such as what a page makes of an answer. */
+async function stir(ms) {
+  const end = performance.now() + ms;
+  const before = deed === null ? 0 : deed.stirs;
+  while (deed !== null && performance.now() < end) {
+    noteEffects(effects.takeRecords());
+    if (deed.stirs !== before) return true;
+    await Promise.race([nextFrame(), new Promise((go) => setTimeout(go, 5))]);
+  }
+  return false;
+}
+
 /** It is done: hands are free again. */
 function over() {
   const came = outcome();

@@ -42,6 +42,7 @@ Object.defineProperty(globalThis, "agbrowse", {
     ready,
     settle,
     sign,
+    stir,
     over,
     beginBeside,
     beginAnywhere,

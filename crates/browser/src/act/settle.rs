@@ -6,7 +6,7 @@
 use super::receipt::{Effect, Receipt, Settled};
 use super::{Hand, Spot, millis};
 use crate::error::{Code, Error, Result};
-use crate::live::journal::Happening;
+use crate::live::journal::{Happening, Mark};
 use crate::navigate;
 use crate::observe::{self, Look, Shown, Trouble};
 use crate::tab::{Phase, State};
@@ -26,6 +26,9 @@ const CAP: Duration = Duration::from_secs(1);
 
 /// How long an action without consequences may take to have one.
 const SIGN: Duration = Duration::from_millis(100);
+
+/// How long a page may take to make something of an answer.
+const STIR: Duration = Duration::from_millis(50);
 
 /// How much longer than asked for a page may take to answer.
 const GRACE: Duration = Duration::from_millis(200);
@@ -259,10 +262,12 @@ impl Hand<'_> {
             if self.tab.journal.open_since(self.before.mark) > 0 {
                 self.answered(end).await;
                 how = "requests";
+                // What a page makes of an answer comes a moment after it.
+                self.wait_inside("agbrowse.stir", end.at_most(STIR)).await;
                 continue;
             }
-            let is_nothing =
-                came.is_nothing() && came.missed.is_empty() && mark == self.before.mark;
+            let is_same = Mark { asked: mark.asked, ..self.before.mark } == mark;
+            let is_nothing = came.is_nothing() && came.missed.is_empty() && is_same;
             if is_nothing && !was_given_a_moment {
                 was_given_a_moment = true;
                 // Who expects something waits for it.
@@ -370,26 +375,35 @@ impl Hand<'_> {
         }
     }
 
-    /// Waits for a first consequence.
-    async fn sign(&self, end: Deadline) {
+    /// Has the document wait for something, for so long at most.
+    async fn wait_inside(&self, what: &str, end: Deadline) {
         let world = self.documents.first().and_then(|document| self.sight.world_of(document));
         let ms = millis(end.left()).to_string();
         let inside = async {
             match world {
                 Some(world) => {
                     let limit = Deadline::after(end.left() + GRACE);
-                    _ = world.run::<bool>("agbrowse.sign", &ms, limit).await;
+                    _ = world.run::<bool>(what, &ms, limit).await;
                 }
                 None => tokio::time::sleep_until(end.at()).await,
             }
         };
+        let mut state = self.tab.state.subscribe();
+        tokio::select! {
+            () = inside => {}
+            _ = state.wait_for(|state| self.is_broken(state)) => {}
+        }
+    }
+
+    /// Waits for a first consequence.
+    async fn sign(&self, end: Deadline) {
+        let inside = self.wait_inside("agbrowse.sign", end);
+        let base = self.tab.journal.mark();
         let mut changed = self.tab.journal.changed.subscribe();
         let mut state = self.tab.state.subscribe();
         let outside = async {
             // Titles and answers to earlier requests are no signs.
-            while self.tab.journal.mark() == self.before.mark
-                && !self.is_broken(&state.borrow_and_update())
-            {
+            while self.tab.journal.mark() == base && !self.is_broken(&state.borrow_and_update()) {
                 tokio::select! {
                     _ = changed.changed() => {}
                     _ = state.changed() => {}

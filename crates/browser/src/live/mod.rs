@@ -19,6 +19,7 @@ use cdp::{AutoAttach, Channel, Connection, Deadline};
 use downloads::Downloads;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -28,6 +29,9 @@ const INITIAL_TAB: Duration = Duration::from_secs(5);
 
 /// How long after it was asked for a tab is still taken care of.
 const LATE_TAB: Duration = Duration::from_secs(120);
+
+/// How long a process may take to be gone after it hung up: a busy machine takes its time.
+const EXIT: Duration = Duration::from_secs(4);
 
 /// How long an orderly end may take before the browser is killed.
 const ORDERLY_END: Duration = Duration::from_millis(1500);
@@ -50,6 +54,8 @@ pub(crate) struct Live {
     making_tab: tokio::sync::Mutex<()>,
     making_context: tokio::sync::Mutex<()>,
     pub(crate) downloads: Downloads,
+    /// It hung up, and its process did not say why in time.
+    is_over: AtomicBool,
 }
 
 #[derive(Default)]
@@ -124,6 +130,7 @@ impl Live {
             making_tab: tokio::sync::Mutex::default(),
             making_context: tokio::sync::Mutex::default(),
             downloads: Downloads::new(),
+            is_over: AtomicBool::new(false),
         });
         live.catch_downloads(None);
         tokio::spawn(follow::keep(events, attach, Arc::downgrade(&live)));
@@ -169,6 +176,8 @@ impl Live {
     pub(crate) fn ended(&self) -> Option<String> {
         match self.process.as_ref().and_then(Process::exit) {
             Some(exit) => Some(format!("the browser ended: {exit}")),
+            // Its process says more about why, a moment later.
+            None if self.process.is_some() && !self.is_over.load(Ordering::Acquire) => None,
             None => self.connection.closed().map(|reason| reason.to_string()),
         }
     }
@@ -178,10 +187,11 @@ impl Live {
         let reason = self.connection.wait_closed().await;
         if let Some(process) = &self.process {
             // The pipe closes a moment before the process can be reaped.
-            if let Some(exit) = process.exit_within(Duration::from_secs(1)).await {
+            if let Some(exit) = process.exit_within(EXIT).await {
                 return format!("the browser ended: {exit}");
             }
         }
+        self.is_over.store(true, Ordering::Release);
         reason.to_string()
     }
 
