@@ -11,10 +11,11 @@
   const plain = (text) => text.replace(/\d+/g, "0").replace(/\s+/g, " ").trim();
   // What it is called and where it leads, and what the row is called that it is in.
   const wordsOf = (el) => {
-    const row = el.closest("tr, li, article, [role=row], [role=listitem]");
+    const around = el.closest("tr, li, article, [role=row], [role=listitem]");
+    const row = around && around.textContent.length < 400 ? around : null;
     const named = row && [...row.querySelectorAll("h1, h2, h3, h4, a, th, td, strong")].find((it) => it.textContent.trim());
     const label = el.labels && el.labels[0] ? el.labels[0].textContent : "";
-    const own = [el.textContent, el.getAttribute("aria-label"), el.getAttribute("href"), label, named ? named.textContent : ""];
+    const own = [el.localName === "select" ? "" : el.textContent, el.getAttribute("aria-label"), el.getAttribute("href"), label, named ? named.textContent : ""];
     return plain(own.join("|").slice(0, 300));
   };
   const isThere = (el) => el !== null && el.checkVisibility() && el.getBoundingClientRect().width > 0;

@@ -524,7 +524,10 @@ async function ready(number, wants, guard, isSure) {
   // happened here.
   const el = elementOf(number);
   if (isSpoiled() && (!isSure || el === null || isTouched(el))) return { problem: "spoiled" };
+  const words = el === null ? "" : wordsOf(el);
   const found = await check(number, wants);
+  // The check may have waited for things to come to rest.
+  if (found.problem === undefined && wordsOf(el) !== words) return { problem: "spoiled" };
   if (found.problem === undefined && guard !== null) begin(number, guard, found.on || null);
   delete found.on;
   return found;
