@@ -15,7 +15,8 @@ const FEATURES_OFF: &str = "AcceptCHFrame,AiModeOmniboxEntryPoint,AutofillServer
     PaintHolding,PreloadTopChromeWebUI,PrioritizeCompositingAfterInput,SpareRendererForSitePerProcess,Translate,WebUIOmniboxAimPopup,\
     WebUIOmniboxFullPopup,WebUIOmniboxPopup,WebUIReloadButton";
 
-/// What every browser of ours gets.
+/// What every browser of ours gets. Chromium's protection against a page that changes its address without end stays on:
+/// without it, such a page occupies the browser process and no tab answers.
 const ALWAYS: &[&str] = &[
     // The protocol over two pipes: no port is opened, and the browser ends when they close.
     "--remote-debugging-pipe",
@@ -41,7 +42,6 @@ const ALWAYS: &[&str] = &[
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    "--disable-ipc-flooding-protection",
     // A page that hangs is ours to report; Chromium would ask a person.
     "--disable-hang-monitor",
     // A pop-up that is swallowed in silence is a click without effect.

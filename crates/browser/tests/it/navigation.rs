@@ -144,6 +144,21 @@ fn an_address_that_is_none_is_refused() {
 }
 
 #[test]
+fn a_page_that_floods_the_browser_with_addresses_holds_up_nobody() {
+    bench(async |t| {
+        t.page("/a", "<title>a</title>");
+        t.page(
+            "/flood",
+            "<script>n = 0; setInterval(() => { for (let i = 0; i < 100; i++) history.pushState(0, '', '?' + n++) }, 1)</script>",
+        );
+        t.open("/flood").await;
+        let aside = Open { url: t.url("/a"), until: Until::default(), new_tab: true };
+        let there = arrival(t.run(Command::Open(aside)).await.unwrap());
+        assert_eq!((&*there.title, there.url), ("a", t.url("/a")));
+    });
+}
+
+#[test]
 fn a_page_that_changes_its_own_address_is_no_arrival() {
     bench(async |t| {
         t.page("/a", "<title>a</title>");
