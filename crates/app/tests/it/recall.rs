@@ -64,7 +64,9 @@ fn everything_one_can_use_has_a_ref() {
             println!("{count} left out: {}", rule.reason);
         }
         assert!(missing.is_empty(), "{} without a ref:\n{}", missing.len(), missing.join("\n"));
-        assert!(all > 50 * urls.len() / 2 && listening > 20, "too little was looked at");
+        // The pages of our own have fewer than real ones.
+        let (most, heard) = if pages.is_empty() { (100, 10) } else { (25 * urls.len(), 20) };
+        assert!(all > most && listening > heard, "too little was looked at");
         browser.close().await;
     });
 }
