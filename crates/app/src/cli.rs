@@ -5,8 +5,9 @@ use crate::daemon::{self, Action, Client, Place};
 use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
-use crate::{demo, sessions};
+use crate::{demo, mcp, sessions};
 use browser::command::{Eval, NewTab, Step, TabAction, TabVerb};
+use browser::page::refs::Dialect;
 use browser::{Code, Command, Error, Outcome, Request, Result};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
@@ -56,6 +57,10 @@ pub enum Door {
     /// Show the settings in force.
     #[command(subcommand)]
     Config(ConfigVerb),
+    /// Serve the verbs to AI clients, over the Model Context Protocol.
+    Mcp(mcp::Mcp),
+    /// Print a short guide for agents that use the command line.
+    Skill,
     /// See what agbrowse can do, on a shop that ships with it.
     Demo(demo::Demo),
     /// Print a script that teaches a shell our commands.
@@ -164,6 +169,11 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
             let is_good = runtime()?.block_on(demo.run(config, output))?;
             return Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
+        Door::Mcp(mcp) => {
+            log_to_stderr_from("warn");
+            runtime()?.block_on(mcp.run(config))?;
+        }
+        Door::Skill => output::raw(crate::skill::guide().as_bytes())?,
         Door::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "agbrowse", &mut script);
@@ -186,6 +196,7 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             timeout_ms: Some(millis(config.timeout())),
             // Who says how long a command may take says how long to wait for an element.
             patience_ms: settings.timeout.map(|_| millis(config.timeout())),
+            dialect: Dialect::Cli,
         },
         wish: config.wish(),
     };
@@ -254,13 +265,13 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
             snapshot.url = snapshot.url.map(local_file).transpose()?;
             Ok(Command::Snapshot(snapshot))
         }
-        Command::Eval(Eval { script, gesture, isolated }) if script == "-" => {
+        Command::Eval(Eval { script, gesture, isolated, on }) if script == "-" => {
             let mut script = String::new();
             std::io::stdin().read_to_string(&mut script).map_err(|error| {
                 Error::new(Code::FileReadFailed)
                     .message(format!("standard input cannot be read: {error}"))
             })?;
-            Ok(Command::Eval(Eval { script, gesture, isolated }))
+            Ok(Command::Eval(Eval { script, gesture, isolated, on }))
         }
         Command::Open(mut open) => {
             open.url = local_file(open.url)?;
@@ -441,8 +452,12 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 }
 
 fn log_to_stderr() {
+    log_to_stderr_from("info");
+}
+
+fn log_to_stderr_from(level: &str) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("AGBROWSE_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

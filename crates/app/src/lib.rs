@@ -9,9 +9,11 @@ pub mod daemon;
 pub mod demo;
 pub mod doctor;
 pub mod install;
+pub mod mcp;
 pub mod output;
 mod paint;
 pub mod sessions;
+pub mod skill;
 
 /// The version of this build. Client and daemon must agree on it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -12,8 +12,10 @@ use crate::live::journal::Happening;
 use crate::navigate::{Trip, Until};
 use crate::note::Note;
 use crate::secret::{Hidden, Secrets};
+use crate::spelling;
 use crate::tab::{Tab, TabId, Turn};
 use cdp::Deadline;
+use page::refs::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -46,12 +48,22 @@ pub struct Request {
     /// How long an element may take to become usable, in milliseconds: 3 seconds when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub patience_ms: Option<u64>,
+    /// How the refs in its reply are written.
+    #[serde(default)]
+    pub dialect: Dialect,
 }
 
 impl Request {
     /// A command for the current tab of the default context.
     pub fn new(command: Command) -> Self {
-        Self { command, context: None, tab: None, timeout_ms: None, patience_ms: None }
+        Self {
+            command,
+            context: None,
+            tab: None,
+            timeout_ms: None,
+            patience_ms: None,
+            dialect: Dialect::Cli,
+        }
     }
 }
 
@@ -133,7 +145,17 @@ impl Browser {
             notes: Vec::new(),
         };
         self.shared.learn_end().await;
-        let reply = request.command.run(&mut cx).await;
+        let mut reply = request.command.run(&mut cx).await;
+        if request.dialect == Dialect::Mcp
+            && let Some(tab) = self.live().zip(cx.used).and_then(|(live, id)| live.tab(id).ok())
+        {
+            let texts = match &mut reply {
+                Ok(reply) => spelling::texts_of_reply(reply),
+                Err(error) => spelling::texts_of_error(error),
+            };
+            let texts = texts.into_iter().chain(spelling::texts_of_notes(&mut cx.notes)).collect();
+            spelling::respell_all(&tab, texts, cx.deadline).await;
+        }
         match reply {
             Ok(reply) => {
                 let happened = cx.happened().into_iter();

@@ -176,6 +176,11 @@ impl Error {
         self.0.code
     }
 
+    /// All of it, to be written anew.
+    pub(crate) fn details_mut(&mut self) -> &mut Details {
+        &mut self.0
+    }
+
     /// All of it.
     pub fn details(&self) -> &Details {
         &self.0
@@ -298,6 +303,7 @@ words! {
     /// What to do after a failure.
     RetryHint {
         AnswerDialog = "answer-dialog",
+        AskPerson = "ask-person",
         CheckUrl = "check-url",
         CheckValue = "check-value",
         ChooseOption = "choose-option",
@@ -392,6 +398,7 @@ impl RetryHint {
             Self::SetDisplay => {
                 "set DISPLAY and run `agbrowse daemon stop` first, or leave out `--headed`"
             }
+            Self::AskPerson => "ask the person what to do instead",
             Self::SetSecret => {
                 "set it in the environment, or write it to a file that only you can read: see `agbrowse help fill`"
             }
@@ -469,6 +476,10 @@ codes! {
     ActNoEffect = "act.no-effect", Act, LookAgain, true;
     /// There is no such option.
     ActNoOption = "act.no-option", Act, ChooseOption, true;
+    /// A person was asked, and said no.
+    AskDeclined = "ask.declined", Usage, AskPerson, false;
+    /// A person has to be asked, and this client cannot ask.
+    AskUnavailable = "ask.unavailable", Usage, AskPerson, false;
     /// No Chromium was found on this machine.
     BrowserNotFound = "browser.not-found", Launch, InstallBrowser, false;
     /// The browser was started but did not come up.

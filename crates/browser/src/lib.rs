@@ -25,6 +25,7 @@ mod navigate;
 mod note;
 mod observe;
 mod secret;
+mod spelling;
 mod tab;
 mod target;
 

@@ -8,7 +8,6 @@ use cdp::Deadline;
 use page::ax::{Role, Tree};
 use page::find::Query;
 use page::refs::{self, Dialect, RefName, Verdict, compare, meanings};
-use page::view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -70,6 +69,10 @@ impl FromStr for Target {
                 "testid" => return some(Self::TestId),
                 "role" => return role(rest),
                 "xy" => return point(rest),
+                "ref" => {
+                    let name = RefName::parse(rest, Dialect::Mcp);
+                    return name.map(Self::Ref).map_err(|bad| bad.to_string());
+                }
                 _ => {}
             }
         }
@@ -160,6 +163,10 @@ impl Serialize for Target {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Css(css) => to.collect_str(&format_args!("css={css}")),
+            // A bare `e3` would be read as `@e3`.
+            Self::Ref(name @ RefName::Backend { .. }) => {
+                to.collect_str(&format_args!("ref={name}"))
+            }
             other => to.collect_str(other),
         }
     }
@@ -434,7 +441,7 @@ async fn find_ref(
     deadline: Deadline,
 ) -> Result<(usize, Option<Note>)> {
     let spelled = name.to_string();
-    let mut shown = sight.registry.lookup(name).map_err(|problem| {
+    let mut shown = look_up(sight, name).map_err(|problem| {
         let code = match problem {
             refs::RefProblem::TooOld(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
@@ -476,6 +483,19 @@ async fn find_ref(
     }
 }
 
+/// What a ref was given for, however it is spelled.
+fn look_up(sight: &Sight, name: &RefName) -> std::result::Result<refs::Shown, refs::RefProblem> {
+    let number = match name {
+        RefName::Ours(number) => Some(*number),
+        RefName::Backend { frame, id, .. } => sight.spellings.number(*frame, *id),
+    };
+    let number = number.ok_or_else(|| refs::RefProblem::NeverGiven(name.clone()))?;
+    sight.registry.lookup(&RefName::Ours(number)).map_err(|problem| match problem {
+        refs::RefProblem::TooOld(_) => refs::RefProblem::TooOld(name.clone()),
+        _ => refs::RefProblem::NeverGiven(name.clone()),
+    })
+}
+
 /// The error for an element that is not there any more. One that looks the same is named, never taken.
 fn gone(tree: &Tree, shown: &refs::Shown, spelled: &str) -> Error {
     let was = &shown.meaning;
@@ -505,7 +525,7 @@ fn gone(tree: &Tree, shown: &refs::Shown, spelled: &str) -> Error {
 /// The error for an element that went away after it was found.
 pub(crate) fn gone_since(sight: &Sight, target: &Target) -> Error {
     if let Target::Ref(name) = target
-        && let Ok(shown) = sight.registry.lookup(name)
+        && let Ok(shown) = look_up(sight, name)
     {
         return gone(&Tree::default(), &shown, &name.to_string());
     }
@@ -548,37 +568,6 @@ async fn find_css(
     Ok(Vec::new())
 }
 
-/// The browser's own numbers of everything with a ref, spelled as MCP clients know them.
-pub(crate) async fn backend_ids(
-    sight: &Sight,
-    tree: &Tree,
-    seen: &View,
-    deadline: Deadline,
-) -> HashMap<(u16, u32), String> {
-    let mut wanted: HashMap<u16, Vec<u32>> = HashMap::new();
-    for line in seen.lines.iter().filter(|line| line.number.is_some()) {
-        let node = &tree.nodes[line.node as usize];
-        wanted.entry(node.frame).or_default().push(node.element);
-    }
-    let mut spelled = HashMap::new();
-    for (frame, elements) in wanted {
-        let document = tree.frames.get(usize::from(frame)).map(|frame| &*frame.document);
-        let Some(world) = document.and_then(|document| sight.world_of(document)) else { continue };
-        // Numbers are those of one process; a frame with another process has its own.
-        let is_own = sight
-            .world_of(&tree.frames[0].document)
-            .is_some_and(|main| main.channel.session() == world.channel.session());
-        let prefix = if is_own { String::new() } else { format!("f{frame}") };
-        let ids = world.backend_ids(&elements, deadline).await.unwrap_or_default();
-        for (element, id) in elements.into_iter().zip(ids) {
-            if let Some(id) = id {
-                spelled.insert((frame, element), format!("{prefix}e{id}"));
-            }
-        }
-    }
-    spelled
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -590,6 +579,15 @@ mod tests {
             ("e3", Target::Ref(RefName::Ours(3))),
             ("#save", Target::Css("#save".into())),
             ("css=a[href='x=y']", Target::Css("a[href='x=y']".into())),
+            ("ref=e3", Target::Ref(RefName::Backend { context: None, frame: None, id: 3 })),
+            (
+                "ref=clean:f2e3",
+                Target::Ref(RefName::Backend {
+                    context: Some("clean".into()),
+                    frame: Some(2),
+                    id: 3,
+                }),
+            ),
             ("a[href='x=y']", Target::Css("a[href='x=y']".into())),
             ("text= Save all ", Target::Text("Save all".into())),
             ("text=\"Save\"", Target::Text("Save".into())),
@@ -613,6 +611,7 @@ mod tests {
             "@e",
             "@x1",
             "css=",
+            "ref=x",
             "text=",
             "role=nonsense",
             "role=button[foo]",

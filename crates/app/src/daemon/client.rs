@@ -1,7 +1,7 @@
 //! The client's side: find the daemon, start it when there is none, ask one thing.
 
 use super::Place;
-use super::wire::{self, Action, Answer, Call, Done};
+use super::wire::{self, Action, Call, Done};
 use browser::{Code, Error, Outcome, Result};
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// What the daemon may take beyond a command's own time before it counts as dead.
-const GRACE: Duration = Duration::from_secs(15);
+pub(super) const GRACE: Duration = Duration::from_secs(15);
 
 /// Logs beyond this are cut at the next start.
 const MAX_LOG: u64 = 4 << 20;
@@ -49,17 +49,7 @@ impl Client {
             (Ok(answer), _) => answer,
             (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(broken(error)),
         };
-        let Answer { done, .. } = answer;
-        match done {
-            Done::Error(error) => Err(error),
-            Done::Outcome(mut outcome) => {
-                if let Some(data) = outcome.reply.file_mut() {
-                    *data = file;
-                }
-                Ok(Done::Outcome(outcome))
-            }
-            other => Ok(other),
-        }
+        answer.done.with_file(file)
     }
 
     /// Runs a command that may take as long as `allowed`.
@@ -67,12 +57,7 @@ impl Client {
     /// # Errors
     /// As [`Client::ask`].
     pub fn run(&mut self, action: &Action, allowed: Duration) -> Result<Outcome> {
-        match self.ask(action, allowed + GRACE)? {
-            Done::Outcome(outcome) => Ok(outcome),
-            _ => {
-                Err(Error::new(Code::DaemonBadFrame).message("the daemon answered something else"))
-            }
-        }
+        self.ask(action, allowed + GRACE)?.outcome()
     }
 }
 

@@ -4,12 +4,14 @@
 //! side uses no async runtime: one frame out, one frame in.
 
 mod client;
+mod line;
 mod place;
 mod server;
 mod state;
 mod wire;
 
 pub use client::{Client, ensure};
+pub use line::Line;
 pub use place::{Place, list, runtime_dir};
 pub use server::serve;
 pub use state::{Ended, State};

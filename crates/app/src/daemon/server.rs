@@ -69,6 +69,8 @@ struct Daemon {
     commands: AtomicU64,
     running: AtomicU64,
     clients: AtomicU64,
+    /// Lines that the daemon stays for.
+    holders: AtomicU64,
     last_use: Mutex<Instant>,
     /// What the state file says.
     told: Mutex<Option<State>>,
@@ -96,6 +98,7 @@ impl Daemon {
             commands: AtomicU64::new(0),
             running: AtomicU64::new(0),
             clients: AtomicU64::new(0),
+            holders: AtomicU64::new(0),
             last_use: Mutex::new(Instant::now()),
             told: Mutex::new(None),
             is_stopping: AtomicBool::new(false),
@@ -140,7 +143,17 @@ impl Daemon {
     }
 
     /// Serves one client, request after request.
-    async fn attend(self: &Arc<Self>, mut stream: UnixStream) {
+    async fn attend(self: &Arc<Self>, stream: UnixStream) {
+        let mut holds = false;
+        self.converse(stream, &mut holds).await;
+        if holds && self.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            tracing::info!("nobody is left to stay for");
+            self.is_stopping.store(true, Ordering::Release);
+            self.stop.send_replace(true);
+        }
+    }
+
+    async fn converse(self: &Arc<Self>, mut stream: UnixStream, holds: &mut bool) {
         loop {
             let call = match read_call(&mut stream).await {
                 Ok(Some(call)) => call,
@@ -163,6 +176,9 @@ impl Daemon {
                 tracing::debug!("client gone, command dropped");
                 return;
             };
+            if matches!(done, Done::Holding) && !std::mem::replace(holds, true) {
+                self.holders.fetch_add(1, Ordering::AcqRel);
+            }
             let is_last = matches!(done, Done::Stopping) || closed_browser(&done);
             if is_last {
                 // Before it is told: what comes after the answer must not be done by this daemon.
@@ -218,6 +234,7 @@ impl Daemon {
                 self.remember();
                 outcome.map_or_else(Done::Error, Done::Outcome)
             }
+            Action::Hold => Done::Holding,
             Action::Status => Done::Status(self.status()),
             Action::Stop => Done::Stopping,
         }
@@ -285,7 +302,9 @@ impl Daemon {
         loop {
             let quiet = self.last_use.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
             let left = self.idle_timeout.saturating_sub(quiet);
-            if self.running.load(Ordering::Relaxed) > 0 {
+            let is_needed = self.running.load(Ordering::Relaxed) > 0
+                || self.holders.load(Ordering::Acquire) > 0;
+            if is_needed {
                 self.used.notified().await;
             } else if left.is_zero() {
                 return;

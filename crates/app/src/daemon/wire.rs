@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read, Write};
 pub const MAX_REQUEST: usize = 32 << 20;
 
 /// The largest answer that a client reads.
-const MAX_ANSWER: usize = 1 << 30;
+pub(super) const MAX_ANSWER: usize = 1 << 30;
 
 /// The bytes before a frame: length of the JSON, length of the file, both little-endian.
 pub(super) const HEADER: usize = 8;
@@ -39,6 +39,8 @@ pub enum Action {
         #[serde(default)]
         wish: Wish,
     },
+    /// Stay for as long as this line is open, and stop when the last such line is closed.
+    Hold,
     /// Tell about the daemon.
     Status,
     /// Stop the daemon and its browser.
@@ -64,10 +66,38 @@ pub enum Done {
     Outcome(Outcome),
     /// About the daemon.
     Status(DaemonStatus),
+    /// The daemon stays for as long as the line is open.
+    Holding,
     /// The daemon stops.
     Stopping,
     /// It failed.
     Error(Error),
+}
+
+impl Done {
+    /// The same with the file that came beside it, unless it failed.
+    pub(super) fn with_file(self, file: Vec<u8>) -> Result<Self> {
+        match self {
+            Self::Error(error) => Err(error),
+            Self::Outcome(mut outcome) => {
+                if let Some(data) = outcome.reply.file_mut() {
+                    *data = file;
+                }
+                Ok(Self::Outcome(outcome))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// What came of a command.
+    pub(super) fn outcome(self) -> Result<Outcome> {
+        match self {
+            Self::Outcome(outcome) => Ok(outcome),
+            _ => {
+                Err(Error::new(Code::DaemonBadFrame).message("the daemon answered something else"))
+            }
+        }
+    }
 }
 
 /// About a daemon.

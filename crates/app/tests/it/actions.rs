@@ -119,7 +119,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     let (verb, command) = match line {
         line if line.starts_with("- textbox") || line.starts_with("- searchbox") => {
             let value = Some(Hidden::from(&*format!("text {}", random.below(1000))));
-            ("fill", Command::Fill(Fill { aim, value, secret: None, after }))
+            ("fill", Command::Fill(Fill { aim, value, secret: None, submit: false, after }))
         }
         line if line.starts_with("- checkbox") => ("check", Command::Check(Check { aim, after })),
         _ => {

@@ -14,6 +14,7 @@ mod daemon;
 mod fidelity;
 mod home;
 mod install;
+mod mcp;
 mod miniwob;
 mod recall;
 mod sameness;

@@ -3,13 +3,15 @@
 use super::{Cx, Verb};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result, Stage};
+use crate::observe::{self, Look, Trouble};
 use crate::tab::Turn;
+use crate::target::{self, Target};
 use cdp::protocol::page::CreateIsolatedWorld;
 use cdp::protocol::runtime::{
     AwaitPromise, CallFunctionOn, Evaluate, ExceptionDetails, ReleaseObject, RemoteObject,
     TerminateExecution,
 };
-use cdp::{Deadline, Text};
+use cdp::{Channel, Deadline, Text};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +37,10 @@ pub struct Eval {
     #[arg(long)]
     #[serde(default)]
     pub isolated: bool,
+    /// Call the script, a function, with this element: `agbrowse eval --on @e3 'it => it.href'`.
+    #[arg(long, value_name = "TARGET", conflicts_with = "isolated")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on: Option<Target>,
 }
 
 /// The world of scripts that run beside the page. Not the one we look through: a script must not break that.
@@ -90,6 +96,10 @@ impl Verb for Eval {
                 turn.call(world, cx.deadline).await?.execution_context_id
             }
         };
+        let on = match &self.on {
+            Some(target) => Some(element(cx, &turn, target).await?),
+            None => None,
+        };
         // Whatever it does, what was seen before may be different after it.
         turn.sight.lock().await.forget(&turn);
         let evaluate = Evaluate {
@@ -102,18 +112,39 @@ impl Verb for Eval {
         };
         let began = Instant::now();
         let stop = StopIfDropped { turn: Some(&turn) };
-        let reply = turn.call(evaluate, cx.deadline).await;
+        let reply = match on {
+            None => {
+                let reply = turn.call(evaluate, cx.deadline).await;
+                reply.map(|reply| (reply.result, reply.exception_details))
+            }
+            Some((channel, handle)) => {
+                let call = CallFunctionOn {
+                    function_declaration: format!(
+                        "function () {{ return ({}\n)(this) }}",
+                        self.script.trim().trim_end_matches(';')
+                    ),
+                    object_id: Some(handle),
+                    await_promise: Some(true),
+                    return_by_value: Some(true),
+                    user_gesture: self.gesture.then_some(true),
+                    ..CallFunctionOn::default()
+                };
+                let reply = channel.call(call, cx.deadline).await;
+                reply
+                    .map(|reply| (reply.result, reply.exception_details))
+                    .map_err(|error| turn.explain(error))
+            }
+        };
         // From here on nothing of ours runs in the page; stopping would hit what comes next.
         stop.over();
         let reply = reply.map_err(|error| match error.code() {
             Code::CdpRefused if began.elapsed() >= allowed => stopped(allowed),
             _ => error,
         });
-        let result =
-            match reply.and_then(|reply| unless_thrown(reply.result, reply.exception_details)) {
-                Ok(result) => by_value(&turn, result, cx.deadline).await,
-                Err(error) => Err(error),
-            };
+        let result = match reply.and_then(|(result, thrown)| unless_thrown(result, thrown)) {
+            Ok(result) => by_value(&turn, result, cx.deadline).await,
+            Err(error) => Err(error),
+        };
         let mut result = result?;
         if result.subtype.as_deref() == Some("null") {
             // The decoder takes a null for an absent value.
@@ -129,6 +160,26 @@ impl Verb for Eval {
             unserializable: result.unserializable_value,
         })
     }
+}
+
+/// The page's own handle on an element, and where it is good.
+async fn element(cx: &mut Cx<'_>, turn: &Turn, target: &Target) -> Result<(Channel, String)> {
+    let live = cx.live().await?;
+    let mut sight = turn.sight.lock().await;
+    let tree = observe::observe(&live, turn, &mut sight, &Look::default(), cx.deadline).await?;
+    let wanted = (target, None);
+    let node =
+        target::find_one(turn, &mut sight, &tree, wanted, cx.deadline, &mut cx.notes).await?;
+    let node = &tree.nodes[node];
+    let gone = || target::gone_since(&sight, target);
+    let frame = &tree.frames[usize::from(node.frame)];
+    let world = sight.world_of(&frame.document).ok_or_else(gone)?;
+    let explain = |trouble: Trouble| trouble.explain(turn);
+    let ids = world.backend_ids(&[node.element], cx.deadline).await.map_err(explain)?;
+    let ids: Vec<i64> = ids.into_iter().flatten().collect();
+    let handles = world.page_handles(&ids, cx.deadline).await.map_err(explain)?;
+    let handle = handles.into_iter().next().ok_or_else(gone)?;
+    Ok((world.channel.clone(), handle))
 }
 
 /// A result as its value: promises are waited for, objects written down. Plain values are that already, so

@@ -37,6 +37,10 @@ pub struct Fill {
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub secret: Option<String>,
+    /// Press Enter when it is in.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub submit: bool,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
@@ -68,7 +72,15 @@ impl Verb for Fill {
         }
         hand!(cx, hand);
         let writing = Writing { value: &value, is_secret: self.secret.is_some(), keeps: false };
-        write(&mut hand, "fill", &self.aim, writing, &self.after).await
+        if !self.submit {
+            return write(&mut hand, "fill", &self.aim, writing, &self.after).await;
+        }
+        let quiet = After { no_delta: true, ..After::default() };
+        write(&mut hand, "fill", &self.aim, writing, &quiet).await?;
+        let spot = focused(&mut hand, &self.aim).await?;
+        hand.press(&[Chord::parse("Enter")?]).await?;
+        let value = Some("Enter".to_owned());
+        hand.finish(Deed { action: "fill", spot: Some(spot), after: &self.after, value }).await
     }
 }
 
@@ -296,17 +308,7 @@ impl Verb for PressKey {
             self.keys.iter().map(|key| Chord::parse(key)).collect::<Result<_>>()?;
         hand!(cx, hand);
         let spot = match &self.on {
-            Some(target) => {
-                let aim = Aim::at(target.clone());
-                let spot = hand.reach(&aim, Wants::SET, Guard::Keys).await?;
-                let said: String =
-                    hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
-                if said != "focused" && said != "already" {
-                    hand.let_go(&spot.documents).await;
-                    return Err(not_taken(&spot, "does not take the focus"));
-                }
-                Some(spot)
-            }
+            Some(target) => Some(focused(&mut hand, &Aim::at(target.clone())).await?),
             None => {
                 hand.begin_here().await?;
                 None
@@ -317,6 +319,17 @@ impl Verb for PressKey {
             Deed { action: "press", spot, after: &self.after, value: Some(self.keys.join(" ")) };
         hand.finish(deed).await
     }
+}
+
+/// An element that has the focus, ready for keys.
+async fn focused(hand: &mut Hand<'_>, aim: &Aim) -> Result<Spot> {
+    let spot = hand.reach(aim, Wants::SET, Guard::Keys).await?;
+    let said: String = hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
+    if said != "focused" && said != "already" {
+        hand.let_go(&spot.documents).await;
+        return Err(not_taken(&spot, "does not take the focus"));
+    }
+    Ok(spot)
 }
 
 /// Fill in several fields at once.

@@ -103,6 +103,18 @@ macro_rules! verbs {
                 })
             }
 
+            /// What one verb takes, as a schema without references.
+            pub fn schema_of(verb: &str) -> Option<serde_json::Value> {
+                let mut generator = schemars::generate::SchemaSettings::draft2020_12()
+                    .with(|settings| settings.inline_subschemas = true)
+                    .into_generator();
+                let schema = match verb {
+                    $( $name => generator.root_schema_for::<$verb>(), )*
+                    _ => return None,
+                };
+                Some(schema.to_value())
+            }
+
             pub(crate) async fn run(&self, cx: &mut Cx<'_>) -> Result<Reply> {
                 Ok(match self { $( Self::$variant(verb) => Reply::$variant(verb.run(cx).await?), )* })
             }

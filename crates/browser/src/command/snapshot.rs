@@ -7,6 +7,7 @@ use crate::live::Live;
 use crate::navigate;
 use crate::note::Note;
 use crate::observe::{self, Look, Source};
+use crate::spelling;
 use crate::tab::Turn;
 use crate::target::{self, Target};
 use cdp::Deadline;
@@ -309,9 +310,13 @@ impl Snapshot {
             let text = match self.format {
                 TextFormat::Text => printed(&tree, &seen, print).text,
                 TextFormat::Viewpoint => {
-                    let ids = target::backend_ids(sight, &tree, &seen, deadline).await;
-                    let spell = |frame: u16, element: u32| {
-                        ids.get(&(frame, element)).cloned().unwrap_or_default()
+                    let numbers: Vec<u32> =
+                        seen.lines.iter().filter_map(|line| line.number).collect();
+                    spelling::learn(turn, sight, &numbers, deadline).await;
+                    let context = turn.context.as_deref();
+                    let spell = |number: u32| {
+                        spelling::spelled(sight, context, number)
+                            .unwrap_or_else(|| format!("@e{number}"))
                     };
                     viewpoint(&tree, &seen, &Viewpoint { spell: &spell, print: *print })
                 }

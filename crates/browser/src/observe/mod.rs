@@ -45,6 +45,8 @@ pub(crate) struct Sight {
     kept: HashMap<String, Kept>,
     /// What refs mean.
     pub(crate) registry: Registry,
+    /// How they are written for those who know them by the browser's numbers.
+    pub(crate) spellings: crate::spelling::Spellings,
     /// Refs that are to mean what they mean now when a batch is over; `None` outside of one.
     pub(crate) held: Option<Vec<(Arc<Tree>, Vec<usize>)>>,
     /// Where the mouse is, and in which document.

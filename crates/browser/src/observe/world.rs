@@ -554,7 +554,7 @@ impl World {
     }
 
     /// Handles on nodes as the page's own scripts have them. Those that are gone are left out.
-    async fn page_handles(
+    pub(crate) async fn page_handles(
         &self,
         nodes: &[i64],
         deadline: Deadline,

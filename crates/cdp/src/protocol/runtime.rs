@@ -123,6 +123,10 @@ domain! { "Runtime";
             execution_context_id: Option<i64>,
             /// Answer with the value itself instead of a handle.
             return_by_value: Option<bool>,
+            /// Wait for a promise.
+            await_promise: Option<bool>,
+            /// Let the function do what needs a user's gesture.
+            user_gesture: Option<bool>,
             /// Answer with more than the value.
             serialization_options: Option<SerializationOptions>,
             /// Silence the debugger.

@@ -6,12 +6,16 @@
 mod label;
 mod meaning;
 mod registry;
+mod respell;
 pub mod strict;
 
 pub use meaning::{Meaning, Owner, OwnerKind, Verdict, compare, meanings, name};
 pub use registry::{RefProblem, Registry, Scope, Shown};
+pub use respell::{numbers_in, respell};
 
 use crate::text;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What to do when an element is not what it was.
@@ -39,10 +43,12 @@ pub enum RefName {
     },
 }
 
-/// What a bare `e3` means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a bare `e3` means, and how refs are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Dialect {
     /// On the command line: `@e3`.
+    #[default]
     Cli,
     /// In MCP: the browser's own number.
     Mcp,

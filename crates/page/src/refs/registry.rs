@@ -43,8 +43,6 @@ pub enum RefProblem {
     NeverGiven(RefName),
     /// The snapshot that gave it is neither the current nor the previous one.
     TooOld(RefName),
-    /// It is the browser's number of a node, which is not known here.
-    NotOurs(RefName),
 }
 
 impl fmt::Display for RefProblem {
@@ -56,7 +54,6 @@ impl fmt::Display for RefProblem {
             Self::TooOld(name) => {
                 write!(f, "ref `{name}` is from a snapshot older than the previous one")
             }
-            Self::NotOurs(name) => write!(f, "ref `{name}` is not a number of this tab"),
         }
     }
 }
@@ -184,13 +181,22 @@ impl Registry {
     /// When neither the current nor the previous snapshot gave it.
     pub fn lookup(&self, name: &RefName) -> Result<Shown, RefProblem> {
         let RefName::Ours(number) = name else {
-            return Err(RefProblem::NotOurs(name.clone()));
+            return Err(RefProblem::NeverGiven(name.clone()));
         };
         match self.sheets().find_map(|sheet| sheet.shown(*number)) {
             Some(shown) => Ok(shown),
             None if *number <= self.last => Err(RefProblem::TooOld(name.clone())),
             None => Err(RefProblem::NeverGiven(name.clone())),
         }
+    }
+
+    /// The document and the element of a number that was shown.
+    pub fn place(&self, number: u32) -> Option<(&str, u32)> {
+        self.sheets().find_map(|sheet| {
+            let node = &sheet.tree.nodes[sheet.node(number)? as usize];
+            let frame = sheet.tree.frames.get(usize::from(node.frame))?;
+            Some((&*frame.document, node.element))
+        })
     }
 
     /// The sheets that count, the last one first.

@@ -13,8 +13,8 @@ const MAX_BYTES: usize = 100;
 
 /// What the viewpoint text needs to be told.
 pub struct Viewpoint<'a> {
-    /// How the ref of an element is spelled, by its frame and its number there; nothing when it has none.
-    pub spell: &'a dyn Fn(u16, u32) -> String,
+    /// How a ref is spelled, by its number.
+    pub spell: &'a dyn Fn(u32) -> String,
     /// What is printed of each node.
     pub print: Print,
 }
@@ -62,8 +62,7 @@ pub fn viewpoint(tree: &Tree, view: &View, options: &Viewpoint<'_>) -> String {
 
 fn push_line(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'_>) {
     let node = &tree.nodes[line.node as usize];
-    let spelled =
-        line.number.map(|_| (options.spell)(node.frame, node.element)).filter(|it| !it.is_empty());
+    let spelled = line.number.map(|number| (options.spell)(number));
     for _ in 0..line.depth {
         out.push_str("  ");
     }
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
     use crate::ax::RefPolicy;
     use crate::ax::testing::tree;
-    use crate::view::{Numbers, ViewOptions, view};
+    use crate::view::{ViewOptions, view};
 
     fn render(page: &Tree) -> String {
         let options = ViewOptions {
@@ -187,11 +186,10 @@ mod tests {
             max_depth: u32::MAX,
             ..ViewOptions::default()
         };
-        let mut numbers = Numbers::default();
-        let view = view(page, &options, &mut |frame, element| numbers.number(frame, element));
-        let spell = |frame, element| match frame {
-            0 => format!("e{element}"),
-            _ => format!("f{frame}e{element}"),
+        let view = view(page, &options, &mut |frame, element| u32::from(frame) * 1000 + element);
+        let spell = |number: u32| match number / 1000 {
+            0 => format!("e{number}"),
+            frame => format!("f{frame}e{}", number % 1000),
         };
         viewpoint(page, &view, &Viewpoint { spell: &spell, print: options.print })
     }

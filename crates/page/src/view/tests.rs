@@ -349,7 +349,7 @@ proptest! {
         prop_assert!(!changes.text.is_empty());
         let same = delta::delta(&shown(&now, &view_now), &shown(&now, &view_now), &full);
         prop_assert_eq!(same.text, "no change");
-        let spell = |frame: u16, element: u32| format!("f{frame}e{element}");
+        let spell = |number: u32| format!("e{number}");
         render::viewpoint(&now, &view_now, &render::Viewpoint { spell: &spell, print: options.print });
         let build = snapshot::BuildOptions { nodes: true, ..snapshot::BuildOptions::default() };
         let json = serde_json::to_string(&snapshot::build(&now, &view_now, &build)).unwrap();

@@ -1,0 +1,141 @@
+//! What the clients of a server share: the way to the daemon that owns the browser.
+
+use super::question::Asked;
+use super::reply::Rests;
+use super::tools::Cap;
+use crate::config::Config;
+use crate::daemon::{Action, Line, Place};
+use browser::command::{CloseTab, TabAction, TabVerb};
+use browser::launch::Wish;
+use browser::page::refs::Dialect;
+use browser::{Code, Command, Error, Outcome, Request, Result, TabId};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+
+/// How long a stopping daemon may take before we give up on it.
+const HANDOVER: Duration = Duration::from_secs(10);
+
+/// Where calls go to.
+pub(super) struct Desk {
+    place: Place,
+    wish: Wish,
+    pub(super) timeout: Duration,
+    idle_timeout: Duration,
+    /// The session is ours alone: its daemon stays for us, and ends with us.
+    is_private: bool,
+    held: Mutex<Option<Line>>,
+    pub(super) caps: Vec<Cap>,
+    pub(super) most_tokens: u32,
+    pub(super) rests: Rests,
+    /// Where files go.
+    pub(super) folder: PathBuf,
+    /// Tools that a person is asked about first.
+    pub(super) delicate: Vec<String>,
+    /// What was asked.
+    pub(super) asked: Asked,
+}
+
+/// Where a command goes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Whereto {
+    pub(super) page: Option<TabId>,
+    pub(super) context: Option<String>,
+}
+
+impl Desk {
+    pub(super) fn new(config: &Config, options: &super::Mcp) -> Result<Self> {
+        let named = config.settings.session.as_ref().map(|name| name.0.clone());
+        let is_private = named.is_none();
+        let session = named.unwrap_or_else(|| format!("mcp-{}", std::process::id()));
+        Ok(Self {
+            place: Place::of(&session)?,
+            wish: config.wish(),
+            timeout: config.timeout(),
+            idle_timeout: config.idle_timeout(),
+            is_private,
+            held: Mutex::new(None),
+            caps: options.caps.clone(),
+            most_tokens: options.max_tokens,
+            rests: Rests::default(),
+            folder: options.output_dir.clone(),
+            delicate: options.ask.clone(),
+            asked: Asked::default(),
+        })
+    }
+
+    /// The session's name.
+    pub(super) fn session(&self) -> &str {
+        &self.place.session
+    }
+
+    /// Whether the session ends with this server.
+    pub(super) fn is_private(&self) -> bool {
+        self.is_private
+    }
+
+    /// Runs a command. Dropped half-way, the command is dropped too.
+    pub(super) async fn run(&self, command: Command, to: &Whereto) -> Result<Outcome> {
+        let allowed = self.timeout;
+        let action = Action::Run {
+            request: Request {
+                command,
+                context: to.context.clone(),
+                tab: to.page,
+                timeout_ms: u64::try_from(allowed.as_millis()).ok(),
+                patience_ms: None,
+                dialect: Dialect::Mcp,
+            },
+            wish: self.wish.clone(),
+        };
+        let began = Instant::now();
+        loop {
+            let mut line = self.line().await?;
+            match line.run(&action, allowed).await {
+                // It has done nothing, and its successor starts when it is gone.
+                Err(error)
+                    if error.code() == Code::DaemonStopping && began.elapsed() < HANDOVER =>
+                {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn line(&self) -> Result<Line> {
+        if let Some(line) = Line::connect(&self.place).await {
+            return Ok(line);
+        }
+        let line = Line::ensure(&self.place, self.idle_timeout).await?;
+        if self.is_private {
+            let mut held = self.held.lock().await;
+            let mut hold = Line::ensure(&self.place, self.idle_timeout).await?;
+            hold.ask(&Action::Hold, self.timeout).await?;
+            *held = Some(hold);
+        }
+        Ok(line)
+    }
+
+    /// Closes tabs. One that is gone already is closed.
+    pub(super) async fn close_tabs(&self, tabs: Vec<TabId>) {
+        for id in tabs {
+            let close = TabAction::Close(CloseTab { id: Some(id) });
+            _ = self.run(Command::Tab(TabVerb { action: close }), &Whereto::default()).await;
+        }
+    }
+
+    /// Ends the session if it is ours alone.
+    pub(super) async fn leave(&self) {
+        if !self.is_private {
+            return;
+        }
+        *self.held.lock().await = None;
+    }
+}
+
+/// The error for a client that has no page.
+pub(super) fn no_page() -> Error {
+    Error::new(Code::TabNotFound)
+        .message("say which page is meant with `page`: an id that a reply gave, such as `t2`")
+}

@@ -1,0 +1,165 @@
+//! The server over HTTP: who may come in, before anything is read.
+
+use super::desk::Desk;
+use super::server::Server;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use browser::{Code, Error, Result};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// The largest request that is read.
+const MAX_BODY: usize = 16 << 20;
+
+/// Who may come in.
+pub(super) struct Gate {
+    token: String,
+    /// Names under which the server may be called.
+    hosts: Vec<String>,
+    /// Pages that may call it.
+    origins: Vec<String>,
+}
+
+impl Gate {
+    pub(super) fn new(token: String, address: SocketAddr, origins: Vec<String>) -> Self {
+        let mut hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
+        if !address.ip().is_loopback() && !address.ip().is_unspecified() {
+            hosts.push(match address {
+                SocketAddr::V4(address) => address.ip().to_string(),
+                SocketAddr::V6(address) => format!("[{}]", address.ip()),
+            });
+        }
+        Self { token, hosts, origins }
+    }
+
+    /// What speaks against a request, if anything does.
+    fn objection(&self, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        // A page that gets a name of its own to mean this machine could otherwise talk to us.
+        let host = text(HOST).map(without_port).unwrap_or_default();
+        if !self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
+            return Some((StatusCode::FORBIDDEN, "this is not a name of this server"));
+        }
+        if let Some(origin) = headers.get(ORIGIN) {
+            let origin = origin.to_str().unwrap_or_default();
+            if !self.origins.iter().any(|known| known == origin) && !is_local(origin) {
+                return Some((StatusCode::FORBIDDEN, "pages of this origin may not call"));
+            }
+        }
+        match text(AUTHORIZATION).and_then(|value| value.split_once(' ')) {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+                let is_right = same(token.trim().as_bytes(), self.token.as_bytes());
+                (!is_right).then_some((StatusCode::FORBIDDEN, "this is not the token"))
+            }
+            _ => {
+                Some((StatusCode::UNAUTHORIZED, "the token is missing: `Authorization: Bearer …`"))
+            }
+        }
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// Whether an origin is a page of this machine's own.
+fn is_local(origin: &str) -> bool {
+    let Some((scheme, host)) = origin.split_once("://") else { return false };
+    matches!(scheme, "http" | "https")
+        && matches!(without_port(host), "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// Compares in a time that does not tell how much is right.
+fn same(given: &[u8], right: &[u8]) -> bool {
+    given.len() == right.len()
+        && given.iter().zip(right).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}
+
+async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    match gate.objection(request.headers()) {
+        None => next.run(request).await,
+        Some((status, why)) => {
+            let mut response = (status, why).into_response();
+            if status == StatusCode::UNAUTHORIZED
+                && let Ok(value) = "Bearer".parse()
+            {
+                response.headers_mut().insert(WWW_AUTHENTICATE, value);
+            }
+            response
+        }
+    }
+}
+
+/// Serves until the process is told to stop.
+pub(super) async fn serve(desk: Arc<Desk>, listener: TcpListener, gate: Gate) -> Result<()> {
+    let mut config = StreamableHttpServerConfig::default();
+    config.max_request_body_bytes = MAX_BODY;
+    // Seen to at the gate, which knows more.
+    config.allowed_hosts = Vec::new();
+    let stop = config.cancellation_token.clone();
+    let service = StreamableHttpService::new(
+        move || Ok(Server::new(desk.clone(), true)),
+        Arc::new(LocalSessionManager::default()),
+        config,
+    );
+    let app = Router::new()
+        .route_service("/mcp", service)
+        .layer(from_fn_with_state(Arc::new(gate), admit));
+    let ended = axum::serve(listener, app).with_graceful_shutdown(async move {
+        super::told_to_stop().await;
+        stop.cancel();
+    });
+    ended.await.map_err(|error| {
+        Error::new(Code::InternalUnhandled).message(format!("the server ended: {error}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(headers: &[(&str, &str)], expected: Option<u16>) {
+        let address = "127.0.0.1:8000".parse().unwrap();
+        let gate = Gate::new("secret".into(), address, vec!["https://good.example".into()]);
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(
+                axum::http::HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                value.parse().unwrap(),
+            );
+        }
+        let status = gate.objection(&map).map(|(status, _)| status.as_u16());
+        assert_eq!(status, expected, "{headers:?}");
+    }
+
+    #[test]
+    fn only_who_knows_the_token_comes_in_and_no_foreign_page() {
+        let (host, token) = (("host", "localhost:8000"), ("authorization", "Bearer secret"));
+        check(&[host, token], None);
+        check(&[("host", "127.0.0.1:1"), ("authorization", "bearer  secret")], None);
+        check(&[("host", "[::1]:8000"), token], None);
+        check(&[host], Some(401));
+        check(&[host, ("authorization", "Basic secret")], Some(401));
+        check(&[host, ("authorization", "Bearer secre")], Some(403));
+        check(&[host, ("authorization", "Bearer Secret")], Some(403));
+        check(&[token], Some(403));
+        check(&[("host", "evil.example"), token], Some(403));
+        check(&[("host", "localhost.evil.example:8000"), token], Some(403));
+        check(&[host, token, ("origin", "https://evil.example")], Some(403));
+        check(&[host, token, ("origin", "null")], Some(403));
+        check(&[host, token, ("origin", "http://localhost.evil.example")], Some(403));
+        check(&[host, token, ("origin", "http://localhost:3000")], None);
+        check(&[host, token, ("origin", "https://good.example")], None);
+        check(&[host, token, ("origin", "https://good.example.evil")], Some(403));
+    }
+}

@@ -1,0 +1,170 @@
+//! The MCP server: the verbs as tools for AI clients, over standard input and output or over HTTP.
+//!
+//! It owns no browser: every call goes to the daemon of a session, as a command of the command line does. Unless a
+//! session is named, it has one of its own, which ends with it. Nothing outside of this folder knows `rmcp`.
+
+mod desk;
+mod given;
+mod hosts;
+mod http;
+mod question;
+mod reply;
+mod server;
+mod tools;
+
+pub use hosts::Host;
+pub use tools::Cap;
+
+use crate::config::Config;
+use crate::output;
+use browser::{Code, Error, Result};
+use clap::{Args, Subcommand};
+use desk::Desk;
+use rmcp::ServiceExt;
+use server::Server;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tools::{TOOLS, Tool};
+
+/// Serve the verbs to AI clients, over the Model Context Protocol.
+///
+/// Speaks over standard input and output, or over HTTP with `--http`. Without `--session`, the server has a browser of
+/// its own, which ends with it.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Mcp {
+    /// What else to do.
+    #[command(subcommand)]
+    pub verb: Option<McpVerb>,
+    /// Groups of tools to offer beside the usual ones.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "CAPS")]
+    pub caps: Vec<Cap>,
+    /// The most tokens that a reply may have, about. What is cut can be asked for.
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(300..))]
+    pub max_tokens: u32,
+    /// Where pictures and documents are saved.
+    #[arg(long, default_value = "agbrowse-output", value_name = "FOLDER")]
+    pub output_dir: PathBuf,
+    /// Tools that a person is asked about before each call, such as `browser_evaluate`.
+    #[arg(long, value_delimiter = ',', value_name = "TOOLS")]
+    pub ask: Vec<String>,
+    /// Serve over HTTP at `/mcp` on this port of this machine: `8931` or `127.0.0.1:8931`.
+    #[arg(long, value_name = "PORT")]
+    pub http: Option<String>,
+    /// Serve other machines too, at this address. Needs a token in `AGBROWSE_MCP_TOKEN`.
+    #[arg(long, value_name = "ADDRESS", requires = "http")]
+    pub bind: Option<IpAddr>,
+    /// Let pages of this origin call; may be given several times. Those of this machine may.
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub allow_origin: Vec<String>,
+}
+
+/// What else can be done about MCP.
+#[derive(Debug, Subcommand)]
+pub enum McpVerb {
+    /// Print what to paste into a host's settings.
+    Config {
+        /// The host.
+        host: Host,
+    },
+}
+
+impl Mcp {
+    /// Serves until the client goes or the process is told to stop.
+    ///
+    /// # Errors
+    /// When it cannot listen.
+    pub async fn run(&self, config: &Config) -> Result<()> {
+        if let Some(McpVerb::Config { host }) = &self.verb {
+            return output::raw(host.snippet(config).as_bytes());
+        }
+        if let Some(odd) = self.ask.iter().find(|name| Tool::named(name).is_none()) {
+            return Err(Error::new(Code::CommandInvalid).message(format!("`{odd}` is no tool")));
+        }
+        let desk = Arc::new(Desk::new(config, self)?);
+        let served = match &self.http {
+            Some(at) => self.serve_http(at, desk.clone()).await,
+            None => serve_stdio(desk.clone()).await,
+        };
+        desk.leave().await;
+        served
+    }
+
+    async fn serve_http(&self, at: &str, desk: Arc<Desk>) -> Result<()> {
+        let wrong = |message: String| Error::new(Code::CommandInvalid).message(message);
+        let port = at.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let mut address = port.or_else(|_| at.parse()).map_err(|_| {
+            wrong(format!("`{at}` is no port: expected such as `8931` or `127.0.0.1:8931`"))
+        })?;
+        let token = std::env::var("AGBROWSE_MCP_TOKEN").ok().filter(|token| !token.is_empty());
+        match self.bind {
+            Some(_) if token.is_none() => {
+                return Err(wrong("`--bind` needs a token in AGBROWSE_MCP_TOKEN".into()));
+            }
+            Some(bind) => address.set_ip(bind),
+            None if !address.ip().is_loopback() => {
+                return Err(wrong(format!(
+                    "`{at}` can be reached by other machines: say so with `--bind {}`",
+                    address.ip()
+                )));
+            }
+            None => {}
+        }
+        let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| {
+            Error::new(Code::DaemonStartFailed)
+                .message(format!("{address} cannot be served: {error}"))
+        })?;
+        let address = listener.local_addr().unwrap_or(address);
+        output::say(&format!("serving MCP at http://{address}/mcp (session {})", desk.session()));
+        let token = token.unwrap_or_else(|| {
+            let token: String = (0..8).map(|_| reply::random_word()).collect();
+            output::say(&format!("token: {token}"));
+            token
+        });
+        http::serve(desk, listener, http::Gate::new(token, address, self.allow_origin.clone()))
+            .await
+    }
+}
+
+async fn serve_stdio(desk: Arc<Desk>) -> Result<()> {
+    let server = Arc::new(Server::new(desk, false));
+    let broken = |error: String| {
+        Error::new(Code::InternalUnhandled).message(format!("the client cannot be served: {error}"))
+    };
+    let running = match server.clone().serve(rmcp::transport::stdio()).await {
+        Ok(running) => running,
+        // Who goes before saying anything wants nothing.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(broken(error.to_string())),
+    };
+    let stop = running.cancellation_token();
+    let ended = tokio::select! {
+        ended = running.waiting() => ended.map(|_| ()).map_err(|error| broken(error.to_string())),
+        () = told_to_stop() => {
+            stop.cancel();
+            Ok(())
+        }
+    };
+    server.leave().await;
+    ended
+}
+
+/// Waits until the process is told to stop.
+async fn told_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    match (terminate, interrupt) {
+        (Ok(mut terminate), Ok(mut interrupt)) => tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        },
+        _ => std::future::pending().await,
+    }
+}
+
+/// The tools that clients are offered.
+fn offered(caps: &[Cap]) -> Vec<rmcp::model::Tool> {
+    let tool = |tool: &Tool| rmcp::model::Tool::new(tool.name, tool.about, tool.schema());
+    TOOLS.iter().filter(|tool| tool.is_in(caps)).map(tool).collect()
+}

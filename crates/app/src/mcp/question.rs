@@ -1,0 +1,133 @@
+//! A question to a person. It is put in the way that the client's revision of the protocol knows: as a request of ours
+//! while the call waits, or as an answer that asks, after which the client calls again. What was asked stays here, so
+//! that an answer counts for the call that it was asked about and for no other.
+
+use super::tools::Tool;
+use browser::{Code, Error};
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitationAction,
+    ElicitationSchema, InputRequest, InputRequiredResult, ProtocolVersion,
+};
+use rmcp::service::RequestContext;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// How many questions may wait for an answer.
+const MOST: usize = 64;
+
+/// The name of a question within a call.
+const KEY: &str = "allow";
+
+/// A question about a call.
+pub(super) struct Question {
+    message: String,
+    /// What the answer counts for.
+    about: String,
+}
+
+/// What a person says.
+pub(super) enum Word {
+    Yes,
+    No(Error),
+    /// Nothing yet: the client has to ask, and to call again.
+    Wait(Box<InputRequiredResult>),
+}
+
+/// Questions that clients were told to ask.
+#[derive(Default)]
+pub(super) struct Asked(Mutex<VecDeque<(String, String)>>);
+
+impl Asked {
+    fn park(&self, about: &str) -> String {
+        let id = format!("{}{}", super::reply::random_word(), super::reply::random_word());
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == MOST {
+            all.pop_front();
+        }
+        all.push_back((id.clone(), about.to_owned()));
+        id
+    }
+
+    /// What was asked under this id. An answer counts once.
+    fn take(&self, id: &str) -> Option<String> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = all.iter().position(|(known, _)| known == id)?;
+        all.remove(at).map(|(_, about)| about)
+    }
+}
+
+impl Question {
+    /// Whether a call may be made.
+    pub(super) fn about(tool: &Tool, request: &CallToolRequestParams) -> Self {
+        let args = serde_json::to_string(&request.arguments).unwrap_or_default();
+        let shown = browser::page::text::cut_bytes(&args, 400);
+        Self {
+            message: format!("May the agent call {} with {shown}?", tool.name),
+            about: format!("{} {args}", tool.name),
+        }
+    }
+
+    /// Asks, or looks at the answer that came with the call.
+    pub(super) async fn put(
+        self,
+        asked: &Asked,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Word {
+        let schema = ElicitationSchema::builder().required_bool(KEY).build();
+        let Ok(requested_schema) = schema else { return Word::No(unavailable()) };
+        let form = ElicitRequestParams::FormElicitationParams {
+            meta: None,
+            message: self.message.clone(),
+            requested_schema,
+        };
+        let can_ask = context.client_capabilities().is_some_and(|it| it.elicitation.is_some());
+        if !can_ask {
+            return Word::No(unavailable());
+        }
+        let is_new =
+            context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28);
+        if !is_new {
+            return match context.peer.create_elicitation(form).await {
+                Ok(answer) => said(&answer.action, answer.content.as_ref()),
+                Err(_) => Word::No(unavailable()),
+            };
+        }
+        let answer = request.input_responses.as_ref().and_then(|all| all.get(KEY));
+        let state = request.request_state.as_deref().unwrap_or_default();
+        match (answer, asked.take(state)) {
+            (Some(answer), Some(about)) if about == self.about => {
+                let action = answer.get("action").cloned().unwrap_or_default();
+                match serde_json::from_value(action) {
+                    Ok(action) => said(&action, answer.get("content")),
+                    Err(_) => Word::No(declined()),
+                }
+            }
+            // Not asked yet, or about something else.
+            _ => {
+                let ask = InputRequest::Elicitation(ElicitRequest::new(form));
+                let requests = [(KEY.to_owned(), ask)].into_iter().collect();
+                let state = asked.park(&self.about);
+                Word::Wait(Box::new(InputRequiredResult::new(Some(requests), Some(state))))
+            }
+        }
+    }
+}
+
+fn said(action: &ElicitationAction, content: Option<&Value>) -> Word {
+    let is_yes = content.and_then(|it| it.get(KEY)).and_then(Value::as_bool).unwrap_or_default();
+    match action {
+        ElicitationAction::Accept if is_yes => Word::Yes,
+        _ => Word::No(declined()),
+    }
+}
+
+fn declined() -> Error {
+    Error::new(Code::AskDeclined)
+}
+
+fn unavailable() -> Error {
+    Error::new(Code::AskUnavailable)
+}

@@ -1,0 +1,364 @@
+//! What a client is told: our words, the page's words fenced off from them, and the facts as data beside both.
+
+use browser::command::{Arrival, CapabilityRow, Effect, Receipt, Snapped};
+use browser::page::{text, tokens};
+use browser::{Code, Error, Fact, Note, Outcome, Reply, TabId};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// Evidence that a model can choose from or learn from.
+const LISTED: &[&str] = &["attempts", "candidates", "done", "options", "hint"];
+
+/// How many rests of cut replies are kept.
+const MOST_RESTS: usize = 16;
+
+/// What is to be said about a call.
+#[derive(Default)]
+pub(super) struct Said {
+    /// In our words.
+    pub(super) ours: String,
+    /// In the page's words, or with some of them.
+    pub(super) theirs: String,
+    /// The facts.
+    pub(super) facts: Value,
+    /// A picture: its bytes and what kind they are.
+    pub(super) picture: Option<(Vec<u8>, &'static str)>,
+    pub(super) is_error: bool,
+}
+
+/// The rests of replies that were too long.
+#[derive(Default)]
+pub(super) struct Rests(Mutex<VecDeque<(String, String)>>);
+
+impl Rests {
+    fn keep(&self, rest: String) -> String {
+        let id = random_word();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == MOST_RESTS {
+            all.pop_front();
+        }
+        all.push_back((id.clone(), rest));
+        id
+    }
+
+    /// The rest of this id. It stays until others push it out: a client may ask twice.
+    pub(super) fn get(&self, id: &str) -> Option<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find(|(known, _)| known == id).map(|(_, rest)| rest.clone())
+    }
+}
+
+/// Eight letters and digits that nobody can guess.
+pub(super) fn random_word() -> String {
+    let mut bytes = [0_u8; 4];
+    if rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).is_err() {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        bytes = now.unwrap_or_default().subsec_nanos().to_le_bytes();
+    }
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Said {
+    /// What came of a command on a page.
+    pub(super) fn of(outcome: &Outcome) -> Self {
+        let mut said = match &outcome.reply {
+            Reply::Snapshot(Snapped::Text(shown)) => Self {
+                theirs: shown.text.clone(),
+                facts: json!({ "refs": shown.refs, "tokens": shown.tokens }),
+                ..Self::default()
+            },
+            Reply::Open(there)
+            | Reply::Back(there)
+            | Reply::Forward(there)
+            | Reply::Reload(there) => Self::of_arrival(there),
+            Reply::Can(row) => Self::of_row(row),
+            reply => match receipt(reply) {
+                Some(receipt) => Self::of_receipt(receipt),
+                None => Self { theirs: reply.to_string(), facts: facts(reply), ..Self::default() },
+            },
+        };
+        said.add_notes(&outcome.notes);
+        said
+    }
+
+    fn of_arrival(there: &Arrival) -> Self {
+        let status = there.status.map(|status| format!(" (status {status})")).unwrap_or_default();
+        Self {
+            ours: format!("arrived{status}"),
+            theirs: there.to_string(),
+            facts: serde_json::to_value(there).unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    fn of_row(row: &CapabilityRow) -> Self {
+        let mut theirs = String::new();
+        for (key, fact) in &row.evidence {
+            theirs.push_str(&format!("{key}: {}\n", told(fact)));
+        }
+        Self {
+            ours: format!("{}: {}", row.capability_id, row.state),
+            theirs: format!("{theirs}{}", row.next),
+            facts: serde_json::to_value(row).unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    /// One line of ours, without a word of the page's; what is different in its words.
+    fn of_receipt(receipt: &Receipt) -> Self {
+        let mut ours = receipt.action.clone();
+        if let Some(target) = &receipt.target {
+            let name = target.name_of_ref.as_deref().unwrap_or_default();
+            ours.push_str(&format!(
+                " {}{}{name}",
+                target.role,
+                if name.is_empty() { "" } else { " " }
+            ));
+        }
+        ours.push_str(match (receipt.dispatched, receipt.effect) {
+            (false, _) => ": nothing to do, it was so already",
+            (true, Effect::Changed) => ": changed",
+            (true, Effect::None) => ": no effect",
+            (true, Effect::Navigated) => ": navigated",
+            (true, Effect::Dialog) => ": a dialog opened; answer it with browser_handle_dialog",
+            (true, Effect::Download) => ": download",
+            (true, Effect::Unknown) => ": done, but the page does not tell what came of it",
+        });
+        if receipt.effect == Effect::Changed && !receipt.changes.is_empty() {
+            ours.push_str(&format!(" ({})", receipt.changes.join(", ")));
+        }
+        if receipt.settled.how == "capped" {
+            ours.push_str(&format!(", still going on after {} ms", receipt.settled.ms));
+        }
+        let mut theirs = String::new();
+        // What a ref means is known to who gives it.
+        if let Some(target) =
+            receipt.target.as_ref().filter(|_| receipt.strategy.as_deref() != Some("ref"))
+        {
+            theirs.push_str(&format!("target: {} ", target.role));
+            text::quote(&mut theirs, &target.name);
+            theirs.push('\n');
+        }
+        if let Some(value) = &receipt.value {
+            theirs.push_str(&format!("value: {value}\n"));
+        }
+        for event in &receipt.events {
+            let path = event.path.as_ref().map(|path| format!(" → {path}")).unwrap_or_default();
+            theirs.push_str(&format!("! {}: {}{path}\n", event.kind, event.message));
+        }
+        theirs.push_str(receipt.delta.trim_end());
+        let mut facts = serde_json::to_value(receipt).unwrap_or_default();
+        if let Some(facts) = facts.as_object_mut() {
+            // It is in the text.
+            facts.remove("delta");
+        }
+        Self { ours, theirs: theirs.trim_end().to_owned(), facts, ..Self::default() }
+    }
+
+    /// Why a call failed, and what now.
+    pub(super) fn failure(error: &Error, element: Option<&str>) -> Self {
+        let details = error.details();
+        let mut ours = format!("error {}", details.code);
+        let mut theirs = String::new();
+        // What the page calls things stands in quotes.
+        let is_ours = !details.message.contains(['"', '\'']);
+        match is_ours {
+            true => ours.push_str(&format!(": {}", details.message)),
+            false => theirs.push_str(&format!("{}\n", details.message)),
+        }
+        if let Some(element) = element {
+            theirs.push_str("meant: ");
+            text::quote(&mut theirs, &text::cut_bytes(element, 100));
+            theirs.push('\n');
+        }
+        for (key, fact) in details.evidence.iter().flatten() {
+            if LISTED.contains(&&**key) {
+                theirs.push_str(&format!("{key}: {}\n", told(fact)));
+            }
+        }
+        ours.push_str(&format!("\n{}", change(details.code, details.mutation_allowed)));
+        ours.push_str(&format!(
+            "\nnext: {}",
+            next(details.code).unwrap_or(details.retry_hint.advice())
+        ));
+        let facts = serde_json::to_value(error).unwrap_or_default();
+        Self { ours, theirs: theirs.trim_end().to_owned(), facts, is_error: true, picture: None }
+    }
+
+    /// Adds what else there is to know.
+    pub(super) fn add_notes(&mut self, notes: &[Note]) {
+        for note in notes {
+            if !self.theirs.is_empty() {
+                self.theirs.push('\n');
+            }
+            self.theirs.push_str(&format!("note ({}): {}", note.code, note.message));
+        }
+    }
+
+    /// Puts one after the other.
+    pub(super) fn then(mut self, other: Self) -> Self {
+        for (text, more) in [(&mut self.ours, other.ours), (&mut self.theirs, other.theirs)] {
+            if !text.is_empty() && !more.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&more);
+        }
+        if let (Value::Object(facts), Value::Object(more)) = (&mut self.facts, other.facts) {
+            facts.extend(more);
+        }
+        self.is_error |= other.is_error;
+        self
+    }
+
+    /// The reply as a client gets it, with the page that it is about and at most so many tokens.
+    pub(super) fn finish(
+        mut self,
+        page: Option<TabId>,
+        most: u32,
+        rests: &Rests,
+    ) -> CallToolResult {
+        let mut text = page.map(|page| format!("[page {page}]")).unwrap_or_default();
+        if !text.is_empty() && !self.ours.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&self.ours);
+        let theirs = std::mem::take(&mut self.theirs);
+        if !theirs.is_empty() {
+            let room = most.saturating_sub(tokens::calibrated(&text)).saturating_sub(60).max(50);
+            let (shown, rest) = cut(&theirs, room);
+            let nonce = random_word();
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&format!("<page-{nonce}>\n{shown}\n</page-{nonce}>"));
+            if !rest.is_empty() {
+                let lines = rest.lines().count();
+                let id = rests.keep(rest.to_owned());
+                text.push_str(&format!(
+                    "\n[cut: {lines} more lines; browser_snapshot with more: \"{id}\" gives them, find or root what you look for]"
+                ));
+            }
+        }
+        let mut content = vec![ContentBlock::text(text)];
+        if let Some((bytes, kind)) = self.picture {
+            use base64::Engine;
+            let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+            content.push(ContentBlock::image(data, kind));
+        }
+        let mut facts = match self.facts {
+            Value::Object(facts) => facts,
+            Value::Null => serde_json::Map::new(),
+            other => [("result".to_owned(), other)].into_iter().collect(),
+        };
+        if let Some(page) = page {
+            facts.insert("page".into(), page.to_string().into());
+        }
+        let mut result = match self.is_error {
+            true => CallToolResult::error(content),
+            false => CallToolResult::success(content),
+        };
+        if !facts.is_empty() && weight(&facts) <= most as usize * 4 {
+            result.structured_content = Some(facts.into());
+        }
+        result
+    }
+}
+
+fn weight(facts: &serde_json::Map<String, Value>) -> usize {
+    serde_json::to_string(facts).map_or(usize::MAX, |text| text.len())
+}
+
+/// What fits, in whole lines where possible, and the rest.
+fn cut(text: &str, most: u32) -> (&str, &str) {
+    if tokens::calibrated(text) <= most {
+        return (text, "");
+    }
+    // Tokens grow with the text: the most that fits is found by halving.
+    let (mut fits, mut not) = (0, text.len());
+    while not - fits > 16 {
+        let mut middle = fits + (not - fits) / 2;
+        while !text.is_char_boundary(middle) {
+            middle -= 1;
+        }
+        if middle <= fits {
+            break;
+        }
+        match tokens::calibrated(&text[..middle]) <= most {
+            true => fits = middle,
+            false => not = middle,
+        }
+    }
+    let at = text[..fits].rfind('\n').filter(|at| *at > fits / 2).unwrap_or(fits);
+    (&text[..at], text[at..].trim_start_matches('\n'))
+}
+
+/// The receipt in a reply that has one.
+fn receipt(reply: &Reply) -> Option<&Receipt> {
+    match reply {
+        Reply::Click(receipt)
+        | Reply::Dblclick(receipt)
+        | Reply::Hover(receipt)
+        | Reply::Fill(receipt)
+        | Reply::Type(receipt)
+        | Reply::Press(receipt)
+        | Reply::Select(receipt)
+        | Reply::Check(receipt)
+        | Reply::Uncheck(receipt)
+        | Reply::FillForm(receipt)
+        | Reply::Drag(receipt)
+        | Reply::Upload(receipt)
+        | Reply::Scroll(receipt)
+        | Reply::Focus(receipt)
+        | Reply::Download(receipt) => Some(receipt),
+        _ => None,
+    }
+}
+
+/// The facts in a reply.
+fn facts(reply: &Reply) -> Value {
+    let mut whole = serde_json::to_value(reply).unwrap_or_default();
+    whole.get_mut("result").map(Value::take).unwrap_or_default()
+}
+
+fn told(fact: &Fact) -> String {
+    match fact {
+        Fact::Flag(flag) => flag.to_string(),
+        Fact::Number(number) => number.to_string(),
+        Fact::Text(text) => text.clone(),
+        Fact::List(all) => all.iter().map(|line| format!("\n  {line}")).collect(),
+    }
+}
+
+/// Whether anything was done to the page before it failed.
+fn change(code: Code, may_have: bool) -> &'static str {
+    match code {
+        Code::ActNoEffect | Code::ActNotTaken => {
+            "it was done, but not with the effect that was asked for"
+        }
+        Code::PageDialogOpen => "nothing was done",
+        Code::CommandTimeout | Code::DaemonLost | Code::TabCrashed | Code::PageUnresponsive => {
+            "whether anything was done is not known"
+        }
+        _ if may_have => "the page may have changed",
+        _ => "nothing was done",
+    }
+}
+
+/// What to do now, where a client of tools does something else than a person at a shell.
+fn next(code: Code) -> Option<&'static str> {
+    Some(match code {
+        Code::SnapshotRefStale | Code::SnapshotRefNotFound => {
+            "take a new snapshot with browser_snapshot and use its refs"
+        }
+        Code::CommandInvalid => "call again with the arguments that are expected",
+        Code::TargetAmbiguous => "use the ref of the one that is meant",
+        Code::TargetNotFound => "look with browser_snapshot, or wait with browser_wait_for",
+        Code::PageDialogOpen => "answer the dialog with browser_handle_dialog",
+        Code::TabNotFound | Code::TabTargetLost => "list the tabs with browser_tabs",
+        Code::BrowserLost | Code::DaemonLost => "open the page again with browser_navigate",
+        Code::BrowserNotFound => "have the user run `agbrowse install`",
+        _ => return None,
+    })
+}

@@ -1,0 +1,164 @@
+//! Refs as MCP clients know them: `e12345`, the browser's own number of a node.
+//!
+//! Those numbers are asked of the browser only for elements that are shown to such a client, and once for each. They
+//! are numbers of one renderer process: what another process has is told apart by a mark before it (`f2e12345`), and so
+//! is a number that a tab has given before, when a new page of the tab begins to count anew. What a ref was once
+//! written for, no other element of the tab is ever written as.
+
+use crate::command::{Reply, Snapped};
+use crate::error::{Error, Fact};
+use crate::note::Note;
+use crate::observe::Sight;
+use crate::tab::Tab;
+use cdp::Deadline;
+use page::refs::{RefName, numbers_in, respell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many spellings are remembered before those that no snapshot shows any more are forgotten.
+const MOST: usize = 50_000;
+
+/// A number of the browser's, and the mark before it.
+type Spelled = (Option<u32>, u64);
+
+/// How the refs of a tab are spelled.
+#[derive(Debug, Default)]
+pub(crate) struct Spellings {
+    of_number: HashMap<u32, Spelled>,
+    numbers: HashMap<Spelled, u32>,
+    /// What the marks stand for.
+    marks: HashMap<(Option<Arc<str>>, Option<String>), u32>,
+}
+
+impl Spellings {
+    /// The number of a ref that was spelled so.
+    pub(crate) fn number(&self, frame: Option<u32>, id: u64) -> Option<u32> {
+        self.numbers.get(&(frame, id)).copied()
+    }
+
+    fn mark(&mut self, session: Option<Arc<str>>, document: Option<String>) -> u32 {
+        // The first process has none.
+        let next = self.marks.len() as u32 + 1;
+        *self.marks.entry((session, document)).or_insert(next)
+    }
+
+    fn give(&mut self, number: u32, mut spelled: Spelled, again: (Option<Arc<str>>, String)) {
+        if self.numbers.get(&spelled).is_some_and(|taken| *taken != number) {
+            spelled.0 = Some(self.mark(again.0, Some(again.1)));
+        }
+        self.numbers.insert(spelled, number);
+        self.of_number.insert(number, spelled);
+    }
+}
+
+/// Finds out how refs are spelled.
+pub(crate) async fn learn(tab: &Tab, sight: &mut Sight, numbers: &[u32], deadline: Deadline) {
+    let mut unknown: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
+    for number in numbers {
+        if sight.spellings.of_number.contains_key(number) {
+            continue;
+        }
+        if let Some((document, element)) = sight.registry.place(*number) {
+            unknown.entry(document.to_owned()).or_default().push((*number, element));
+        }
+    }
+    if sight.spellings.of_number.len() + unknown.len() > MOST {
+        let registry = &sight.registry;
+        let spellings = &mut sight.spellings;
+        spellings.of_number.retain(|number, _| registry.place(*number).is_some());
+        spellings.numbers.retain(|_, number| spellings.of_number.contains_key(number));
+    }
+    let main = tab.channel.session().cloned();
+    for (document, asked) in unknown {
+        let Some(world) = sight.world_of(&document) else { continue };
+        let session = world.channel.session().cloned();
+        let elements: Vec<u32> = asked.iter().map(|(_, element)| *element).collect();
+        let ids = world.backend_ids(&elements, deadline).await.unwrap_or_default();
+        let spellings = &mut sight.spellings;
+        let mark = (session != main).then(|| spellings.mark(session.clone(), None));
+        for ((number, _), id) in asked.into_iter().zip(ids) {
+            if let Some(id) = id.and_then(|id| u64::try_from(id).ok()) {
+                spellings.give(number, (mark, id), (session.clone(), document.clone()));
+            }
+        }
+    }
+}
+
+/// How a ref is spelled, once that was found out; ours where the browser has no number for it.
+pub(crate) fn spelled(sight: &Sight, context: Option<&str>, number: u32) -> Option<String> {
+    let (frame, id) = *sight.spellings.of_number.get(&number)?;
+    let context = context.map(str::to_owned);
+    Some(RefName::Backend { context, frame, id }.to_string())
+}
+
+/// What a client is told, with its refs in its own spelling.
+pub(crate) async fn respell_all(tab: &Tab, mut texts: Vec<&mut String>, deadline: Deadline) {
+    let numbers: Vec<u32> = texts.iter().flat_map(|text| numbers_in(text)).collect();
+    if numbers.is_empty() {
+        return;
+    }
+    let Ok(mut sight) = tokio::time::timeout_at(deadline.at(), tab.sight.lock()).await else {
+        return;
+    };
+    learn(tab, &mut sight, &numbers, deadline).await;
+    for text in &mut texts {
+        **text = respell(text, |number| spelled(&sight, tab.context.as_deref(), number));
+    }
+}
+
+/// The texts of a reply that may name refs.
+pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
+    match reply {
+        Reply::Snapshot(Snapped::Text(text)) => vec![&mut text.text],
+        Reply::Find(found) => {
+            found.found.iter_mut().filter_map(|row| row.name_of_ref.as_mut()).collect()
+        }
+        Reply::Can(row) => {
+            let mut texts: Vec<&mut String> =
+                row.evidence.values_mut().flat_map(texts_of).collect();
+            texts.push(&mut row.next);
+            texts
+        }
+        Reply::Click(receipt)
+        | Reply::Dblclick(receipt)
+        | Reply::Hover(receipt)
+        | Reply::Fill(receipt)
+        | Reply::Type(receipt)
+        | Reply::Press(receipt)
+        | Reply::Select(receipt)
+        | Reply::Check(receipt)
+        | Reply::Uncheck(receipt)
+        | Reply::FillForm(receipt)
+        | Reply::Drag(receipt)
+        | Reply::Upload(receipt)
+        | Reply::Scroll(receipt)
+        | Reply::Focus(receipt)
+        | Reply::Download(receipt) => {
+            let target = receipt.target.as_mut().and_then(|target| target.name_of_ref.as_mut());
+            let attempts = receipt.attempts.iter_mut().map(|attempt| &mut attempt.target);
+            target.into_iter().chain(attempts).chain([&mut receipt.delta]).collect()
+        }
+        Reply::Batch(batched) => batched.replies.iter_mut().flat_map(texts_of_reply).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The texts of an error that may name refs.
+pub(crate) fn texts_of_error(error: &mut Error) -> Vec<&mut String> {
+    let details = error.details_mut();
+    let evidence = details.evidence.iter_mut().flat_map(|all| all.values_mut()).flat_map(texts_of);
+    std::iter::once(&mut details.message).chain(evidence).collect()
+}
+
+/// The texts of notes that may name refs.
+pub(crate) fn texts_of_notes(notes: &mut [Note]) -> Vec<&mut String> {
+    notes.iter_mut().map(|note| &mut note.message).collect()
+}
+
+fn texts_of(fact: &mut Fact) -> Vec<&mut String> {
+    match fact {
+        Fact::Text(text) => vec![text],
+        Fact::List(all) => all.iter_mut().collect(),
+        Fact::Flag(_) | Fact::Number(_) => Vec::new(),
+    }
+}
