@@ -89,6 +89,14 @@ impl Peer {
         })
     }
 
+    /// Its process, if it was started here.
+    pub fn pid(&self) -> Option<u32> {
+        match &self.end {
+            End::Started { child, .. } => Some(child.id()),
+            End::Connected(_) => None,
+        }
+    }
+
     /// Says something that is not answered.
     ///
     /// # Errors

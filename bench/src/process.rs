@@ -165,6 +165,15 @@ pub fn memory(pid: u32) -> Option<Memory> {
     memory_in(&std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
 }
 
+/// Reads how much memory the process that calls itself so keeps, if there is one.
+pub fn named(name: &str) -> Option<Memory> {
+    let is_it = |process: &Process| {
+        let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+        line.split(|byte| *byte == 0).next() == Some(name.as_bytes())
+    };
+    settled_memory(all().into_iter().find(is_it)?.pid)
+}
+
 /// Reads how much memory a process keeps once that stands still, or after a few seconds.
 pub fn settled_memory(pid: u32) -> Option<Memory> {
     let mut last = memory(pid)?;

@@ -85,6 +85,34 @@ impl Rivals {
     /// # Errors
     /// When it cannot be started or does not answer.
     pub fn playwright_mcp(&self) -> Result<Mcp> {
+        let (mut command, folder) = self.playwright_command()?;
+        Mcp::start(Server::Playwright, &mut command, folder)
+    }
+
+    /// The same for a browser that is up.
+    ///
+    /// # Errors
+    /// As for the other.
+    pub fn playwright_mcp_at(&self, endpoint: &str) -> Result<Mcp> {
+        let (mut command, folder) = node(&self.packages.join("@playwright/mcp/cli.js"))?;
+        command.arg("--cdp-endpoint").arg(endpoint);
+        Mcp::start(Server::Playwright, &mut command, folder)
+    }
+
+    /// The server of `chrome-devtools-mcp` for a browser that is up.
+    ///
+    /// # Errors
+    /// As for the other.
+    pub fn devtools_mcp_at(&self, endpoint: &str) -> Result<Mcp> {
+        let program = "chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js";
+        let (mut command, folder) = node(&self.packages.join(program))?;
+        command
+            .args(["--no-usage-statistics", "--no-performance-crux", "--no-page-id-routing"])
+            .arg(format!("--browserUrl={endpoint}"));
+        Mcp::start(Server::DevTools, &mut command, folder)
+    }
+
+    fn playwright_command(&self) -> Result<(Command, TempDir)> {
         let (mut command, folder) = node(&self.packages.join("@playwright/mcp/cli.js"))?;
         let (width, height) = WINDOW;
         let config = json!({
@@ -106,7 +134,7 @@ impl Rivals {
         let path = folder.path().join("config.json");
         std::fs::write(&path, config.to_string())?;
         command.arg("--config").arg(path);
-        Mcp::start(Server::Playwright, &mut command, folder)
+        Ok((command, folder))
     }
 
     /// The server of `chrome-devtools-mcp`.
@@ -144,7 +172,7 @@ fn node(script: &Path) -> Result<(Command, TempDir)> {
 }
 
 /// Chromium has no sandbox for root.
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
@@ -195,12 +223,30 @@ impl Contender for Driver {
 pub struct Mcp {
     server: Server,
     peer: Peer,
+    /// How long its tools are, as it lists them.
+    pub schemas: String,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Server {
+/// Whose server it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "`name` says what each is")]
+pub enum Server {
+    Ours,
     Playwright,
     DevTools,
+    AgentBrowser,
+}
+
+impl Server {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "agbrowse mcp",
+            Self::Playwright => "@playwright/mcp",
+            Self::DevTools => "chrome-devtools-mcp",
+            Self::AgentBrowser => "agent-browser mcp",
+        }
+    }
 }
 
 /// What a tool gave, or why there is nothing.
@@ -230,12 +276,12 @@ struct Content {
 }
 
 impl Mcp {
-    fn start(server: Server, command: &mut Command, folder: TempDir) -> Result<Self> {
-        let name = match server {
-            Server::Playwright => "@playwright/mcp",
-            Server::DevTools => "chrome-devtools-mcp",
-        };
-        let mut peer = Peer::start(name, command, folder)?;
+    /// Starts a server and says hello.
+    ///
+    /// # Errors
+    /// When it cannot be started or does not answer.
+    pub fn start(server: Server, command: &mut Command, folder: TempDir) -> Result<Self> {
+        let mut peer = Peer::start(server.name(), command, folder)?;
         let hello = json!({
             "jsonrpc": "2.0",
             "method": "initialize",
@@ -247,7 +293,69 @@ impl Mcp {
         });
         peer.ask::<Value>(&hello)?;
         peer.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
-        Ok(Self { server, peer })
+        Ok(Self { server, peer, schemas: String::new() })
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> Option<u32> {
+        self.peer.pid()
+    }
+
+    /// What it lists as its tools.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn list(&mut self) -> Result<()> {
+        let ask = json!({ "jsonrpc": "2.0", "method": "tools/list", "params": {} });
+        let answer = self.peer.ask::<Value>(&ask)?.body;
+        self.schemas = answer.get("result").map(Value::to_string).unwrap_or_default();
+        Ok(())
+    }
+
+    /// The tabs: the least that needs a browser.
+    ///
+    /// # Errors
+    /// When it does not tell.
+    pub fn tabs(&mut self) -> Result<Taken> {
+        match self.server {
+            Server::Ours | Server::Playwright => {
+                self.call("browser_tabs", &json!({ "action": "list" }))
+            }
+            Server::DevTools => self.call("list_pages", &json!({})),
+            Server::AgentBrowser => self.call("agent_browser_tab_list", &json!({})),
+        }
+    }
+
+    /// Clicks what has a ref, as a snapshot of this server gave it.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn click(&mut self, name: &str) -> Result<Taken> {
+        match self.server {
+            Server::Ours => self.call("browser_click", &json!({ "ref": name })),
+            Server::Playwright => {
+                self.call("browser_click", &json!({ "target": name, "element": "button" }))
+            }
+            Server::DevTools => self.call("click", &json!({ "uid": name })),
+            Server::AgentBrowser => {
+                let name = format!("@{}", name.trim_start_matches('@'));
+                self.call("agent_browser_click", &json!({ "selector": name }))
+            }
+        }
+    }
+
+    /// What a script gives.
+    ///
+    /// # Errors
+    /// When it throws.
+    pub fn value(&mut self, script: &str) -> Result<String> {
+        let function = json!({ "function": format!("() => {script}") });
+        let taken = match self.server {
+            Server::Ours | Server::Playwright => self.call("browser_evaluate", &function),
+            Server::DevTools => self.call("evaluate_script", &function),
+            Server::AgentBrowser => self.call("agent_browser_eval", &json!({ "script": script })),
+        };
+        taken.map(|taken| taken.text)
     }
 
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<Taken> {
@@ -277,7 +385,10 @@ impl Mcp {
 impl Contender for Mcp {
     fn open(&mut self, url: &str) -> Result<()> {
         let taken = match self.server {
-            Server::Playwright => self.call("browser_navigate", &json!({ "url": url }))?,
+            Server::Ours | Server::Playwright => {
+                self.call("browser_navigate", &json!({ "url": url }))?
+            }
+            Server::AgentBrowser => self.call("agent_browser_open", &json!({ "url": url }))?,
             Server::DevTools => {
                 self.call("navigate_page", &json!({ "type": "url", "url": url }))?
             }
@@ -290,18 +401,14 @@ impl Contender for Mcp {
     }
 
     fn script(&mut self, script: &str) -> Result<()> {
-        let function = json!({ "function": format!("() => {script}") });
-        let tool = match self.server {
-            Server::Playwright => "browser_evaluate",
-            Server::DevTools => "evaluate_script",
-        };
-        self.call(tool, &function).map(drop)
+        self.value(script).map(drop)
     }
 
     fn snapshot(&mut self) -> Result<Taken> {
         let tool = match self.server {
-            Server::Playwright => "browser_snapshot",
+            Server::Ours | Server::Playwright => "browser_snapshot",
             Server::DevTools => "take_snapshot",
+            Server::AgentBrowser => "agent_browser_snapshot",
         };
         self.call(tool, &json!({}))
     }

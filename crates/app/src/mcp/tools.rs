@@ -7,8 +7,8 @@
 use super::given::{Given, wrong};
 use browser::command::{
     After, Aim, Answer, Back, Button, Can, Click, Console, DialogVerb, Drag, Eval, Expect, Field,
-    Fill, FillForm, Find, Hover, ImageFormat, Modifier, Pdf, PressKey, Requests, Screenshot,
-    Scroll, Select, Snapshot, TextFormat, Type, Upload, Wait,
+    Fill, FillForm, Find, Hover, ImageFormat, Modifier, Pdf, PressKey, Requests, Resize,
+    Screenshot, Scroll, Select, Snapshot, TextFormat, Type, Upload, Wait,
 };
 use browser::{Command, Result, TabId, Target};
 use clap::ValueEnum;
@@ -417,6 +417,20 @@ pub(super) const TOOLS: &[Tool] = &[
         about: "Close your pages.",
         args: &[],
         plan: |_| Ok(Plan::Close),
+    },
+    Tool {
+        name: "browser_resize",
+        cap: Cap::Window,
+        about: "Give the view another size.",
+        args: &[
+            needs("width", Kind::Of("resize", "width")),
+            needs("height", Kind::Of("resize", "height")),
+        ],
+        plan: |given| {
+            let side = |name: &str| given.count(name).map(Option::unwrap_or_default);
+            let (width, height) = (side("width")?, side("height")?);
+            Ok(Plan::Do(Command::Resize(Resize { width, height })))
+        },
     },
     Tool {
         name: "browser_install",

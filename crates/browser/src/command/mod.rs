@@ -18,6 +18,7 @@ mod journal;
 mod moving;
 mod open;
 mod pdf;
+mod resize;
 mod screenshot;
 mod snapshot;
 mod status;
@@ -40,6 +41,7 @@ pub use journal::{Console, ConsoleLine, ConsoleLog, Happening, RequestLine, Requ
 pub use moving::{Drag, Scroll, Upload, Way};
 pub use open::{Back, Forward, Open, Reload};
 pub use pdf::{Pdf, Printed};
+pub use resize::{Resize, Resized};
 pub use screenshot::{ImageFormat, Screenshot, Shot};
 pub use snapshot::{Snapped, Snapshot, SnapshotText, TextFormat, TreeSource};
 pub use status::{BrowserStatus, Status, StatusReport};
@@ -162,6 +164,7 @@ verbs! {
     "eval" Eval(Eval) -> Evaluated,
     "screenshot" Screenshot(Screenshot) -> Shot,
     "pdf" Pdf(Pdf) -> Printed,
+    "resize" Resize(Resize) -> Resized,
     "dialog" Dialog(DialogVerb) -> Answered,
     "status" Status(Status) -> StatusReport,
     "close" Close(Close) -> Closed,

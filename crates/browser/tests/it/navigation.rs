@@ -1,7 +1,7 @@
 //! Going places, and knowing when one has arrived.
 
 use crate::bench::{Route, arrival, bench, eval, open};
-use agbrowse_browser::command::{Back, Forward, Open, Reload, Until};
+use agbrowse_browser::command::{Back, Forward, Open, Reload, Resize, Snapshot, Until};
 use agbrowse_browser::{Code, Command, Phase};
 
 #[test]
@@ -167,5 +167,22 @@ fn a_page_that_changes_its_own_address_is_no_arrival() {
         t.open("/b").await;
         let back = arrival(t.run(Command::Back(Back::default())).await.unwrap());
         assert_eq!((&*back.title, back.url), ("a", t.url("/a")));
+    });
+}
+
+#[test]
+fn a_view_can_have_another_size() {
+    bench(async |t| {
+        t.page("/", "<style>@media (max-width: 500px) { #wide { display: none } }</style><button id=wide>Wide</button>");
+        t.open("/").await;
+        let seen = |outcome: agbrowse_browser::Outcome| outcome.reply.to_string();
+        let snapshot = || Command::Snapshot(Snapshot::default());
+        assert!(seen(t.run(snapshot()).await.unwrap()).contains("Wide"));
+        let resize = |width, height| Command::Resize(Resize { width, height });
+        assert_eq!(seen(t.run(resize(400, 300)).await.unwrap()), "400×300");
+        assert_eq!(t.eval("innerWidth * 1000 + innerHeight").await, "400300");
+        assert!(!seen(t.run(snapshot()).await.unwrap()).contains("Wide"));
+        let error = t.run(resize(0, 300)).await.unwrap_err();
+        assert_eq!(error.code(), Code::CommandInvalid);
     });
 }

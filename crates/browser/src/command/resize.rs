@@ -1,0 +1,57 @@
+//! `resize`: another size of the view.
+
+use super::{Cx, Verb};
+use crate::browser::Needs;
+use crate::error::{Code, Error, Result};
+use cdp::protocol::emulation::SetDeviceMetricsOverride;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The largest view that is made.
+const MOST: u32 = 10_000;
+
+/// Give the tab's view another size, in CSS pixels.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resize {
+    /// How wide.
+    pub width: u32,
+    /// How high.
+    pub height: u32,
+}
+
+/// The size of a view.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resized {
+    /// How wide.
+    pub width: u32,
+    /// How high.
+    pub height: u32,
+}
+
+impl Verb for Resize {
+    type Reply = Resized;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Resized> {
+        let Self { width, height } = *self;
+        if !(1..=MOST).contains(&width) || !(1..=MOST).contains(&height) {
+            return Err(Error::new(Code::CommandInvalid)
+                .message(format!("a view has 1 to {MOST} pixels each way")));
+        }
+        let turn = cx.turn(Needs::Page).await?;
+        // Boxes move, and rules about the width of the view begin or cease to hold.
+        turn.sight.lock().await.forget(&turn);
+        let size = SetDeviceMetricsOverride { width, height, ..Default::default() };
+        turn.call(size, cx.deadline).await?;
+        Ok(Resized { width, height })
+    }
+}
+
+impl fmt::Display for Resized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}×{}", self.width, self.height)
+    }
+}
