@@ -136,7 +136,8 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
         | Reply::Download(receipt) => {
             let target = receipt.target.as_mut().and_then(|target| target.name_of_ref.as_mut());
             let attempts = receipt.attempts.iter_mut().map(|attempt| &mut attempt.target);
-            target.into_iter().chain(attempts).chain([&mut receipt.delta]).collect()
+            let value = receipt.value.as_mut();
+            target.into_iter().chain(attempts).chain(value).chain([&mut receipt.delta]).collect()
         }
         Reply::Batch(batched) => batched.replies.iter_mut().flat_map(texts_of_reply).collect(),
         _ => Vec::new(),

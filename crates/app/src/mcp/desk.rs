@@ -36,11 +36,20 @@ pub(super) struct Desk {
     pub(super) asked: Asked,
 }
 
+/// The context that is always there.
+pub(super) const DEFAULT_CONTEXT: &str = "default";
+
 /// Where a command goes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Whereto {
     pub(super) page: Option<TabId>,
-    pub(super) context: Option<String>,
+    pub(super) context: String,
+}
+
+impl Default for Whereto {
+    fn default() -> Self {
+        Self { page: None, context: DEFAULT_CONTEXT.into() }
+    }
 }
 
 impl Desk {
@@ -80,7 +89,7 @@ impl Desk {
         let action = Action::Run {
             request: Request {
                 command,
-                context: to.context.clone(),
+                context: Some(to.context.clone()).filter(|name| name != DEFAULT_CONTEXT),
                 tab: to.page,
                 timeout_ms: u64::try_from(allowed.as_millis()).ok(),
                 patience_ms: None,

@@ -2,7 +2,7 @@
 
 use browser::command::{Arrival, CapabilityRow, Effect, Receipt, Snapped};
 use browser::page::{text, tokens};
-use browser::{Code, Error, Fact, Note, Outcome, Reply, TabId};
+use browser::{Code, Error, Fact, Note, Outcome, Reply, RetryHint, TabId};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -11,8 +11,36 @@ use std::sync::{Mutex, PoisonError};
 /// Evidence that a model can choose from or learn from.
 const LISTED: &[&str] = &["attempts", "candidates", "done", "options", "hint"];
 
-/// How many rests of cut replies are kept.
+/// Errors whose messages have no words of a page, unless in quotes.
+const OURS: &[Code] = &[
+    Code::AskDeclined,
+    Code::AskUnavailable,
+    Code::BrowserLaunchFailed,
+    Code::BrowserLost,
+    Code::BrowserNotFound,
+    Code::BrowserOptionsConflict,
+    Code::CommandInvalid,
+    Code::CommandTimeout,
+    Code::DaemonLost,
+    Code::DaemonStartFailed,
+    Code::DaemonUnresponsive,
+    Code::FileReadFailed,
+    Code::FileWriteFailed,
+    Code::NavigationNoEntry,
+    Code::NavigationTimeout,
+    Code::PageNoDialog,
+    Code::PageUnresponsive,
+    Code::SecretNotFound,
+    Code::SnapshotRefNotFound,
+    Code::TabBusy,
+    Code::TabCrashed,
+    Code::TabNotFound,
+    Code::TabTargetLost,
+];
+
+/// How many rests of cut replies are kept, and how many bytes of them.
 const MOST_RESTS: usize = 16;
+const MOST_BYTES: usize = 2 << 20;
 
 /// What is to be said about a call.
 #[derive(Default)]
@@ -33,10 +61,19 @@ pub(super) struct Said {
 pub(super) struct Rests(Mutex<VecDeque<(String, String)>>);
 
 impl Rests {
-    fn keep(&self, rest: String) -> String {
+    fn keep(&self, rest: &str) -> String {
         let id = random_word();
+        let mut end = rest.len().min(MOST_BYTES);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let rest = rest[..end].to_owned();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() == MOST_RESTS {
+        let bytes = |all: &VecDeque<(String, String)>| -> usize {
+            all.iter().map(|(_, rest)| rest.len()).sum()
+        };
+        while !all.is_empty() && (all.len() >= MOST_RESTS || bytes(&all) + rest.len() > MOST_BYTES)
+        {
             all.pop_front();
         }
         all.push_back((id.clone(), rest));
@@ -146,7 +183,8 @@ impl Said {
         }
         for event in &receipt.events {
             let path = event.path.as_ref().map(|path| format!(" → {path}")).unwrap_or_default();
-            theirs.push_str(&format!("! {}: {}{path}\n", event.kind, event.message));
+            let message = spoken(&event.message);
+            theirs.push_str(&format!("! {}: {message}{path}\n", event.kind));
         }
         theirs.push_str(receipt.delta.trim_end());
         let mut facts = serde_json::to_value(receipt).unwrap_or_default();
@@ -162,8 +200,8 @@ impl Said {
         let details = error.details();
         let mut ours = format!("error {}", details.code);
         let mut theirs = String::new();
-        // What the page calls things stands in quotes.
-        let is_ours = !details.message.contains(['"', '\'']);
+        // What the page calls things stands in quotes, and some messages are all its own.
+        let is_ours = OURS.contains(&details.code) && !details.message.contains(['"', '\'']);
         match is_ours {
             true => ours.push_str(&format!(": {}", details.message)),
             false => theirs.push_str(&format!("{}\n", details.message)),
@@ -179,10 +217,8 @@ impl Said {
             }
         }
         ours.push_str(&format!("\n{}", change(details.code, details.mutation_allowed)));
-        ours.push_str(&format!(
-            "\nnext: {}",
-            next(details.code).unwrap_or(details.retry_hint.advice())
-        ));
+        let now = next(details.code).or_else(|| advice(details.retry_hint));
+        ours.push_str(&format!("\nnext: {}", now.unwrap_or(details.retry_hint.advice())));
         let facts = serde_json::to_value(error).unwrap_or_default();
         Self { ours, theirs: theirs.trim_end().to_owned(), facts, is_error: true, picture: None }
     }
@@ -193,7 +229,7 @@ impl Said {
             if !self.theirs.is_empty() {
                 self.theirs.push('\n');
             }
-            self.theirs.push_str(&format!("note ({}): {}", note.code, note.message));
+            self.theirs.push_str(&format!("note ({}): {}", note.code, spoken(&note.message)));
         }
     }
 
@@ -235,7 +271,7 @@ impl Said {
             text.push_str(&format!("<page-{nonce}>\n{shown}\n</page-{nonce}>"));
             if !rest.is_empty() {
                 let lines = rest.lines().count();
-                let id = rests.keep(rest.to_owned());
+                let id = rests.keep(rest);
                 text.push_str(&format!(
                     "\n[cut: {lines} more lines; browser_snapshot with more: \"{id}\" gives them, find or root what you look for]"
                 ));
@@ -290,7 +326,9 @@ fn cut(text: &str, most: u32) -> (&str, &str) {
             false => not = middle,
         }
     }
-    let at = text[..fits].rfind('\n').filter(|at| *at > fits / 2).unwrap_or(fits);
+    let fitting = &text[..fits];
+    let at = fitting.rfind('\n').or_else(|| fitting.rfind(' ')).filter(|at| *at > 0);
+    let at = at.unwrap_or(fits);
     (&text[..at], text[at..].trim_start_matches('\n'))
 }
 
@@ -322,6 +360,13 @@ fn facts(reply: &Reply) -> Value {
     whole.get_mut("result").map(Value::take).unwrap_or_default()
 }
 
+/// A message without the words of the command line.
+fn spoken(message: &str) -> String {
+    message
+        .replace("`agbrowse dialog accept` or `agbrowse dialog dismiss`", "browser_handle_dialog")
+        .replace("`agbrowse dialog accept`", "browser_handle_dialog")
+}
+
 fn told(fact: &Fact) -> String {
     match fact {
         Fact::Flag(flag) => flag.to_string(),
@@ -346,6 +391,23 @@ fn change(code: Code, may_have: bool) -> &'static str {
     }
 }
 
+/// What a hint means to a client of tools, where a person at a shell does something else.
+fn advice(hint: RetryHint) -> Option<&'static str> {
+    Some(match hint {
+        RetryHint::WaitLonger => "wait with browser_wait_for and call again",
+        RetryHint::AnswerDialog => "answer the dialog with browser_handle_dialog",
+        RetryHint::ReSnapshot | RetryHint::LookAgain => "look at the page with browser_snapshot",
+        RetryHint::CloseTabOrWait => "wait, or use another tab: browser_tabs with action new",
+        RetryHint::ListTabs | RetryHint::TabSwitch => "list the tabs with browser_tabs",
+        RetryHint::OpenAgain | RetryHint::ReloadTab => "open the page again with browser_navigate",
+        RetryHint::PassNth => "use the ref of the one that is meant",
+        RetryHint::SetSecret => "have the user set the secret in the environment of the server",
+        RetryHint::ClearTheWay => "close or move what is in the way, then call again",
+        RetryHint::RunDoctor | RetryHint::RestartDaemon => "have the user run `agbrowse doctor`",
+        _ => return None,
+    })
+}
+
 /// What to do now, where a client of tools does something else than a person at a shell.
 fn next(code: Code) -> Option<&'static str> {
     Some(match code {
@@ -361,4 +423,31 @@ fn next(code: Code) -> Option<&'static str> {
         Code::BrowserNotFound => "have the user run `agbrowse install`",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_can_be_put_together_again() {
+        let lines: Vec<String> =
+            (0..300).map(|n| format!("- button \"Button {n}\" [ref=e{n}]")).collect();
+        for text in [lines.join("\n"), lines.join(" "), "ä".repeat(3000), "\n\n- one".into()] {
+            let mut rest = &*text;
+            let mut parts: Vec<&str> = Vec::new();
+            while !rest.is_empty() {
+                let (shown, left) = cut(rest, 60);
+                assert!(tokens::calibrated(shown) <= 60 && left.len() < rest.len());
+                parts.push(shown);
+                rest = left;
+            }
+            let joined: String = parts.concat();
+            assert_eq!(joined.replace('\n', ""), text.replace('\n', ""));
+            // Lines stay whole where there are any.
+            if text.contains("]\n") {
+                assert!(parts.iter().all(|part| part.ends_with(']')), "{parts:?}");
+            }
+        }
+    }
 }

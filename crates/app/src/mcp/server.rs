@@ -1,6 +1,6 @@
 //! One client of the server: its page, its context, and what it calls.
 
-use super::desk::{Desk, Whereto, no_page};
+use super::desk::{DEFAULT_CONTEXT, Desk, Whereto, no_page};
 use super::given::Given;
 use super::question::Question;
 use super::reply::Said;
@@ -17,6 +17,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -38,16 +39,45 @@ pub(super) struct Server {
 }
 
 /// What is known of a client.
-#[derive(Default)]
 struct Me {
-    page: Option<TabId>,
-    context: Option<String>,
-    /// Pages that were opened for it.
-    opened: Vec<TabId>,
+    /// The context that is meant when none is named.
+    context: String,
+    /// Its page in each context.
+    pages: HashMap<String, TabId>,
+    /// Pages that were opened for it, each in its context.
+    opened: Vec<(TabId, String)>,
     /// Nothing of this is known at its next call.
     is_passing: bool,
     /// A call that was cancelled: what it did is not known.
     cancelled: Option<String>,
+}
+
+impl Default for Me {
+    fn default() -> Self {
+        Self {
+            context: DEFAULT_CONTEXT.into(),
+            pages: HashMap::new(),
+            opened: Vec::new(),
+            is_passing: false,
+            cancelled: None,
+        }
+    }
+}
+
+impl Me {
+    fn page(&self) -> Option<TabId> {
+        self.pages.get(&self.context).copied()
+    }
+
+    /// Forgets pages that are gone.
+    fn forget(&mut self, is_gone: impl Fn(TabId) -> bool) {
+        self.opened.retain(|(page, _)| !is_gone(*page));
+        self.pages.retain(|_, page| !is_gone(*page));
+        // The one before is the client's page again.
+        for (page, context) in self.opened.iter().rev() {
+            self.pages.entry(context.clone()).or_insert(*page);
+        }
+    }
 }
 
 impl Server {
@@ -85,9 +115,9 @@ impl Server {
     fn whereto(&self, given: &Given) -> Result<Whereto> {
         let (page, context) = (given.page()?, given.context()?);
         let me = self.me();
-        let is_elsewhere = context.is_some() && context != me.context;
-        let page = page.or_else(|| me.page.filter(|_| !is_elsewhere));
-        Ok(Whereto { page, context: context.or_else(|| me.context.clone()) })
+        let context = context.unwrap_or_else(|| me.context.clone());
+        let page = page.or_else(|| me.pages.get(&context).copied());
+        Ok(Whereto { page, context })
     }
 
     async fn follow(&self, plan: Plan, to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
@@ -103,7 +133,8 @@ impl Server {
                 Ok(Said { ours: format!("waited {} s", time.as_secs_f64()), ..Said::default() })
             }
             Plan::Look(mut look) => {
-                look.budget = Some(look.budget.unwrap_or(u32::MAX).min(self.desk.most_tokens));
+                // What is cut from a reply can be asked for; what is folded has to be looked at again.
+                look.budget = look.budget.map(|budget| budget.min(self.desk.most_tokens));
                 let outcome = self.on_page(Command::Snapshot(*look), to, page).await?;
                 Ok(Said::of(&outcome))
             }
@@ -161,10 +192,7 @@ impl Server {
     /// A browser that died is replaced at once; what was on its pages is gone.
     async fn begin_anew(&self, error: Error, mut to: Whereto, page: &mut Option<TabId>) -> Error {
         to.page = None;
-        {
-            let mut me = self.me();
-            (me.page, me.opened) = (None, Vec::new());
-        }
+        self.me().forget(|_| true);
         *page = None;
         let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });
         match self.desk.run(new, &to).await {
@@ -180,10 +208,13 @@ impl Server {
 
     fn now_on(&self, page: Option<TabId>, to: &Whereto) {
         let mut me = self.me();
-        me.page = page;
-        me.context.clone_from(&to.context);
-        if let Some(page) = page.filter(|page| !me.is_passing && !me.opened.contains(page)) {
-            me.opened.push(page);
+        match page {
+            Some(page) => me.pages.insert(to.context.clone(), page),
+            None => me.pages.remove(&to.context),
+        };
+        let is_known = |page: &TabId| me.opened.iter().any(|(opened, _)| opened == page);
+        if let Some(page) = page.filter(|page| !me.is_passing && !is_known(page)) {
+            me.opened.push((page, to.context.clone()));
         }
     }
 
@@ -262,6 +293,21 @@ impl Server {
     }
 
     async fn tabs(&self, plan: TabsPlan, to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
+        match self.change_tabs(plan, to.clone(), page).await {
+            Err(error) if error.code() == Code::BrowserLost => {
+                Err(self.begin_anew(error, to, page).await)
+            }
+            done => done,
+        }
+    }
+
+    async fn change_tabs(
+        &self,
+        plan: TabsPlan,
+        to: Whereto,
+        page: &mut Option<TabId>,
+    ) -> Result<Said> {
+        let mut notes = Vec::new();
         match plan {
             TabsPlan::List => {}
             TabsPlan::New(url) => {
@@ -269,27 +315,25 @@ impl Server {
                 let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url }) });
                 let opened = self.desk.run(new, &to).await?;
                 self.now_on(opened.tab, &to);
+                notes = opened.notes;
             }
             TabsPlan::Select(which) => {
-                let id = self.which(which).await?;
+                let (id, context) = self.which(which).await?;
                 let mut me = self.me();
-                me.page = Some(id);
+                me.context.clone_from(&context);
+                me.pages.insert(context, id);
             }
             TabsPlan::Close(which) => {
                 let id = match which {
-                    Some(which) => self.which(which).await?,
+                    Some(which) => self.which(which).await?.0,
                     None => to.page.ok_or_else(no_page)?,
                 };
                 let close = TabAction::Close(CloseTab { id: Some(id) });
                 self.desk.run(Command::Tab(TabVerb { action: close }), &Whereto::default()).await?;
-                let mut me = self.me();
-                me.opened.retain(|opened| *opened != id);
-                if me.page == Some(id) {
-                    me.page = me.opened.last().copied();
-                }
+                self.me().forget(|page| page == id);
             }
         }
-        let current = self.me().page;
+        let current = self.me().page();
         *page = current;
         let listed = self.desk.run(Command::Tabs(Tabs {}), &Whereto::default()).await?;
         let Reply::Tabs(list) = &listed.reply else { return Ok(Said::default()) };
@@ -308,22 +352,24 @@ impl Server {
             1 => "1 tab".to_owned(),
             count => format!("{count} tabs"),
         };
-        Ok(Said {
-            ours,
-            theirs: theirs.trim_end().to_owned(),
-            facts: json!({ "tabs": rows }),
-            ..Said::default()
-        })
+        let facts = json!({ "tabs": rows });
+        let theirs = theirs.trim_end().to_owned();
+        let mut said = Said { ours, theirs, facts, ..Said::default() };
+        said.add_notes(&notes);
+        Ok(said)
     }
 
-    async fn which(&self, which: Which) -> Result<TabId> {
+    /// The tab that is meant, and the context it is in.
+    async fn which(&self, which: Which) -> Result<(TabId, String)> {
         let listed = self.desk.run(Command::Tabs(Tabs {}), &Whereto::default()).await?;
         let Reply::Tabs(list) = &listed.reply else { return Err(no_page()) };
         let found = match which {
             Which::Id(id) => list.tabs.iter().find(|tab| tab.id == id),
             Which::At(index) => list.tabs.get(index),
         };
-        found.map(|tab| tab.id).ok_or_else(|| {
+        let context =
+            |name: &Option<String>| name.clone().unwrap_or_else(|| DEFAULT_CONTEXT.into());
+        found.map(|tab| (tab.id, context(&tab.context))).ok_or_else(|| {
             let ids: Vec<String> = list.tabs.iter().map(|tab| tab.id.to_string()).collect();
             Error::new(Code::TabNotFound)
                 .message(format!("there is no such tab; there are {}", ids.join(", ")))
@@ -338,20 +384,19 @@ impl Server {
                     return Err(Error::new(Code::CommandInvalid)
                         .message(format!("there is a context `{name}` already")));
                 }
-                let to = Whereto { page: None, context: Some(name) };
+                let to = Whereto { page: None, context: name };
                 let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });
                 let opened = self.desk.run(new, &to).await?;
                 self.now_on(opened.tab, &to);
+                self.me().context = to.context;
             }
             ContextsPlan::Switch(name) => {
                 let known = self.known_contexts().await?;
-                let Some((_, pages)) = known.iter().find(|(known, _)| *known == name) else {
+                if !known.iter().any(|(known, _)| *known == name) {
                     return Err(unknown_context(&name, &known));
-                };
-                let last = pages.last().copied();
-                let mut me = self.me();
-                me.context = (name != DEFAULT_CONTEXT).then_some(name);
-                me.page = last;
+                }
+                // Its pages may be another client's: ours is the one that we opened there.
+                self.me().context = name;
             }
             ContextsPlan::Close(name) => {
                 let known = self.known_contexts().await?;
@@ -371,19 +416,19 @@ impl Server {
                         }
                     }
                     false => {
-                        let to = Whereto { page: None, context: Some(name.clone()) };
+                        let to = Whereto { page: None, context: name.clone() };
                         self.desk.run(Command::Close(Close {}), &to).await?;
                     }
                 }
                 let mut me = self.me();
-                me.opened.retain(|opened| !pages.contains(opened));
-                if me.context.as_deref().unwrap_or(DEFAULT_CONTEXT) == name {
-                    (me.context, me.page) = (None, None);
+                me.forget(|page| pages.contains(&page));
+                if me.context == name {
+                    me.context = DEFAULT_CONTEXT.into();
                 }
             }
         }
-        let active = self.me().context.clone().unwrap_or_else(|| DEFAULT_CONTEXT.into());
-        *page = self.me().page;
+        let active = self.me().context.clone();
+        *page = self.me().page();
         let known = self.known_contexts().await?;
         let mut theirs = String::new();
         let mut rows = Vec::new();
@@ -418,12 +463,12 @@ impl Server {
     async fn close_all(&self, page: &mut Option<TabId>) -> Result<Said> {
         let opened = {
             let mut me = self.me();
-            me.page = None;
+            me.pages.clear();
             std::mem::take(&mut me.opened)
         };
         *page = None;
         let count = opened.len();
-        self.desk.close_tabs(opened).await;
+        self.desk.close_tabs(opened.into_iter().map(|(page, _)| page).collect()).await;
         let ours = format!("closed {count} page{}", if count == 1 { "" } else { "s" });
         Ok(Said { ours, facts: json!({ "closed": count }), ..Said::default() })
     }
@@ -463,12 +508,10 @@ impl Drop for Server {
             return;
         }
         let desk = self.desk.clone();
+        let opened = opened.into_iter().map(|(page, _)| page).collect();
         runtime.spawn(async move { desk.close_tabs(opened).await });
     }
 }
-
-/// The context that is always there.
-const DEFAULT_CONTEXT: &str = "default";
 
 fn unknown_context(name: &str, known: &[(String, Vec<TabId>)]) -> Error {
     let names: Vec<&str> = known.iter().map(|(name, _)| &**name).collect();
@@ -507,7 +550,8 @@ impl ServerHandler for Server {
         let given = match Given::new(tool, request.arguments.clone()) {
             Ok(given) => given,
             Err(error) => {
-                return Ok(Said::failure(&error, None).finish(None, most, &self.desk.rests).into());
+                let said = Said::failure(&error, None);
+                return Ok(said.finish(self.me().page(), most, &self.desk.rests).into());
             }
         };
         self.me().is_passing = !self.is_lasting(&context);

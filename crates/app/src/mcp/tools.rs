@@ -579,10 +579,14 @@ pub(super) fn field_schema(verb: &str, field: &str) -> Option<Value> {
 fn brief(schema: &mut Value) {
     // A choice whose words are explained one by one: only the words.
     if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
-        let words: Vec<Value> =
-            choices.iter().flat_map(|choice| choice.get("const").cloned()).collect();
-        if words.len() == choices.len() {
-            *schema = json!({ "enum": words });
+        let words = |choice: &Value| match (choice.get("const"), choice.get("enum")) {
+            (Some(word), _) => vec![word.clone()],
+            (None, Some(Value::Array(words))) => words.clone(),
+            _ => Vec::new(),
+        };
+        let words: Vec<Vec<Value>> = choices.iter().map(words).collect();
+        if words.iter().all(|words| !words.is_empty()) {
+            *schema = json!({ "enum": words.concat() });
             return;
         }
     }

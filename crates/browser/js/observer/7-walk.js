@@ -23,6 +23,8 @@ function elementOf(number) {
 /** Hosts that may keep a shadow root to themselves and that nobody has asked about yet. */
 let hosts = [];
 const askedHosts = new WeakSet();
+/** Those of a walk that nobody asked for: lines that are taken from it do not tell them again. */
+let earlyHosts = new Set();
 
 /** Elements whose clicks a script listens to, as told from outside. */
 const hearing = new WeakSet();
@@ -58,9 +60,11 @@ const HOLDERS = new Set("iframe frame object embed fencedframe".split(" "));
 /** The lines of the report before, to tell only what is different, and its number. */
 let lastOut = [];
 let lastReport = 0;
-/** How many lines a walk may write, and what it throws when it has. */
+/** A walk that may take only so long looks at the clock after so many lines, and throws this when time is up. */
 let limit = Infinity;
+let until = Infinity;
 const ENOUGH = {};
+const PACE = 40;
 
 /** The report on this document. */
 function observe(wanted = {}) {
@@ -100,7 +104,15 @@ function observe(wanted = {}) {
     if (wanted.watch) watch();
     shadows = [...memo.read];
     isWhole = true;
+    if (earlyHosts.size > 0 && until === Infinity) addEarlyHosts();
     return finish(title);
+  } catch (error) {
+    // What was told so far is good for the next one.
+    if (error === ENOUGH && wanted.watch) {
+      watch();
+      isWhole = true;
+    }
+    throw error;
   } finally {
     endBlocks(isWhole);
     memo = null;
@@ -108,17 +120,36 @@ function observe(wanted = {}) {
   }
 }
 
-/** Runs through the beginning of the document, so that the first look at it is no slower than others. */
-function warmUp() {
-  limit = 300;
+/**
+ * Looks at the document while it loads, for so long at most. The first look at it then finds code that has run before,
+ * boxes that are where they are, and most lines written.
+ */
+function rehearse(ms) {
+  if (lastReport > 0) return;
+  until = performance.now() + ms;
+  limit = PACE;
   try {
-    observe();
+    observe({ firewall: true, hidden: false, urls: false, boxes: false, full: false, watch: true, since: 0 });
   } catch {
-    // It has seen enough, or cannot be done: whoever looks will be told.
+    // Time is up, or it cannot be done: whoever looks will be told.
   } finally {
-    limit = Infinity;
+    for (const host of hosts) earlyHosts.add(host);
+    limit = until = Infinity;
+    [lastReport, lastOut] = [0, []];
     [seen, seenNumbers, byNumber] = [[], [], null];
   }
+}
+
+function addEarlyHosts() {
+  for (const host of hosts) earlyHosts.delete(host);
+  for (const host of earlyHosts) if (!askedHosts.has(host) && isConnectedOf.call(host)) hosts.push(host);
+  earlyHosts = new Set();
+}
+
+/** Called when a walk with little time has told so many lines. */
+function checkTime() {
+  if (performance.now() > until) throw ENOUGH;
+  limit = out.length + PACE;
 }
 
 /** The report, or what is different from the one before if that is the one that is known. */
@@ -144,7 +175,7 @@ function addLine(depth, role, el, name, flags, rest) {
   seenNumbers.push(number);
   const shown = number === previousNumber + 1 ? "" : number;
   previousNumber = number;
-  if (out.length > limit) throw ENOUGH;
+  if (out.length > limit) checkTime();
   out.push(flags === "" ? `${depth}\t${role}\t${shown}\t${name}${rest}` : `${depth}\t${role}\t${shown}\t${name}\tf${flags}${rest}`);
 }
 

@@ -61,5 +61,9 @@ Object.defineProperty(globalThis, "agbrowse", {
 
 // Not in every frame: most of them are never looked at.
 if (globalThis === top && document.readyState === "loading") {
-  addEventListener("DOMContentLoaded", warmUp, { once: true });
+  addEventListener("DOMContentLoaded", () => {
+    rehearse(40);
+    // After those of ours that note what moved.
+    addEventListener("load", () => rehearse(20), { once: true, capture: true });
+  }, { once: true });
 }

@@ -167,10 +167,7 @@ impl Chord {
             modifiers.push(match &*word.trim().to_lowercase() {
                 "ctrl" | "control" => Modifier::Control,
                 // One word for both, for those who do not know where they are.
-                "controlormeta" | "mod" => match cfg!(target_os = "macos") {
-                    true => Modifier::Meta,
-                    false => Modifier::Control,
-                },
+                "controlormeta" | "mod" => Modifier::ControlOrMeta,
                 "shift" => Modifier::Shift,
                 "alt" | "option" => Modifier::Alt,
                 "meta" | "cmd" | "command" | "super" | "win" => Modifier::Meta,
@@ -188,7 +185,8 @@ impl Chord {
         let modifier = |modifier: Modifier, kind: &str, bits: i64| {
             let word = match modifier {
                 Modifier::Alt => "Alt",
-                Modifier::Control => "Control",
+                Modifier::ControlOrMeta if cfg!(target_os = "macos") => "Meta",
+                Modifier::Control | Modifier::ControlOrMeta => "Control",
                 Modifier::Meta => "Meta",
                 Modifier::Shift => "Shift",
             };

@@ -49,13 +49,18 @@ impl Button {
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the words say it")]
 pub enum Modifier {
+    #[serde(alias = "Alt")]
     Alt,
     #[value(alias = "ctrl")]
-    #[serde(alias = "ctrl")]
+    #[serde(alias = "ctrl", alias = "Control")]
     Control,
+    /// `meta` on a Mac, `control` elsewhere.
+    #[serde(alias = "ControlOrMeta")]
+    ControlOrMeta,
     #[value(alias = "cmd")]
-    #[serde(alias = "cmd")]
+    #[serde(alias = "cmd", alias = "Meta")]
     Meta,
+    #[serde(alias = "Shift")]
     Shift,
 }
 
@@ -63,7 +68,8 @@ impl Modifier {
     pub(super) fn bit(self) -> i64 {
         match self {
             Self::Alt => 1,
-            Self::Control => 2,
+            Self::ControlOrMeta if cfg!(target_os = "macos") => 4,
+            Self::Control | Self::ControlOrMeta => 2,
             Self::Meta => 4,
             Self::Shift => 8,
         }

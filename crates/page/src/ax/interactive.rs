@@ -62,6 +62,11 @@ impl Marks {
         }
     }
 
+    /// Whether a node gets a ref, or would where there are fewer.
+    pub fn could_have_ref(&self, index: usize) -> bool {
+        self.tier(index) != Tier::None
+    }
+
     /// Whether a node gets a ref.
     pub fn has_ref(&self, index: usize) -> bool {
         match self.tier(index) {

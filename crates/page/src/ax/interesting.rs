@@ -24,7 +24,7 @@ pub fn interesting(tree: &Tree, marks: &Marks) -> Vec<bool> {
         let in_leaf = index < leaf_end;
         let in_control = index < control_end;
         keep[index] = index == 0
-            || marks.has_ref(index)
+            || marks.could_have_ref(index)
             || is_landmark_of_ours(node)
             || !in_leaf && is_interesting(tree, node, is_leaf, in_control);
         if is_leaf && !in_leaf {
@@ -123,9 +123,12 @@ fn naming(role: Role) -> Naming {
     }
 }
 
-/// Whether plain text inside is only how the control looks. Not in an editor whose text is not its value.
+/// Whether plain text inside is only how the control looks. Not in an editor whose text is not its value, and not
+/// between the items of a list or a menu.
 fn is_control(node: &Node) -> bool {
-    is_role_of_control(node.role) && !(node.states.is_editable() && node.value.is_empty())
+    is_role_of_control(node.role)
+        && !matches!(node.role, Role::ListBox | Role::Menu | Role::MenuBar)
+        && !(node.states.is_editable() && node.value.is_empty())
 }
 
 fn is_role_of_control(role: Role) -> bool {
@@ -142,6 +145,7 @@ fn is_role_of_control(role: Role) -> bool {
             | Role::MenuItem
             | Role::MenuItemCheckBox
             | Role::MenuItemRadio
+            | Role::Option
             | Role::Radio
             | Role::ScrollBar
             | Role::SearchBox
@@ -199,6 +203,25 @@ mod tests {
         );
         check("webarea 1\n img 2 \"i\"\n  link 3 \"l\"", "1 2 3");
         check("webarea 1\n combobox 2\n  listbox 3\n   option 4 \"o\"\n    text \"o\"", "1 2 4");
+    }
+
+    #[test]
+    fn words_between_items_stay() {
+        check(
+            "webarea 1\n menu 2\n  text \"head\"\n  menuitem 3 \"m\"\n   text \"m\"",
+            "1 2 head 3",
+        );
+        check(
+            "webarea 1\n listbox 2\n  listitem 3\n   text \"i\"\n  option 4 \"o\"\n   text \"o\"",
+            "1 2 3 i 4",
+        );
+    }
+
+    #[test]
+    fn items_stay_when_there_are_too_many_for_refs() {
+        let many: String = (3..120).map(|n| format!("  option {n} \"o{n}\"\n")).collect();
+        let kept: String = (2..120).map(|n| format!(" {n}")).collect();
+        check(&format!("webarea 1\n listbox 2\n{many}"), &format!("1{kept}"));
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub fn viewpoint(tree: &Tree, view: &View, options: &Viewpoint<'_>) -> String {
     if view.lines.is_empty() {
         out.push_str("- document\n");
     }
-    if view.lines.len() <= 1 && view.is_whole && view.cut.nodes == 0 {
+    let has_text = view.lines.iter().any(|line| line.text.is_some());
+    if view.lines.len() <= 1 && !has_text && view.is_whole && view.cut.nodes == 0 {
         out.push_str("\n[Note: The page has no accessible content.]\n");
     }
     if view.compacted {
@@ -186,10 +187,11 @@ mod tests {
             max_depth: u32::MAX,
             ..ViewOptions::default()
         };
-        let view = view(page, &options, &mut |frame, element| u32::from(frame) * 1000 + element);
-        let spell = |number: u32| match number / 1000 {
+        let view =
+            view(page, &options, &mut |frame, element| u32::from(frame) * 1_000_000 + element);
+        let spell = |number: u32| match number / 1_000_000 {
             0 => format!("e{number}"),
-            frame => format!("f{frame}e{}", number % 1000),
+            frame => format!("f{frame}e{}", number % 1_000_000),
         };
         viewpoint(page, &view, &Viewpoint { spell: &spell, print: options.print })
     }
@@ -252,7 +254,9 @@ mod tests {
             page.push_str(&format!("\n  option {}", option + 4));
         }
         let text = render(&tree(&page));
-        assert!(text.starts_with("Page snapshot (3 elements, 1 refs, compact mode)"), "{text}");
+        assert!(text.starts_with("Page snapshot (103 elements, 1 refs, compact mode)"), "{text}");
+        // Only the refs are left out.
+        assert_eq!(text.matches("    - option\n").count(), 100, "{text}");
         assert!(text.contains("with allRefs: true for complete refs.]"), "{text}");
         assert!(text.contains("; 100 have none here]"), "{text}");
     }
