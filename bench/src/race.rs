@@ -30,6 +30,8 @@ const CHANGE: &str = include_str!("../mutate.js");
 pub enum Case {
     /// The first snapshot after going to the page.
     First,
+    /// Going to the page and the first snapshot of it, together.
+    Arrival,
     /// The first after the text of one element was changed.
     Changed,
     /// Another one.
@@ -106,6 +108,7 @@ impl Numbers {
 #[derive(Clone, Debug, Default)]
 pub struct Visit {
     first: f64,
+    arrival: f64,
     changed: Vec<f64>,
     unchanged: Vec<f64>,
     /// Changes that the snapshot after them did not show.
@@ -113,10 +116,13 @@ pub struct Visit {
 }
 
 fn visit(contender: &mut dyn Contender, url: &str, numbers: &Numbers) -> Result<Visit> {
+    let set_out = Instant::now();
     contender.open(url)?;
     let began = Instant::now();
     let is_over = |done: usize, wanted| done >= if began.elapsed() > SLOW { 1 } else { wanted };
-    let mut visit = Visit { first: contender.snapshot()?.ms, ..Visit::default() };
+    let first = contender.snapshot()?.ms;
+    let arrival = set_out.elapsed().as_secs_f64() * 1000.0;
+    let mut visit = Visit { first, arrival, ..Visit::default() };
     while !is_over(visit.changed.len(), CHANGES) {
         let (script, text) = numbers.next_change();
         contender.script(&script)?;
@@ -142,6 +148,7 @@ fn leave(contender: &mut dyn Contender) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct Times {
     first: Summary,
+    arrival: Summary,
     changed: Summary,
     unchanged: Summary,
     /// Changes that the snapshot after them did not show.
@@ -153,6 +160,7 @@ impl Times {
     pub fn median(&self, case: Case) -> f64 {
         match case {
             Case::First => self.first.median,
+            Case::Arrival => self.arrival.median,
             Case::Changed => self.changed.median,
             Case::Unchanged => self.unchanged.median,
         }
@@ -165,6 +173,7 @@ impl Times {
         };
         Some(Self {
             first: all(|visit| std::slice::from_ref(&visit.first))?,
+            arrival: all(|visit| std::slice::from_ref(&visit.arrival))?,
             changed: all(|visit| &visit.changed)?,
             unchanged: all(|visit| &visit.unchanged)?,
             unseen: visits.iter().map(|visit| visit.unseen).sum(),

@@ -171,7 +171,11 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
         }
         Door::Mcp(mcp) => {
             log_to_stderr_from("warn");
-            runtime()?.block_on(mcp.run(config))?;
+            let runtime = runtime()?;
+            let served = runtime.block_on(mcp.run(config));
+            // A thread may wait for a line of standard input that never comes.
+            runtime.shutdown_background();
+            served?;
         }
         Door::Skill => output::raw(crate::skill::guide().as_bytes())?,
         Door::Completions { shell } => {

@@ -76,7 +76,10 @@ pub(crate) async fn go(trip: Trip<'_>, url: &str) -> Result<Arrival> {
     let navigate = Navigate { url: url.to_owned(), ..Navigate::default() };
     // Answered when the server has answered. A crashed page cannot hold it up: it gets a new process.
     let call = tab.channel.call(navigate, deadline);
-    let reply = match or_dialog(tab, call).await {
+    let under_way = StopIfDropped { tab: Some(tab) };
+    let came = or_dialog(tab, call).await;
+    under_way.over();
+    let reply = match came {
         Some(reply) => reply.map_err(|error| match error {
             cdp::Error::Timeout { .. } => late(tab, deadline, "no answer from the server"),
             cdp::Error::Remote { message, .. } => Error::new(Code::NavigationFailed)
@@ -105,6 +108,25 @@ pub(crate) async fn go(trip: Trip<'_>, url: &str) -> Result<Arrival> {
         return wait(trip, |state| state.recent.contains(&loader)).await;
     }
     arrived(trip).await
+}
+
+/// Ends a load that nobody waits for any more: a page that waits for a server answers nobody else.
+struct StopIfDropped<'a> {
+    tab: Option<&'a Tab>,
+}
+
+impl StopIfDropped<'_> {
+    fn over(mut self) {
+        self.tab = None;
+    }
+}
+
+impl Drop for StopIfDropped<'_> {
+    fn drop(&mut self) {
+        if let Some(tab) = self.tab {
+            tab.channel.post(&StopLoading {});
+        }
+    }
 }
 
 /// What is known of the tab, when no dialog holds it.
@@ -299,8 +321,14 @@ pub(crate) fn address(typed: &str) -> Result<String> {
         // `localhost:8080` is a host and its port, not a scheme.
         is_name && !rest.starts_with(|c: char| c.is_ascii_digit())
     });
-    if scheme.is_some() {
-        return Ok(typed.to_owned());
+    match scheme {
+        // A script is no place: it would run and count as a failure.
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case("javascript") => {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("an address that is a script is not opened; `eval` runs scripts"));
+        }
+        Some(_) => return Ok(typed.to_owned()),
+        None => {}
     }
     let host = typed.split(['/', '?', '#']).next().unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);

@@ -202,6 +202,10 @@ impl Results {
                 require(name("any page"), any, "", self.worst_ratio(against, case));
             }
         }
+        // What is done while a page loads is not done for nothing.
+        let together = self.median_ratio(Against::Fastest, Case::Arrival);
+        let name = "going there and first: library / fastest other, median saved page";
+        require(name.into(), 1.0, "", together);
         for (case, words) in [(Case::Changed, "after a change"), (Case::First, "first")] {
             let name = |page: &str| format!("{words}: library / bare walk, {page}");
             let long = self.list_ratio(LONG_LIST, Against::Walk, case);
@@ -429,9 +433,10 @@ impl Results {
 }
 
 /// The cases as they are told.
-const CASES: [(Case, &str); 3] = [
+const CASES: [(Case, &str); 4] = [
     (Case::Changed, "After one change"),
     (Case::First, "First after going to the page"),
+    (Case::Arrival, "Going to the page and the first of it, together"),
     (Case::Unchanged, "Unchanged"),
 ];
 

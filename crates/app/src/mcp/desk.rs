@@ -16,6 +16,9 @@ use tokio::sync::Mutex;
 /// How long a stopping daemon may take before we give up on it.
 const HANDOVER: Duration = Duration::from_secs(10);
 
+/// How long a daemon may take to say that it stops.
+const STOPPING: Duration = Duration::from_secs(2);
+
 /// Where calls go to.
 pub(super) struct Desk {
     place: Place,
@@ -113,15 +116,20 @@ impl Desk {
     }
 
     async fn line(&self) -> Result<Line> {
-        if let Some(line) = Line::connect(&self.place).await {
-            return Ok(line);
-        }
-        let line = Line::ensure(&self.place, self.idle_timeout).await?;
+        let known = Line::connect(&self.place).await;
+        let is_new = known.is_none();
+        let line = match known {
+            Some(line) => line,
+            None => Line::ensure(&self.place, self.idle_timeout).await?,
+        };
         if self.is_private {
             let mut held = self.held.lock().await;
-            let mut hold = Line::ensure(&self.place, self.idle_timeout).await?;
-            hold.ask(&Action::Hold, self.timeout).await?;
-            *held = Some(hold);
+            // A call that was cancelled may have started it without coming so far.
+            if is_new || held.is_none() {
+                let mut hold = Line::ensure(&self.place, self.idle_timeout).await?;
+                hold.ask(&Action::Hold, self.timeout).await?;
+                *held = Some(hold);
+            }
         }
         Ok(line)
     }
@@ -138,6 +146,10 @@ impl Desk {
     pub(super) async fn leave(&self) {
         if !self.is_private {
             return;
+        }
+        if let Some(mut line) = Line::connect(&self.place).await {
+            // It ends with the line that it is held by, too.
+            _ = line.ask(&Action::Stop, STOPPING).await;
         }
         *self.held.lock().await = None;
     }

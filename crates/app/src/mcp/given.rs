@@ -125,6 +125,14 @@ impl Given {
     /// A value of one of our own types, as its own words say it; the default when there is none.
     pub(super) fn of<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
         let Some(value) = self.args.get(name) else { return Ok(T::default()) };
+        // As other servers spell it, or one where several may be.
+        let low = value.as_str().map(|text| Value::String(text.to_lowercase()));
+        let list = value.as_str().map(|text| Value::Array(vec![text.into()]));
+        for other in [low, list].into_iter().flatten() {
+            if let Ok(value) = serde_json::from_value(other) {
+                return Ok(value);
+            }
+        }
         serde_json::from_value(value.clone()).map_err(|error| {
             wrong(format!("`{name}` of {} is not understood: {error}", self.tool.name))
         })
@@ -214,17 +222,24 @@ impl Row<'_> {
     }
 }
 
+/// Ways of pointing that are no refs, and the one that says so.
+const KINDS: &[&str] =
+    &["css=", "role=", "text=", "label=", "placeholder=", "testid=", "xy=", "ref="];
+
 /// What a text points at: a ref in the spelling of snapshots, or another way of pointing with its kind before it.
 pub(super) fn target(text: &str) -> Result<Target> {
     let text = text.trim();
-    // As it stands in a snapshot.
-    let text = text.strip_prefix("[ref=").and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    let is_kind = ["css=", "role=", "text=", "label=", "placeholder=", "testid=", "xy=", "ref="]
-        .iter()
-        .any(|kind| text.starts_with(kind));
-    let found = match is_kind {
+    let is_kind = |text: &str| KINDS.iter().any(|kind| text.starts_with(kind));
+    // As it stands in a snapshot, or the whole line of it.
+    let inside = text.rsplit_once("[ref=").and_then(|(_, rest)| rest.split(']').next());
+    let text = inside.filter(|_| !is_kind(text)).unwrap_or(text);
+    // The command line's own spelling is not known here: who writes it means what snapshots here say.
+    let text = text.strip_prefix('@').unwrap_or(text);
+    let found = match is_kind(text) {
         true => text.parse(),
-        false => RefName::parse(text, Dialect::Mcp).map(Target::Ref).map_err(|bad| bad.to_string()),
+        false => RefName::parse(text, Dialect::Mcp).map(Target::Ref).map_err(|bad| {
+            format!("{bad}; or `text=…`, `label=…`, `css=…`, `role=button[name=\"…\"]`")
+        }),
     };
     found.map_err(|message| Error::new(Code::CommandInvalid).message(message).evidence("ref", text))
 }

@@ -11,24 +11,31 @@ use axum::response::{IntoResponse, Response};
 use browser::{Code, Error, Result};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use std::net::SocketAddr;
+use std::future::IntoFuture;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// The largest request that is read.
 const MAX_BODY: usize = 16 << 20;
+
+/// How long clients may take to end when the server does.
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Who may come in.
 pub(super) struct Gate {
     token: String,
     /// Names under which the server may be called.
     hosts: Vec<String>,
+    /// It is served at all addresses of this machine, so that any of them may be its name.
+    is_everywhere: bool,
     /// Pages that may call it.
     origins: Vec<String>,
 }
 
 impl Gate {
-    pub(super) fn new(token: String, address: SocketAddr, origins: Vec<String>) -> Self {
+    pub(super) fn new(token: String, address: SocketAddr, origins: &[String]) -> Self {
         let mut hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
         if !address.ip().is_loopback() && !address.ip().is_unspecified() {
             hosts.push(match address {
@@ -36,7 +43,9 @@ impl Gate {
                 SocketAddr::V6(address) => format!("[{}]", address.ip()),
             });
         }
-        Self { token, hosts, origins }
+        let origins = origins.iter().map(|origin| origin.trim_end_matches('/').to_lowercase());
+        let origins = origins.collect();
+        Self { token, hosts, is_everywhere: address.ip().is_unspecified(), origins }
     }
 
     /// What speaks against a request, if anything does.
@@ -44,7 +53,10 @@ impl Gate {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         // A page that gets a name of its own to mean this machine could otherwise talk to us.
         let host = text(HOST).map(without_port).unwrap_or_default();
-        if !self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
+        let is_address = || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        let is_ours = self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+            || self.is_everywhere && is_address();
+        if !is_ours {
             return Some((StatusCode::FORBIDDEN, "this is not a name of this server"));
         }
         if let Some(origin) = headers.get(ORIGIN) {
@@ -119,9 +131,13 @@ pub(super) async fn serve(desk: Arc<Desk>, listener: TcpListener, gate: Gate) ->
         super::told_to_stop().await;
         stop.cancel();
     });
-    ended.await.map_err(|error| {
-        Error::new(Code::InternalUnhandled).message(format!("the server ended: {error}"))
-    })
+    let broken =
+        |error| Error::new(Code::InternalUnhandled).message(format!("the server ended: {error}"));
+    tokio::select! {
+        ended = ended.into_future() => ended.map_err(broken),
+        // Who has sent half a request is not waited for.
+        () = async { super::told_to_stop().await; tokio::time::sleep(GOODBYE).await } => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -130,7 +146,7 @@ mod tests {
 
     fn check(headers: &[(&str, &str)], expected: Option<u16>) {
         let address = "127.0.0.1:8000".parse().unwrap();
-        let gate = Gate::new("secret".into(), address, vec!["https://good.example".into()]);
+        let gate = Gate::new("secret".into(), address, &["https://good.example".into()]);
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(

@@ -122,8 +122,7 @@ impl Mcp {
             output::say(&format!("token: {token}"));
             token
         });
-        http::serve(desk, listener, http::Gate::new(token, address, self.allow_origin.clone()))
-            .await
+        http::serve(desk, listener, http::Gate::new(token, address, &self.allow_origin)).await
     }
 }
 

@@ -62,9 +62,17 @@ impl Question {
     /// Whether a call may be made.
     pub(super) fn about(tool: &Tool, request: &CallToolRequestParams) -> Self {
         let args = serde_json::to_string(&request.arguments).unwrap_or_default();
-        let shown = browser::page::text::cut_bytes(&args, 400);
+        // Each by itself, and what the client calls the element last: nothing is hidden behind something long.
+        let mut shown: Vec<(&str, String)> = Vec::new();
+        for (name, value) in request.arguments.iter().flatten() {
+            let value = value.to_string();
+            shown.push((name, browser::page::text::cut_bytes(&value, 120).into_owned()));
+        }
+        shown.sort_by_key(|(name, _)| name.to_lowercase().ends_with("element"));
+        let shown: Vec<String> =
+            shown.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         Self {
-            message: format!("May the agent call {} with {shown}?", tool.name),
+            message: format!("May the agent call {} ({})?", tool.name, shown.join(", ")),
             about: format!("{} {args}", tool.name),
         }
     }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 /// Evidence that a model can choose from or learn from.
-const LISTED: &[&str] = &["attempts", "candidates", "done", "options", "hint"];
+const LISTED: &[&str] = &["attempts", "candidates", "dialog", "done", "options", "hint"];
 
 /// Errors whose messages have no words of a page, unless in quotes.
 const OURS: &[Code] = &[
@@ -41,6 +41,9 @@ const OURS: &[Code] = &[
 /// How many rests of cut replies are kept, and how many bytes of them.
 const MOST_RESTS: usize = 16;
 const MOST_BYTES: usize = 2 << 20;
+
+/// How many bytes of facts go with a text.
+const MOST_FACTS: usize = 4000;
 
 /// What is to be said about a call.
 #[derive(Default)]
@@ -197,11 +200,21 @@ impl Said {
 
     /// Why a call failed, and what now.
     pub(super) fn failure(error: &Error, element: Option<&str>) -> Self {
+        Self::told_failure(error, element, false)
+    }
+
+    /// Why a call was not understood: nobody else has spoken yet.
+    pub(super) fn misunderstood(error: &Error) -> Self {
+        Self::told_failure(error, None, true)
+    }
+
+    fn told_failure(error: &Error, element: Option<&str>, is_ours: bool) -> Self {
         let details = error.details();
         let mut ours = format!("error {}", details.code);
         let mut theirs = String::new();
         // What the page calls things stands in quotes, and some messages are all its own.
-        let is_ours = OURS.contains(&details.code) && !details.message.contains(['"', '\'']);
+        let is_ours =
+            is_ours || OURS.contains(&details.code) && !details.message.contains(['"', '\'']);
         match is_ours {
             true => ours.push_str(&format!(": {}", details.message)),
             false => theirs.push_str(&format!("{}\n", details.message)),
@@ -212,11 +225,20 @@ impl Said {
             theirs.push('\n');
         }
         for (key, fact) in details.evidence.iter().flatten() {
-            if LISTED.contains(&&**key) {
+            // What a dialog says is the message of its own.
+            let is_said = details.code == Code::PageDialogOpen && key == "message";
+            if LISTED.contains(&&**key) || is_said {
                 theirs.push_str(&format!("{key}: {}\n", told(fact)));
             }
         }
-        ours.push_str(&format!("\n{}", change(details.code, details.mutation_allowed)));
+        let done = match details.evidence.as_ref().and_then(|all| all.get("done")) {
+            Some(Fact::List(done)) => done.len(),
+            _ => 0,
+        };
+        match done {
+            0 => ours.push_str(&format!("\n{}", change(details.code, details.mutation_allowed))),
+            done => ours.push_str(&format!("\nthe first {done} were done, the rest not")),
+        }
         let now = next(details.code).or_else(|| advice(details.retry_hint));
         ours.push_str(&format!("\nnext: {}", now.unwrap_or(details.retry_hint.advice())));
         let facts = serde_json::to_value(error).unwrap_or_default();
@@ -295,7 +317,11 @@ impl Said {
             true => CallToolResult::error(content),
             false => CallToolResult::success(content),
         };
-        if !facts.is_empty() && weight(&facts) <= most as usize * 4 {
+        // What is long is in the text; twice would be too much.
+        if weight(&facts) > MOST_FACTS.min(most as usize * 2) {
+            facts.retain(|name, _| name == "page" || name == "errorCode");
+        }
+        if !facts.is_empty() {
             result.structured_content = Some(facts.into());
         }
         result
@@ -363,6 +389,7 @@ fn facts(reply: &Reply) -> Value {
 /// A message without the words of the command line.
 fn spoken(message: &str) -> String {
     message
+        .replace("`agbrowse tab switch ", "`browser_tabs select ")
         .replace("`agbrowse dialog accept` or `agbrowse dialog dismiss`", "browser_handle_dialog")
         .replace("`agbrowse dialog accept`", "browser_handle_dialog")
 }

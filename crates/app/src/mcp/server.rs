@@ -30,6 +30,10 @@ const ON_ARRIVAL: u32 = 1500;
 /// How often a client that wants to know hears that a call is still under way.
 const PROGRESS: Duration = Duration::from_millis(500);
 
+/// A picture with more bytes or a longer side is saved instead of shown.
+const MOST_PICTURE: usize = 3_500_000;
+const MOST_SIDE: u32 = 8000;
+
 /// One client.
 pub(super) struct Server {
     desk: Arc<Desk>,
@@ -100,11 +104,11 @@ impl Server {
     async fn call(&self, tool: &'static Tool, given: &Given) -> (Result<Said>, Option<TabId>) {
         let to = match self.whereto(given) {
             Ok(to) => to,
-            Err(error) => return (Err(error), None),
+            Err(error) => return (Ok(Said::misunderstood(&error)), self.me().page()),
         };
         let plan = match (tool.plan)(given) {
             Ok(plan) => plan,
-            Err(error) => return (Err(error), to.page),
+            Err(error) => return (Ok(Said::misunderstood(&error)), to.page),
         };
         let mut page = to.page;
         let said = self.follow(plan, to, &mut page).await;
@@ -173,6 +177,10 @@ impl Server {
         if to.page.is_none() {
             if self.me().is_passing {
                 return Err(no_page());
+            }
+            let known = self.known_contexts().await.unwrap_or_default();
+            if to.context != DEFAULT_CONTEXT && !known.iter().any(|(name, _)| *name == to.context) {
+                return Err(unknown_context(&to.context, &known));
             }
             let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });
             let opened = self.desk.run(new, &to).await?;
@@ -259,6 +267,15 @@ impl Server {
         if let Some(name) = name {
             return self.saved(&name, ending, &data);
         }
+        // What no model takes.
+        if data.len() > MOST_PICTURE || shot.width.max(shot.height) > MOST_SIDE {
+            let name = format!("page-{}", super::reply::random_word());
+            let mut saved = self.saved(&name, ending, &data)?;
+            let size =
+                format!("{} × {} pixels are too many to be shown; ", shot.width, shot.height);
+            saved.ours.insert_str(0, &size);
+            return Ok(saved);
+        }
         let kind = match ending {
             "jpeg" => "image/jpeg",
             "webp" => "image/webp",
@@ -317,6 +334,7 @@ impl Server {
                 self.now_on(opened.tab, &to);
                 notes = opened.notes;
             }
+            TabsPlan::Select(_) if self.me().is_passing => return Err(passing()),
             TabsPlan::Select(which) => {
                 let (id, context) = self.which(which).await?;
                 let mut me = self.me();
@@ -390,6 +408,7 @@ impl Server {
                 self.now_on(opened.tab, &to);
                 self.me().context = to.context;
             }
+            ContextsPlan::Switch(_) if self.me().is_passing => return Err(passing()),
             ContextsPlan::Switch(name) => {
                 let known = self.known_contexts().await?;
                 if !known.iter().any(|(known, _)| *known == name) {
@@ -408,12 +427,11 @@ impl Server {
                         return Err(Error::new(Code::CommandInvalid)
                             .message("the only context cannot be closed"));
                     }
+                    // It has pages of others.
                     true => {
-                        for id in pages {
-                            let close = TabAction::Close(CloseTab { id: Some(*id) });
-                            let close = Command::Tab(TabVerb { action: close });
-                            self.desk.run(close, &Whereto::default()).await?;
-                        }
+                        let opened = self.me().opened.clone();
+                        let own = opened.into_iter().filter(|(_, context)| *context == name);
+                        self.desk.close_tabs(own.map(|(page, _)| page).collect()).await;
                     }
                     false => {
                         let to = Whereto { page: None, context: name.clone() };
@@ -513,6 +531,13 @@ impl Drop for Server {
     }
 }
 
+/// The error for a client that is not known at its next call.
+fn passing() -> Error {
+    Error::new(Code::CommandInvalid).message(
+        "nothing is kept for you from one call to the next: give `page` or `context` with each call",
+    )
+}
+
 fn unknown_context(name: &str, known: &[(String, Vec<TabId>)]) -> Error {
     let names: Vec<&str> = known.iter().map(|(name, _)| &**name).collect();
     Error::new(Code::CommandInvalid)
@@ -550,7 +575,7 @@ impl ServerHandler for Server {
         let given = match Given::new(tool, request.arguments.clone()) {
             Ok(given) => given,
             Err(error) => {
-                let said = Said::failure(&error, None);
+                let said = Said::misunderstood(&error);
                 return Ok(said.finish(self.me().page(), most, &self.desk.rests).into());
             }
         };

@@ -10,7 +10,7 @@ use browser::command::{
     Fill, FillForm, Find, Hover, ImageFormat, Modifier, Pdf, PressKey, Requests, Resize,
     Screenshot, Scroll, Select, Snapshot, TextFormat, Type, Upload, Wait,
 };
-use browser::{Command, Result, TabId, Target};
+use browser::{Code, Command, Error, Result, TabId, Target};
 use clap::ValueEnum;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(super) struct Tool {
 pub enum Cap {
     /// What nearly every task needs. Always offered.
     Core,
-    /// Going back, dragging, scrolling, uploading, finding, downloads, the clipboard.
+    /// Going back, dragging, scrolling, uploading, finding.
     Input,
     /// What the page said and asked for.
     Network,
@@ -43,7 +43,7 @@ pub enum Cap {
     Script,
     /// Contexts with cookie jars of their own.
     Contexts,
-    /// The window, the browser itself.
+    /// The size of the view, closing, getting a browser.
     Window,
     /// The mouse at points of the view.
     Vision,
@@ -375,7 +375,7 @@ pub(super) const TOOLS: &[Tool] = &[
             let script = match on {
                 // A function is called; anything else is taken as it is.
                 None => format!(
-                    "((it) => typeof it === 'function' ? it() : it)({})",
+                    "((it) => typeof it === 'function' ? it() : it)({}\n)",
                     function.trim().trim_end_matches(';')
                 ),
                 Some(_) => function,
@@ -648,6 +648,7 @@ fn type_text(given: &Given) -> Result<Plan> {
         return Err(wrong("browser_type needs `text` or `secret`, and not both".into()));
     }
     let text = text.map(|text| browser::Hidden::from(&*text));
+    let secret = secret.map(|name| secret_name(&name)).transpose()?;
     let (submit, after) = (given.flag("submit")?, After::default());
     let command = match given.flag("slowly")? {
         true => {
@@ -662,6 +663,25 @@ fn type_text(given: &Given) -> Result<Plan> {
         }
     };
     Ok(Plan::Do(command))
+}
+
+/// What variables for clients begin with: not everything in the environment is meant for pages.
+const SECRET: &str = "AGBROWSE_SECRET_";
+
+/// The variable or the file that a client may have typed.
+fn secret_name(name: &str) -> Result<String> {
+    let variable = match name.starts_with(SECRET) {
+        true => name.to_owned(),
+        false => format!("{SECRET}{name}"),
+    };
+    if std::env::var_os(&variable).is_some() {
+        return Ok(variable);
+    }
+    match std::env::var_os(name) {
+        Some(_) => Err(Error::new(Code::SecretNotFound)
+            .message(format!("`{name}` is not meant for pages: `{variable}` would be"))),
+        None => Ok(name.to_owned()),
+    }
 }
 
 fn fill_form(given: &Given) -> Result<Plan> {

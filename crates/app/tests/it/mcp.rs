@@ -422,6 +422,81 @@ fn a_browser_that_dies_is_replaced_with_a_word() {
     raw.end();
 }
 
+const FORM: &str = "<title>Form</title><label>Name <input></label><button onclick='document.title=1'>Send</button>\
+    <select multiple aria-label=Many><option>One<option>Two</select>";
+
+#[test]
+fn clumsy_and_hostile_calls_do_no_harm() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let mut raw = Raw::greeted(&home, &["--caps", "script,network"]);
+    let (seen, _) = raw.tool("browser_navigate", &json!({ "url": page(FORM) }));
+    let (name, send) = (ref_of(&seen, "\"Name\""), ref_of(&seen, "\"Send\""));
+    // As models write refs, and as they stand in a snapshot.
+    for spelled in
+        [format!("@{name}"), format!("[ref={name}]"), format!("- textbox \"Name\" [ref={name}]")]
+    {
+        let (text, _) = raw.tool("browser_hover", &json!({ "ref": spelled }));
+        assert!(text.contains(&format!("hover textbox {name}:")), "{spelled}: {text}");
+    }
+    // What has no options gets none, and nobody else's are touched.
+    for wrong in [&name, &send] {
+        let (text, is_error) =
+            raw.tool("browser_select_option", &json!({ "ref": wrong, "values": ["Two"] }));
+        assert!(is_error && text.contains("act.no-option"), "{text}");
+    }
+    let chosen = json!({ "function": "() => document.title + document.querySelector('select').selectedOptions.length" });
+    let (text, _) = raw.tool("browser_evaluate", &chosen);
+    assert!(text.contains("Form0"), "{text}");
+    // What was done is said.
+    let fields =
+        json!({ "fields": [{ "ref": name, "value": "Ann" }, { "ref": "e999999", "value": "x" }] });
+    let (text, is_error) = raw.tool("browser_fill_form", &fields);
+    assert!(is_error && text.contains("the first 1 were done, the rest not"), "{text}");
+    // An address is no script.
+    let (text, is_error) =
+        raw.tool("browser_navigate", &json!({ "url": "JavaScript:document.title='ran'" }));
+    assert!(is_error && text.contains("command.invalid"), "{text}");
+    let (text, _) =
+        raw.tool("browser_evaluate", &json!({ "function": "() => document.title // now" }));
+    assert!(text.contains("Form"), "{text}");
+    // What is in the environment is not for pages, unless it is meant to be.
+    let (text, is_error) = raw.tool("browser_type", &json!({ "ref": name, "secret": "HOME" }));
+    assert!(is_error && text.contains("AGBROWSE_SECRET_HOME"), "{text}");
+    // A context that nobody made is no context.
+    let (text, is_error) = raw.tool("browser_snapshot", &json!({ "context": "clena" }));
+    assert!(is_error && text.contains("there is no context `clena`"), "{text}");
+    // Lines of a level and worse ones.
+    raw.tool(
+        "browser_evaluate",
+        &json!({ "function": "() => { console.log('said'); console.warn('warned') }" }),
+    );
+    for (level, expected) in
+        [("info", (true, true)), ("warning", (false, true)), ("error", (false, false))]
+    {
+        let (text, _) = raw.tool("browser_console_messages", &json!({ "level": level }));
+        assert_eq!((text.contains("said"), text.contains("warned")), expected, "{level}: {text}");
+    }
+    let (text, _) = raw.tool("browser_network_requests", &json!({}));
+    assert!(text.contains("data:text/html"), "{text}");
+    raw.end();
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_stops_though_its_client_listens_on() {
+    let home = Home::new();
+    let mut raw = Raw::greeted(&home, &[]);
+    raw.ask("ping", &json!({}));
+    Command::new("kill").args(["-TERM", &raw.child.id().to_string()]).status().unwrap();
+    let until = Instant::now() + LIMIT;
+    while raw.child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < until, "it goes on");
+        std::thread::yield_now();
+    }
+}
+
 /// Numbers that look random and are the same for the same seed.
 struct Dice(u64);
 

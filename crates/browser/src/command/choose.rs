@@ -11,6 +11,7 @@ use page::ax::{Role, Tree};
 use page::refs::RefName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// Choose options of a list.
 ///
@@ -220,13 +221,27 @@ async fn select_in_widget(
     let mut labels = Vec::new();
     let mut receipt = None;
     let (mut is_opened, mut has_typed);
+    let tree = hand.look().await?;
+    let list = place_of(&tree, &spot).ok_or_else(|| {
+        Error::new(Code::SnapshotRefStale).message(format!("{} is gone", spot.hit))
+    })?;
+    if !may_be_list(&tree, list) {
+        return Err(Error::new(Code::ActNoOption).message(format!("{} is no list", spot.hit)));
+    }
+    // Options that others show are not this one's, unless it is open already.
+    let others: HashSet<(u16, u32)> = match tree.nodes[list].expanded {
+        Some(true) => HashSet::new(),
+        _ => all_options(&tree)
+            .map(|node| (tree.nodes[node].frame, tree.nodes[node].element))
+            .collect(),
+    };
     for (index, option) in options.iter().enumerate() {
         let is_last = index + 1 == options.len();
         // Many lists close after each choice.
         (is_opened, has_typed) = (false, false);
         loop {
             let tree = hand.look().await?;
-            if let Some(node) = option_in(&tree, &spot, option) {
+            if let Some(node) = option_in(&tree, &spot, option, &others) {
                 // Of the list that it is in, as it is now.
                 let number = hand.sight.registry.show_some(&tree, &[node]);
                 let at = Aim::at(Target::Ref(RefName::Ours(number[0])));
@@ -286,18 +301,44 @@ fn all_options(tree: &Tree) -> impl Iterator<Item = usize> {
         .map(|(index, _)| index)
 }
 
-/// The option that is meant: inside the list if there is one, else the only one on the page.
-fn option_in(tree: &Tree, spot: &Spot, wanted: &str) -> Option<usize> {
+/// Where an element is in the page as it is now.
+fn place_of(tree: &Tree, spot: &Spot) -> Option<usize> {
+    let document = spot.documents.first()?;
+    tree.nodes.iter().position(|node| {
+        node.element == spot.element && tree.frames[usize::from(node.frame)].document == *document
+    })
+}
+
+/// Whether something can have options to choose from. What only does something when it is clicked is not clicked to
+/// find out.
+fn may_be_list(tree: &Tree, node: usize) -> bool {
+    let it = &tree.nodes[node];
+    let has_popup = tree.extra(it).is_some_and(|extra| !tree.str(extra.popup).is_empty());
+    match it.role {
+        Role::Button => has_popup || it.expanded.is_some(),
+        Role::Link | Role::CheckBox | Role::Switch | Role::Heading | Role::Image | Role::Slider => {
+            false
+        }
+        _ => true,
+    }
+}
+
+/// The option that is meant: inside the list if there is any, else one that has come up since.
+fn option_in(
+    tree: &Tree,
+    spot: &Spot,
+    wanted: &str,
+    others: &HashSet<(u16, u32)>,
+) -> Option<usize> {
     let mut needle = page::text::Needle::new(wanted);
     let by_index = wanted.strip_prefix("index=").and_then(|index| index.parse::<usize>().ok());
-    let document = spot.documents.first()?;
-    let list = tree.nodes.iter().position(|node| {
-        node.element == spot.element && tree.frames[usize::from(node.frame)].document == *document
-    })?;
+    let list = place_of(tree, spot)?;
     let end = tree.nodes[list].end as usize;
     let inside: Vec<usize> = all_options(tree).filter(|node| *node > list && *node < end).collect();
     let among: Vec<usize> = if inside.is_empty() {
-        all_options(tree).filter(|node| *node > end || *node < list).collect()
+        let is_own =
+            |node: &usize| !others.contains(&(tree.nodes[*node].frame, tree.nodes[*node].element));
+        all_options(tree).filter(|node| *node > end || *node < list).filter(is_own).collect()
     } else {
         inside
     };

@@ -2,7 +2,7 @@
 
 use super::{Cx, Verb};
 use crate::browser::Needs;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Console {
     /// Only errors and what nobody caught.
     #[arg(long)]
     pub errors: bool,
-    /// Only lines of this level: `log`, `info`, `warning`, `error`, `debug`, `exception`.
+    /// Only lines of this level, and worse ones: `error`, `warning`, `info`, `debug`.
     #[arg(long)]
     pub level: Option<String>,
     /// Only lines with this in them, in any case.
@@ -49,10 +49,18 @@ impl Verb for Console {
         // Not in turn: what a page says is known without asking it.
         let tab = cx.resolve(Needs::Page).await?;
         cx.used(tab.id);
+        let rank = match &self.level {
+            Some(level) => Some(rank_of(level).ok_or_else(|| {
+                Error::new(Code::CommandInvalid).message(format!(
+                    "`{level}` is no level: expected `error`, `warning`, `info` or `debug`"
+                ))
+            })?),
+            None => None,
+        };
         let mut lines = tab.journal.console();
         lines.retain(|line| {
             (!self.errors || matches!(&*line.level, "error" | "exception"))
-                && self.level.as_ref().is_none_or(|level| *level == line.level)
+                && rank.is_none_or(|rank| rank_of(&line.level).unwrap_or(2) <= rank)
                 && has(self.grep.as_deref(), &line.text)
         });
         if self.clear {
@@ -61,6 +69,17 @@ impl Verb for Console {
         let earlier = keep_last(&mut lines, self.last);
         Ok(ConsoleLog { lines, earlier })
     }
+}
+
+/// How bad lines of a level are, the worst first.
+fn rank_of(level: &str) -> Option<u8> {
+    Some(match level {
+        "error" | "exception" => 0,
+        "warning" => 1,
+        "info" | "log" => 2,
+        "debug" => 3,
+        _ => return None,
+    })
 }
 
 impl fmt::Display for ConsoleLog {
@@ -126,7 +145,9 @@ impl Verb for Requests {
                 line.failed.is_some() || line.status.is_some_and(|status| status >= 400);
             (!self.failed || is_failed)
                 && (!self.open || !line.is_over)
-                && self.r#type.as_ref().is_none_or(|kind| kind.eq_ignore_ascii_case(&line.r#type))
+                && self.r#type.as_ref().is_none_or(|kinds| {
+                    kinds.split(',').any(|kind| kind.trim().eq_ignore_ascii_case(&line.r#type))
+                })
                 && self.method.as_ref().is_none_or(|it| it.eq_ignore_ascii_case(&line.method))
                 && has(self.grep.as_deref(), &line.url)
         });

@@ -314,10 +314,8 @@ impl Snapshot {
                         seen.lines.iter().filter_map(|line| line.number).collect();
                     spelling::learn(turn, sight, &numbers, deadline).await;
                     let context = turn.context.as_deref();
-                    let spell = |number: u32| {
-                        spelling::spelled(sight, context, number)
-                            .unwrap_or_else(|| format!("@e{number}"))
-                    };
+                    let spell =
+                        |number: u32| spelling::spelled(sight, context, number).unwrap_or_default();
                     viewpoint(&tree, &seen, &Viewpoint { spell: &spell, print: *print })
                 }
             };

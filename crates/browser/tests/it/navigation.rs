@@ -1,7 +1,7 @@
 //! Going places, and knowing when one has arrived.
 
 use crate::bench::{Route, arrival, bench, eval, open};
-use agbrowse_browser::command::{Back, Forward, Open, Reload, Resize, Snapshot, Until};
+use agbrowse_browser::command::{Back, Forward, Open, Reload, Requests, Resize, Snapshot, Until};
 use agbrowse_browser::{Code, Command, Phase};
 
 #[test]
@@ -184,5 +184,27 @@ fn a_view_can_have_another_size() {
         assert!(!seen(t.run(snapshot()).await.unwrap()).contains("Wide"));
         let error = t.run(resize(0, 300)).await.unwrap_err();
         assert_eq!(error.code(), Code::CommandInvalid);
+    });
+}
+
+#[test]
+fn a_load_that_nobody_waits_for_is_ended() {
+    bench(async |t| {
+        t.page("/a", "<title>a</title>");
+        t.serve("/never", Route::Hang);
+        t.open("/a").await;
+        let going = t.run(open(&t.url("/never")));
+        // Under way, then dropped.
+        assert!(tokio::time::timeout(std::time::Duration::from_millis(300), going).await.is_err());
+        let failed = Requests { failed: true, ..Requests::default() };
+        let began = std::time::Instant::now();
+        loop {
+            let requests = t.run(Command::Requests(failed.clone())).await.unwrap();
+            if requests.reply.to_string().contains("/never") {
+                break;
+            }
+            assert!(began.elapsed() < std::time::Duration::from_secs(20), "it goes on loading");
+        }
+        assert_eq!(t.eval("document.title").await, "\"a\"");
     });
 }

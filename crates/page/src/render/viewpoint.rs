@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 100;
 
 /// What the viewpoint text needs to be told.
 pub struct Viewpoint<'a> {
-    /// How a ref is spelled, by its number.
+    /// How a ref is spelled, by its number; nothing where it cannot be.
     pub spell: &'a dyn Fn(u32) -> String,
     /// What is printed of each node.
     pub print: Print,
@@ -63,7 +63,8 @@ pub fn viewpoint(tree: &Tree, view: &View, options: &Viewpoint<'_>) -> String {
 
 fn push_line(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'_>) {
     let node = &tree.nodes[line.node as usize];
-    let spelled = line.number.map(|number| (options.spell)(number));
+    let spelled =
+        line.number.map(|number| (options.spell)(number)).filter(|spelled| !spelled.is_empty());
     for _ in 0..line.depth {
         out.push_str("  ");
     }
