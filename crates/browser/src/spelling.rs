@@ -2,35 +2,24 @@
 //!
 //! Those numbers are asked of the browser only for elements that are shown to such a client, and once for each. They
 //! are numbers of one renderer process: what another process has is told apart by a mark before it (`f2e12345`), and so
-//! is a number that was given before, by another tab or by the page before. What was once written for an element, no
-//! other element of the browser is written as.
+//! is a number that a tab has given before, when a new page of the tab begins to count anew. What a ref was once
+//! written for, no other element of the tab is ever written as.
 
 use crate::command::{Reply, Snapped};
 use crate::error::{Error, Fact};
 use crate::note::Note;
 use crate::observe::Sight;
-use crate::tab::{Tab, TabId};
+use crate::tab::Tab;
 use cdp::Deadline;
 use page::refs::{RefName, numbers_in, respell};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// How many spellings are remembered before those that no snapshot shows any more are forgotten.
 const MOST: usize = 50_000;
 
 /// A number of the browser's, and the mark before it.
 type Spelled = (Option<u32>, u64);
-
-/// What was written for the tabs of a browser.
-#[derive(Debug, Default)]
-pub(crate) struct Written(Mutex<Plain>);
-
-#[derive(Debug, Default)]
-struct Plain {
-    /// Whose the numbers without a mark are.
-    owners: HashMap<u64, TabId>,
-    last_mark: u32,
-}
 
 /// How the refs of a tab are spelled.
 #[derive(Debug, Default)]
@@ -39,8 +28,6 @@ pub(crate) struct Spellings {
     numbers: HashMap<Spelled, u32>,
     /// What the marks stand for.
     marks: HashMap<(Option<Arc<str>>, Option<String>), u32>,
-    tab: Option<TabId>,
-    written: Arc<Written>,
 }
 
 impl Spellings {
@@ -49,34 +36,14 @@ impl Spellings {
         self.numbers.get(&(frame, id)).copied()
     }
 
-    /// Says whose they are, and what all tabs of the browser have written.
-    pub(crate) fn belong(&mut self, tab: TabId, written: &Arc<Written>) {
-        (self.tab, self.written) = (Some(tab), written.clone());
-    }
-
     fn mark(&mut self, session: Option<Arc<str>>, document: Option<String>) -> u32 {
-        let written = &self.written;
-        *self.marks.entry((session, document)).or_insert_with(|| {
-            let mut plain = written.0.lock().unwrap_or_else(PoisonError::into_inner);
-            plain.last_mark += 1;
-            plain.last_mark
-        })
-    }
-
-    /// Whether a number without a mark is another tab's.
-    fn is_elsewhere(&self, id: u64) -> bool {
-        let Some(tab) = self.tab else { return false };
-        let mut plain = self.written.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if plain.owners.len() > MOST {
-            plain.owners.clear();
-        }
-        *plain.owners.entry(id).or_insert(tab) != tab
+        // The first process has none.
+        let next = self.marks.len() as u32 + 1;
+        *self.marks.entry((session, document)).or_insert(next)
     }
 
     fn give(&mut self, number: u32, mut spelled: Spelled, again: (Option<Arc<str>>, String)) {
-        let is_taken = self.numbers.get(&spelled).is_some_and(|taken| *taken != number)
-            || spelled.0.is_none() && self.is_elsewhere(spelled.1);
-        if is_taken {
+        if self.numbers.get(&spelled).is_some_and(|taken| *taken != number) {
             spelled.0 = Some(self.mark(again.0, Some(again.1)));
         }
         self.numbers.insert(spelled, number);

@@ -479,8 +479,11 @@ fn clumsy_and_hostile_calls_do_no_harm() {
         let (text, _) = raw.tool("browser_console_messages", &json!({ "level": level }));
         assert_eq!((text.contains("said"), text.contains("warned")), expected, "{level}: {text}");
     }
+    // Nobody listens there.
+    let ask = "() => fetch('http://127.0.0.1:9/asked').catch(() => 1)";
+    raw.tool("browser_evaluate", &json!({ "function": ask }));
     let (text, _) = raw.tool("browser_network_requests", &json!({}));
-    assert!(text.contains("data:text/html"), "{text}");
+    assert!(text.contains("/asked"), "{text}");
     raw.end();
 }
 

@@ -168,7 +168,6 @@ impl Live {
         }
         let opener = opener.map(|tab| tab.id);
         let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel));
-        tab.sight.try_lock().expect("nobody else has it yet").spellings.belong(id, &table.written);
         table.tabs.insert(id, tab.clone());
         let entry =
             SessionEntry { target: target_id, parent: None, above: None, tab: Some(id), kind };

@@ -67,8 +67,6 @@ struct Table {
     /// The tab that commands of a context go to.
     current: HashMap<Option<String>, TabId>,
     next_tab: u32,
-    /// How refs were written, so that none means two things.
-    written: Arc<crate::spelling::Written>,
 }
 
 struct SessionEntry {
