@@ -142,6 +142,9 @@ const MOST_CHANGES = 3000;
 /** Nodes that come and go without moving anything: texts, comments, scripts. Sheets are looked at anyway. */
 const isLight = (node) => nodeTypeOf.call(node) !== 1 || SILENT.has(localNameOf.call(node));
 
+/** Whether an element only says what the document is called. */
+const isTitle = (el) => nodeTypeOf.call(el) === 1 && localNameOf.call(el) === "title" && namespaceOf.call(el) === HTML;
+
 /**
  * Takes in what has happened in the tree. A rule can be about what is in a changed element, and about what comes after
  * it and is in the same parent; no farther, unless it looks inside, see above.
@@ -152,6 +155,8 @@ function heed(records) {
   for (let at = 0; at < records.length && !isAllChanged; at++) {
     const { type, target, addedNodes, removedNodes } = records[at];
     const el = nodeTypeOf.call(target) === 1 ? target : parentOf(target);
+    // The title is read each time, and nothing else depends on it.
+    if (el !== null && type !== "attributes" && isTitle(el)) continue;
     if (el === null || nodeTypeOf.call(el) !== 1 || SILENT.has(localNameOf.call(el))) isAllChanged = true;
     else if (type === "attributes") noteDeepChange(parentOf(el));
     else if (seesEmpty) noteDeepChange(parentOf(el));

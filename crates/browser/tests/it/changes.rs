@@ -39,3 +39,16 @@ fn torture_what_was_seen_before_never_shows() {
         }
     });
 }
+
+#[test]
+fn another_title_shows() {
+    bench(async |t| {
+        t.page("/", "<title>One</title><ul><li>a<li>b<li>c</ul><button>Go</button>");
+        t.open("/").await;
+        assert!(see(&t, Snapshot::default()).await.contains("webarea \"One\""));
+        t.eval("document.title = 'Two'").await;
+        let quick = see(&t, Snapshot::default()).await;
+        assert!(quick.contains("webarea \"Two\""), "{quick}");
+        assert_eq!(quick, see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await);
+    });
+}
