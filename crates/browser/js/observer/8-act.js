@@ -382,15 +382,22 @@ function putUp() {
 }
 putUp();
 
-/** Elements that change by themselves: how often they were seen to lately, and when last. */
+/** Elements that change by themselves: how often they were seen to lately, and since when. */
 const restless = new WeakMap();
-/** So many changes are no accident, and after so long without one it is over. */
-const MANY = 3, LATELY_MS = 4000;
+/** So many changes are no accident, and after so long without one it is over. What changes at once is one change. */
+const MANY = 3, LATELY_MS = 4000, AT_ONCE_MS = 10;
+/** What has not changed for so many of its own pauses is at rest: it was only being built. */
+const PAUSES = 3, PAUSE_MS = 50;
 
-const isRestlessNode = (node) => {
+/** Whether a node was changing by itself when the deed began. What still does so is remembered. */
+function isRestlessNode(node) {
   const seen = restless.get(node);
-  return seen !== undefined && seen.count >= MANY && performance.now() - seen.at < LATELY_MS;
-};
+  if (seen === undefined || seen.count < MANY) return false;
+  const pause = (seen.at - seen.since) / Math.max(1, seen.times - 1);
+  if (deed.begun - seen.at > Math.min(LATELY_MS, PAUSES * pause + PAUSE_MS)) return false;
+  seen.at = performance.now();
+  return true;
+}
 
 /** When something was last done, and for how long what changes then may be because of it. */
 let lastDeed = -Infinity;
@@ -399,8 +406,14 @@ const LATE_MS = 1500, LATE_WEIGHT = 0.3;
 function noteRestless(node) {
   const now = performance.now(), seen = restless.get(node);
   const weight = now - lastDeed < LATE_MS ? LATE_WEIGHT : 1;
-  if (seen === undefined || now - seen.at > LATELY_MS) restless.set(node, { count: weight, at: now });
-  else [seen.count, seen.at] = [seen.count + weight, now];
+  if (seen === undefined || now - seen.at > LATELY_MS) {
+    restless.set(node, { count: weight, times: 1, since: now, at: now });
+    return;
+  }
+  if (now - seen.at < AT_ONCE_MS) return;
+  seen.at = now;
+  seen.times++;
+  seen.count += weight;
 }
 
 /** Takes note of what changes while nothing is being done, and of scripts that move things. */
@@ -537,13 +550,13 @@ async function ready(number, wants, guard, isSure) {
 function outcome() {
   if (deed === null) return null;
   noteEffects(effects.takeRecords());
-  const { el, hits, missed, mutations, signs, focused, value, checked, href } = deed;
+  const { el, hits, ups, missed, mutations, signs, focused, value, checked, href } = deed;
   const active = deepActive();
   // That the element itself takes the focus is what a click does, not what comes of it.
   const isOwn = deed.guard === "hands" && el !== documentElementOf.call(document) && active !== null && isInside(active, el);
   const hasMoved = active !== deed.active && !isOwn;
   return {
-    hits, missed, mutations,
+    hits, ups, missed, mutations,
     focus: hasMoved && focused !== null || isEditable(el) && active === el && deed.active !== el,
     value: signs.has("input") || signs.has("change") || heldValue(el) !== value || factOf(el).isChecked !== checked,
     scrolled: signs.has("scroll"), toggled: signs.has("toggle") || signs.has("fullscreenchange") || signs.has("close"),

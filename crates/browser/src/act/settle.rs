@@ -122,6 +122,7 @@ impl JsonSchema for Expect {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Came {
     pub(crate) hits: u32,
+    ups: u8,
     pub(crate) missed: String,
     mutations: u32,
     focus: bool,
@@ -210,7 +211,7 @@ impl Hand<'_> {
     pub(crate) async fn settle_clicks(
         &mut self,
         after: &After,
-        count: u8,
+        mut count: u8,
         mut sent: Vec<Reply<DispatchMouseEvent>>,
     ) -> (Came, Settled) {
         let begun = Instant::now();
@@ -225,8 +226,10 @@ impl Hand<'_> {
         loop {
             match self.word(end, count).await {
                 // It is not known yet what became of them.
-                Word::Said(said) if said.hits == 0 && !sent.is_empty() => {
+                Word::Said(said) if (said.hits == 0 || said.ups < count) && !sent.is_empty() => {
                     self.taken(std::mem::take(&mut sent)).await;
+                    // A release that the document has not seen by now goes elsewhere.
+                    count = 0;
                     came = said;
                     continue;
                 }

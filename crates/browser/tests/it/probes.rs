@@ -147,6 +147,8 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"click","target":"{Ask}"}"#], "changed +content +requests", "n.textContent !== '0'"),
     probe("a clock beside it is no consequence", "<p id=c>0</p><button>Nothing</button><script>setInterval(() => c.textContent = +c.textContent + 1, 20)</script>",
         &["js new Promise((go) => setTimeout(go, 150))", r#"{"verb":"click","target":"{Nothing}"}"#], "none", "true"),
+    probe("what was built step by step and is at rest counts", "<h1 id=n>0</h1><button onclick='n.textContent = \"done\"'>Go</button><script>let steps = 0, last = Infinity; const build = setInterval(() => { n.textContent = steps; if (++steps === 6) { clearInterval(build); last = performance.now(); } }, 15)</script>",
+        &["js new Promise((go) => setInterval(() => performance.now() > last + 300 && go(), 5))", r#"{"verb":"click","target":"{Go}"}"#], "changed +content", "n.textContent === 'done'"),
     probe("a page that never rests does not hold up the reply", "<h1 id=n>0</h1><p id=c>0</p><button onclick='n.textContent=1'>Go</button><script>setInterval(() => c.textContent = +c.textContent + 1, 1)</script>",
         &[r#"{"verb":"click","target":"{Go}"}"#], "changed +content", "n.textContent === '1'"),
     probe("a dialog is told of, and does not block", "<button onclick='alert(\"Hello\")'>Ask</button>",
