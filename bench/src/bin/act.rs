@@ -45,7 +45,7 @@ const COUNTER: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>C
 #[command(name = "act")]
 struct Cli {
     /// Rounds that count.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 300)]
     runs: usize,
     /// Our program; the one beside this program when absent.
     #[arg(long, value_name = "PATH")]
@@ -134,69 +134,67 @@ fn measure(ours: &Tool, rival: Option<&Tool>, chrome: &Path, runs: usize) -> Res
     ours.run(["open", &url])?;
     let seen = ours.run(["snapshot"])?.stdout;
     let command_ref = ref_of(&seen, "Count")?;
-    let outs = RefCell::new((Vec::new(), Vec::new()));
-    let socket = RefCell::new(None);
-    let mut goes: Vec<(&'static str, Go<'_>)> = vec![
-        (
-            LIBRARY,
-            Box::new(|| {
-                let Clicked { ms, out_ms } = library.click(&count)?;
-                outs.borrow_mut().0.push(out_ms);
-                Ok(ms)
-            }),
-        ),
-        (
-            COMMAND,
-            Box::new(|| {
-                let finished = ours.run(["click", &command_ref, "--json"])?;
-                outs.borrow_mut().1.push(out_of(&finished.stdout)?);
-                Ok(finished.elapsed_ms())
-            }),
-        ),
-        (REFUSED, Box::new(|| library.refused_click(&gone))),
-        (CAN, Box::new(|| library.can_click(&count))),
-    ];
+    let (library_outs, command_outs) = (RefCell::default(), RefCell::default());
+    let mut calls: Vec<(&'static str, Go<'_>)> = vec![(
+        LIBRARY,
+        Box::new(|| {
+            let Clicked { ms, out_ms } = library.click(&count)?;
+            RefCell::<Vec<f64>>::borrow_mut(&library_outs).push(out_ms);
+            Ok(ms)
+        }),
+    )];
+    let mut commands: Vec<(&'static str, Go<'_>)> = vec![(
+        COMMAND,
+        Box::new(|| {
+            let finished = ours.run(["click", &command_ref, "--json"])?;
+            RefCell::<Vec<f64>>::borrow_mut(&command_outs).push(out_of(&finished.stdout)?);
+            Ok(finished.elapsed_ms())
+        }),
+    )];
     if let Some(rival) = rival {
         rival.run(["open", &url])?;
         let seen = rival.run(["snapshot", "-i"])?.stdout;
         let name = ref_of(&seen, "Count")?;
         let name = if name.starts_with('@') { name } else { format!("@{name}") };
-        *socket.borrow_mut() = Some(Peer::connect("agent-browser", &rival.socket())?);
-        let (asked, socket) = (name.clone(), &socket);
-        goes.push((
-            SOCKET,
-            Box::new(move || {
-                let ask = Ask { action: "click", selector: asked.clone() };
-                let mut peer = socket.borrow_mut();
-                let peer = peer.as_mut().ok_or_else(|| Error::Failed("no socket".into()))?;
-                let answer = peer.ask::<Told>(&ask)?;
-                match answer.body.success {
-                    true => Ok(answer.ms),
-                    false => Err(Error::Failed("agent-browser does not click".into())),
-                }
-            }),
-        ));
-        goes.push((RIVAL, Box::new(move || Ok(rival.run(["click", &name])?.elapsed_ms()))));
+        let mut peer = Peer::connect("agent-browser", &rival.socket())?;
+        let asked = name.clone();
+        let call = move || {
+            let ask = Ask { action: "click", selector: asked.clone() };
+            let answer = peer.ask::<Told>(&ask)?;
+            match answer.body.success {
+                true => Ok(answer.ms),
+                false => Err(Error::Failed("agent-browser does not click".into())),
+            }
+        };
+        calls.push((SOCKET, Box::new(call)));
+        commands.push((RIVAL, Box::new(move || Ok(rival.run(["click", &name])?.elapsed_ms()))));
     }
+    let refusals: Vec<(&'static str, Go<'_>)> = vec![
+        (REFUSED, Box::new(|| library.refused_click(&gone))),
+        (CAN, Box::new(|| library.can_click(&count))),
+    ];
+    // What is compared takes turns: nobody has its own browser wide awake from a go of another kind.
     let rounds = Rounds { warm_up: WARM_UP, counted: runs };
-    let (names, mut goes): (Vec<_>, Vec<_>) = goes.into_iter().unzip();
     let total = rounds.warm_up + rounds.counted;
     let every = total.div_ceil(10).max(1);
-    let samples = turns::take_turns(rounds, &mut goes, |done| {
-        if done % every == 0 {
-            eprintln!("clicks: {done} of {total}");
-        }
-    })?;
-    drop(goes);
-    let (library_outs, command_outs) = outs.into_inner();
+    let mut rows = Vec::new();
+    for (what, goes) in [("calls", calls), ("commands", commands), ("refusals", refusals)] {
+        let (names, mut goes): (Vec<_>, Vec<_>) = goes.into_iter().unzip();
+        let samples = turns::take_turns(rounds, &mut goes, |done| {
+            if done % every == 0 {
+                eprintln!("{what}: {done} of {total}");
+            }
+        })?;
+        rows.extend(names.into_iter().zip(samples));
+    }
+    let counted = |outs: RefCell<Vec<f64>>| outs.into_inner().split_off(WARM_UP);
+    rows.push((LIBRARY_OUT, counted(library_outs)));
+    rows.push((COMMAND_OUT, counted(command_outs)));
     let mut results = Results::default();
-    let mut add = |name, samples: &[f64]| {
-        results.rows.extend(stats::summarize(samples).map(|summary| (name, summary)));
-    };
-    add(LIBRARY_OUT, &library_outs[WARM_UP.min(library_outs.len())..]);
-    add(COMMAND_OUT, &command_outs[WARM_UP.min(command_outs.len())..]);
-    for (name, samples) in names.iter().zip(&samples) {
-        add(name, samples);
+    for name in [LIBRARY_OUT, COMMAND_OUT, LIBRARY, COMMAND, REFUSED, CAN, SOCKET, RIVAL] {
+        let samples = rows.iter().find(|(row, _)| *row == name).map(|(_, samples)| samples);
+        let summary = samples.and_then(|samples| stats::summarize(samples));
+        results.rows.extend(summary.map(|summary| (name, summary)));
     }
     // Nobody gains by not clicking.
     let counted = library.eval("document.getElementById('n').textContent")?.text;
@@ -295,7 +293,7 @@ fn write(out: &Path, facts: &Facts, results: &Results, requirements: &[Requireme
     let picture = folder.file_name().unwrap_or_default().display().to_string() + "/act.svg";
     let mut body = String::from(
         "## Clicks\n\n\
-         A button that counts, clicked by its ref, all tools in turns on one machine. *Out* is when the events \
+         A button that counts, clicked by its ref, on one machine; those that are compared take turns. *Out* is when the events \
          were handed to the browser; *settled* is the whole call, with what came of it and what is different on the page. \
          The other tool's click has neither: it is compared as a whole.\n\n",
     );
