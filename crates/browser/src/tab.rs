@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use tokio::sync::{OwnedMutexGuard, watch};
 
 /// The number of a tab, written `t3`. Never given out twice in a session.
@@ -158,6 +159,8 @@ pub(crate) struct Tab {
     pub(crate) sight: tokio::sync::Mutex<crate::observe::Sight>,
     /// What happened in it besides what commands did.
     pub(crate) journal: Journal,
+    /// It is being clicked in a way that opens tabs of which nobody says that they are its own.
+    pub(crate) opens_tabs: AtomicBool,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -193,6 +196,7 @@ impl Tab {
             state,
             sight: tokio::sync::Mutex::default(),
             journal: Journal::default(),
+            opens_tabs: AtomicBool::new(false),
             turn: Arc::default(),
         }
     }
@@ -257,11 +261,17 @@ impl Tab {
     /// Turns a failure of the wire into one for people, knowing that it was about this tab.
     pub(crate) fn explain(&self, error: cdp::Error) -> Error {
         let tab = self.id.to_string();
+        let why = || match self.journal.bound_for() {
+            // Chromium has it answer nothing meanwhile.
+            Some(url) => format!("it is on its way to {}", page::text::mask_url(&url)),
+            None => "a script of it is busy".to_owned(),
+        };
         match error {
             cdp::Error::Timeout { method, allowed } => Error::new(Code::PageUnresponsive)
                 .message(format!(
-                    "the page on tab {tab} did not answer within {} ms: a script of it is busy",
-                    allowed.as_millis()
+                    "the page on tab {tab} did not answer within {} ms: {}",
+                    allowed.as_millis(),
+                    why()
                 ))
                 .evidence("method", method)
                 .evidence("mayStillHappen", true)

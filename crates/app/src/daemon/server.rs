@@ -71,6 +71,8 @@ struct Daemon {
     clients: AtomicU64,
     /// Lines that the daemon stays for.
     holders: AtomicU64,
+    /// The session is somebody's own: nothing of it is of use to anybody else.
+    is_private: AtomicBool,
     last_use: Mutex<Instant>,
     /// What the state file says.
     told: Mutex<Option<State>>,
@@ -99,6 +101,7 @@ impl Daemon {
             running: AtomicU64::new(0),
             clients: AtomicU64::new(0),
             holders: AtomicU64::new(0),
+            is_private: AtomicBool::new(false),
             last_use: Mutex::new(Instant::now()),
             told: Mutex::new(None),
             is_stopping: AtomicBool::new(false),
@@ -178,6 +181,7 @@ impl Daemon {
             };
             if matches!(done, Done::Holding) && !std::mem::replace(holds, true) {
                 self.holders.fetch_add(1, Ordering::AcqRel);
+                self.is_private.store(true, Ordering::Release);
             }
             let is_last = matches!(done, Done::Stopping) || closed_browser(&done);
             if is_last {
@@ -289,6 +293,11 @@ impl Daemon {
         };
         if let Err(error) = word {
             tracing::warn!(%error, "state not left");
+        }
+        if self.is_private.load(Ordering::Acquire) {
+            for path in [self.place.state(), self.place.log(), self.place.lock()] {
+                _ = std::fs::remove_file(path);
+            }
         }
     }
 

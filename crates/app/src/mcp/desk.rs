@@ -24,10 +24,12 @@ pub(super) struct Desk {
     place: Place,
     wish: Wish,
     pub(super) timeout: Duration,
-    idle_timeout: Duration,
+    pub(super) idle_timeout: Duration,
     /// The session is ours alone: its daemon stays for us, and ends with us.
     is_private: bool,
     held: Mutex<Option<Line>>,
+    /// The context that clients begin in.
+    pub(super) context: String,
     pub(super) caps: Vec<Cap>,
     pub(super) most_tokens: u32,
     pub(super) rests: Rests,
@@ -67,6 +69,11 @@ impl Desk {
             idle_timeout: config.idle_timeout(),
             is_private,
             held: Mutex::new(None),
+            context: config
+                .settings
+                .context
+                .as_ref()
+                .map_or_else(|| DEFAULT_CONTEXT.into(), |name| name.0.clone()),
             caps: options.caps.clone(),
             most_tokens: options.max_tokens,
             rests: Rests::default(),

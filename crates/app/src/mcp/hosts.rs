@@ -1,8 +1,8 @@
 //! What to paste into the settings of programs that use MCP servers.
 
-use crate::config::Config;
+use crate::config::{Config, Origin};
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A program that uses MCP servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -18,24 +18,16 @@ pub enum Host {
 }
 
 impl Host {
-    /// What to paste, and where.
-    pub fn snippet(self, config: &Config) -> String {
+    /// What to paste, and where. `own` are the server's own options.
+    pub fn snippet(self, config: &Config, own: Vec<String>) -> String {
         let program = std::env::current_exe().ok();
         let program = program.and_then(|path| Some(path.to_str()?.to_owned()));
         let program = program.unwrap_or_else(|| "agbrowse".into());
         let mut args = vec!["mcp".to_owned()];
-        let settings = &config.settings;
-        if let Some(session) = &settings.session {
-            args.extend(["--session".to_owned(), session.0.clone()]);
-        }
-        if let Some(profile) = &settings.profile {
-            args.extend(["--profile".to_owned(), profile.0.clone()]);
-        }
-        if settings.headed == Some(true) {
-            args.push("--headed".to_owned());
-        }
+        args.extend(shared(config));
+        args.extend(own);
         let entry = json!({ "command": program, "args": args });
-        let pretty = |value: serde_json::Value| {
+        let pretty = |value: Value| {
             format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
         };
         match self {
@@ -58,6 +50,27 @@ impl Host {
             }
         }
     }
+}
+
+/// The settings that a host would not have: those of the command line, of variables and of the project here.
+fn shared(config: &Config) -> Vec<String> {
+    let mut args = Vec::new();
+    for line in config.lines() {
+        let is_known = matches!(line.origin, Origin::Default | Origin::UserFile(_));
+        if is_known || matches!(&*line.key, "json" | "color" | "tab") {
+            continue;
+        }
+        let flag = format!("--{}", line.key);
+        let mut add = |value: &Value| match value {
+            Value::String(text) => args.extend([flag.clone(), text.clone()]),
+            value => args.push(format!("{flag}={value}")),
+        };
+        match &line.value {
+            Value::Array(values) => values.iter().for_each(add),
+            value => add(value),
+        }
+    }
+    args
 }
 
 /// A text as TOML writes it; JSON's way is one of TOML's.

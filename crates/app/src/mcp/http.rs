@@ -4,8 +4,12 @@ use super::desk::Desk;
 use super::server::Server;
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
+    AUTHORIZATION, HOST, ORIGIN, VARY, WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use browser::{Code, Error, Result};
@@ -50,6 +54,11 @@ impl Gate {
 
     /// What speaks against a request, if anything does.
     fn objection(&self, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
+        self.foreign(headers).or_else(|| self.unknown(headers))
+    }
+
+    /// What speaks against where a request comes from and what it calls us.
+    fn foreign(&self, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         // A page that gets a name of its own to mean this machine could otherwise talk to us.
         let host = text(HOST).map(without_port).unwrap_or_default();
@@ -65,7 +74,13 @@ impl Gate {
                 return Some((StatusCode::FORBIDDEN, "pages of this origin may not call"));
             }
         }
-        match text(AUTHORIZATION).and_then(|value| value.split_once(' ')) {
+        None
+    }
+
+    /// What speaks against who sends a request.
+    fn unknown(&self, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
+        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        match given.and_then(|value| value.split_once(' ')) {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
                 let is_right = same(token.trim().as_bytes(), self.token.as_bytes());
                 (!is_right).then_some((StatusCode::FORBIDDEN, "this is not the token"))
@@ -98,18 +113,42 @@ fn same(given: &[u8], right: &[u8]) -> bool {
 }
 
 async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
-    match gate.objection(request.headers()) {
+    let origin = request.headers().get(ORIGIN).cloned();
+    let is_asking = request.method() == Method::OPTIONS
+        && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    let objection = match is_asking {
+        // A browser asks on its own, without the token, whether a page may call.
+        true => gate.foreign(request.headers()),
+        false => gate.objection(request.headers()),
+    };
+    let mut response = match objection {
+        Some((status, why)) => (status, why).into_response(),
+        None if is_asking => StatusCode::NO_CONTENT.into_response(),
         None => next.run(request).await,
-        Some((status, why)) => {
-            let mut response = (status, why).into_response();
-            if status == StatusCode::UNAUTHORIZED
-                && let Ok(value) = "Bearer".parse()
-            {
-                response.headers_mut().insert(WWW_AUTHENTICATE, value);
-            }
-            response
+    };
+    if objection.is_some_and(|(status, _)| status == StatusCode::UNAUTHORIZED) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    // A page that may call may read what is said to it.
+    let is_foreign = objection.is_some_and(|(status, _)| status == StatusCode::FORBIDDEN);
+    if let Some(origin) = origin.filter(|_| !is_foreign) {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(VARY, HeaderValue::from_static("Origin"));
+        for (name, value) in [
+            (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
+            (
+                ACCESS_CONTROL_ALLOW_HEADERS,
+                "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version, \
+                 mcp-method, mcp-name",
+            ),
+            (ACCESS_CONTROL_EXPOSE_HEADERS, "mcp-session-id, www-authenticate"),
+            (ACCESS_CONTROL_MAX_AGE, "600"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
         }
     }
+    response
 }
 
 /// Serves until the process is told to stop.
@@ -119,9 +158,12 @@ pub(super) async fn serve(desk: Arc<Desk>, listener: TcpListener, gate: Gate) ->
     // Seen to at the gate, which knows more.
     config.allowed_hosts = Vec::new();
     let stop = config.cancellation_token.clone();
+    let mut sessions = LocalSessionManager::default();
+    // A client may think for as long as a daemon waits for somebody.
+    sessions.session_config.keep_alive = Some(desk.idle_timeout);
     let service = StreamableHttpService::new(
         move || Ok(Server::new(desk.clone(), true)),
-        Arc::new(LocalSessionManager::default()),
+        Arc::new(sessions),
         config,
     );
     let app = Router::new()

@@ -7,6 +7,7 @@ mod desk;
 mod given;
 mod hosts;
 mod http;
+mod pipe;
 mod question;
 mod reply;
 mod server;
@@ -18,21 +19,27 @@ pub use tools::Cap;
 use crate::config::Config;
 use crate::output;
 use browser::{Code, Error, Result};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use desk::Desk;
 use rmcp::ServiceExt;
+use rmcp::model::ToolAnnotations;
 use server::Server;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tools::{TOOLS, Tool};
 
+/// How many tokens a reply may have unless another number is given.
+const MOST_TOKENS: u32 = 10_000;
+
+/// Where files go unless another folder is given.
+const OUTPUT: &str = "agbrowse-output";
+
 /// Serve the verbs to AI clients, over the Model Context Protocol.
 ///
 /// Speaks over standard input and output, or over HTTP with `--http`. Without `--session`, the server has a browser of
 /// its own, which ends with it.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Mcp {
     /// What else to do.
     #[command(subcommand)]
@@ -41,10 +48,10 @@ pub struct Mcp {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "CAPS")]
     pub caps: Vec<Cap>,
     /// The most tokens that a reply may have, about. What is cut can be asked for.
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(300..))]
+    #[arg(long, default_value_t = MOST_TOKENS, value_name = "N", value_parser = clap::value_parser!(u32).range(300..))]
     pub max_tokens: u32,
     /// Where pictures and documents are saved.
-    #[arg(long, default_value = "agbrowse-output", value_name = "FOLDER")]
+    #[arg(long, default_value = OUTPUT, value_name = "FOLDER")]
     pub output_dir: PathBuf,
     /// Tools that a person is asked about before each call, such as `browser_evaluate`.
     #[arg(long, value_delimiter = ',', value_name = "TOOLS")]
@@ -63,7 +70,7 @@ pub struct Mcp {
 /// What else can be done about MCP.
 #[derive(Debug, Subcommand)]
 pub enum McpVerb {
-    /// Print what to paste into a host's settings.
+    /// Print what to paste into a host's settings; options before `config` go along.
     Config {
         /// The host.
         host: Host,
@@ -77,7 +84,11 @@ impl Mcp {
     /// When it cannot listen.
     pub async fn run(&self, config: &Config) -> Result<()> {
         if let Some(McpVerb::Config { host }) = &self.verb {
-            return output::raw(host.snippet(config).as_bytes());
+            return output::raw(host.snippet(config, self.options()).as_bytes());
+        }
+        if config.settings.tab.is_some() {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("a server has no tab: its tools take `page`, such as `t2`"));
         }
         if let Some(odd) = self.ask.iter().find(|name| Tool::named(name).is_none()) {
             return Err(Error::new(Code::CommandInvalid).message(format!("`{odd}` is no tool")));
@@ -89,6 +100,23 @@ impl Mcp {
         };
         desk.leave().await;
         served
+    }
+
+    /// The options that make a difference, as they are written.
+    fn options(&self) -> Vec<String> {
+        let name = |cap: &Cap| Some(cap.to_possible_value()?.get_name().to_owned());
+        let caps: Vec<String> = self.caps.iter().filter_map(name).collect();
+        let folder = self.output_dir.to_str().filter(|folder| *folder != OUTPUT);
+        let tokens = Some(self.max_tokens).filter(|most| *most != MOST_TOKENS);
+        let all = [
+            ("--caps", Some(caps.join(","))),
+            ("--max-tokens", tokens.map(|most| most.to_string())),
+            ("--output-dir", folder.map(str::to_owned)),
+            ("--ask", Some(self.ask.join(","))),
+        ];
+        let given = all.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+        let given = given.filter(|(_, value)| !value.is_empty());
+        given.flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
     }
 
     async fn serve_http(&self, at: &str, desk: Arc<Desk>) -> Result<()> {
@@ -128,10 +156,11 @@ impl Mcp {
 
 async fn serve_stdio(desk: Arc<Desk>) -> Result<()> {
     let server = Arc::new(Server::new(desk, false));
+    let pipes = pipe::Pipes::new(tokio::io::stdin(), tokio::io::stdout());
     let broken = |error: String| {
         Error::new(Code::InternalUnhandled).message(format!("the client cannot be served: {error}"))
     };
-    let running = match server.clone().serve(rmcp::transport::stdio()).await {
+    let running = match server.clone().serve(pipes).await {
         Ok(running) => running,
         // Who goes before saying anything wants nothing.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -164,6 +193,12 @@ async fn told_to_stop() {
 
 /// The tools that clients are offered.
 fn offered(caps: &[Cap]) -> Vec<rmcp::model::Tool> {
-    let tool = |tool: &Tool| rmcp::model::Tool::new(tool.name, tool.about, tool.schema());
+    let tool = |tool: &Tool| {
+        let made = rmcp::model::Tool::new(tool.name, tool.about, tool.schema());
+        match tool.only_looks() {
+            true => made.with_annotations(ToolAnnotations::new().read_only(true)),
+            false => made,
+        }
+    };
     TOOLS.iter().filter(|tool| tool.is_in(caps)).map(tool).collect()
 }

@@ -239,8 +239,14 @@ impl Said {
             0 => ours.push_str(&format!("\n{}", change(details.code, details.mutation_allowed))),
             done => ours.push_str(&format!("\nthe first {done} were done, the rest not")),
         }
+        let verb = details.evidence.as_ref().and_then(|all| all.get("use"));
+        let tool = verb.and_then(|verb| tool_for(&told(verb)));
         let now = next(details.code).or_else(|| advice(details.retry_hint));
-        ours.push_str(&format!("\nnext: {}", now.unwrap_or(details.retry_hint.advice())));
+        ours.push_str("\nnext: ");
+        match tool {
+            Some(tool) => ours.push_str(&format!("use {tool}")),
+            None => ours.push_str(now.unwrap_or(details.retry_hint.advice())),
+        }
         let facts = serde_json::to_value(error).unwrap_or_default();
         Self { ours, theirs: theirs.trim_end().to_owned(), facts, is_error: true, picture: None }
     }
@@ -431,6 +437,15 @@ fn advice(hint: RetryHint) -> Option<&'static str> {
         RetryHint::SetSecret => "have the user set the secret in the environment of the server",
         RetryHint::ClearTheWay => "close or move what is in the way, then call again",
         RetryHint::RunDoctor | RetryHint::RestartDaemon => "have the user run `agbrowse doctor`",
+        _ => return None,
+    })
+}
+
+/// The tool that does what a verb does.
+fn tool_for(verb: &str) -> Option<&'static str> {
+    Some(match verb {
+        "check" | "click" => "browser_click",
+        "select" => "browser_select_option",
         _ => return None,
     })
 }

@@ -56,19 +56,17 @@ struct Me {
     cancelled: Option<String>,
 }
 
-impl Default for Me {
-    fn default() -> Self {
+impl Me {
+    fn new(context: &str) -> Self {
         Self {
-            context: DEFAULT_CONTEXT.into(),
+            context: context.into(),
             pages: HashMap::new(),
             opened: Vec::new(),
             is_passing: false,
             cancelled: None,
         }
     }
-}
 
-impl Me {
     fn page(&self) -> Option<TabId> {
         self.pages.get(&self.context).copied()
     }
@@ -86,7 +84,8 @@ impl Me {
 
 impl Server {
     pub(super) fn new(desk: Arc<Desk>, is_http: bool) -> Self {
-        Self { desk, is_http, me: Mutex::default() }
+        let me = Mutex::new(Me::new(&desk.context));
+        Self { desk, is_http, me }
     }
 
     /// Whether the client is known from one call to the next. Who is not has to say which page is meant.
@@ -179,7 +178,8 @@ impl Server {
                 return Err(no_page());
             }
             let known = self.known_contexts().await.unwrap_or_default();
-            if to.context != DEFAULT_CONTEXT && !known.iter().any(|(name, _)| *name == to.context) {
+            let is_given = to.context == DEFAULT_CONTEXT || to.context == self.desk.context;
+            if !is_given && !known.iter().any(|(name, _)| *name == to.context) {
                 return Err(unknown_context(&to.context, &known));
             }
             let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });

@@ -514,6 +514,21 @@ impl Tool {
         self.cap == Cap::Core || caps.contains(&self.cap) || caps.contains(&Cap::All)
     }
 
+    /// Whether it only looks: hosts need not ask anybody about it.
+    pub(super) fn only_looks(&self) -> bool {
+        matches!(
+            self.name,
+            "browser_snapshot"
+                | "browser_can"
+                | "browser_find"
+                | "browser_wait_for"
+                | "browser_console_messages"
+                | "browser_network_requests"
+                | "browser_context_list"
+                | "browser_install"
+        )
+    }
+
     /// What it takes, in words.
     pub(super) fn expected(&self) -> String {
         let word = |arg: &Arg| match arg.is_needed {

@@ -387,6 +387,15 @@ fn a_client_that_goes_in_the_middle_of_a_call_leaves_nothing_behind() {
         assert!(Instant::now() < until, "the daemon or its browser outlives the server");
         std::thread::yield_now();
     }
+    // Its files go last.
+    let folder = home.socket(&session).parent().unwrap().to_owned();
+    let is_left = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.unwrap().file_name().to_string_lossy().starts_with(&session)
+    };
+    while std::fs::read_dir(&folder).unwrap().any(is_left) {
+        assert!(Instant::now() < until, "files are left in {}", folder.display());
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -485,6 +494,69 @@ fn clumsy_and_hostile_calls_do_no_harm() {
     let (text, _) = raw.tool("browser_network_requests", &json!({}));
     assert!(text.contains("/asked"), "{text}");
     raw.end();
+}
+
+#[test]
+fn what_is_wrong_with_a_message_is_said_under_its_id() {
+    let home = Home::new();
+    let mut raw = Raw::start(&home, &[]);
+    // What comes before the first request means nothing.
+    raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }));
+    raw.send(&json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
+    raw.greet();
+    for (wrong, code) in [
+        (json!({ "jsonrpc": "2.0", "id": 100, "method": "tools/call", "params": "x" }), -32602),
+        (
+            json!({ "jsonrpc": "2.0", "id": 100, "method": "tools/call", "params": { "name": 5 } }),
+            -32602,
+        ),
+        (json!({ "jsonrpc": "2.0", "id": 100, "method": "no/such" }), -32601),
+        (json!({ "jsonrpc": "2.0", "id": 100, "method": 5 }), -32600),
+    ] {
+        raw.send(&wrong);
+        assert_eq!(raw.answer(100)["error"]["code"], code, "{wrong}");
+    }
+    // Arguments in a text are read; two in one line are two.
+    let find = json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": { "name": "browser_wait_for", "arguments": "{\"time\": 0.01}" } });
+    raw.send(&json!([find, { "jsonrpc": "2.0", "id": 102, "method": "ping" }]));
+    assert!(told(&raw.answer(101)).0.contains("waited"), "{:?}", raw.aside);
+    assert!(raw.answer(102)["result"].is_object());
+    raw.end();
+}
+
+#[test]
+fn a_client_that_does_not_read_is_not_read_from() {
+    let home = Home::new();
+    let mut command = home.command(["mcp"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    rustix::io::ioctl_fionbio(&input, true).unwrap();
+    let ask = |id: u64| {
+        format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {} }))
+    };
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } });
+    input.write_all(format!("{hello}\n").as_bytes()).unwrap();
+    // A list has some kilobytes: with this many, a server that takes in everything has some hundred megabytes.
+    let until = Instant::now() + LIMIT;
+    let mut refused = 0;
+    let mut sent = 0;
+    while refused < 200 && sent < 60_000 {
+        match input.write(ask(sent + 1).as_bytes()) {
+            Ok(_) => (sent, refused) = (sent + 1, 0),
+            Err(_) => {
+                refused += 1;
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        assert!(Instant::now() < until, "{sent} were taken in");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kb: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kb < 64 << 10, "{kb} kB after {sent} requests");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
@@ -637,21 +709,26 @@ fn http(home: &Home, args: &[&str]) -> (Child, String, String) {
 
 /// The status that a request is answered with.
 fn status(address: &str, headers: &[(&str, &str)]) -> String {
+    send(address, "POST", headers)[9..12].to_owned()
+}
+
+/// What a request is answered with, up to the end of its headers.
+fn send(address: &str, method: &str, headers: &[(&str, &str)]) -> String {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } })
         .to_string();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
-    let mut request = String::from(
-        "POST /mcp HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n",
+    let mut request = format!(
+        "{method} /mcp HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n",
     );
     for (name, value) in headers {
         request.push_str(&format!("{name}: {value}\r\n"));
     }
     request.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = [0; 12];
-    stream.read_exact(&mut answer).unwrap();
-    String::from_utf8_lossy(&answer[9..]).into_owned()
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let lines = lines.take_while(|line| !line.is_empty());
+    lines.map(|line| line + "\r\n").collect()
 }
 
 #[test]
@@ -666,7 +743,16 @@ fn over_http_only_who_may_is_let_in() {
     assert_eq!(status(&address, &[host, ("Authorization", "Bearer wrong")]), "403");
     assert_eq!(status(&address, &[("Host", "evil.example"), right]), "403");
     assert_eq!(status(&address, &[host, right, ("Origin", "https://evil.example")]), "403");
-    assert_eq!(status(&address, &[host, right, ("Origin", "http://localhost:5173")]), "200");
+    let local = ("Origin", "http://localhost:5173");
+    assert_eq!(status(&address, &[host, right, local]), "200");
+    // A browser asks first, without the token.
+    let asks = ("Access-Control-Request-Method", "POST");
+    let answer = send(&address, "OPTIONS", &[host, local, asks]);
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    assert!(answer.contains("access-control-allow-origin: http://localhost:5173\r\n"), "{answer}");
+    let answer = send(&address, "OPTIONS", &[host, ("Origin", "https://evil.example"), asks]);
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    assert!(!answer.contains("access-control-allow-origin"), "{answer}");
     child.kill().unwrap();
     child.wait().unwrap();
     for wrong in [
@@ -693,10 +779,16 @@ fn hosts_get_what_to_paste() {
     }
     let snippet: Value = serde_json::from_str(&home.ok(["mcp", "config", "vscode"])).unwrap();
     assert_eq!(snippet["servers"]["agbrowse"]["command"], program);
-    let snippet = home.ok(["--session", "work", "mcp", "config", "codex"]);
+    let own = ["mcp", "--caps", "pdf,vision", "--max-tokens", "500", "config", "codex"];
+    let snippet = home.ok(["--session", "work", "--viewport", "800x600"].iter().chain(&own));
     let snippet: toml::Table = snippet.parse().unwrap();
     let entry = &snippet["mcp_servers"]["agbrowse"];
-    assert_eq!(entry["args"].as_array().unwrap().len(), 3, "{entry}");
+    let args: Vec<&str> =
+        entry["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+    assert_eq!(
+        args.join(" "),
+        "mcp --session work --viewport 800x600 --caps pdf,vision --max-tokens 500"
+    );
 }
 
 #[test]
@@ -742,4 +834,45 @@ fn the_specification_holds_for_pythons_client_over_stdio() {
 #[test]
 fn the_specification_holds_for_pythons_client_over_http() {
     driven_by_python("http");
+}
+
+/// Runs a method with the inspector of MCP servers; `None` where it is not installed.
+fn inspected(home: &Home, method: &[&str]) -> Option<Value> {
+    let Some(inspector) = std::env::var_os("AGBROWSE_MCP_INSPECTOR") else {
+        println!("skipped: `./dev test` gets the inspector where Node can run it");
+        return None;
+    };
+    let server = home.command(["mcp"]);
+    let mut command = Command::new("node");
+    for (name, value) in server.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.arg(inspector).arg("--cli").arg(server.get_program()).args(server.get_args());
+    let done = command.arg("--method").args(method).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    Some(serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}{done:?}")))
+}
+
+#[test]
+fn the_inspector_sees_the_tools_and_calls_them() {
+    let home = Home::new();
+    let Some(list) = inspected(&home, &["tools/list"]) else { return };
+    let tools = list["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 13, "{list}");
+    // Hosts need not ask a person about what only looks.
+    for tool in tools {
+        let only_looks = tool["annotations"]["readOnlyHint"] == true;
+        let is_known = ["browser_snapshot", "browser_can", "browser_wait_for"];
+        assert_eq!(only_looks, is_known.iter().any(|name| tool["name"] == *name), "{tool}");
+    }
+    if !has_browser() {
+        return;
+    }
+    let url = format!("url={}", page(COUNTER));
+    let call = ["tools/call", "--tool-name", "browser_navigate", "--tool-arg", &url];
+    let answer = inspected(&home, &call).unwrap();
+    assert!(answer["content"][0]["text"].as_str().unwrap().contains("Count"), "{answer}");
 }

@@ -23,7 +23,7 @@ use crate::tab::{State, Turn};
 use crate::target::{self, Target};
 use cdp::Deadline;
 use clap::Args;
-use page::ax::Tree;
+use page::ax::{Role, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -31,6 +31,19 @@ use std::time::{Duration, Instant};
 
 /// How long an element may take to become usable, unless the caller says how long the command may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// In an error, the verb that would do.
+const USE: &str = "use";
+
+/// What is done to things of a kind that cannot be written to.
+fn verb_for(role: Role) -> Option<&'static str> {
+    Some(match role {
+        Role::CheckBox | Role::Radio | Role::Switch => "check",
+        Role::ComboBox | Role::ListBox => "select",
+        Role::Button | Role::Link | Role::Tab | Role::Option | Role::MenuItem => "click",
+        _ => return None,
+    })
+}
 
 /// How long to wait for a sign of change before looking again.
 const TICK: Duration = Duration::from_millis(100);
@@ -345,7 +358,14 @@ impl<'a> Hand<'a> {
                         seen = Some((self.look_anew().await?, true));
                         continue;
                     }
-                    Err(obstacle) => self.refusal(&tree, node, target, &obstacle),
+                    Err(obstacle) => {
+                        let refusal = self.refusal(&tree, node, target, &obstacle);
+                        // Another kind of thing will not become a field by waiting.
+                        if refusal.details().evidence.iter().any(|all| all.contains_key(USE)) {
+                            return Err(refusal);
+                        }
+                        refusal
+                    }
                 },
                 // What was seen some time ago is no reason to refuse.
                 Err(_) if !is_sure => {
@@ -492,7 +512,15 @@ impl<'a> Hand<'a> {
             "pointer-events" => (Code::ActCovered, format!("{what} lets clicks through ({by})")),
             "moving" | "spoiled" => (Code::ActMoving, format!("{what} does not stand still")),
             "read-only" => (Code::ActNotEditable, format!("{what} can be read but not changed")),
-            _ => (Code::ActNotEditable, format!("{what} cannot be written to")),
+            _ => {
+                let error = Error::new(Code::ActNotEditable).evidence("target", target.to_string());
+                return match verb_for(node.role) {
+                    Some(verb) => error
+                        .message(format!("{what} cannot be written to: use `{verb}`"))
+                        .evidence(USE, verb),
+                    None => error.message(format!("{what} cannot be written to")),
+                };
+            }
         };
         let error = Error::new(code).message(message).evidence("target", target.to_string());
         match &obstacle.by {
@@ -576,8 +604,10 @@ impl<'a> Hand<'a> {
         for _ in 0..TRIES {
             self.rebase();
             let spot = self.reach(aim, Wants::CLICK, Guard::Hands).await?;
+            let opening = pointer::Opening::by(self.tab, press);
             let sent = self.click(&spot, press)?;
             let (came, settled) = self.settle_clicks(after, press.count, sent).await;
+            drop(opening);
             // It was held back; nothing else may be tried again.
             if came.hits == 0 && !came.missed.is_empty() && !self.is_elsewhere() {
                 missed = came.missed;

@@ -2,6 +2,7 @@
 
 use super::{Hand, Spot};
 use crate::error::Result;
+use crate::tab::Tab;
 use cdp::protocol::input::{
     DispatchDragEvent, DispatchMouseEvent, DragIntercepted, SetInterceptDrags,
 };
@@ -10,6 +11,7 @@ use cdp::{Delivery, Reply};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A button of the mouse.
@@ -87,6 +89,26 @@ pub(crate) struct Press {
     pub(crate) button: Button,
     pub(crate) count: u8,
     pub(crate) modifiers: i64,
+}
+
+/// Keys that have a link open in another tab or window: control, meta and shift.
+const ELSEWHERE: i64 = 2 | 4 | 8;
+
+/// For as long as it lives, a tab that comes from nowhere comes from this one.
+pub(super) struct Opening<'t>(&'t Tab);
+
+impl<'t> Opening<'t> {
+    pub(super) fn by(tab: &'t Tab, press: Press) -> Option<Self> {
+        let opens = press.button == Button::Middle || press.modifiers & ELSEWHERE != 0;
+        tab.opens_tabs.store(opens, Ordering::Release);
+        opens.then_some(Self(tab))
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.opens_tabs.store(false, Ordering::Release);
+    }
 }
 
 /// How many steps a dragging hand makes.

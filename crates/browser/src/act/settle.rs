@@ -36,6 +36,9 @@ const GRACE: Duration = Duration::from_millis(200);
 /// How long a look at another page may take.
 const LOOK: Duration = Duration::from_millis(300);
 
+/// How long a look at what is different may take.
+const DELTA: Duration = Duration::from_secs(5);
+
 /// How many lines of a delta are told.
 const MOST_LINES: usize = 40;
 
@@ -568,7 +571,13 @@ impl Hand<'_> {
             let title = looked.map_or(state.title, |(_, title, _)| title.into_string());
             return format!("→ {title:?} {}", page::text::mask_url(&state.url));
         }
+        let is_here = self.tab.state.borrow().url == self.before.state.url;
         let address = match effect {
+            Effect::Navigated if is_here => match self.tab.journal.bound_for() {
+                // The page that is there is being left, and answers nothing.
+                Some(url) => return format!("on its way to {}", page::text::mask_url(&url)),
+                None => String::new(),
+            },
             Effect::Navigated => {
                 format!("→ {}\n", page::text::mask_url(&self.tab.state.borrow().url))
             }
@@ -586,12 +595,12 @@ impl Hand<'_> {
             Some(tree) => tree,
             None => {
                 self.sight.doubt();
-                match observe::observe(self.live, self.tab, self.sight, &look, self.deadline).await
-                {
+                let limit = self.deadline.at_most(DELTA);
+                match observe::observe(self.live, self.tab, self.sight, &look, limit).await {
                     Ok(tree) => tree,
                     Err(error) => {
                         tracing::debug!(code = %error.code(), "no look after an action");
-                        return String::new();
+                        return address.trim_end().to_owned();
                     }
                 }
             }

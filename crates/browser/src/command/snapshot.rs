@@ -200,6 +200,9 @@ impl Verb for Snapshot {
         let scope = if seen.is_whole { Scope::Whole } else { Scope::Part };
         registry.show(&tree, &seen, scope);
         cx.notes.extend(seen.notes().into_iter().map(|note| Note::new("not-shown", note)));
+        if let (Some(text), Some(0)) = (&self.find, seen.matches) {
+            cx.notes.push(Note::new("no-match", format!("nothing shown has the text {text:?}")));
+        }
         for frame in tree.nodes.iter().filter(|node| node.states.is_silent()) {
             let name = tree.name(frame);
             cx.notes.push(Note::new("silent-frame", format!("a frame did not answer: {name:?}")));

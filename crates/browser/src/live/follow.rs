@@ -10,6 +10,7 @@ use cdp::protocol::page::{
 use cdp::protocol::target::{AttachToTarget, TargetInfo};
 use cdp::protocol::{Signal, emulation, inspector, network, runtime};
 use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, TargetChange};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
@@ -161,8 +162,12 @@ impl Live {
         let named =
             table.contexts.iter().find(|(_, id)| Some(*id) == info.browser_context_id.as_ref());
         let context = named.map(|(name, _)| name.clone());
-        let opener =
-            table.tabs.values().find(|tab| Some(&tab.target_id) == info.opener_id.as_ref());
+        // Who clicks with the middle button opens a tab that knows nothing of the page it came from.
+        let is_opener = |tab: &&Arc<Tab>| match &info.opener_id {
+            Some(opener) => tab.target_id == *opener,
+            None => tab.context == context && tab.opens_tabs.load(Ordering::Acquire),
+        };
+        let opener = table.tabs.values().find(is_opener);
         if let Some(opener) = opener {
             opener.journal.note_tab(id);
         }

@@ -145,6 +145,8 @@ struct Pages {
     stirred: Option<Instant>,
     /// How many times the main frame set out for another document.
     departures: u64,
+    /// Where it set out for last: the load and the address.
+    bound_for: Option<(String, String)>,
     /// How many tabs were opened from here.
     tabs: u64,
     downloads: Vec<Download>,
@@ -238,6 +240,16 @@ impl Journal {
     /// What the reply tells itself is not told again.
     pub(crate) fn forget_untold(&self, kind: &str) {
         self.pages().untold.retain(|it| it.kind != kind);
+    }
+
+    /// Where the main frame is on its way to, as long as no server has answered.
+    pub(crate) fn bound_for(&self) -> Option<String> {
+        let mut pages = self.pages();
+        let (loader, url) = pages.bound_for.clone()?;
+        // The request for a document goes by the name of the load.
+        let is_open = pages.open.contains_key(&loader);
+        let is_silent = pages.request(&loader).is_some_and(|line| line.status.is_none());
+        (is_open && is_silent).then_some(url)
     }
 
     pub(crate) fn take_chooser(&self) -> Option<Chooser> {
@@ -428,7 +440,10 @@ impl Live {
                 if goes.frame_id.as_ref() == Some(&tab.target_id)
                     && goes.navigation_type.as_deref().is_none_or(|kind| kind != "sameDocument")
                 {
-                    journal.write(|pages| pages.departures += 1);
+                    journal.write(|pages| {
+                        pages.departures += 1;
+                        pages.bound_for = goes.loader_id.zip(goes.url);
+                    });
                 }
             }
             FileChooserOpened::NAME => {

@@ -208,3 +208,18 @@ fn a_load_that_nobody_waits_for_is_ended() {
         assert_eq!(t.eval("document.title").await, "\"a\"");
     });
 }
+
+#[test]
+fn a_page_on_its_way_to_a_silent_server_is_not_called_busy() {
+    bench(async |t| {
+        t.page("/here", "<a href=never>Slow</a>").serve("/never", Route::Hang);
+        t.open("/here").await;
+        let click = r#"{"verb":"click","target":"text=Slow","settleMs":200}"#;
+        t.run(serde_json::from_str(click).unwrap()).await.unwrap();
+        let error = t.run_within(500, eval("1")).await.unwrap_err();
+        assert!(error.to_string().contains("on its way to"), "{error}");
+        // Somewhere else is where one can still go.
+        t.open("/here").await;
+        assert_eq!(t.eval("1").await, "1");
+    });
+}

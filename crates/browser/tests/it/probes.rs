@@ -163,6 +163,12 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"click","target":"{Two}"}"#], "navigated +address", "location.search === '?page=2'"),
     probe("a new tab is told of", "<a href=next target=_blank>New</a>",
         &[r#"{"verb":"click","target":"{New}"}"#], "changed +tab !new-tab", "true"),
+    probe("a tab that the middle button opens is told of", "<a href=next>New</a>",
+        &[r#"{"verb":"click","target":"{New}","button":"middle"}"#], "changed +tab !new-tab", "location.pathname !== '/next'"),
+    probe("a tab that a link opens with a key held is told of", "<a href=next>New</a>",
+        &[r#"{"verb":"click","target":"{New}","modifiers":["control"]}"#], "changed +tab !new-tab", "location.pathname !== '/next'"),
+    probe("a page that is still on its way is not told to be there", "<a href=never>Slow</a>",
+        &[r#"{"verb":"click","target":"{Slow}","settleMs":300}"#], "navigated ~/never", ""),
     probe("a download is told of", "<a href=file download>File</a>",
         &[r#"{"verb":"click","target":"{File}"}"#], "download", "true"),
     probe("a file is waited for and named", "<a href=file download>File</a>",
@@ -268,6 +274,8 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"click","target":"{Menu}","button":"right"}"#], "changed", "n.textContent === '1'"),
     probe("a click with a key held down", "<h1 id=n>0</h1><button onclick='n.textContent = event.ctrlKey && event.shiftKey'>Go</button>",
         &[r#"{"verb":"click","target":"{Go}","modifiers":["control","shift"]}"#], "changed", "n.textContent === 'true'"),
+    probe("what is no field is refused with what would do", "<select aria-label=Size><option>S<option>L</select>",
+        &[r#"{"verb":"fill","target":"{Size}","value":"L"}"#], "act.not-editable use `select`", "document.querySelector('select').value === 'S'"),
     probe("something that is dragged with the mouse", "<h1 id=n>0</h1><div id=b role=button tabindex=0 style='position:absolute;left:20px;top:120px;width:60px;height:60px;background:red'>Box</div><div id=t role=button tabindex=0 style='position:absolute;left:300px;top:300px;width:100px;height:100px;background:#ccc'>Bin</div><script>let d = false; b.onpointerdown = () => d = true; onpointermove = (e) => { if (d) b.style.translate = (e.clientX - 50) + 'px ' + (e.clientY - 150) + 'px' }; onpointerup = (e) => { if (d && e.clientX > 300 && e.clientY > 300) n.textContent = 1; d = false }</script>",
         &[r#"{"verb":"drag","target":"{Box}","to":"{Bin}"}"#], "changed", "n.textContent === '1'"),
     probe("data that is dragged", "<h1 id=n>0</h1><div role=button tabindex=0 draggable=true style='width:80px;height:40px' ondragstart='event.dataTransfer.setData(\"text/plain\", \"cargo\")'>Box</div><div role=button tabindex=0 style='width:200px;height:100px;background:#ccc' ondragover='event.preventDefault()' ondrop='n.textContent = event.dataTransfer.getData(\"text/plain\")'>Bin</div>",
@@ -305,6 +313,7 @@ fn probes_table_is_current() {
             "<!doctype html><h1 id=n>0</h1><button onclick='n.textContent=1'>Framed</button>",
         );
         t.page("/slow", "an answer");
+        t.serve("/never", Route::Hang);
         t.serve("/file", Route::File("report.csv".into(), b"a,b\n".to_vec()));
         let only = std::env::var("AGBROWSE_PROBE").ok();
         let mut wrong = String::new();

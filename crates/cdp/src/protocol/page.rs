@@ -256,6 +256,8 @@ domain! { "Page";
             frame_id: String,
             /// Which load it will be.
             loader_id: String,
+            /// Where to.
+            url: String,
             /// How: `differentDocument`, `sameDocument`, `reload` …
             navigation_type: String,
         }

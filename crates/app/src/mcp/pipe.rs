@@ -1,0 +1,380 @@
+//! Standard input and output: a message in each line.
+//!
+//! What cannot be understood is answered with what is wrong with it, under its own id, so that nobody waits in vain. A
+//! client that does not read is not read from.
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, RequestId,
+};
+use rmcp::service::TxJsonRpcMessage;
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, Notify};
+
+/// The longest line that is read.
+const MAX_LINE: usize = 16 << 20;
+
+/// With so many requests that are not answered, nothing more is taken in: whoever asks on does not read the answers.
+const MOST_WAITING: usize = 500;
+
+/// Methods that we serve: who calls one of them wrongly is told what is wrong.
+const METHODS: [&str; 4] = ["initialize", "tools/call", "tools/list", "server/discover"];
+
+const INVALID_REQUEST: i32 = -32600;
+const INVALID_PARAMS: i32 = -32602;
+
+/// The two pipes.
+pub(super) struct Pipes<R, W> {
+    read: BufReader<R>,
+    /// What was read of the line that is being read.
+    line: Vec<u8>,
+    /// The rest of this line is not read: it is too long.
+    is_skipping: bool,
+    /// The client has asked for something. What comes before that means nothing.
+    has_begun: bool,
+    /// What came in one line and is not taken in yet.
+    waiting: VecDeque<ClientJsonRpcMessage>,
+    out: Arc<Out<W>>,
+}
+
+/// The way out.
+struct Out<W> {
+    write: Mutex<Option<W>>,
+    /// Requests that are not answered.
+    open: std::sync::Mutex<HashSet<RequestId>>,
+    /// One has been answered.
+    answered: Notify,
+}
+
+impl<W: AsyncWrite + Unpin> Out<W> {
+    async fn send(&self, mut line: Vec<u8>) -> io::Result<()> {
+        line.push(b'\n');
+        match &mut *self.write.lock().await {
+            Some(write) => {
+                write.write_all(&line).await?;
+                write.flush().await
+            }
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody waits for this any more.
+    fn close(&self, id: &RequestId) {
+        self.open().remove(id);
+        self.answered.notify_one();
+    }
+}
+
+/// A line that was read.
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+/// What a text turned out to be.
+#[derive(Debug)]
+enum Understood {
+    Message(Box<ClientJsonRpcMessage>),
+    /// It is answered with this.
+    Wrong(Value),
+    Nothing,
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pipes<R, W> {
+    pub(super) fn new(read: R, write: W) -> Self {
+        let write = Mutex::new(Some(write));
+        let out = Out { write, open: Default::default(), answered: Notify::new() };
+        Self {
+            read: BufReader::new(read),
+            line: Vec::new(),
+            is_skipping: false,
+            has_begun: false,
+            waiting: VecDeque::new(),
+            out: Arc::new(out),
+        }
+    }
+
+    /// Reads up to the end of a line. Dropped half-way, it goes on from there.
+    async fn read_line(&mut self) -> io::Result<Line> {
+        loop {
+            let found = self.read.fill_buf().await?;
+            if found.is_empty() {
+                return Ok(Line::End);
+            }
+            let end = found.iter().position(|byte| *byte == b'\n');
+            let count = end.map_or(found.len(), |end| end + 1);
+            let is_too_long = self.line.len() + count > MAX_LINE;
+            if !self.is_skipping && !is_too_long {
+                self.line.extend_from_slice(&found[..count]);
+            }
+            self.read.consume(count);
+            if is_too_long && !self.is_skipping {
+                self.line = Vec::new();
+                self.is_skipping = end.is_none();
+                return Ok(Line::TooLong);
+            }
+            match end {
+                Some(_) if self.is_skipping => self.is_skipping = false,
+                Some(_) => return Ok(Line::Whole),
+                None => {}
+            }
+        }
+    }
+
+    /// Takes in what a line says; what cannot be understood is answered.
+    async fn take_in(&mut self, line: &[u8]) -> io::Result<()> {
+        let all = match serde_json::from_slice::<Vec<Value>>(line) {
+            // Several in one line were part of the protocol once.
+            Ok(all) if !all.is_empty() => {
+                all.iter().map(|one| understand(one.to_string().as_bytes())).collect()
+            }
+            _ => vec![understand(line)],
+        };
+        for one in all {
+            match one {
+                Understood::Message(message) => self.waiting.push_back(*message),
+                Understood::Wrong(answer) => self.out.send(answer.to_string().into()).await?,
+                Understood::Nothing => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn next(&mut self) -> io::Result<Option<ClientJsonRpcMessage>> {
+        loop {
+            if let Some(message) = self.waiting.pop_front() {
+                match &message {
+                    JsonRpcMessage::Request(request) => {
+                        self.has_begun = true;
+                        self.out.open().insert(request.id.clone());
+                    }
+                    JsonRpcMessage::Notification(told) => {
+                        if let ClientNotification::CancelledNotification(it) = &told.notification
+                            && let Some(id) = &it.params.request_id
+                        {
+                            self.out.close(id);
+                        }
+                    }
+                    _ => {}
+                }
+                if self.has_begun {
+                    return Ok(Some(message));
+                }
+                continue;
+            }
+            while self.out.open().len() > MOST_WAITING {
+                self.out.answered.notified().await;
+            }
+            match self.read_line().await? {
+                Line::End => return Ok(None),
+                Line::TooLong => {
+                    let message = format!("a message may have {MAX_LINE} bytes");
+                    let answer = error(&Value::Null, INVALID_REQUEST, &message);
+                    self.out.send(answer.to_string().into()).await?;
+                }
+                Line::Whole => {
+                    let line = std::mem::take(&mut self.line);
+                    self.take_in(line.trim_ascii()).await?;
+                    self.line = line;
+                    self.line.clear();
+                    self.line.shrink_to(1 << 16);
+                }
+            }
+        }
+    }
+}
+
+/// Reads a message.
+fn understand(text: &[u8]) -> Understood {
+    // Whoever sends us something that is no JSON may send us our own answer back: nothing is said to that.
+    let Ok(value) = serde_json::from_slice::<Value>(text) else { return Understood::Nothing };
+    let wrong = |code, message: &str| {
+        Understood::Wrong(error(value.get("id").unwrap_or(&Value::Null), code, message))
+    };
+    let method = value.get("method").and_then(Value::as_str);
+    match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
+        Ok(JsonRpcMessage::Request(request)) => match (&request.request, method) {
+            (ClientRequest::CustomRequest(_), Some(method)) if METHODS.contains(&method) => {
+                match with_arguments(&value) {
+                    Some(message) => Understood::Message(Box::new(message)),
+                    None => wrong(INVALID_PARAMS, &expected(method)),
+                }
+            }
+            _ => Understood::Message(Box::new(JsonRpcMessage::Request(request))),
+        },
+        Ok(message) => Understood::Message(Box::new(message)),
+        // Who answers or tells something expects nothing.
+        Err(_) if method.is_some() && value.get("id").is_none() => Understood::Nothing,
+        Err(_) if value.get("result").is_some() || value.get("error").is_some() => {
+            Understood::Nothing
+        }
+        Err(_) => match with_arguments(&value) {
+            Some(message) => Understood::Message(Box::new(message)),
+            None if method.is_some_and(|method| METHODS.contains(&method)) && is_id(&value) => {
+                wrong(INVALID_PARAMS, &expected(method.unwrap_or_default()))
+            }
+            None => wrong(
+                INVALID_REQUEST,
+                "expected a request of JSON-RPC 2.0: `jsonrpc`, `id` (a text or a whole number), `method`, `params`",
+            ),
+        },
+    }
+}
+
+/// Whether a request has an id that it can be answered under.
+fn is_id(value: &Value) -> bool {
+    value.get("id").is_some_and(|id| id.is_string() || id.is_i64())
+}
+
+/// A call whose arguments are an object in a text, as some models write them.
+fn with_arguments(value: &Value) -> Option<ClientJsonRpcMessage> {
+    let arguments = value.get("params")?.get("arguments")?.as_str()?;
+    let arguments: Value = serde_json::from_str(arguments).ok()?;
+    let mut value = value.clone();
+    value["params"]["arguments"] = arguments.is_object().then_some(arguments)?;
+    match serde_json::from_str::<ClientJsonRpcMessage>(&value.to_string()).ok()? {
+        JsonRpcMessage::Request(request) => {
+            let is_call = matches!(request.request, ClientRequest::CallToolRequest(_));
+            is_call.then_some(JsonRpcMessage::Request(request))
+        }
+        _ => None,
+    }
+}
+
+fn expected(method: &str) -> String {
+    match method {
+        "tools/call" => {
+            "tools/call takes `params` with `name`, a text, and `arguments`, an object".to_owned()
+        }
+        method => format!("the `params` of {method} cannot be read"),
+    }
+}
+
+fn error(id: &Value, code: i32, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}
+
+impl<R, W> Transport<RoleServer> for Pipes<R, W>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let (out, line) = (self.out.clone(), serde_json::to_vec(&item));
+        let id = match item {
+            JsonRpcMessage::Response(response) => Some(response.id),
+            JsonRpcMessage::Error(error) => error.id,
+            _ => None,
+        };
+        async move {
+            let sent = out.send(line?).await;
+            if let Some(id) = id {
+                out.close(&id);
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        match self.next().await {
+            Ok(message) => message,
+            Err(error) => {
+                tracing::debug!(%error, "the client's pipes are broken");
+                None
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.out.write.lock().await.take();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of a line: `message`, `nothing`, or the code and the id of the answer.
+    fn check(line: &str, expected: &str) {
+        let came = match understand(line.as_bytes()) {
+            Understood::Message(_) => "message".to_owned(),
+            Understood::Nothing => "nothing".to_owned(),
+            Understood::Wrong(answer) => format!("{} {}", answer["error"]["code"], answer["id"]),
+        };
+        assert_eq!(came, expected, "{line}");
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_answered_under_its_id() {
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "message");
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#, "message");
+        check(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":"x"}"#, "-32602 5");
+        check(
+            r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":5}}"#,
+            "-32602 \"a\"",
+        );
+        check(r#"{"jsonrpc":"2.0","id":6,"method":"tools/call"}"#, "-32602 6");
+        check(r#"{"jsonrpc":"2.0","id":7,"method":5}"#, "-32600 7");
+        check(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "-32600 1.5");
+        check(r#"{"id":8}"#, "-32600 8");
+        check("5", "-32600 null");
+        check("no JSON", "nothing");
+        check(r#"{"jsonrpc":"2.0","method":"notifications/odd","params":5}"#, "nothing");
+        check(r#"{"jsonrpc":"2.0","id":9,"error":"odd"}"#, "nothing");
+    }
+
+    #[test]
+    fn arguments_in_a_text_are_read() {
+        let call = |arguments: &str| {
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": { "name": "browser_click", "arguments": arguments } })
+            .to_string()
+        };
+        let Understood::Message(message) = understand(call(r#"{"ref":"e1"}"#).as_bytes()) else {
+            panic!("not understood");
+        };
+        assert!(serde_json::to_string(&message).unwrap().contains(r#""arguments":{"ref":"e1"}"#));
+        check(&call("e1"), "-32602 1");
+        check(&call("[1]"), "-32602 1");
+    }
+
+    #[tokio::test]
+    async fn what_is_too_long_is_skipped_and_what_comes_early_means_nothing() {
+        let (mut client, theirs) = tokio::io::duplex(1 << 10);
+        let (read, write) = tokio::io::split(theirs);
+        let mut pipes = Pipes::new(read, write);
+        let say = tokio::spawn(async move {
+            let early = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n\n";
+            client.write_all(early).await.unwrap();
+            let long = vec![b'x'; MAX_LINE + 1];
+            client.write_all(&long).await.unwrap();
+            let two = b"\n[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]\n";
+            client.write_all(two).await.unwrap();
+            let mut answer = String::new();
+            BufReader::new(&mut client).read_line(&mut answer).await.unwrap();
+            answer
+        });
+        for id in [1, 2] {
+            let message = serde_json::to_value(pipes.receive().await.unwrap()).unwrap();
+            assert_eq!((&message["id"], &message["method"]), (&json!(id), &json!("ping")));
+        }
+        assert!(say.await.unwrap().contains("-32600"));
+        assert!(pipes.receive().await.is_none());
+    }
+}
