@@ -84,6 +84,8 @@ const newRules = () => ({
   looksInside: false,
   /** Rules ask for elements without content. */
   seesEmpty: false,
+  /** Rules that ask for neighbours, or for the place among them: selectors of all who may be meant. */
+  neighbours: new Set(),
   /** What rules show or hide something by when the mouse is over it. */
   hovers: new Set(),
 });
@@ -173,11 +175,62 @@ function readRule(selector, text, found) {
   for (const part of selector.includes(",") ? splitSelector(selector) : [selector]) {
     const pseudo = /::?(before|after)$/.exec(part);
     if (pseudo !== null) {
-      if (GENERATED.test(text)) note(found, part.slice(0, pseudo.index), pseudo[1] === "before" ? BEFORE : AFTER);
+      if (!GENERATED.test(text)) continue;
+      note(found, part.slice(0, pseudo.index), pseudo[1] === "before" ? BEFORE : AFTER);
     } else if (sets !== 0 && !/::(?!slotted|part)|:first-l/.test(part)) {
       note(found, part, sets);
-    }
+    } else continue;
+    if (ASKS_NEIGHBOURS.test(part)) noteNeighbours(part, found.neighbours);
   }
+}
+
+/** What a selector has that asks for neighbours or for the place among them. */
+const ASKS_NEIGHBOURS = /[+~]|:(?:first|last|only|nth|empty)/;
+/** What of a compound selector says what an element is like by itself. */
+const OWN = /^(?:[a-z*][\w-]*)|[#.](?:[\w-]|[^\x00-\x7f]|\\.)+|\[[^\]]*\]/gi;
+/** With more selectors than this, everybody may be meant. */
+const MOST_NEIGHBOURS = 300;
+
+/**
+ * Notes whom a change among their neighbours can matter to: selectors of at least those elements, without what asks for
+ * anybody beside them.
+ */
+function noteNeighbours(selector, into) {
+  if (into.has("*")) return;
+  // Also what is too odd to be taken apart here.
+  if (/:host|::|&|\||"[^"]*[[\]()\\]/.test(selector) || into.size > MOST_NEIGHBOURS) return void into.add("*");
+  const parts = compoundsOf(selector);
+  const isBeside = ({ combinator }) => combinator === "+" || combinator === "~";
+  parts.forEach((part, index) => {
+    if (!isBeside(part) && !part.asks) return;
+    let weak = part.own;
+    for (let at = index; at > 0; at--) {
+      if (!isBeside(parts[at])) weak = parts[at - 1].own + parts[at].combinator + weak;
+    }
+    into.add(weak);
+  });
+}
+
+/** The compounds of a selector: what stands before each, what it says by itself, and whether it asks for neighbours. */
+function compoundsOf(selector) {
+  const parts = [];
+  let depth = 0, start = 0, combinator = "";
+  for (let at = 0; at <= selector.length; at++) {
+    const char = selector[at];
+    if (char === "(" || char === "[") depth++;
+    else if (char === ")" || char === "]") depth--;
+    if (char === "\\") at++;
+    if (char !== undefined && (depth > 0 || !/[\s>+~]/.test(char))) continue;
+    if (at > start) {
+      const text = selector.slice(start, at).replace(/\[[^\]]*\]/g, "[]");
+      const own = selector.slice(start, at).replace(/\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g, "").match(OWN);
+      parts.push({ combinator, own: own === null ? "*" : own.join(""), asks: ASKS_NEIGHBOURS.test(text) });
+      combinator = "";
+    }
+    start = at + 1;
+    if (char !== undefined) combinator = char.trim() || combinator || " ";
+  }
+  return parts;
 }
 
 /** What decides whether something is there to be seen. */
@@ -248,6 +301,7 @@ function mergeRules(into, from, tree) {
   }
   into.looksInside ||= from.looksInside;
   into.seesEmpty ||= from.seesEmpty;
+  for (const it of from.neighbours) into.neighbours.add(it);
   into.hosts |= from.hosts;
   for (const it of from.hovers) into.hovers.add(it);
   for (const kind of ["tags", "classes", "ids", "attributes"]) {

@@ -30,8 +30,10 @@ let deepLevel = 0;
 let isAllChanged = true;
 /** How many changes were taken in since the last walk. */
 let heeded = 0;
-/** Whether a rule asks for elements without content. */
-let seesEmpty = false;
+/** Whether a rule asks for elements without content, and a selector of all whom a change beside them can matter to. */
+let seesEmpty = false, neighbourly = "*";
+/** Elements whose children were seen to since the last walk. */
+let seenTo = new Set();
 
 /** What the last walk went by. */
 let lastWalk = null;
@@ -55,7 +57,6 @@ function beginBlocks(active, modal) {
   blockLines = 0;
   if (!options.watch || options.boxes) return;
   heed(watcher.takeRecords());
-  ({ seesEmpty } = memo.rules);
   const { firewall: isWary, hidden, urls, full } = options;
   const walk = { sheets: memo.sheets, checked: [...findAll.call(document, ":checked")],
     terms: [active, modal, isWary, hidden, urls, full, closedCount] };
@@ -70,6 +71,10 @@ function beginBlocks(active, modal) {
 
 function endBlocks(isWhole) {
   if (blocks === null) return;
+  // Shadow trees have brought theirs by now.
+  ({ seesEmpty } = memo.rules);
+  neighbourly = memo.rules.neighbours.has("*") ? "*" : [...memo.rules.neighbours].join();
+  seenTo = new Set();
   blocks = null;
   changes = new Set();
   deepChanges = new Set();
@@ -136,6 +141,26 @@ function noteDeepChange(el) {
   deepChanges.add(from);
 }
 
+/** What is in these in which way depends on all of it. */
+const ENTANGLED = new Set("details fieldset figure ruby svg math table tbody thead tfoot tr colgroup select optgroup datalist".split(" "));
+
+/** Notes that children of an element came, went or became others: that can matter to the rest of them. */
+function noteChildren(el) {
+  if (seenTo.has(el)) return;
+  seenTo.add(el);
+  if (neighbourly === "*" || ENTANGLED.has(localNameOf.call(el)) || shadowOf(el) !== null) return noteDeepChange(el);
+  noteChange(el);
+  if (neighbourly !== "") for (const child of findAllInside.call(el, `:scope > :is(${neighbourly})`)) noteDeepChange(child);
+}
+
+/** Notes that an element may be drawn or told differently, with all that is in it. */
+function noteElement(el) {
+  const parent = parentOf(el);
+  if (parent === null || nodeTypeOf.call(parent) !== 1) return noteDeepChange(parent);
+  noteDeepChange(el);
+  noteChildren(parent);
+}
+
 /** After so many changes a whole walk is no slower. */
 const MOST_CHANGES = 3000;
 
@@ -146,8 +171,8 @@ const isLight = (node) => nodeTypeOf.call(node) !== 1 || SILENT.has(localNameOf.
 const isTitle = (el) => nodeTypeOf.call(el) === 1 && localNameOf.call(el) === "title" && namespaceOf.call(el) === HTML;
 
 /**
- * Takes in what has happened in the tree. A rule can be about what is in a changed element, and about what comes after
- * it and is in the same parent; no farther, unless it looks inside, see above.
+ * Takes in what has happened in the tree. A rule can be about what is in a changed element, and about those beside it
+ * and what is in them; no farther, unless it looks inside, see above.
  */
 function heed(records) {
   heeded += records.length;
@@ -158,9 +183,11 @@ function heed(records) {
     // The title is read each time, and nothing else depends on it.
     if (el !== null && type !== "attributes" && isTitle(el)) continue;
     if (el === null || nodeTypeOf.call(el) !== 1 || SILENT.has(localNameOf.call(el))) isAllChanged = true;
-    else if (type === "attributes") noteDeepChange(parentOf(el));
-    else if (seesEmpty) noteDeepChange(parentOf(el));
-    else if (type === "characterData" || [...addedNodes, ...removedNodes].every(isLight)) noteChange(el);
-    else noteDeepChange(el);
+    else if (type === "attributes") noteElement(el);
+    else {
+      if (type === "characterData" || [...addedNodes, ...removedNodes].every(isLight)) noteChange(el);
+      else noteChildren(el);
+      if (seesEmpty) noteElement(el);
+    }
   }
 }
