@@ -23,6 +23,7 @@ mod screenshot;
 mod snapshot;
 mod status;
 mod tabs;
+mod upload;
 mod wait;
 
 pub use batch::{Batch, Batched, Step};
@@ -38,7 +39,7 @@ pub use fill::{Field, Fill, FillForm, PressKey, Type};
 pub use find::{Find, FindRow, Finds};
 pub use get::{Get, Got, What};
 pub use journal::{Console, ConsoleLine, ConsoleLog, Happening, RequestLine, RequestLog, Requests};
-pub use moving::{Drag, Scroll, Upload, Way};
+pub use moving::{Drag, Scroll, Way};
 pub use open::{Back, Forward, Open, Reload};
 pub use pdf::{Pdf, Printed};
 pub use resize::{Resize, Resized};
@@ -49,6 +50,7 @@ pub use tabs::{
     CloseTab, NewTab, SwitchTab, TabAction, TabChanged, TabLine, TabList, TabVerb, Tabs,
 };
 
+pub use upload::Upload;
 pub use wait::{Wait, WaitState, Waited};
 
 pub use crate::act::{After, Aim, Attempt, Effect, Expect, Hit, Receipt, Settled};
