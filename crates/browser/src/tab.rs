@@ -90,6 +90,9 @@ pub struct Dialog {
     pub kind: String,
     /// What it says.
     pub message: String,
+    /// What a prompt suggests.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub default_text: Option<String>,
 }
 
 impl Dialog {

@@ -1130,6 +1130,7 @@ async def dialog_is_reported_and_answered(agent, site):
         ("Confirm", "Really sure?", {"accept": True}, "true"),
         ("Confirm", "Really sure?", {"accept": False}, "false"),
         ("Prompt", "Your name?", {"accept": True, "promptText": "Ann"}, "Ann"),
+        ("Prompt", "Your name?", {"accept": True}, "x"),
         ("Prompt", "Your name?", {"accept": False}, "null"),
         ("Alert", "Hear this", {"accept": True}, "heard"),
     ):

@@ -29,7 +29,7 @@ pub struct DialogVerb {
 pub enum Answer {
     /// Say OK.
     Accept {
-        /// What to type into a prompt.
+        /// What to type into a prompt [default: what it suggests].
         #[serde(skip_serializing_if = "Option::is_none", default)]
         text: Option<String>,
     },
@@ -61,7 +61,8 @@ impl Verb for DialogVerb {
             Error::new(Code::PageNoDialog).message(format!("no dialog is open on tab {}", tab.id))
         })?;
         let (accepted, prompt_text) = match &self.answer {
-            Answer::Accept { text } => (true, text.clone()),
+            // The browser would take no text for an empty one.
+            Answer::Accept { text } => (true, text.clone().or_else(|| dialog.default_text.clone())),
             Answer::Dismiss => (false, None),
         };
         let answer = HandleJavaScriptDialog { accept: accepted, prompt_text };

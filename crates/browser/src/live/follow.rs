@@ -9,7 +9,7 @@ use cdp::protocol::page::{
 };
 use cdp::protocol::target::{AttachToTarget, TargetInfo};
 use cdp::protocol::{Signal, emulation, inspector, network, runtime};
-use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, TargetChange};
+use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, TargetChange, Text};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
@@ -243,11 +243,14 @@ impl Live {
         let is_main = |frame: Option<&String>| frame == Some(&tab.target_id);
         match &*event.method {
             JavascriptDialogOpening::NAME => {
-                let JavascriptDialogOpening { r#type, message, .. } = event.decode().ok()?;
-                tab.state.send_modify(|state| {
-                    let message = message.unwrap_or_default().into_string();
-                    state.dialog = Some(Dialog { kind: r#type.unwrap_or_default(), message });
-                });
+                let opening: JavascriptDialogOpening = event.decode().ok()?;
+                let default_text = opening.default_prompt.map(Text::into_string);
+                let dialog = Dialog {
+                    kind: opening.r#type.unwrap_or_default(),
+                    message: opening.message.unwrap_or_default().into_string(),
+                    default_text: default_text.filter(|text| !text.is_empty()),
+                };
+                tab.state.send_modify(|state| state.dialog = Some(dialog));
             }
             JavascriptDialogClosed::NAME => tab.state.send_modify(|state| state.dialog = None),
             FrameNavigated::NAME => {

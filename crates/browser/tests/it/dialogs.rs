@@ -17,6 +17,8 @@ fn a_dialog_is_told_and_answered() {
             ("confirm('Sure?')", Answer::Accept { text: None }, "true"),
             ("confirm('Sure?')", Answer::Dismiss, "false"),
             ("prompt('Name?')", Answer::Accept { text: Some("Ada".into()) }, "\"Ada\""),
+            ("prompt('Name?', 'Bob')", Answer::Accept { text: None }, "\"Bob\""),
+            ("prompt('Name?', 'Bob')", Answer::Accept { text: Some(String::new()) }, "\"\""),
             ("prompt('Name?')", Answer::Dismiss, "null"),
             ("alert('Look')", Answer::Accept { text: None }, "null"),
         ] {
