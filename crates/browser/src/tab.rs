@@ -6,6 +6,8 @@
 use crate::error::{Code, Error, Result};
 use crate::live::journal::Journal;
 use cdp::protocol::Method;
+use cdp::protocol::dom::ResolveNode;
+use cdp::protocol::runtime::ReleaseObjectGroup;
 use cdp::{Channel, Deadline};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +105,39 @@ impl Dialog {
     }
 }
 
+/// A file chooser that the page opened and that waits for an answer. Nobody sees it: it is ours to answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Chooser {
+    /// Which of the tab's choosers it is.
+    pub(crate) number: u64,
+    /// The session and the frame that it was opened in.
+    pub(crate) channel: Channel,
+    pub(crate) frame_id: String,
+    /// The browser's number of the field that it is for.
+    pub(crate) field: i64,
+    pub(crate) is_multiple: bool,
+}
+
+impl Chooser {
+    /// Has the field stay: a page need not keep one that is in no document while a chooser is open.
+    pub(crate) fn hold(&self) {
+        self.channel.post(&ResolveNode {
+            backend_node_id: Some(self.field),
+            object_group: Some(self.group()),
+            ..ResolveNode::default()
+        });
+    }
+
+    /// Lets go of the field.
+    pub(crate) fn let_go(&self) {
+        self.channel.post(&ReleaseObjectGroup { object_group: self.group() });
+    }
+
+    fn group(&self) -> String {
+        format!("agbrowse-chooser-{}", self.number)
+    }
+}
+
 /// How a tab ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -127,6 +162,7 @@ pub(crate) struct State {
     /// How many times the address changed without a new document.
     pub(crate) steps: u64,
     pub(crate) dialog: Option<Dialog>,
+    pub(crate) chooser: Option<Chooser>,
     pub(crate) end: Option<End>,
 }
 

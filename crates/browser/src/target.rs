@@ -290,6 +290,21 @@ const FIELDS: &[Role] = &[
     Role::File,
 ];
 
+fn is_field(node: &page::ax::Node) -> bool {
+    FIELDS.contains(&node.role) || node.states.is_file() && !node.states.is_stand_in()
+}
+
+/// The labels with these words that are shown in place of a field for files.
+fn file_labels(tree: &Tree, words: &str) -> Vec<usize> {
+    let mut needle = page::text::Needle::new(words);
+    let stands_in = |index: &usize| {
+        let states = tree.nodes[*index].states;
+        states.is_file() && states.is_stand_in()
+    };
+    let all = (0..tree.nodes.len()).filter(stands_in);
+    all.filter(|index| needle.is_in(&refs::name(tree, *index))).collect()
+}
+
 /// Everything that a target could mean in the page as it is now, in reading order.
 async fn candidates(
     tab: &Tab,
@@ -323,7 +338,10 @@ async fn candidates(
         Target::Label(label) => {
             let query = Query { name: Some(label.clone()), ..Query::default() };
             let mut found = page::find::find(tree, &query);
-            found.retain(|node| has_element(node) && FIELDS.contains(&tree.nodes[*node].role));
+            found.retain(|node| has_element(node) && is_field(&tree.nodes[*node]));
+            if found.is_empty() {
+                found = file_labels(tree, label);
+            }
             best(tree, found, Some(label))
         }
         Target::Text(text) => {

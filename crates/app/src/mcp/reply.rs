@@ -398,6 +398,9 @@ fn spoken(message: &str) -> String {
         .replace("`agbrowse tab switch ", "`browser_tabs select ")
         .replace("`agbrowse dialog accept` or `agbrowse dialog dismiss`", "browser_handle_dialog")
         .replace("`agbrowse dialog accept`", "browser_handle_dialog")
+        .replace("`agbrowse upload --chooser FILE`", "browser_file_upload and one of `paths`")
+        .replace("`agbrowse upload --chooser FILE…`", "browser_file_upload and `paths`")
+        .replace("`agbrowse upload --chooser`", "browser_file_upload without `paths`")
 }
 
 fn told(fact: &Fact) -> String {

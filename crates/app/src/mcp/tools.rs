@@ -315,12 +315,19 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "browser_file_upload",
         cap: Cap::Input,
-        about: "Put files into a file field, or into what opens a file chooser.",
-        args: &[REF, needs("paths", Kind::Texts)],
+        about: "Answer the open file chooser; without paths, cancel it. With ref, fill a file field.",
+        args: &[arg("paths", Kind::Texts), arg("ref", Kind::Text)],
         plan: |given| {
-            let files: Vec<PathBuf> = given.texts("paths")?.into_iter().map(Into::into).collect();
-            let mut upload =
-                Upload { aim: Aim::at(given.aim("ref")?), files, after: After::default() };
+            let aim = given.target("ref")?.map(Aim::at);
+            if aim.is_some() && !given.has("paths") {
+                return Err(wrong("`ref` needs `paths`; [] empties the field".into()));
+            }
+            let paths: Vec<PathBuf> = given.texts("paths")?.into_iter().map(Into::into).collect();
+            let (files, chooser) = match aim {
+                Some(_) => (paths, None),
+                None => (Vec::new(), Some(paths)),
+            };
+            let mut upload = Upload { aim, files, chooser, after: After::default() };
             upload.resolve();
             Ok(Plan::Do(Command::Upload(upload)))
         },

@@ -1161,6 +1161,99 @@ async def dialog_of_a_page_that_loads_is_reported(agent, site):
 
 
 # ---------------------------------------------------------------------------------------------------------------
+# Files.
+
+
+def some_files(agent, *names):
+    """Paths of files with these names, one word in each."""
+    paths = [agent.server.folder / name for name in names]
+    for path in paths:
+        path.write_text("words")
+    return [str(path) for path in paths]
+
+
+def asking(how, script="", attributes=""):
+    """A page with a hidden field that says what it gets, and a button that does something with it."""
+    return (f"<input type=file id=i hidden {attributes}><button onclick='{how}'>Attach</button><p id=o>Nothing yet</p>"
+            f"<script>const say = (it) => o.textContent = [...it.files].map(({{ name }}) => name).join() || 'emptied';"
+            f"i.onchange = () => say(i); i.oncancel = () => o.textContent = 'thought better of it';{script}</script>")
+
+
+@shared
+async def file_chooser_is_told_and_answered(agent, site):
+    one, two = some_files(agent, "one.txt", "two.txt")
+    unattached = ("const it = document.createElement(\"input\"); it.type = \"file\"; it.onchange = () => say(it); "
+                  "it.click()")
+    for page, paths, got in (
+        (asking("i.click()"), [one], "one.txt"),
+        (asking("i.showPicker()"), [two], "two.txt"),
+        (asking("i.click()", attributes="multiple"), [one, two], "one.txt,two.txt"),
+        (asking(unattached), [one], "one.txt"),
+    ):
+        await agent.open(site.page(page))
+        told = await agent.well("browser_click", ref="text=Attach")
+        has(told, "changed (chooser)", "file-chooser", "browser_file_upload")
+        lacks(told, "agbrowse upload")
+        expect(told.facts["effect"] == "changed" and told.facts["changes"] == ["chooser"], "the facts say so", told)
+        reply = await agent.well("browser_file_upload", paths=paths)
+        has(reply, "1 file" if len(paths) == 1 else f"{len(paths)} files", got)
+
+
+@shared
+async def file_chooser_in_a_frame_of_another_site_is_answered(agent, site):
+    [path] = some_files(agent, "one.txt")
+    frame = site.page(asking("i.click()"), origin=site.abroad)
+    await agent.open(site.page(f"<h1>Around</h1><iframe src='{frame}' width=500 height=300></iframe>"))
+    shown = await agent.look()
+    has(await agent.well("browser_click", ref=shown.ref("Attach")), "chooser")
+    has(await agent.well("browser_file_upload", paths=[path]), "1 file", "one.txt")
+
+
+@shared
+async def file_chooser_can_be_canceled(agent, site):
+    await agent.open(site.page(asking("i.click()")))
+    for nothing in ({}, {"paths": []}):
+        await agent.well("browser_click", ref="text=Attach")
+        has(await agent.well("browser_file_upload", **nothing), "canceled")
+        (await agent.look()).line("thought better of it")
+    has(await agent.badly("browser_file_upload"), "no file chooser is open", "nothing was done")
+
+
+@shared
+async def file_chooser_goes_with_its_page(agent, site):
+    [path] = some_files(agent, "one.txt")
+    await agent.open(site.page(asking("i.click()")))
+    await agent.well("browser_click", ref="text=Attach")
+    await agent.open(site.page("<p>Elsewhere"))
+    has(await agent.badly("browser_file_upload", paths=[path]), "page.no-dialog", "no file chooser is open")
+
+
+@shared
+async def file_chooser_without_a_gesture_is_none(agent, site):
+    [path] = some_files(agent, "one.txt")
+    page = site.live(asking("i.click()", script="setTimeout(() => i.click(), 1)"))
+    await agent.open(page)
+    await page.do("1")
+    await agent.badly("browser_file_upload", paths=[path])
+
+
+@shared
+async def file_field_is_filled_and_emptied(agent, site):
+    one, two = some_files(agent, "one.txt", "two.txt")
+    await agent.open(site.page(
+        "<label>Photo <input type=file></label><label for=s>Scan</label><input id=s type=file hidden>"))
+    shown = await agent.look()
+    field = shown.ref('button "Photo"')
+    has(await agent.badly("browser_file_upload", ref=field, paths=[one, two]), "one file only", "nothing was done")
+    has(await agent.well("browser_file_upload", ref=field, paths=[one]), "1 file", "one.txt")
+    has(await agent.badly("browser_file_upload", ref=field), "`paths`")
+    has(await agent.well("browser_file_upload", ref=field, paths=[]), "0 files")
+    has(await agent.well("browser_file_upload", ref="label=photo", paths=[two]), "1 file", "two.txt")
+    has(await agent.well("browser_file_upload", ref="label=scan", paths=[one]), "1 file")
+    has(await agent.badly("browser_file_upload", ref=field, paths=["/no/such/file"]), "file.read-failed")
+
+
+# ---------------------------------------------------------------------------------------------------------------
 # Tabs and pictures.
 
 

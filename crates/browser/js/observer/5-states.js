@@ -128,6 +128,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
         if (type === "checkbox" || type === "radio") {
           rest += indeterminateOf.call(control) ? "\tcm" : checkedOf.call(control) ? "\tc1" : "\tc0";
         }
+        if (type === "file") flags += "u";
       }
       break;
     }
@@ -143,6 +144,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
         if (inputValueOf.call(el)) rest += `\tv${MASK}`;
         flags += "y";
       } else if (type === "file") {
+        flags += "u";
         const files = inputValueOf.call(el);
         if (files) rest += valueField(files.replace(/^.*[\\/]/, ""));
       } else {

@@ -592,6 +592,11 @@ impl<'a> Hand<'a> {
         }
     }
 
+    /// Nothing will be done after all, wherever that was prepared.
+    pub(crate) async fn give_up(&self) {
+        self.let_go(&self.documents).await;
+    }
+
     /// Clicks what is meant, and sees what comes of it. What the page pulled away at the last moment is tried again.
     pub(crate) async fn click_on(
         &mut self,
@@ -632,7 +637,7 @@ impl<'a> Hand<'a> {
     }
 
     /// Counts what comes from here on.
-    fn rebase(&mut self) {
+    pub(crate) fn rebase(&mut self) {
         self.before =
             Before { state: self.tab.state.borrow().clone(), mark: self.tab.journal.mark() };
     }
@@ -655,16 +660,31 @@ impl<'a> Hand<'a> {
 
     /// Watches for what comes of something that is done to no element in particular.
     pub(crate) async fn begin_here(&mut self) -> Result<()> {
+        let tab = self.tab;
+        self.begin_in(&tab.target_id).await
+    }
+
+    /// The same in the document of a frame, and in those around it. What comes of something in a frame that nobody
+    /// sees is watched for in the page itself.
+    pub(crate) async fn begin_in(&mut self, frame_id: &str) -> Result<()> {
         let tree = self.look().await?;
-        let Some(main) = tree.frames.first().map(|frame| frame.document.clone()) else {
-            return Ok(());
+        let is_it = |frame: &page::ax::Frame| {
+            self.sight.world_of(&frame.document).is_some_and(|world| world.frame_id == frame_id)
         };
-        if let Some(world) = self.sight.world_of(&main) {
-            let begun =
-                self.asked(world.ask::<bool>("agbrowse.beginAnywhere()", self.deadline)).await;
-            begun.map_err(|trouble| trouble.explain(self.tab))?;
+        let at = tree.frames.iter().position(is_it).unwrap_or_default();
+        let mut frame = tree.frames.get(at);
+        let mut documents = Vec::new();
+        let mut begin = "agbrowse.beginAnywhere()";
+        while let Some(page::ax::Frame { document, parent, .. }) = frame {
+            if let Some(world) = self.sight.world_of(document) {
+                let begun = self.asked(world.ask::<bool>(begin, self.deadline)).await;
+                begun.map_err(|trouble| trouble.explain(self.tab))?;
+            }
+            documents.push(document.clone());
+            begin = "agbrowse.beginBeside()";
+            frame = parent.and_then(|parent| tree.frames.get(usize::from(parent)));
         }
-        self.documents = vec![main];
+        self.documents = documents;
         Ok(())
     }
 

@@ -186,8 +186,7 @@ impl Hand<'_> {
 
     /// The receipt of something that was so already.
     pub(crate) async fn nothing_to_do(&mut self, deed: Deed<'_>) -> Receipt {
-        let documents = self.documents.clone();
-        self.let_go(&documents).await;
+        self.give_up().await;
         Receipt {
             action: deed.action.to_owned(),
             strategy: deed.spot.as_ref().map(|spot| spot.strategy.to_owned()),
@@ -467,6 +466,7 @@ impl Hand<'_> {
             (is_elsewhere, "address"),
             (mark.asked > before.mark.asked, "requests"),
             (mark.tabs > before.mark.tabs, "tab"),
+            (mark.choosers > before.mark.choosers, "chooser"),
         ];
         changes.extend(facts.into_iter().filter(|(is, _)| *is).map(|(_, name)| name));
         let mut effect = if state.dialog.is_some() {

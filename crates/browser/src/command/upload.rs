@@ -1,41 +1,63 @@
-//! `upload`: files for a field, or for what asks for them.
+//! `upload`: files for a field, for what asks for them, or for a file chooser that is open.
 
 use super::{Cx, Verb, hand};
-use crate::act::{After, Aim, Deed, Guard, Hand, Receipt, Wants};
-use crate::error::{Code, Error, Result};
+use crate::act::pointer::{Button, Press};
+use crate::act::{After, Aim, Deed, Guard, Hand, Receipt, Spot, Wants};
+use crate::error::{Code, Error, Result, RetryHint};
+use crate::live::journal::CHOOSER;
+use crate::note::Note;
+use crate::observe::{Trouble, World};
+use crate::tab::{Chooser, State, Tab};
+use cdp::Channel;
 use cdp::protocol::dom::SetFileInputFiles;
 use cdp::protocol::page::SetInterceptFileChooserDialog;
 use clap::Args;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Choose files for a field, or for what opens a file chooser.
+/// Choose files for a field, for what opens a file chooser, or for the chooser that is open.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Upload {
     /// The field, or the button that asks for files.
     #[command(flatten)]
-    #[serde(flatten)]
-    pub aim: Aim,
-    /// The files.
-    #[arg(required = true, value_name = "FILE")]
+    #[serde(flatten, deserialize_with = "aim_if_any")]
+    pub aim: Option<Aim>,
+    /// The files. Without any, the field is emptied.
+    #[arg(value_name = "FILE")]
+    #[serde(default)]
     pub files: Vec<PathBuf>,
+    /// Answer the file chooser that an action opened, in place of a target. Without files it is canceled.
+    // What it conflicts with need not be given, also where that is required otherwise.
+    #[arg(long, value_name = "FILE", num_args = 0.., conflicts_with_all = ["target", "files"])]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub chooser: Option<Vec<PathBuf>>,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: After,
 }
 
+/// Reads a target if there is one. One that is wrong is an error: it must not be taken for none.
+fn aim_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<Aim>, D::Error> {
+    let fields = serde_json::Map::deserialize(from)?;
+    match fields.contains_key("target") {
+        true => serde_json::from_value(fields.into()).map(Some).map_err(D::Error::custom),
+        false => Ok(None),
+    }
+}
+
 /// How long a page may take to ask for files after it was clicked.
-const CHOOSER: Duration = Duration::from_secs(3);
+const ASKING: Duration = Duration::from_secs(3);
 
 impl Upload {
     /// Makes paths those of the caller, wherever the work is done.
     pub fn resolve(&mut self) {
         if let Ok(here) = std::env::current_dir() {
-            for file in &mut self.files {
+            for file in self.files.iter_mut().chain(self.chooser.iter_mut().flatten()) {
                 *file = here.join(&*file);
             }
         }
@@ -46,97 +68,308 @@ impl Verb for Upload {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
-        let mut files = Vec::new();
-        for file in &self.files {
-            let about = std::fs::metadata(file);
-            if !about.is_ok_and(|about| about.is_file()) {
-                return Err(Error::new(Code::FileReadFailed)
-                    .message(format!("`{}` is no file that can be read", file.display())));
-            }
-            files.push(file.display().to_string());
+        let files = readable(self.chooser.as_ref().unwrap_or(&self.files))?;
+        if self.aim.is_some() == self.chooser.is_some() {
+            return Err(Error::new(Code::CommandInvalid).message(
+                "say what takes the files: a target, or `chooser` for the one that is open",
+            ));
         }
         hand!(cx, hand);
-        let spot = hand.reach(&self.aim, Wants::SET, Guard::Nothing).await?;
-        let value = Some(match files.len() {
-            1 => "1 file".to_owned(),
-            count => format!("{count} files"),
-        });
-        if spot.kind == "file" {
-            let world = hand.world(&spot)?;
-            let nodes = world.backend_ids(&[spot.element], hand.deadline).await;
-            let node =
-                nodes.map_err(|trouble| trouble.explain(hand.tab))?.first().copied().flatten();
-            let channel = world.channel.clone();
-            choose_files(&hand, &channel, node, files).await?;
-            hand.done();
-            let deed = Deed { action: "upload", spot: Some(spot), after: &self.after, value };
-            return hand.finish(deed).await;
+        match &self.aim {
+            Some(aim) => give_to(&mut hand, aim, &files, &self.after).await,
+            None => {
+                let chooser = hand.tab.state.borrow().chooser.clone();
+                let chooser = chooser.ok_or_else(|| none_open(hand.tab))?;
+                answer(&mut hand, chooser, &files, &self.after).await
+            }
         }
-        hand.let_go(&spot.documents).await;
-        upload_by_chooser(&mut hand, &self.aim, files, &self.after, value).await
     }
 }
 
-/// Clicks what asks for files, and answers it.
-async fn upload_by_chooser(
+/// The paths of files that are there.
+fn readable(files: &[PathBuf]) -> Result<Vec<String>> {
+    let path = |file: &PathBuf| match std::fs::metadata(file).is_ok_and(|about| about.is_file()) {
+        true => Ok(file.display().to_string()),
+        false => Err(Error::new(Code::FileReadFailed)
+            .message(format!("`{}` is no file that can be read", file.display()))),
+    };
+    files.iter().map(path).collect()
+}
+
+fn none_open(tab: &Tab) -> Error {
+    Error::new(Code::PageNoDialog)
+        .message(format!(
+            "no file chooser is open on tab {}: click what opens one first, or name the field",
+            tab.id
+        ))
+        .hint(RetryHint::ReSnapshot)
+        .evidence("tab", tab.id.to_string())
+}
+
+/// Gives files to a field, or to what asks for them when it is clicked.
+async fn give_to(
     hand: &mut Hand<'_>,
     aim: &Aim,
-    files: Vec<String>,
+    files: &[String],
     after: &After,
-    value: Option<String>,
+) -> Result<Receipt> {
+    let spot = hand.reach(aim, Wants::SET, Guard::Nothing).await?;
+    if spot.kind != "file" {
+        let channel = hand.world(&spot)?.channel.clone();
+        hand.give_up().await;
+        return click_and_give(hand, aim, &channel, files, after).await;
+    }
+    let value = give_to_field(hand, &spot, files).await.map(|given| noted(hand, &given));
+    close(hand, Some(spot), value, after).await
+}
+
+/// Writes the receipt of what was done.
+async fn close(
+    hand: &mut Hand<'_>,
+    spot: Option<Spot>,
+    value: Result<String>,
+    after: &After,
+) -> Result<Receipt> {
+    if value.is_err() {
+        hand.give_up().await;
+    }
+    let value = Some(value?);
+    hand.done();
+    hand.finish(Deed { action: "upload", spot, after, value }).await
+}
+
+async fn give_to_field(hand: &Hand<'_>, spot: &Spot, files: &[String]) -> Result<Given> {
+    let world = hand.world(spot)?;
+    let nodes = world.backend_ids(&[spot.element], hand.deadline).await;
+    let nodes = nodes.map_err(|trouble| trouble.explain(hand.tab))?;
+    let Some(node) = nodes.first().copied().flatten() else {
+        return Err(Trouble::Nothing.explain(hand.tab));
+    };
+    Field { world, node }.give(hand, files).await
+}
+
+/// Clicks what asks for files, and answers it.
+async fn click_and_give(
+    hand: &mut Hand<'_>,
+    aim: &Aim,
+    channel: &Channel,
+    files: &[String],
+    after: &After,
 ) -> Result<Receipt> {
     let tab = hand.tab;
-    let channel = tab.channel.clone();
+    // Choosers that a person may see are caught only while they are ours.
+    let is_seen = !hand.live.is_unseen();
     let catch = |enabled| SetInterceptFileChooserDialog { enabled };
-    channel.call(catch(true), hand.deadline).await.map_err(|error| tab.explain(error))?;
-    tab.journal.take_chooser();
-    let press = crate::act::pointer::Press {
-        button: crate::act::pointer::Button::Left,
-        count: 1,
-        modifiers: 0,
+    if is_seen {
+        channel.call(catch(true), hand.deadline).await.map_err(|error| tab.explain(error))?;
+    }
+    let before = tab.journal.mark().choosers;
+    let press = Press { button: Button::Left, count: 1, modifiers: 0 };
+    // What is expected comes of the files, not of the click.
+    let click = After { expect: None, ..after.clone() };
+    let clicked = hand.click_on("upload", aim, press, &click).await;
+    let chooser = match &clicked {
+        Ok(_) => asked(hand, before).await,
+        Err(_) => None,
     };
-    let clicked = hand.click_on("upload", aim, press, after).await;
-    let mut changed = tab.journal.changed.subscribe();
-    let limit = hand.deadline.at_most(CHOOSER);
-    let chooser = loop {
-        if let Some(chooser) = tab.journal.take_chooser() {
-            break Some(chooser);
-        }
-        tokio::select! {
-            _ = changed.changed() => {}
-            () = tokio::time::sleep_until(limit.at()) => break None,
-        }
-    };
-    channel.post(&catch(false));
-    let mut receipt = clicked?;
+    if is_seen {
+        channel.post(&catch(false));
+    }
+    let mut first = clicked?;
     let Some(chooser) = chooser else {
         return Err(Error::new(Code::ActNotTaken)
             .message("it was clicked, and the page did not ask for files"));
     };
-    if files.len() > 1 && !chooser.is_multiple {
-        return Err(Error::new(Code::CommandInvalid).message("the page takes one file only"));
-    }
-    hand.begin_here().await?;
-    choose_files(hand, &channel, Some(chooser.field), files).await?;
-    hand.done();
-    let spot = None;
-    let second = hand.finish(Deed { action: "upload", spot, after, value }).await?;
-    receipt.attempts.extend(second.attempts.clone());
+    let second = answer(hand, chooser, files, after).await;
+    let second = second.map_err(|error| error.mutation_allowed(true))?;
+    first.events.retain(|event| event.kind != CHOOSER);
+    first.events.extend(second.events);
+    first.attempts.extend(second.attempts);
+    let deltas = [first.delta, second.delta].into_iter().filter(|delta| !delta.is_empty());
     Ok(Receipt {
-        target: receipt.target,
-        strategy: receipt.strategy,
-        attempts: receipt.attempts,
+        target: first.target,
+        strategy: first.strategy,
+        attempts: first.attempts,
+        events: first.events,
+        delta: deltas.collect::<Vec<_>>().join("\n"),
         ..second
     })
 }
 
-async fn choose_files(
-    hand: &Hand<'_>,
-    channel: &cdp::Channel,
-    node: Option<i64>,
-    files: Vec<String>,
-) -> Result<()> {
-    let set = SetFileInputFiles { files, backend_node_id: node };
-    channel.call(set, hand.deadline).await.map_err(|error| hand.tab.explain(error))?;
-    Ok(())
+/// The chooser that a click opens.
+async fn asked(hand: &Hand<'_>, before: u64) -> Option<Chooser> {
+    let is_over = |state: &State| {
+        state.dialog.is_some()
+            || state.end.is_some()
+            || state.chooser.as_ref().is_some_and(|chooser| chooser.number > before)
+    };
+    let mut state = hand.tab.state.subscribe();
+    let limit = hand.deadline.at_most(ASKING);
+    let state = tokio::time::timeout_at(limit.at(), state.wait_for(is_over)).await.ok()?.ok()?;
+    let chooser = state.chooser.clone().filter(|chooser| chooser.number > before);
+    hand.tab.journal.forget_untold(CHOOSER);
+    chooser
+}
+
+/// Answers a chooser with files, or says that nobody chose any.
+async fn answer(
+    hand: &mut Hand<'_>,
+    chooser: Chooser,
+    files: &[String],
+    after: &After,
+) -> Result<Receipt> {
+    let tab = hand.tab;
+    if files.len() > 1 && !chooser.is_multiple {
+        return Err(Error::new(Code::CommandInvalid)
+            .message("the page asks for one file only, and still waits for it"));
+    }
+    let Chooser { channel, frame_id, field, .. } = &chooser;
+    let gone = |trouble: Trouble| match trouble.is_replaced() {
+        true => none_open(tab),
+        false => trouble.explain(tab),
+    };
+    let entered = World::enter(channel, frame_id, "", false, hand.deadline).await;
+    let world = entered.map_err(|error| gone(error.into()))?;
+    // A frame that nobody has looked at may be without our scripts.
+    world.ask::<bool>("true", hand.deadline).await.map_err(gone)?;
+    let heeded = world.ask_about::<Option<Takes>>(*field, "heedFiles", hand.deadline).await;
+    heeded.map_err(gone)?;
+    let field = Field { world: &world, node: *field };
+    hand.rebase();
+    hand.begin_in(frame_id).await?;
+    // Before the page hears of it: it may open another one at once.
+    tab.state.send_modify(|state| {
+        state.chooser.take_if(|open| open.number == chooser.number);
+    });
+    let value = match files.is_empty() {
+        true => field.cancel(hand).await.map(|()| "canceled".to_owned()),
+        false => field.give(hand, files).await.map(|given| noted(hand, &given)),
+    };
+    chooser.let_go();
+    close(hand, None, value, after).await
+}
+
+/// A field for files.
+struct Field<'w> {
+    world: &'w World,
+    /// The browser's number of it.
+    node: i64,
+}
+
+/// What a field takes.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Takes {
+    is_multiple: bool,
+}
+
+/// How many files a field was given, and how many it holds now.
+#[derive(Deserialize)]
+struct Given {
+    given: usize,
+    held: usize,
+}
+
+impl Field<'_> {
+    async fn ask<T: serde::de::DeserializeOwned>(
+        &self,
+        hand: &Hand<'_>,
+        function: &str,
+    ) -> Result<T> {
+        let asked = self.world.ask_about(self.node, function, hand.deadline).await;
+        asked.map_err(|trouble| trouble.explain(hand.tab))
+    }
+
+    /// Puts files in place of those that are there, and sees that the field took them.
+    async fn give(&self, hand: &Hand<'_>, files: &[String]) -> Result<Given> {
+        let takes: Option<Takes> = self.ask(hand, "heedFiles").await?;
+        if files.len() > 1 && !takes.is_some_and(|takes| takes.is_multiple) {
+            return Err(Error::new(Code::CommandInvalid).message("the field takes one file only"));
+        }
+        let given = async {
+            match files {
+                [] => self.ask::<()>(hand, "emptyFiles").await,
+                files => {
+                    let node = Some(self.node);
+                    let set = SetFileInputFiles { files: files.to_vec(), backend_node_id: node };
+                    let set = self.world.channel.call(set, hand.deadline).await;
+                    set.map(|_| ()).map_err(|error| hand.tab.explain(error))
+                }
+            }
+        };
+        let all = Given { given: files.len(), held: files.len() };
+        if !unhindered(hand, given).await? {
+            return Ok(all);
+        }
+        // A page that goes elsewhere with the files does not tell.
+        let Ok(count) = self.ask::<Given>(hand, "countFiles").await else { return Ok(all) };
+        if count.given != files.len() {
+            return Err(Error::new(Code::ActNotTaken).message(format!(
+                "the field took {} of {}",
+                count.given,
+                counted(files.len())
+            )));
+        }
+        Ok(count)
+    }
+
+    /// Says that nobody chose anything.
+    async fn cancel(&self, hand: &Hand<'_>) -> Result<()> {
+        unhindered(hand, self.ask::<()>(hand, "cancelFiles")).await.map(|_| ())
+    }
+}
+
+/// Waits for the page's part, and says whether it could do it: a dialog that it opens meanwhile holds it up.
+async fn unhindered(hand: &Hand<'_>, work: impl Future<Output = Result<()>>) -> Result<bool> {
+    let mut state = hand.tab.state.subscribe();
+    tokio::select! {
+        biased;
+        done = work => done.map(|()| true),
+        _ = state.wait_for(|state| state.dialog.is_some() || state.end.is_some()) => Ok(false),
+    }
+}
+
+/// What a field was given, in words. That the page took it out again is a note.
+fn noted(hand: &mut Hand<'_>, count: &Given) -> String {
+    if count.held != count.given {
+        let message = format!("the page has left {} in the field", counted(count.held));
+        hand.notes.push(Note::new("taken-out", message));
+    }
+    counted(count.given)
+}
+
+fn counted(files: usize) -> String {
+    match files {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Command;
+    use clap::FromArgMatches;
+
+    #[test]
+    fn files_are_for_a_target_or_for_the_chooser() {
+        for (words, wire) in [
+            ("@e1 a b", r#"{"target":"@e1","files":["a","b"]}"#),
+            ("@e1 --nth 1", r#"{"target":"@e1","nth":1,"files":[]}"#),
+            ("--chooser a b", r#"{"files":[],"chooser":["a","b"]}"#),
+            ("--expect changed --chooser", r#"{"files":[],"chooser":[],"expect":"changed"}"#),
+        ] {
+            let parser = Command::parser_of("upload").unwrap().no_binary_name(true);
+            let given = parser.try_get_matches_from(words.split(' ')).unwrap();
+            let upload = Upload::from_arg_matches(&given).unwrap();
+            assert_eq!(serde_json::to_string(&upload).unwrap(), wire, "{words}");
+            let read: Upload = serde_json::from_str(wire).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), wire);
+        }
+        for words in ["", "--chooser a --nth 1 @e1", "@e1 --chooser a", "@@ a"] {
+            let parser = Command::parser_of("upload").unwrap().no_binary_name(true);
+            assert!(parser.try_get_matches_from(words.split_whitespace()).is_err(), "{words}");
+        }
+        assert!(serde_json::from_str::<Upload>(r#"{"target":"@@","files":[]}"#).is_err());
+    }
 }

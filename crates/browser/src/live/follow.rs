@@ -1,11 +1,12 @@
 //! How the table is kept true: every event of the browser, followed in order by one task.
 
+use super::journal::CHOOSER;
 use super::{Live, SessionEntry};
 use crate::launch::{Options, VIEWPORT};
-use crate::tab::{Dialog, End, Phase, State, Tab, TabId};
+use crate::tab::{Chooser, Dialog, End, Phase, State, Tab, TabId};
 use cdp::protocol::page::{
-    self, FrameNavigated, JavascriptDialogClosed, JavascriptDialogOpening, LifecycleEvent,
-    NavigatedWithinDocument,
+    self, FileChooserOpened, FrameDetached, FrameNavigated, JavascriptDialogClosed,
+    JavascriptDialogOpening, LifecycleEvent, NavigatedWithinDocument,
 };
 use cdp::protocol::target::{AttachToTarget, TargetInfo};
 use cdp::protocol::{Signal, emulation, inspector, network, runtime};
@@ -23,10 +24,12 @@ pub(super) const EVENTS: &[&str] = &[
     "Target.targetDestroyed",
     "Target.targetCrashed",
     FrameNavigated::NAME,
+    FrameDetached::NAME,
     NavigatedWithinDocument::NAME,
     LifecycleEvent::NAME,
     JavascriptDialogOpening::NAME,
     JavascriptDialogClosed::NAME,
+    FileChooserOpened::NAME,
     inspector::TargetCrashed::NAME,
     inspector::TargetReloadedAfterCrash::NAME,
 ];
@@ -36,6 +39,14 @@ pub(super) const QUEUE: usize = 8192;
 
 /// How long a new tab may take to get ready.
 const READY: Duration = Duration::from_secs(10);
+
+/// What is told of a file chooser.
+const ASKS_FOR_A_FILE: &str = "the page asks for a file; give it with `agbrowse upload --chooser FILE`, \
+     or cancel with `agbrowse upload --chooser`";
+const ASKS_FOR_FILES: &str = "the page asks for files; give them with `agbrowse upload --chooser FILE…`, \
+     or cancel with `agbrowse upload --chooser`";
+const UNANSWERABLE: &str = "the page asked for files by `showOpenFilePicker` or the like, \
+     which takes none from here, and got none";
 
 /// Keeps the table true until the browser is gone.
 pub(super) async fn keep<P: Fn(&Channel, &TargetInfo)>(
@@ -68,10 +79,10 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo)>(
 /// What a new target needs before its first script runs.
 pub(super) fn preparation(
     options: &Options,
-    is_ours: bool,
+    is_unseen: bool,
 ) -> impl Fn(&Channel, &TargetInfo) + Send + 'static {
     // The window's size counts its frame too, seen or not; the page shall have all that was asked for.
-    let view = (is_ours && !options.headed).then(|| options.viewport.unwrap_or(VIEWPORT));
+    let view = is_unseen.then(|| options.viewport.unwrap_or(VIEWPORT));
     move |channel, info| {
         let kind = info.r#type.as_deref();
         if matches!(kind, Some("page" | "iframe")) {
@@ -82,6 +93,10 @@ pub(super) fn preparation(
                 world_name: Some(crate::observe::WORLD.into()),
                 ..page::AddScriptToEvaluateOnNewDocument::default()
             });
+            // A chooser that nobody sees would be answered by nobody. Each process has to be told.
+            if is_unseen {
+                channel.post(&page::SetInterceptFileChooserDialog { enabled: true });
+            }
         }
         if matches!(kind, Some("page" | "iframe")) {
             channel.post(&runtime::Enable {});
@@ -122,8 +137,11 @@ impl Live {
             TargetChange::Detached { session } => {
                 let entry = self.forget_session(&session);
                 let tab = entry.and_then(|entry| entry.tab).and_then(|id| self.tab(id).ok());
-                if let Some(tab) = tab.filter(|tab| tab.channel.session() == Some(&session)) {
-                    self.gone(&tab.target_id);
+                if let Some(tab) = tab {
+                    forget_chooser(&tab, |chooser| chooser.channel.session() == Some(&session));
+                    if tab.channel.session() == Some(&session) {
+                        self.gone(&tab.target_id);
+                    }
                 }
             }
             TargetChange::Changed { info } => self.note_info(&info),
@@ -131,6 +149,7 @@ impl Live {
             TargetChange::Crashed { target_id, status } => self.update(&target_id, |state| {
                 state.end = Some(End::Crashed(status));
                 state.dialog = None;
+                state.chooser = None;
             }),
         }
         self.changed.send_modify(|count| *count += 1);
@@ -255,7 +274,12 @@ impl Live {
             JavascriptDialogClosed::NAME => tab.state.send_modify(|state| state.dialog = None),
             FrameNavigated::NAME => {
                 let FrameNavigated { frame, r#type } = event.decode().ok()?;
-                let frame = frame.filter(|frame| is_main(frame.id.as_ref()))?;
+                let frame = frame?;
+                let is_main = is_main(frame.id.as_ref());
+                forget_chooser(&tab, |it| is_main || frame.id.as_ref() == Some(&it.frame_id));
+                if !is_main {
+                    return None;
+                }
                 tab.state.send_modify(|state| {
                     let loader = frame.loader_id.as_deref().unwrap_or_default();
                     state.commit(loader);
@@ -266,6 +290,33 @@ impl Live {
                     state.end = None;
                     if let Some(url) = frame.url {
                         state.url = url.into_string();
+                    }
+                });
+            }
+            FrameDetached::NAME => {
+                let frame = event.decode::<FrameDetached>().ok()?.frame_id?;
+                forget_chooser(&tab, |chooser| chooser.frame_id == frame);
+            }
+            FileChooserOpened::NAME => {
+                let opened: FileChooserOpened = event.decode().ok()?;
+                let is_multiple = opened.mode.as_deref() == Some("selectMultiple");
+                let message = match (opened.backend_node_id, is_multiple) {
+                    (None, _) => UNANSWERABLE,
+                    (_, true) => ASKS_FOR_FILES,
+                    (_, false) => ASKS_FOR_A_FILE,
+                };
+                let number = tab.journal.note_chooser(message);
+                let chooser = Chooser {
+                    number,
+                    channel: self.connection.session(session.clone()),
+                    frame_id: opened.frame_id?,
+                    field: opened.backend_node_id?,
+                    is_multiple,
+                };
+                chooser.hold();
+                tab.state.send_modify(|state| {
+                    if let Some(before) = state.chooser.replace(chooser) {
+                        before.let_go();
                     }
                 });
             }
@@ -297,6 +348,7 @@ impl Live {
                 tab.state.send_modify(|state| {
                     state.end.get_or_insert(End::Crashed("crashed".into()));
                     state.dialog = None;
+                    state.chooser = None;
                 });
             }
             inspector::TargetReloadedAfterCrash::NAME => {
@@ -330,6 +382,18 @@ impl Live {
         }
         self.changed.send_modify(|count| *count += 1);
     }
+}
+
+/// Forgets the tab's file chooser if what it was for is gone.
+fn forget_chooser(tab: &Tab, is_gone: impl Fn(&Chooser) -> bool) {
+    tab.state.send_if_modified(|state| {
+        let is_over = state.chooser.as_ref().is_some_and(&is_gone);
+        if is_over {
+            state.chooser = None;
+            tab.journal.forget_untold(CHOOSER);
+        }
+        is_over
+    });
 }
 
 /// Pages of the browser itself, not of a site.

@@ -8,7 +8,7 @@ use crate::tab::TabId;
 use cdp::protocol::Signal;
 use cdp::protocol::browser::{DownloadProgress, DownloadWillBegin};
 use cdp::protocol::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, ResponseReceived};
-use cdp::protocol::page::{FileChooserOpened, FrameRequestedNavigation, FrameStartedNavigating};
+use cdp::protocol::page::{FrameRequestedNavigation, FrameStartedNavigating};
 use cdp::protocol::runtime::{ConsoleApiCalled, ExceptionThrown, RemoteObject};
 use cdp::{Delivery, Event, Events, Text};
 use schemars::JsonSchema;
@@ -29,7 +29,6 @@ pub(super) const EVENTS: &[&str] = &[
     ExceptionThrown::NAME,
     FrameRequestedNavigation::NAME,
     FrameStartedNavigating::NAME,
-    FileChooserOpened::NAME,
     DownloadWillBegin::NAME,
     DownloadProgress::NAME,
 ];
@@ -45,6 +44,9 @@ const MOST_UNTOLD: usize = 20;
 
 /// How much of a text is kept.
 const MOST_CHARS: usize = 500;
+
+/// The kind of what is told of a file chooser.
+pub(crate) const CHOOSER: &str = "file-chooser";
 
 /// Something that a script wrote to the console, or threw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -117,13 +119,6 @@ pub(crate) struct Download {
     pub(crate) done: Option<Result<PathBuf, String>>,
 }
 
-/// A file chooser that a page opened.
-#[derive(Clone, Debug)]
-pub(crate) struct Chooser {
-    pub(crate) field: i64,
-    pub(crate) is_multiple: bool,
-}
-
 /// The journal of one tab.
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -152,7 +147,8 @@ struct Pages {
     downloads: Vec<Download>,
     /// How many downloads there were.
     downloaded: u64,
-    chooser: Option<Chooser>,
+    /// How many file choosers were opened.
+    choosers: u64,
     untold: VecDeque<Happening>,
     /// How many happenings were left out.
     unsaid: u64,
@@ -165,6 +161,7 @@ pub(crate) struct Mark {
     pub(crate) departures: u64,
     pub(crate) tabs: u64,
     pub(crate) downloaded: u64,
+    pub(crate) choosers: u64,
 }
 
 impl Default for Journal {
@@ -186,6 +183,7 @@ impl Journal {
             departures: pages.departures,
             tabs: pages.tabs,
             downloaded: pages.downloaded,
+            choosers: pages.choosers,
         }
     }
 
@@ -252,10 +250,6 @@ impl Journal {
         (is_open && is_silent).then_some(url)
     }
 
-    pub(crate) fn take_chooser(&self) -> Option<Chooser> {
-        self.pages().chooser.take()
-    }
-
     /// Another tab was opened from this one.
     pub(super) fn note_tab(&self, id: TabId) {
         self.write(|pages| {
@@ -264,6 +258,16 @@ impl Journal {
                 format!("a new tab was opened: {id}; go there with `agbrowse tab switch {id}`");
             pages.tell(Happening { tab: Some(id), ..Happening::new("new-tab", message) });
         });
+    }
+
+    /// A file chooser was opened. Gives its number.
+    pub(super) fn note_chooser(&self, message: &str) -> u64 {
+        self.write(|pages| {
+            pages.choosers += 1;
+            pages.untold.retain(|it| it.kind != CHOOSER);
+            pages.tell(Happening::new(CHOOSER, message));
+        });
+        self.pages().choosers
     }
 
     fn write(&self, change: impl FnOnce(&mut Pages)) {
@@ -445,12 +449,6 @@ impl Live {
                         pages.bound_for = goes.loader_id.zip(goes.url);
                     });
                 }
-            }
-            FileChooserOpened::NAME => {
-                let opened: FileChooserOpened = event.decode().ok()?;
-                let field = opened.backend_node_id?;
-                let is_multiple = opened.mode.as_deref() == Some("selectMultiple");
-                journal.write(|pages| pages.chooser = Some(Chooser { field, is_multiple }));
             }
             _ => {}
         }

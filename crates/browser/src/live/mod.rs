@@ -101,8 +101,8 @@ impl Live {
             launch::launch(options, deadline).await?;
         let events = connection.events(follow::EVENTS, follow::QUEUE);
         let happenings = connection.events(journal::EVENTS, journal::QUEUE);
-        let attach =
-            AutoAttach::new(connection.clone(), follow::preparation(options, process.is_some()));
+        let is_unseen = process.is_some() && !options.headed;
+        let attach = AutoAttach::new(connection.clone(), follow::preparation(options, is_unseen));
         let browser = connection.browser();
         let greeting = async {
             let version = browser.start(&GetVersion {})?;
@@ -150,6 +150,11 @@ impl Live {
             download_path: Some(self.downloads.folder().display().to_string()),
             events_enabled: Some(true),
         });
+    }
+
+    /// Whether it is ours and without windows: no person sees or uses it.
+    pub(crate) fn is_unseen(&self) -> bool {
+        self.process.is_some() && !self.options.headed
     }
 
     /// The tab that a session belongs to.
@@ -399,7 +404,7 @@ impl Live {
             url: "about:blank".into(),
             browser_context_id,
             // A tab behind another is not drawn; in a window of its own it is, and nobody sees the windows.
-            new_window: (!self.options.headed && self.process.is_some()).then_some(true),
+            new_window: self.is_unseen().then_some(true),
             ..CreateTarget::default()
         };
         // A tab that comes after nobody waits for it any more would stay in the browser for good.

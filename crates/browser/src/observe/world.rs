@@ -30,6 +30,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("../../js/observer/7-blocks.js"),
     include_str!("../../js/observer/7-walk.js"),
     include_str!("../../js/observer/8-act.js"),
+    include_str!("../../js/observer/8-files.js"),
     include_str!("../../js/observer/8-read.js"),
     include_str!("../../js/observer/8-watch.js"),
     include_str!("../../js/observer/9-world.js"),
@@ -514,6 +515,30 @@ impl World {
         }
         let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
         Ok((numbers, has_more))
+    }
+
+    /// Asks a function of ours about a node that the browser knows by its own number.
+    ///
+    /// # Errors
+    /// [`Trouble::Nothing`] when the node is gone.
+    pub(crate) async fn ask_about<T: DeserializeOwned>(
+        &self,
+        node: i64,
+        function: &str,
+        deadline: Deadline,
+    ) -> Result<T, Trouble> {
+        let resolved = self.channel.call(self.resolve(node), deadline).await;
+        let handle = match resolved {
+            Ok(reply) => reply.object.and_then(|object| object.object_id),
+            Err(cdp::Error::Remote { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let handle = handle.ok_or(Trouble::Nothing)?;
+        let ask = format!(
+            "function(node) {{ return JSON.stringify(agbrowse.{function}(node) ?? null) }}"
+        );
+        let said = self.call_with(&[handle], &ask, deadline).await?;
+        serde_json::from_str(&said).map_err(|error| Trouble::Script(error.to_string()))
     }
 
     /// Our number of a node that was asked about before.

@@ -286,6 +286,63 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"upload","target":"{Choose}","files":["FILE"]}"#], "changed +content", "o.textContent === 'upload.txt'"),
     probe("a file that is not there is refused", "<input type=file aria-label=Files>",
         &[r#"{"verb":"upload","target":"{Files}","files":["/no/such/file"]}"#], "file.read-failed", "true"),
+    probe("two files for a field that takes one are refused", "<input id=i type=file aria-label=Files>",
+        &[r#"{"verb":"upload","target":"{Files}","files":["FILE","FILE"]}"#], "command.invalid one file only", "i.files.length === 0"),
+    probe("several files for a field that takes them", "<input id=i type=file aria-label=Files multiple>",
+        &[r#"{"verb":"upload","target":"{Files}","files":["FILE","FILE"]}"#], "changed +value =2 files", "i.files.length === 2"),
+    probe("no files empty a field", "<input id=i type=file aria-label=Files><p id=o></p><script>i.onchange = () => o.textContent += i.files.length</script>",
+        &[r#"{"verb":"upload","target":"{Files}","files":["FILE"]}"#, r#"{"verb":"upload","target":"{Files}","files":[]}"#], "changed +value =0 files", "i.files.length === 0 && o.textContent === '10'"),
+    probe("files that the page takes out of the field are counted", "<input id=i type=file aria-label=Files><p id=o></p><script>i.onchange = () => { o.textContent = i.files[0].name; i.value = '' }</script>",
+        &[r#"{"verb":"upload","target":"{Files}","files":["FILE"]}"#], "changed note:taken-out =1 file", "o.textContent === 'upload.txt'"),
+    probe("a field for files by its label", "<label>Your photo <input id=i type=file></label>",
+        &[r#"{"verb":"upload","target":"label=photo","files":["FILE"]}"#], "changed +value =1 file", "i.files.length === 1"),
+    probe("a hidden field for files by the label that stands in for it", "<label><b>Attach</b> <span>a photo</span><input id=i type=file hidden></label>",
+        &[r#"{"verb":"upload","target":"label=attach a photo","files":["FILE"]}"#], "changed +value =1 file", "i.files.length === 1"),
+    probe("files for a page that asks something about them", "<input id=i type=file aria-label=Files onchange='alert(\"Sure?\")'>",
+        &[r#"{"verb":"upload","target":"{Files}","files":["FILE"]}"#], "dialog !dialog Sure?", ""),
+    // File choosers.
+    probe("a click that opens a file chooser tells of it", "<input id=i type=file hidden><button onclick='i.click()'>Choose</button>",
+        &[r#"{"verb":"click","target":"{Choose}"}"#], "changed +chooser !file-chooser asks for a file; give it with `agbrowse upload --chooser FILE`", "i.files.length === 0"),
+    probe("a file chooser is answered", "<input id=i type=file hidden><button onclick='i.click()'>Choose</button><p id=o></p><script>i.onchange = () => o.textContent = i.files[0].name</script>",
+        &[r#"{"verb":"click","target":"{Choose}"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +content +value =1 file", "o.textContent === 'upload.txt'"),
+    probe("the file chooser of a label", "<label>Photo<input id=i type=file style='display:none'></label>",
+        &[r#"{"verb":"click","target":"text=Photo"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +value =1 file", "i.files.length === 1"),
+    probe("the file chooser of a field for several files", "<input id=i type=file multiple aria-label=Files>",
+        &[r#"{"verb":"click","target":"{Files}"}"#, r#"{"verb":"upload","chooser":["FILE","FILE"]}"#], "changed +value =2 files", "i.files.length === 2"),
+    probe("the file chooser of a key", "<input id=i type=file aria-label=Files>",
+        &[r#"{"verb":"press","keys":["Enter"],"on":"{Files}"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +value =1 file", "i.files.length === 1"),
+    probe("the file chooser of a script that shows it", "<input id=i type=file hidden><button onclick='i.showPicker()'>Choose</button>",
+        &[r#"{"verb":"click","target":"{Choose}"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +value", "i.files.length === 1"),
+    probe("the file chooser of a field that is in no document", "<button>Choose</button><p id=o></p><script>document.querySelector('button').onclick = () => { const i = document.createElement('input'); i.type = 'file'; i.onchange = () => o.textContent = i.files[0].name; i.click() }</script>",
+        &[r#"{"verb":"click","target":"{Choose}"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +content +value =1 file", "o.textContent === 'upload.txt'"),
+    probe("two files for a chooser of one are refused, and it stays open", "<input id=i type=file aria-label=Files>",
+        &[r#"{"verb":"click","target":"{Files}"}"#, r#"{"verb":"upload","chooser":["FILE","FILE"]}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +value =1 file", "i.files.length === 1"),
+    probe("a file chooser is canceled", "<input id=i type=file hidden><button onclick='i.click()'>Choose</button><p id=o></p><script>i.oncancel = () => o.textContent = 'canceled'</script>",
+        &[r#"{"verb":"click","target":"{Choose}"}"#, r#"{"verb":"upload","chooser":[]}"#], "changed +content =canceled", "o.textContent === 'canceled'"),
+    probe("a file chooser is answered once", "<input id=i type=file aria-label=Files>",
+        &[r#"{"verb":"click","target":"{Files}"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "page.no-dialog no file chooser is open", "i.files.length === 1"),
+    probe("of two file choosers the last is answered", "<input id=i type=file hidden><input id=j type=file hidden><button onclick='i.click()'>One</button><button onclick='j.click()'>Two</button>",
+        &[r#"{"verb":"click","target":"{One}"}"#, r#"{"verb":"click","target":"{Two}"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed", "i.files.length === 0 && j.files.length === 1"),
+    probe("a file chooser goes with its page", "<input type=file aria-label=Files>",
+        &[r#"{"verb":"click","target":"{Files}"}"#, r#"{"verb":"reload"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "page.no-dialog click what opens one", "true"),
+    probe("a file chooser in a frame of another site", "<h1 id=n>0</h1><iframe src='OTHER/asking' width=400 height=200></iframe><script>onmessage = ({ data }) => n.textContent = data</script>",
+        &[r#"{"verb":"click","target":"text=Choose"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +content +value =1 file", "n.textContent === 'upload.txt'"),
+    probe("files for a button in a frame of another site", "<h1 id=n>0</h1><iframe src='OTHER/asking' width=400 height=200></iframe><script>onmessage = ({ data }) => n.textContent = data</script>",
+        &[r#"{"verb":"upload","target":"text=Choose","files":["FILE"]}"#], "changed +content", "n.textContent === 'upload.txt'"),
+    probe("a file chooser goes with its frame", "<iframe id=f src='OTHER/asking' width=400 height=200></iframe>",
+        &[r#"{"verb":"click","target":"text=Choose"}"#, "js new Promise((go) => { f.onload = go; f.src = '/framed' })", r#"{"verb":"upload","chooser":["FILE"]}"#], "page.no-dialog", "true"),
+    probe("a file chooser goes with a frame that is removed", "<iframe id=f src='/asking' width=400 height=200></iframe>",
+        &[r#"{"verb":"click","target":"text=Choose"}"#, "js f.remove()", r#"{"verb":"upload","chooser":["FILE"]}"#], "page.no-dialog", "true"),
+    probe("a file chooser in a frame that a script wrote", "<h1 id=n>0</h1><iframe id=f></iframe><script>onmessage = ({ data }) => n.textContent = data; f.contentDocument.write('<input id=i type=file hidden onchange=\"parent.postMessage(i.files[0].name)\"><button onclick=\"i.click()\">Choose</button>'); f.contentDocument.close()</script>",
+        &[r#"{"verb":"click","target":"text=Choose"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +content =1 file", "n.textContent === 'upload.txt'"),
+    probe("a file chooser of a frame that nobody sees", "<button onclick='f.contentDocument.querySelector(\"input\").click()'>Choose</button><h1 id=n>0</h1><iframe id=f hidden></iframe><script>onmessage = ({ data }) => n.textContent = data; f.contentDocument.write('<input id=i type=file onchange=\"parent.postMessage(i.files[0].name)\">'); f.contentDocument.close()</script>",
+        &[r#"{"verb":"click","target":"{Choose}"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +content =1 file", "n.textContent === 'upload.txt'"),
+    probe("a page that opens file choosers by itself opens none", "<input id=i type=file aria-label=Files><script>setTimeout(() => i.click(), 10)</script>",
+        &["js new Promise((go) => setTimeout(go, 100))", r#"{"verb":"upload","chooser":["FILE"]}"#], "page.no-dialog", "i.files.length === 0"),
+    probe("a page that asks for files in a way that takes none is told", "<button onclick='showOpenFilePicker().catch(({ name }) => this.textContent = name)'>Pick</button>",
+        &[r#"{"verb":"click","target":"{Pick}"}"#], "changed +chooser !file-chooser got none", "document.querySelector('button').textContent === 'AbortError'"),
+    probe("files for nothing in particular are not for the open file chooser", "<input type=file aria-label=Files>",
+        &[r#"{"verb":"click","target":"{Files}"}"#, r#"{"verb":"upload","files":["FILE"]}"#], "command.invalid", "true"),
     probe("to the end of a list in a box", "<div role=list id=l style='height:100px;overflow:auto'><p role=listitem>First<div style='height:2000px'></div><p>Last</div>",
         &[r#"{"verb":"scroll","target":"css=#l","way":"end"}"#], "changed +scroll", "l.scrollTop > 1000"),
     probe("an element is brought into view", "<div style='height:3000px'></div><button id=b>Deep</button>",
@@ -311,6 +368,11 @@ fn probes_table_is_current() {
         t.page(
             "/framed",
             "<!doctype html><h1 id=n>0</h1><button onclick='n.textContent=1'>Framed</button>",
+        );
+        t.page(
+            "/asking",
+            "<!doctype html><input id=i type=file hidden onchange='parent.postMessage(i.files[0].name, \"*\")'>\
+             <button onclick='i.click()'>Choose</button>",
         );
         t.page("/slow", "an answer");
         t.serve("/never", Route::Hang);
@@ -478,7 +540,10 @@ pub fn is_what_came(comes: &str, came: &Result<Outcome, Error>) -> bool {
         is_met = is_met
             && match word.split_at(1) {
                 ("+", change) => receipt.changes.iter().any(|it| it == change),
-                ("=", end) => receipt.value.as_ref().is_some_and(|value| value.ends_with(end)),
+                ("=", end) => {
+                    let end = words.by_ref().fold(end.to_owned(), |end, word| end + " " + word);
+                    receipt.value.as_ref().is_some_and(|value| value.ends_with(&end))
+                }
                 ("!", kind) => {
                     let message = words.by_ref().collect::<Vec<_>>().join(" ");
                     receipt.events.iter().any(|it| it.kind == kind && it.message.contains(&message))

@@ -238,7 +238,9 @@ domain! { "Page";
     events {
         /// A page asks for files.
         event "fileChooserOpened" FileChooserOpened {
-            /// The field.
+            /// The frame that asks.
+            frame_id: String,
+            /// The field; absent when it asks without one.
             backend_node_id: i64,
             /// `selectSingle` or `selectMultiple`.
             mode: String,
@@ -267,6 +269,11 @@ domain! { "Page";
             frame: Frame,
             /// `Navigation` or `BackForwardCacheRestore`.
             r#type: String,
+        }
+        /// A frame went away, or into another process.
+        event "frameDetached" FrameDetached {
+            /// The frame.
+            frame_id: String,
         }
         /// The address changed without a new document.
         event "navigatedWithinDocument" NavigatedWithinDocument {

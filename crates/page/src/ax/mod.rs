@@ -101,6 +101,8 @@ states! {
     is_name_given with_name_given = 19,
     /// Only part of it is in the tree: something inside was left out.
     is_cut with_cut = 20,
+    /// It takes files, or stands in for what does.
+    is_file with_file = 21,
 }
 
 /// Where a node is drawn, in CSS pixels of the main frame's viewport.

@@ -161,6 +161,7 @@ fn states(letters: &str) -> States {
         'b' => states.with_busy(true),
         'g' => states.with_name_given(true),
         'c' => states.with_cut(true),
+        'u' => states.with_file(true),
         _ => states,
     })
 }

@@ -1,0 +1,37 @@
+// Files for a field: how many it takes, how many it was given, and how to say that nobody chose any.
+
+const isMultipleOf = getter(HTMLInputElement.prototype, "multiple");
+const filesOf = getter(HTMLInputElement.prototype, "files");
+const listenTo = EventTarget.prototype.addEventListener;
+
+/** How many files fields held when their page was told. A page may take them out at once. */
+const givenFiles = new WeakMap();
+
+/** Whether a field takes several files, or null for what takes none. From here on it is heeded what it is given. */
+function heedFiles(el) {
+  if (localNameOf.call(el) !== "input" || inputTypeOf.call(el) !== "file") return null;
+  givenFiles.delete(el);
+  const note = ({ type }) => {
+    if (!givenFiles.has(el)) givenFiles.set(el, filesOf.call(el).length);
+    // Of a field that is in no document nobody else hears.
+    if (deed !== null) deed.signs.add(type);
+  };
+  for (const name of ["input", "change"]) listenTo.call(el, name, note, { capture: true, once: true });
+  return { isMultiple: isMultipleOf.call(el) };
+}
+
+/** How many files a field was given, and how many it holds now. */
+function countFiles(el) {
+  const held = filesOf.call(el).length;
+  return { given: givenFiles.get(el) ?? held, held };
+}
+
+/** Takes the files out of a field. */
+function emptyFiles(el) {
+  if (filesOf.call(el).length === 0) return;
+  setInputValue.call(el, "");
+  announce(el, "input", "change");
+}
+
+/** What a page hears when a person closes the chooser of a field. */
+const cancelFiles = (el) => announce(el, "cancel");
