@@ -6,13 +6,14 @@ use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
 use crate::{demo, mcp, sessions};
-use browser::command::{Eval, NewTab, Step, TabAction, TabVerb};
+use browser::command::{Eval, Step, StorageAction, StorageVerb, TabAction, TabVerb};
 use browser::page::refs::Dialect;
 use browser::{Code, Command, Error, Outcome, Request, Result};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 use std::fmt;
 use std::io::Read;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -236,7 +237,13 @@ fn millis(duration: Duration) -> u64 {
 
 /// A command about what is already there makes no session by itself when another one was likely meant.
 fn refuse_mistyped(command: &Command, config: &Config) -> Result<()> {
-    let makes_pages = matches!(command, Command::Open(_) | Command::Eval(_) | Command::Tab(_));
+    let makes_pages = matches!(
+        command,
+        Command::Open(_)
+            | Command::Eval(_)
+            | Command::Tab(_)
+            | Command::Storage(StorageVerb { action: StorageAction::Load(_) })
+    );
     let name = config.session();
     let known = daemon::list();
     // One that was lost is known too: its next daemon tells what happened.
@@ -281,9 +288,9 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
             open.url = local_file(open.url)?;
             Ok(Command::Open(open))
         }
-        Command::Tab(TabVerb { action: TabAction::New(NewTab { url: Some(url) }) }) => {
-            let url = Some(local_file(url)?);
-            Ok(Command::Tab(TabVerb { action: TabAction::New(NewTab { url }) }))
+        Command::Tab(TabVerb { action: TabAction::New(mut new) }) => {
+            new.url = new.url.map(local_file).transpose()?;
+            Ok(Command::Tab(TabVerb { action: TabAction::New(new) }))
         }
         Command::Screenshot(mut shot) => {
             // `screenshot @e3 button.png`: what stands first may be an element.
@@ -310,6 +317,17 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
         Command::Download(mut download) => {
             download.resolve();
             Ok(Command::Download(download))
+        }
+        Command::Storage(mut storage) => {
+            match &mut storage.action {
+                StorageAction::Load(load) => load.read()?,
+                StorageAction::Save(save) if save.path.as_deref() == Some(Path::new("-")) => {
+                    return Err(Error::new(Code::CommandInvalid)
+                        .message("what is saved is not printed: name a file"));
+                }
+                StorageAction::Save(_) => {}
+            }
+            Ok(Command::Storage(storage))
         }
         Command::Batch(mut batch) => {
             batch.read(|| std::io::read_to_string(std::io::stdin()))?;
@@ -403,7 +421,7 @@ impl fmt::Display for Shown {
     }
 }
 
-fn man(folder: Option<&std::path::Path>) -> Result<()> {
+fn man(folder: Option<&Path>) -> Result<()> {
     let failed =
         |error: std::io::Error| Error::new(Code::FileWriteFailed).message(error.to_string());
     match folder {

@@ -3,7 +3,7 @@
 use crate::config::Color;
 use crate::paint;
 use anstyle::{AnsiColor, Style};
-use browser::command::{ImageFormat, Screenshot, Snapped};
+use browser::command::{ImageFormat, Screenshot, Snapped, StorageAction};
 use browser::{Code, Command, Error, Fact, Note, Outcome, Reply, Result, TabId};
 use serde::Serialize;
 use std::fmt::Display;
@@ -155,14 +155,22 @@ fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
         (Command::Pdf(pdf), Reply::Pdf(_)) => {
             pdf.path.clone().unwrap_or_else(|| unused("page", "pdf"))
         }
+        (Command::Storage(storage), Reply::Storage(_)) => match &storage.action {
+            StorageAction::Save(save) => {
+                save.path.clone().unwrap_or_else(|| unused("storage", "json"))
+            }
+            StorageAction::Load(_) => return Ok(()),
+        },
         _ => return Ok(()),
     };
     let data = reply.file_mut().map(std::mem::take).unwrap_or_default();
-    let written = if path.as_os_str() == "-" {
-        let mut out = std::io::stdout().lock();
-        out.write_all(&data).and_then(|()| out.flush())
-    } else {
-        std::fs::write(&path, &data)
+    let written = match &*reply {
+        Reply::Storage(_) => write_private(&path, &data),
+        _ if path.as_os_str() == "-" => {
+            let mut out = std::io::stdout().lock();
+            out.write_all(&data).and_then(|()| out.flush())
+        }
+        _ => std::fs::write(&path, &data),
     };
     written.map_err(|error| {
         Error::new(Code::FileWriteFailed)
@@ -171,9 +179,23 @@ fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
     match reply {
         Reply::Screenshot(shot) => shot.path = Some(path),
         Reply::Pdf(printed) => printed.path = Some(path),
+        Reply::Storage(stored) => stored.path = Some(path),
         _ => {}
     }
     Ok(())
+}
+
+/// Writes a file that only its owner can read. A terminal or a pipe is none.
+pub(crate) fn write_private(path: &Path, data: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return Err(std::io::Error::other("it is no file"));
+    }
+    let mut file =
+        std::fs::File::options().create(true).write(true).truncate(true).mode(0o600).open(path)?;
+    // One that was there before may have been for others too.
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    file.write_all(data)
 }
 
 fn is_stdout(command: &Command) -> bool {

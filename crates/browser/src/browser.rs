@@ -7,8 +7,8 @@
 use crate::command::{Command, Reply};
 use crate::error::{Code, Error, Result, Stage};
 use crate::launch::{Options, Wish};
-use crate::live::Live;
 use crate::live::journal::Happening;
+use crate::live::{Before, Live};
 use crate::navigate::{Trip, Until};
 use crate::note::Note;
 use crate::secret::{Hidden, Secrets};
@@ -18,7 +18,6 @@ use cdp::Deadline;
 use page::refs::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -93,8 +92,8 @@ struct Shared {
     lost: Mutex<Option<String>>,
     /// Turns true when the browser that is being closed is gone.
     closing: Mutex<Option<watch::Receiver<bool>>>,
-    /// The highest number that a tab of an earlier browser had.
-    last_tab: AtomicU32,
+    /// What is left of earlier browsers.
+    before: Mutex<Before>,
     /// Texts that went into a page and must not come out of it.
     secrets: Secrets,
 }
@@ -118,7 +117,7 @@ impl Browser {
                 slot: Mutex::new(Slot::Idle),
                 lost: Mutex::new(None),
                 closing: Mutex::new(None),
-                last_tab: AtomicU32::new(0),
+                before: Mutex::default(),
                 secrets: Secrets::default(),
             }),
         }
@@ -260,11 +259,12 @@ impl Browser {
         }
         let slot = std::mem::replace(&mut *self.shared.slot(), Slot::Idle);
         if let Slot::Live(live) = slot {
-            self.shared.last_tab.fetch_max(live.last_tab(), Ordering::AcqRel);
+            lock(&self.shared.before).go_on(live.left());
             self.shared.finish(live);
         }
         // Who closes gives up what was lost, too.
         *lock(&self.shared.lost) = None;
+        lock(&self.shared.before).ways.clear();
         Ok(())
     }
 
@@ -276,12 +276,13 @@ impl Browser {
     /// The highest number given to a tab so far.
     pub fn last_tab(&self) -> u32 {
         let now = self.live().map_or(0, |live| live.last_tab());
-        self.shared.last_tab.load(Ordering::Acquire).max(now)
+        lock(&self.shared.before).tabs.max(now)
     }
 
     /// Numbers tabs from above `last` on, so that those of an earlier owner's browser are not used again.
     pub fn number_tabs_after(&self, last: u32) {
-        self.shared.last_tab.fetch_max(last, Ordering::AcqRel);
+        let mut before = lock(&self.shared.before);
+        before.tabs = before.tabs.max(last);
     }
 
     /// How many tabs are open now.
@@ -355,7 +356,7 @@ impl Shared {
         match live.ended() {
             None => Some(live.clone()),
             Some(reason) => {
-                self.last_tab.fetch_max(live.last_tab(), Ordering::AcqRel);
+                lock(&self.before).go_on(live.left());
                 *lock(&self.lost) = Some(reason);
                 let ended = live.clone();
                 *slot = Slot::Idle;
@@ -407,8 +408,8 @@ impl Shared {
         tokio::spawn(async move {
             // The one before may still hold the profile.
             self.closed().await;
-            let tabs_before = self.last_tab.load(Ordering::Acquire);
-            let started = Live::start(&options, tabs_before, Deadline::after(LAUNCH))
+            let before = lock(&self.before).clone();
+            let started = Live::start(&options, before, Deadline::after(LAUNCH))
                 .instrument(tracing::debug_span!("browser_initialize"))
                 .await;
             let result = match started {

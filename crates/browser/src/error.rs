@@ -312,6 +312,7 @@ words! {
         CloseTabOrWait = "close-tab-or-wait",
         FixConfig = "fix-config",
         FixExpression = "fix-expression",
+        FixFile = "fix-file",
         FixPath = "fix-path",
         FixRootSelector = "fix-root-selector",
         FixUsage = "fix-usage",
@@ -368,6 +369,7 @@ impl RetryHint {
             Self::FixExpression => {
                 "mend the script; wrap what JSON cannot hold in `JSON.stringify` or `String`"
             }
+            Self::FixFile => "mend the file, or save it anew",
             Self::FixPath => "check the path and its permissions",
             Self::FixRootSelector => {
                 "check the selector with `agbrowse eval 'document.querySelector(…)'`"
@@ -562,6 +564,10 @@ codes! {
     SessionNotFound = "session.not-found", Daemon, ListSessions, false;
     /// More than one session could be meant.
     SessionTargetAmbiguous = "session.target-ambiguous", TargetResolution, PassSession, false;
+    /// A saved storage is not of the form that is expected.
+    StorageInvalid = "storage.invalid", Usage, FixFile, false;
+    /// Not everything of a saved storage could be put back.
+    StorageNotLoaded = "storage.not-loaded", Act, Retry, true;
     /// Nothing on the page is what was pointed at.
     TargetNotFound = "target.not-found", TargetResolution, ReSnapshot, false;
     /// More than one thing on the page is what was pointed at.

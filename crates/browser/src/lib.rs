@@ -24,8 +24,10 @@ mod live;
 mod navigate;
 mod note;
 mod observe;
+mod proxy;
 mod secret;
 mod spelling;
+mod storage;
 mod tab;
 mod target;
 
@@ -37,7 +39,9 @@ pub use note::Note;
 #[doc(hidden)]
 pub use observe::oracle::{Pair, Reach, Said};
 pub use page;
+pub use proxy::{Proxy, ProxyLine};
 pub use secret::Hidden;
+pub use storage::{SameSite, SavedCookie, SavedEntry, SavedOrigin, StorageState};
 pub use tab::{Dialog, Phase, TabId};
 pub use target::Target;
 

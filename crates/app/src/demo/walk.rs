@@ -133,8 +133,9 @@ pub(super) async fn walk(
     })
     .await;
     walk.run(Command::Status(Status {}), "status", Done::is_ok).await;
-    let new =
-        Command::Tab(TabVerb { action: TabAction::New(NewTab { url: Some(shop.to_owned()) }) });
+    let new = Command::Tab(TabVerb {
+        action: TabAction::New(NewTab { url: Some(shop.to_owned()), ..NewTab::default() }),
+    });
     walk.run(new, &format!("tab new {shop}"), Done::is_ok).await;
     walk.run(eval("document.title"), "eval document.title", Done::is_ok).await;
 

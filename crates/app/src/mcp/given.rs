@@ -61,6 +61,11 @@ impl Given {
         self.args.contains_key(name)
     }
 
+    /// As it was given.
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
+        self.args.get(name)
+    }
+
     pub(super) fn text(&self, name: &str) -> Result<Option<String>> {
         match self.args.get(name) {
             None => Ok(None),

@@ -65,7 +65,7 @@ impl Question {
         // Each by itself, and what the client calls the element last: nothing is hidden behind something long.
         let mut shown: Vec<(&str, String)> = Vec::new();
         for (name, value) in request.arguments.iter().flatten() {
-            let value = value.to_string();
+            let value = presentable(name, value);
             shown.push((name, browser::page::text::cut_bytes(&value, 120).into_owned()));
         }
         shown.sort_by_key(|(name, _)| name.to_lowercase().ends_with("element"));
@@ -124,6 +124,19 @@ impl Question {
     }
 }
 
+/// An argument as a person is shown it: without passwords, and without what is as good as one.
+fn presentable(name: &str, value: &Value) -> String {
+    match (name, value) {
+        ("proxy", Value::Object(proxy)) => proxy.get("server").unwrap_or(&Value::Null).to_string(),
+        // A path may be seen, storage may not.
+        ("storageState", Value::String(path)) if !path.trim_start().starts_with('{') => {
+            value.to_string()
+        }
+        ("proxy" | "storageState", _) => "…".to_owned(),
+        _ => value.to_string(),
+    }
+}
+
 fn said(action: &ElicitationAction, content: Option<&Value>) -> Word {
     let is_yes = content.and_then(|it| it.get(KEY)).and_then(Value::as_bool).unwrap_or_default();
     match action {
@@ -138,4 +151,24 @@ fn declined() -> Error {
 
 fn unavailable() -> Error {
     Error::new(Code::AskUnavailable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_person_is_shown_no_passwords() {
+        for (name, value, expected) in [
+            ("url", json!("https://a.example"), "\"https://a.example\""),
+            ("proxy", json!({ "server": "http://a", "password": "hunter2" }), "\"http://a\""),
+            ("proxy", json!("http://me:hunter2@a"), "…"),
+            ("storageState", json!("auth.json"), "\"auth.json\""),
+            ("storageState", json!({ "cookies": ["hunter2"] }), "…"),
+            ("storageState", json!("{\"cookies\":[\"hunter2\"]}"), "…"),
+        ] {
+            assert_eq!(presentable(name, &value), expected);
+        }
+    }
 }

@@ -32,6 +32,8 @@ const OURS: &[Code] = &[
     Code::PageUnresponsive,
     Code::SecretNotFound,
     Code::SnapshotRefNotFound,
+    Code::StorageInvalid,
+    Code::StorageNotLoaded,
     Code::TabBusy,
     Code::TabCrashed,
     Code::TabNotFound,

@@ -4,11 +4,13 @@ use super::desk::{DEFAULT_CONTEXT, Desk, Whereto, no_page};
 use super::given::Given;
 use super::question::Question;
 use super::reply::Said;
-use super::tools::{ContextsPlan, Plan, TOOLS, TabsPlan, Tool, Which};
+use super::tools::{ContextsPlan, NewContext, Plan, TOOLS, TabsPlan, Tool, Which};
+use crate::output::write_private;
 use browser::command::{
-    Close, CloseTab, NewTab, Open, Snapshot, TabAction, TabVerb, Tabs, TextFormat,
+    Close, CloseTab, NewTab, Open, SaveStorage, Snapshot, Status, StorageAction, StorageVerb,
+    TabAction, TabVerb, Tabs, TextFormat,
 };
-use browser::{Code, Command, Error, Note, Outcome, Reply, Result, TabId};
+use browser::{Code, Command, Error, Note, Outcome, ProxyLine, Reply, Result, TabId};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities,
@@ -17,7 +19,8 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -155,7 +158,7 @@ impl Server {
                 self.saved(&name, "pdf", &data)
             }
             Plan::Tabs(plan) => self.tabs(plan, to, page).await,
-            Plan::Contexts(plan) => self.contexts(plan, page).await,
+            Plan::Contexts(plan) => self.contexts(plan, to, page).await,
             Plan::Close => self.close_all(page).await,
             Plan::Install => Ok(Said {
                 ours: "Have the user run `agbrowse install`: it gets Chromium from the system's packages, or Chrome \
@@ -182,7 +185,7 @@ impl Server {
             if !is_given && !known.iter().any(|(name, _)| *name == to.context) {
                 return Err(unknown_context(&to.context, &known));
             }
-            let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });
+            let new = Command::Tab(TabVerb { action: TabAction::New(NewTab::default()) });
             let opened = self.desk.run(new, &to).await?;
             self.now_on(opened.tab, &to);
             to.page = opened.tab;
@@ -202,7 +205,7 @@ impl Server {
         to.page = None;
         self.me().forget(|_| true);
         *page = None;
-        let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });
+        let new = Command::Tab(TabVerb { action: TabAction::New(NewTab::default()) });
         match self.desk.run(new, &to).await {
             Ok(opened) => {
                 self.now_on(opened.tab, &to);
@@ -290,7 +293,18 @@ impl Server {
 
     /// Writes a file into the folder for files, whatever path its name pretends to have.
     fn saved(&self, name: &str, ending: &str, data: &[u8]) -> Result<Said> {
-        let base = std::path::Path::new(name).file_name().and_then(|name| name.to_str());
+        self.saved_by(name, ending, data, |path, data| std::fs::write(path, data))
+    }
+
+    /// The same in another way of writing.
+    fn saved_by(
+        &self,
+        name: &str,
+        ending: &str,
+        data: &[u8],
+        write: impl Fn(&Path, &[u8]) -> std::io::Result<()>,
+    ) -> Result<Said> {
+        let base = Path::new(name).file_name().and_then(|name| name.to_str());
         let base = base.filter(|base| !base.starts_with('.')).unwrap_or("page");
         let base = match base.contains('.') {
             true => base.to_owned(),
@@ -302,7 +316,7 @@ impl Server {
                 .message(format!("`{}` cannot be written: {error}", path.display()))
         };
         std::fs::create_dir_all(&self.desk.folder).map_err(failed)?;
-        std::fs::write(&path, data).map_err(failed)?;
+        write(&path, data).map_err(failed)?;
         let path = std::fs::canonicalize(&path).unwrap_or(path);
         let ours = format!("saved {} ({} bytes)", path.display(), data.len());
         let facts = json!({ "path": path, "bytes": data.len() });
@@ -329,7 +343,9 @@ impl Server {
             TabsPlan::List => {}
             TabsPlan::New(url) => {
                 let to = Whereto { page: None, ..to };
-                let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url }) });
+                let new = Command::Tab(TabVerb {
+                    action: TabAction::New(NewTab { url, ..NewTab::default() }),
+                });
                 let opened = self.desk.run(new, &to).await?;
                 self.now_on(opened.tab, &to);
                 notes = opened.notes;
@@ -394,20 +410,19 @@ impl Server {
         })
     }
 
-    async fn contexts(&self, plan: ContextsPlan, page: &mut Option<TabId>) -> Result<Said> {
+    async fn contexts(
+        &self,
+        plan: ContextsPlan,
+        to: Whereto,
+        page: &mut Option<TabId>,
+    ) -> Result<Said> {
+        let mut notes = Vec::new();
         match plan {
             ContextsPlan::List => {}
-            ContextsPlan::Create(name) => {
-                if self.known_contexts().await?.iter().any(|(known, _)| *known == name) {
-                    return Err(Error::new(Code::CommandInvalid)
-                        .message(format!("there is a context `{name}` already")));
-                }
-                let to = Whereto { page: None, context: name };
-                let new = Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });
-                let opened = self.desk.run(new, &to).await?;
-                self.now_on(opened.tab, &to);
-                self.me().context = to.context;
+            ContextsPlan::Save(name, file) => {
+                return self.save_storage(name.unwrap_or(to.context), &file).await;
             }
+            ContextsPlan::Create(new) => notes = self.create_context(*new).await?,
             ContextsPlan::Switch(_) if self.me().is_passing => return Err(passing()),
             ContextsPlan::Switch(name) => {
                 let known = self.known_contexts().await?;
@@ -448,17 +463,96 @@ impl Server {
         let active = self.me().context.clone();
         *page = self.me().page();
         let known = self.known_contexts().await?;
+        let proxies = self.proxies().await?;
         let mut theirs = String::new();
         let mut rows = Vec::new();
         for (name, pages) in &known {
             let mark = if *name == active { "*" } else { " " };
             let pages: Vec<String> = pages.iter().map(ToString::to_string).collect();
-            theirs.push_str(&format!("{mark} {name}: {}\n", pages.join(", ")));
-            rows.push(json!({ "name": name, "isActive": *name == active, "pageCount": pages.len(), "pages": pages }));
+            let proxy = proxies.get(name);
+            let through = proxy.map(|proxy| format!(" (through {})", proxy.server));
+            let through = through.unwrap_or_default();
+            theirs.push_str(&format!("{mark} {name}: {}{through}\n", pages.join(", ")));
+            rows.push(json!({
+                "name": name,
+                "isActive": *name == active,
+                "pageCount": pages.len(),
+                "pages": pages,
+                "proxy": proxy,
+            }));
         }
         let facts = json!({ "contexts": rows, "activeContext": active, "totalCount": known.len() });
         let ours = format!("context {active} is in use");
-        Ok(Said { ours, theirs: theirs.trim_end().to_owned(), facts, ..Said::default() })
+        let theirs = theirs.trim_end().to_owned();
+        let mut said = Said { ours, theirs, facts, ..Said::default() };
+        said.add_notes(&notes);
+        Ok(said)
+    }
+
+    /// Makes a context with what it shall keep, and has the client use it.
+    async fn create_context(&self, new: NewContext) -> Result<Vec<Note>> {
+        let NewContext { name, proxy, mut storage } = new;
+        if self.known_contexts().await?.iter().any(|(known, _)| *known == name) {
+            return Err(Error::new(Code::CommandInvalid)
+                .message(format!("there is a context `{name}` already")));
+        }
+        // What is wrong with it is found before anything is made.
+        if let Some(storage) = &mut storage {
+            storage.path = storage.path.take().map(|path| self.saved_before(path));
+            storage.read()?;
+        }
+        let to = Whereto { page: None, context: name };
+        let new = TabAction::New(NewTab { url: None, proxy });
+        let opened = self.desk.run(Command::Tab(TabVerb { action: new }), &to).await?;
+        let mut notes = opened.notes;
+        if let Some(storage) = storage {
+            let load = StorageVerb { action: StorageAction::Load(storage) };
+            match self.desk.run(Command::Storage(load), &to).await {
+                Ok(loaded) => notes.extend(loaded.notes),
+                Err(error) => {
+                    // Without what it was to keep it is not the one that was asked for.
+                    self.desk.run(Command::Close(Close {}), &to).await?;
+                    return Err(error);
+                }
+            }
+        }
+        self.now_on(opened.tab, &to);
+        self.me().context = to.context;
+        Ok(notes)
+    }
+
+    /// A file by the name that it was saved under, or any other.
+    fn saved_before(&self, path: PathBuf) -> PathBuf {
+        let saved = self.desk.folder.join(&path);
+        if saved.is_file() { saved } else { path }
+    }
+
+    async fn save_storage(&self, context: String, file: &str) -> Result<Said> {
+        let known = self.known_contexts().await?;
+        if !known.iter().any(|(known, _)| *known == context) {
+            return Err(unknown_context(&context, &known));
+        }
+        let to = Whereto { page: None, context };
+        let save = StorageVerb { action: StorageAction::Save(SaveStorage::default()) };
+        let mut outcome = self.desk.run(Command::Storage(save), &to).await?;
+        let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
+        let Reply::Storage(stored) = &outcome.reply else { return Ok(Said::default()) };
+        let mut said = self.saved_by(file, "json", &data, write_private)?;
+        said.ours = format!("{}: {stored}", said.ours);
+        for (name, count) in
+            [("cookies", stored.cookies), ("origins", stored.origins), ("entries", stored.entries)]
+        {
+            said.facts[name] = count.into();
+        }
+        said.add_notes(&outcome.notes);
+        Ok(said)
+    }
+
+    /// The proxies of those contexts that go through one.
+    async fn proxies(&self) -> Result<BTreeMap<String, ProxyLine>> {
+        let told = self.desk.run(Command::Status(Status {}), &Whereto::default()).await?;
+        let Reply::Status(status) = told.reply else { return Ok(BTreeMap::new()) };
+        Ok(status.browser.map(|browser| browser.proxies).unwrap_or_default())
     }
 
     /// The contexts that there are, with their pages. There is always a default one.

@@ -7,10 +7,10 @@
 use super::given::{Given, wrong};
 use browser::command::{
     After, Aim, Answer, Back, Button, Can, Click, Console, DialogVerb, Drag, Eval, Expect, Field,
-    Fill, FillForm, Find, Hover, ImageFormat, Modifier, Pdf, PressKey, Requests, Resize,
-    Screenshot, Scroll, Select, Snapshot, TextFormat, Type, Upload, Wait,
+    Fill, FillForm, Find, Hover, ImageFormat, LoadStorage, Modifier, Pdf, PressKey, Requests,
+    Resize, Screenshot, Scroll, Select, Snapshot, TextFormat, Type, Upload, Wait,
 };
-use browser::{Code, Command, Error, Result, TabId, Target};
+use browser::{Code, Command, Error, Proxy, Result, StorageState, TabId, Target};
 use clap::ValueEnum;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -117,9 +117,19 @@ pub(super) enum Which {
 /// What to do about contexts.
 pub(super) enum ContextsPlan {
     List,
-    Create(String),
+    Create(Box<NewContext>),
     Switch(String),
     Close(String),
+    /// Save what a context keeps in a file of this name.
+    Save(Option<String>, String),
+}
+
+/// A context to be made.
+pub(super) struct NewContext {
+    pub(super) name: String,
+    pub(super) proxy: Option<Proxy>,
+    /// What it shall keep from the start.
+    pub(super) storage: Option<LoadStorage>,
 }
 
 const fn arg(name: &'static str, kind: Kind) -> Arg {
@@ -138,6 +148,8 @@ impl Arg {
 
 const REF: Arg = needs("ref", Kind::Text);
 const FIELDS: &str = r#"{"type":"array","items":{"type":"object","properties":{"ref":{"type":"string"},"value":{"type":"string"}},"required":["ref","value"]}}"#;
+const PROXY: &str = r#"{"type":"object","properties":{"server":{"type":"string"},"username":{"type":"string"},"password":{"type":"string"}},"required":["server"]}"#;
+const STORAGE: &str = r#"{"type":["string","object"]}"#;
 const TABS: &str = r#"{"enum":["list","new","close","select"]}"#;
 const LEVELS: &str = r#"{"enum":["error","warning","info","debug"]}"#;
 
@@ -394,8 +406,17 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "browser_context_create",
         cap: Cap::Contexts,
         about: "Make a context with cookies of its own, and use it from now on.",
-        args: &[needs("name", Kind::Text)],
-        plan: |given| Ok(Plan::Contexts(ContextsPlan::Create(given.words("name")?))),
+        args: &[
+            needs("name", Kind::Text),
+            arg("proxy", Kind::Schema(PROXY)),
+            arg("storageState", Kind::Schema(STORAGE)).says("path of a saved one, or the object"),
+        ],
+        plan: |given| {
+            let (name, proxy, storage) =
+                (given.words("name")?, proxy(given)?, storage_state(given)?);
+            let new = Box::new(NewContext { name, proxy, storage });
+            Ok(Plan::Contexts(ContextsPlan::Create(new)))
+        },
     },
     Tool {
         name: "browser_context_switch",
@@ -417,6 +438,15 @@ pub(super) const TOOLS: &[Tool] = &[
         about: "List the contexts.",
         args: &[],
         plan: |_| Ok(Plan::Contexts(ContextsPlan::List)),
+    },
+    Tool {
+        name: "browser_context_save_storage",
+        cap: Cap::Contexts,
+        about: "Save a context's cookies and local storage, for storageState.",
+        args: &[needs("path", Kind::Text), arg("name", Kind::Text)],
+        plan: |given| {
+            Ok(Plan::Contexts(ContextsPlan::Save(given.text("name")?, given.words("path")?)))
+        },
     },
     Tool {
         name: "browser_close",
@@ -766,6 +796,36 @@ fn screenshot(given: &Given) -> Result<Plan> {
     };
     let shot = Screenshot { target, full_page, format, ..Screenshot::default() };
     Ok(Plan::Picture(Box::new(shot), given.text("filename")?))
+}
+
+/// A proxy, as an object or as its address.
+fn proxy(given: &Given) -> Result<Option<Proxy>> {
+    let Some(value) = given.value("proxy") else { return Ok(None) };
+    let read = match value {
+        Value::String(text) => text.parse().ok(),
+        other => serde_json::from_value(other.clone()).ok(),
+    };
+    // What it is not told: a password may be in it.
+    read.map(Some).ok_or_else(|| {
+        wrong("`proxy` must be an object with the texts `server`, `username`, `password`".into())
+    })
+}
+
+/// A saved storage, as an object or as the path of a file.
+fn storage_state(given: &Given) -> Result<Option<LoadStorage>> {
+    let object = match given.value("storageState") {
+        None => return Ok(None),
+        Some(Value::String(text)) if !text.trim_start().starts_with('{') => {
+            return Ok(Some(LoadStorage { path: Some(text.into()), state: None }));
+        }
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let state = StorageState::parse(object.as_bytes()).map_err(|why| {
+        Error::new(Code::StorageInvalid)
+            .message(format!("`storageState` is no saved storage: {why}"))
+    })?;
+    Ok(Some(LoadStorage { path: None, state: Some(state) }))
 }
 
 fn point(given: &Given, x: &str, y: &str) -> Result<Target> {

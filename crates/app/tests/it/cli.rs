@@ -272,3 +272,44 @@ fn the_demo_keeps_its_promises() {
     assert!(home.path("project/pictures/shop.png").exists());
     assert_eq!(home.ok(["sessions"]), "no sessions", "it has a browser of its own");
 }
+
+#[test]
+fn storage_is_saved_for_its_owner_alone_and_never_printed() {
+    use std::os::unix::fs::PermissionsExt;
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let file = |name: &str| home.path("project").join(name);
+    let state = r#"{
+        "cookies": [{"name":"who","value":"hunter2","domain":"shop.invalid","path":"/","expires":-1}],
+        "origins": [{"origin":"http://shop.invalid","localStorage":[{"name":"a","value":"hunter2"}]}]
+    }"#;
+    std::fs::write(file("in.json"), state).unwrap();
+    let loaded = home.ok(["--context", "ada", "storage", "load", "in.json"]);
+    assert_eq!(loaded, "in.json  loaded 1 cookie, 1 entry of 1 origin");
+    // One that was there before was for others, too.
+    std::fs::write(file("out.json"), "").unwrap();
+    let saved = home.json(["--context", "ada", "storage", "save", "out.json"]);
+    assert_eq!((&saved["result"]["cookies"], &saved["result"]["is"]), (&1.into(), &"saved".into()));
+    assert!(!saved.to_string().contains("hunter2"), "{saved}");
+    for _ in 0..2 {
+        let mode = std::fs::metadata(file("out.json")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(std::fs::read_to_string(file("out.json")).unwrap().contains("hunter2"));
+        home.ok(["--context", "ada", "storage", "save", "out.json"]);
+    }
+    std::fs::write(file("bad.json"), state.replace("-1", "\"hunter2\"")).unwrap();
+    for (args, code) in [
+        (["load", "bad.json"], "storage.invalid"),
+        (["load", "none.json"], "file.read-failed"),
+        (["save", "-"], "command.invalid"),
+        (["save", "/dev/null"], "file.write-failed"),
+        (["save", "no/such/folder"], "file.write-failed"),
+    ] {
+        let error = home.error(["--context", "ada", "storage"].iter().chain(&args));
+        assert_eq!(error["errorCode"], code, "{error}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+    assert!(!home.ok(["daemon", "logs"]).contains("hunter2"));
+}

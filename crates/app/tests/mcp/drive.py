@@ -127,6 +127,34 @@ class Site:
         return LivePage(self.home + path, *self.told[path])
 
 
+class Toll:
+    """A proxy that answers every request itself, once somebody signs in who may."""
+
+    def __init__(self, login=None):
+        self.asked = asked = []
+        key = login and "Basic " + base64.b64encode(login.encode()).decode()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append(self.path)
+                is_in = key is None or self.headers.get("Proxy-Authorization") == key
+                body = b"<title>Toll</title><p>Words of the toll" if is_in else b""
+                self.send_response(200 if is_in else 407)
+                self.send_header("Proxy-Authenticate", 'Basic realm="toll"')
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{server.server_port}"
+
+
 @dataclasses.dataclass
 class LivePage:
     url: str
@@ -1598,6 +1626,116 @@ async def contexts_are_made_used_and_closed(start, site):
         expect((await agent.well("browser_context_list")).facts["totalCount"] == 1, "it is closed")
         has(await agent.badly("browser_context_switch", name="clean"), "default")
         await agent.badly("browser_context_close", name="default")
+
+
+KEEPS = """<p id=p></p><button onclick="document.cookie = 'who=hunter2'; localStorage.token = 'hunter2'; tell()">Keep
+    </button><script>tell = () => p.textContent = `keeps: ${document.cookie} ${localStorage.token}.`; tell()</script>"""
+KEPT = "keeps: who=hunter2 hunter2."
+
+
+@alone()
+async def storage_goes_from_one_context_to_another(start, site):
+    async with start() as server, server.client() as agent:
+        here, abroad = site.page(KEEPS), site.page(KEEPS, site.abroad)
+        await agent.well("browser_context_create", name="first")
+        await agent.open(here)
+        await agent.well("browser_click", ref="text=Keep")
+        await agent.well("browser_tabs", action="new")
+        await agent.open(abroad)
+        await agent.well("browser_click", ref="text=Keep")
+        saved = await agent.well("browser_context_save_storage", path="/elsewhere/auth.json")
+        lacks(saved, "hunter2")
+        expect("hunter2" not in json.dumps(saved.facts), "no value is told", saved)
+        counts = [saved.facts[name] for name in ("cookies", "origins", "entries")]
+        expect(counts == [2, 2, 2], "it is counted", saved)
+        file = Path(saved.facts["path"])
+        expect(file == (server.files / "auth.json").resolve(), "it is in the folder for files", saved)
+        expect(file.stat().st_mode & 0o777 == 0o600, "it is its owner's alone", oct(file.stat().st_mode))
+        state = json.loads(file.read_text())
+        expect(set(state) == {"cookies", "origins"}, "it has the form that is known", file.read_text())
+        cookie = state["cookies"][0]
+        expect(set(cookie) == {"name", "value", "domain", "path", "expires", "httpOnly", "secure", "sameSite"}
+               and cookie["expires"] == -1, "so have its cookies", json.dumps(cookie))
+
+        before = await agent.tabs()
+        ways = {"named": "auth.json", "whole": str(file), "object": state, "text": json.dumps(state)}
+        for name, given in ways.items():
+            made = await agent.well("browser_context_create", name=name, storageState=given)
+            lacks(made, "hunter2")
+            for url in (here, abroad):
+                (await agent.open(url)).line(KEPT)
+        expect(len(await agent.tabs()) == len(before) + 4, "each has one page", json.dumps(await agent.tabs()))
+        (await agent.well("browser_navigate", url=here, context="plain")).line("keeps: undefined.")
+
+        saved = await agent.well("browser_context_save_storage", path="other", name="plain")
+        expect(saved.facts["cookies"] == 0, "another can be named", saved)
+        expect(saved.facts["path"].endswith("/other.json"), "its file gets an ending", saved)
+        has(await agent.badly("browser_context_save_storage", path="x", name="nobody"), "nobody", "plain")
+
+
+@alone()
+async def storage_that_is_wrong_makes_no_context(start, site):
+    async with start() as server, server.client() as agent:
+        cookie = {"name": "a", "value": "hunter2", "domain": "127.0.0.1", "path": "/"}
+        server.files.mkdir()
+        (server.files / "broken.json").write_text('{"cookies": [{"name": "hunter2"')
+        (server.files / "huge.json").write_text(" " * 32_000_001)
+        for given, words in (
+            ("broken.json", ["broken.json", "EOF"]),
+            ("huge.json", ["32 MB"]),
+            ("missing.json", ["missing.json"]),
+            (["hunter2"], ["object"]),
+            ({"cookies": []}, ["origins"]),
+            ({"cookies": [{**cookie, "secure": "hunter2"}], "origins": []}, ["boolean"]),
+            ({"cookies": [{**cookie, "path": "hunter2"}], "origins": []}, ["cookie 1"]),
+            ({"cookies": [cookie, {**cookie, "name": "__Secure-a"}], "origins": []}, ["refuses"]),
+            ({"cookies": [], "origins": [{"origin": "file:///hunter2", "localStorage": []}]}, ["origin 1"]),
+        ):
+            reply = await agent.badly("browser_context_create", name="new", storageState=given)
+            has(reply, *words)
+            lacks(reply, "hunter2")
+            listed = await agent.well("browser_context_list")
+            expect(listed.facts["totalCount"] == 1, "no context is left", listed)
+
+
+async def came_back(agent, context, path):
+    reply = await agent.call("browser_navigate", url="http://shop.invalid" + path, context=context)
+    return not reply.is_error and reply.line("Words of the toll")
+
+
+@alone()
+async def context_goes_through_its_proxy(start, site):
+    async with start() as server, server.client() as agent:
+        toll, closed = Toll(), Toll("me:hunter2")
+        straight = site.page("<p>Words of the page")
+        await agent.well("browser_context_create", name="free", proxy={"server": toll.url})
+        (await agent.open("http://shop.invalid/free")).line("Words of the toll")
+        (await agent.open(straight)).line("Words of the toll")
+        login = {"server": closed.url, "username": "me", "password": "hunter2"}
+        made = await agent.well("browser_context_create", name="paid", proxy=login)
+        lacks(made, "hunter2")
+        (await agent.open("http://shop.invalid/paid")).line("Words of the toll")
+        await agent.well("browser_context_create", name="wrong", proxy={**login, "password": "wrong-one"})
+        lacks(await agent.call("browser_navigate", url="http://shop.invalid/wrong"), "Words of the toll", "wrong-one")
+        expect(sum("/wrong" in path for path in closed.asked) < 10, "it is not tried for ever", str(closed.asked))
+        (await agent.well("browser_navigate", url=straight, context="default")).line("Words of the page")
+        await agent.badly("browser_navigate", url="http://shop.invalid/default", context="default")
+        asked = toll.asked + closed.asked
+        expect(not any("/default" in path for path in asked), "others go their own way", str(asked))
+
+        listed = await agent.well("browser_context_list")
+        lacks(listed, "hunter2")
+        proxies = {row["name"]: row["proxy"] for row in listed.facts["contexts"]}
+        expect(proxies["free"] == {"server": toll.url, "hasAuth": False}, "it is listed", json.dumps(proxies))
+        expect(proxies["paid"] == {"server": closed.url, "hasAuth": True}, "so is this", json.dumps(proxies))
+        expect(proxies["default"] is None, "the default one has none", json.dumps(proxies))
+        # A browser that takes the place of another does not leave it out.
+        os.kill(server.browsers()[0], signal.SIGKILL)
+        for name, path in (("free", "/again"), ("paid", "/again-paid")):
+            await until("it is there", lambda: came_back(agent, name, path))
+        for odd in ({"server": "ftp://a"}, {"server": "http://me:hunter2@a"}, {"username": "hunter2"},
+                    {**login, "bypass": "*"}, {"server": "socks5://a", "username": "hunter2"}, 7):
+            lacks(await agent.badly("browser_context_create", name="odd", proxy=odd), "hunter2")
 
 
 # ---------------------------------------------------------------------------------------------------------------

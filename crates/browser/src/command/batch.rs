@@ -1,6 +1,6 @@
 //! `batch`: several commands in one go.
 
-use super::{Command, Cx, Reply, Verb};
+use super::{Command, Cx, Reply, StorageAction, StorageVerb, Verb};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
 use clap::Args;
@@ -125,6 +125,9 @@ impl Batch {
                 // Their files travel beside the reply.
                 Command::Screenshot(_) | Command::Pdf(_) => {
                     Some("pictures and prints are taken by commands of their own")
+                }
+                Command::Storage(StorageVerb { action: StorageAction::Save(_) }) => {
+                    Some("storage is saved by a command of its own")
                 }
                 _ => None,
             };

@@ -22,6 +22,7 @@ mod resize;
 mod screenshot;
 mod snapshot;
 mod status;
+mod storage;
 mod tabs;
 mod upload;
 mod wait;
@@ -46,6 +47,7 @@ pub use resize::{Resize, Resized};
 pub use screenshot::{ImageFormat, Screenshot, Shot};
 pub use snapshot::{Snapped, Snapshot, SnapshotText, TextFormat, TreeSource};
 pub use status::{BrowserStatus, Status, StatusReport};
+pub use storage::{LoadStorage, SaveStorage, StorageAction, StorageVerb, Stored};
 pub use tabs::{
     CloseTab, NewTab, SwitchTab, TabAction, TabChanged, TabLine, TabList, TabVerb, Tabs,
 };
@@ -167,6 +169,7 @@ verbs! {
     "screenshot" Screenshot(Screenshot) -> Shot,
     "pdf" Pdf(Pdf) -> Printed,
     "resize" Resize(Resize) -> Resized,
+    "storage" Storage(StorageVerb) -> Stored,
     "dialog" Dialog(DialogVerb) -> Answered,
     "status" Status(Status) -> StatusReport,
     "close" Close(Close) -> Closed,
@@ -178,6 +181,7 @@ impl Reply {
         match self {
             Self::Screenshot(shot) => Some(&mut shot.data),
             Self::Pdf(printed) => Some(&mut printed.data),
+            Self::Storage(stored) => Some(&mut stored.data),
             _ => None,
         }
     }
@@ -187,6 +191,12 @@ impl Reply {
 fn decode_base64(data: &str) -> Option<Vec<u8>> {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.decode(data).ok()
+}
+
+/// Encodes what the browser wants as base64.
+fn encode_base64(text: &str) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(text)
 }
 
 /// A size as people read it.

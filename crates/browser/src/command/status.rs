@@ -2,9 +2,11 @@
 
 use super::{Cx, Verb};
 use crate::error::Result;
+use crate::proxy::ProxyLine;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -54,6 +56,9 @@ pub struct BrowserStatus {
     pub busy: usize,
     /// The named contexts.
     pub contexts: Vec<String>,
+    /// The proxies of those that go through one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub proxies: BTreeMap<String, ProxyLine>,
 }
 
 impl Verb for Status {
@@ -77,6 +82,7 @@ impl Verb for Status {
             busy: tabs.iter().filter(|row| row.tab.is_busy()).count(),
             tabs: tabs.len(),
             contexts: live.contexts(),
+            proxies: live.context_proxies(),
         };
         Ok(StatusReport { state: "running".into(), reason: None, browser: Some(browser) })
     }
@@ -107,7 +113,12 @@ impl fmt::Display for StatusReport {
             write!(f, ", {} busy", browser.busy)?;
         }
         if !browser.contexts.is_empty() {
-            write!(f, ", contexts: {}", browser.contexts.join(", "))?;
+            let named = |name: &String| match browser.proxies.get(name) {
+                Some(proxy) => format!("{name} (through {})", proxy.server),
+                None => name.clone(),
+            };
+            let names: Vec<String> = browser.contexts.iter().map(named).collect();
+            write!(f, ", contexts: {}", names.join(", "))?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use super::{Cx, Verb};
 use crate::browser::Needs;
 use crate::error::Result;
 use crate::navigate;
+use crate::proxy::Proxy;
 use crate::tab::{Dialog, End, Phase, TabId};
 use cdp::protocol::target::ActivateTarget;
 use clap::{Args, Subcommand};
@@ -144,6 +145,11 @@ pub struct NewTab {
     /// The page to open in it; an empty one when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub url: Option<String>,
+    /// The proxy of the context that is made by this: `http://host:8080`, `https://…`, `socks5://…`; `user:password@`
+    /// before the host signs in. All of the context's requests go through it.
+    #[arg(long, value_name = "URL")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub proxy: Option<Proxy>,
 }
 
 /// Make a tab the current one.
@@ -183,6 +189,10 @@ impl Verb for TabVerb {
             TabAction::New(new) => {
                 let live = cx.live().await?;
                 cx.begin_anew();
+                if let Some(proxy) = &new.proxy {
+                    proxy.password.iter().for_each(|password| cx.keep_secret(password));
+                    live.proxied_context(cx.context.as_deref(), proxy, cx.deadline).await?;
+                }
                 let tab = live.empty_tab(cx.context.as_deref(), cx.deadline).await?;
                 live.switch(&tab);
                 cx.used(tab.id);

@@ -1,6 +1,7 @@
 //! How the table is kept true: every event of the browser, followed in order by one task.
 
 use super::journal::CHOOSER;
+use super::proxies::Proxies;
 use super::{Live, SessionEntry};
 use crate::launch::{Options, VIEWPORT};
 use crate::tab::{Chooser, Dialog, End, Phase, State, Tab, TabId};
@@ -80,11 +81,13 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo)>(
 pub(super) fn preparation(
     options: &Options,
     is_unseen: bool,
+    proxies: Arc<Proxies>,
 ) -> impl Fn(&Channel, &TargetInfo) + Send + 'static {
     // The window's size counts its frame too, seen or not; the page shall have all that was asked for.
     let view = is_unseen.then(|| options.viewport.unwrap_or(VIEWPORT));
     move |channel, info| {
         let kind = info.r#type.as_deref();
+        proxies.prepare(channel, info);
         if matches!(kind, Some("page" | "iframe")) {
             channel.post(&page::Enable {});
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
@@ -216,6 +219,7 @@ impl Live {
 
     /// Forgets a session, and those that came through it: they end with it, and nobody is told.
     fn forget_session(&self, session: &Arc<str>) -> Option<SessionEntry> {
+        self.proxies.leave(session);
         let mut table = self.table();
         let entry = table.sessions.remove(session);
         let mut ended = vec![session.clone()];

@@ -6,10 +6,12 @@
 mod downloads;
 mod follow;
 pub(crate) mod journal;
+mod proxies;
 
 use crate::error::{Code, Error, Result};
 use crate::launch::{self, Launched, Options, Process};
 use crate::note::Note;
+use crate::proxy::{Proxy, ProxyLine};
 use crate::tab::{End, Tab, TabId};
 use cdp::protocol::browser::{Close, GetVersion, SetDownloadBehavior};
 use cdp::protocol::target::{
@@ -17,6 +19,7 @@ use cdp::protocol::target::{
 };
 use cdp::{AutoAttach, Channel, Connection, Deadline};
 use downloads::Downloads;
+use proxies::Proxies;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +57,9 @@ pub(crate) struct Live {
     making_tab: tokio::sync::Mutex<()>,
     making_context: tokio::sync::Mutex<()>,
     pub(crate) downloads: Downloads,
+    pub(crate) proxies: Arc<Proxies>,
+    /// The proxies of contexts, by name; of those that the browser before had, too.
+    ways: Mutex<BTreeMap<String, Proxy>>,
     /// It hung up, and its process did not say why in time.
     is_over: AtomicBool,
 }
@@ -90,19 +96,38 @@ pub(crate) struct TabRow {
     pub(crate) workers: usize,
 }
 
+/// What is left of the browsers before this one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Before {
+    /// The highest number that a tab had.
+    pub(crate) tabs: u32,
+    /// The proxies of contexts.
+    pub(crate) ways: BTreeMap<String, Proxy>,
+}
+
+impl Before {
+    /// Takes in what another one leaves.
+    pub(crate) fn go_on(&mut self, left: Self) {
+        *self = Self { tabs: self.tabs.max(left.tabs), ways: left.ways };
+    }
+}
+
 impl Live {
     /// Starts a browser or attaches to one, and learns what is in it.
     pub(crate) async fn start(
         options: &Options,
-        tabs_before: u32,
+        before: Before,
         deadline: Deadline,
     ) -> Result<(Arc<Self>, Vec<Note>)> {
         let Launched { connection, process, path, notes } =
             launch::launch(options, deadline).await?;
         let events = connection.events(follow::EVENTS, follow::QUEUE);
         let happenings = connection.events(journal::EVENTS, journal::QUEUE);
+        let held = connection.events(proxies::EVENTS, proxies::QUEUE);
         let is_unseen = process.is_some() && !options.headed;
-        let attach = AutoAttach::new(connection.clone(), follow::preparation(options, is_unseen));
+        let proxies = Arc::<Proxies>::default();
+        let preparation = follow::preparation(options, is_unseen, proxies.clone());
+        let attach = AutoAttach::new(connection.clone(), preparation);
         let browser = connection.browser();
         let greeting = async {
             let version = browser.start(&GetVersion {})?;
@@ -123,18 +148,21 @@ impl Live {
             product: version.product.unwrap_or_default(),
             since: Instant::now(),
             options: options.clone(),
-            table: Mutex::new(Table { next_tab: tabs_before, ..Table::default() }),
-            tabs_before,
+            table: Mutex::new(Table { next_tab: before.tabs, ..Table::default() }),
+            tabs_before: before.tabs,
             made: Mutex::default(),
             changed: watch::Sender::new(0),
             making_tab: tokio::sync::Mutex::default(),
             making_context: tokio::sync::Mutex::default(),
             downloads: Downloads::new(),
+            proxies,
+            ways: Mutex::new(before.ways),
             is_over: AtomicBool::new(false),
         });
         live.catch_downloads(None);
         tokio::spawn(follow::keep(events, attach, Arc::downgrade(&live)));
         tokio::spawn(journal::keep(happenings, Arc::downgrade(&live)));
+        tokio::spawn(proxies::keep(held, Arc::downgrade(&live)));
         Ok((live, notes))
     }
 
@@ -306,6 +334,29 @@ impl Live {
         self.table().contexts.keys().cloned().collect()
     }
 
+    /// The proxies of those contexts that go through one.
+    pub(crate) fn context_proxies(&self) -> BTreeMap<String, ProxyLine> {
+        let ways = self.ways();
+        let line = |name: String| Some((name.clone(), ways.get(&name)?.line()));
+        self.contexts().into_iter().filter_map(line).collect()
+    }
+
+    /// What a browser after this one goes on with.
+    pub(crate) fn left(&self) -> Before {
+        Before { tabs: self.last_tab(), ways: self.ways().clone() }
+    }
+
+    fn ways(&self) -> MutexGuard<'_, BTreeMap<String, Proxy>> {
+        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error for a context that is not there.
+    pub(crate) fn no_context(&self, name: &str) -> Error {
+        Error::new(Code::TabNotFound)
+            .message(format!("there is no context `{name}`"))
+            .evidence("contexts", self.contexts())
+    }
+
     /// The tab with this number.
     pub(crate) fn tab(&self, id: TabId) -> Result<Arc<Tab>> {
         let table = self.table();
@@ -462,32 +513,72 @@ impl Live {
 
     /// Removes a context with its tabs and cookies.
     pub(crate) async fn close_context(&self, name: &str, deadline: Deadline) -> Result<()> {
-        let known = self.table().contexts.get(name).cloned();
-        let Some(id) = known else {
-            return Err(Error::new(Code::TabNotFound)
-                .message(format!("there is no context `{name}`"))
-                .evidence("contexts", self.contexts()));
-        };
-        let dispose = DisposeBrowserContext { browser_context_id: id };
+        let id = self.context_id(Some(name)).ok_or_else(|| self.no_context(name))?;
+        let dispose = DisposeBrowserContext { browser_context_id: id.clone() };
         self.connection.browser().call(dispose, deadline).await?;
         // Only now: one that could not be removed must still be there to be removed.
         let mut table = self.table();
         table.contexts.remove(name);
         table.current.remove(&Some(name.to_owned()));
         drop(table);
+        self.proxies.remove(&id);
+        self.ways().remove(name);
         Ok(())
     }
 
     /// The browser's id of a named context, made on first use.
-    async fn context(&self, name: &str, deadline: Deadline) -> Result<String> {
+    pub(crate) async fn context(&self, name: &str, deadline: Deadline) -> Result<String> {
         let _making = in_time(self.making_context.lock(), deadline).await?;
-        if let Some(id) = self.table().contexts.get(name) {
-            return Ok(id.clone());
+        if let Some(id) = self.context_id(Some(name)) {
+            return Ok(id);
         }
-        let create = CreateBrowserContext { dispose_on_detach: Some(true) };
+        // One that was lost with its browser goes where it went.
+        let proxy = self.ways().get(name).cloned();
+        self.make_context(name, proxy.as_ref(), deadline).await
+    }
+
+    /// Makes a context that goes through a proxy. One that is there keeps the way that it has.
+    pub(crate) async fn proxied_context(
+        &self,
+        name: Option<&str>,
+        proxy: &Proxy,
+        deadline: Deadline,
+    ) -> Result<()> {
+        let refused = |why: String| {
+            Err(Error::new(Code::CommandInvalid)
+                .message(format!("a proxy is for a context that is made with it: {why}")))
+        };
+        let _making = in_time(self.making_context.lock(), deadline).await?;
+        let Some(name) = name else {
+            return refused("the default one has its own way".into());
+        };
+        if self.context_id(Some(name)).is_some() {
+            return refused(format!("`{name}` is there already"));
+        }
+        self.make_context(name, Some(proxy), deadline).await?;
+        self.ways().insert(name.to_owned(), proxy.clone());
+        Ok(())
+    }
+
+    async fn make_context(
+        &self,
+        name: &str,
+        proxy: Option<&Proxy>,
+        deadline: Deadline,
+    ) -> Result<String> {
+        let proxy_server = proxy.map(Proxy::address).transpose()?;
+        let create = CreateBrowserContext {
+            dispose_on_detach: Some(true),
+            // Chromium would leave out what is on this machine.
+            proxy_bypass_list: proxy_server.as_ref().map(|_| "<-loopback>".into()),
+            proxy_server,
+        };
         let made = self.connection.browser().call(create, deadline).await?;
         let id = made.browser_context_id.unwrap_or_default();
         self.catch_downloads(Some(id.clone()));
+        if let Some(login) = proxy.and_then(Proxy::login) {
+            self.proxies.add(&id, login);
+        }
         self.table().contexts.insert(name.to_owned(), id.clone());
         Ok(id)
     }

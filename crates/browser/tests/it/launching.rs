@@ -259,7 +259,7 @@ fn many_first_commands_start_one_browser() {
 fn many_new_tabs_at_once_are_many_tabs() {
     bench(async |_| {
         let browser = Browser::new(Options::default());
-        let new = || Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None }) });
+        let new = || Command::Tab(TabVerb { action: TabAction::New(NewTab::default()) });
         let all = futures_util::future::join_all((0..5).map(|_| run(&browser, new()))).await;
         let mut ids: Vec<TabId> = all.into_iter().map(crate::bench::tab_id).collect();
         ids.sort_unstable();

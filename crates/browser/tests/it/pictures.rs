@@ -60,7 +60,9 @@ fn two_tabs_can_be_pictured_at_the_same_time() {
         t.page("/", "<body style='background:teal'>");
         let new = |url| {
             use agbrowse_browser::command::{NewTab, TabAction, TabVerb};
-            Command::Tab(TabVerb { action: TabAction::New(NewTab { url: Some(url) }) })
+            Command::Tab(TabVerb {
+                action: TabAction::New(NewTab { url: Some(url), ..NewTab::default() }),
+            })
         };
         let first = crate::bench::tab_id(t.run(new(t.url("/"))).await);
         let second = crate::bench::tab_id(t.run(new(t.url("/"))).await);

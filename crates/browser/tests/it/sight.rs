@@ -720,7 +720,9 @@ fn a_ref_that_no_snapshot_gave_is_not_found() {
         let error = t.run(get(What::Text, "@e999")).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefNotFound);
         // Nor does a ref of one tab mean anything in another.
-        let new = TabVerb { action: TabAction::New(NewTab { url: Some(t.url("/")) }) };
+        let new = TabVerb {
+            action: TabAction::New(NewTab { url: Some(t.url("/")), ..NewTab::default() }),
+        };
         let tab = tab_id(t.run(Command::Tab(new)).await);
         let error = t.run_on(tab, get(What::Text, "@e1")).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefNotFound);

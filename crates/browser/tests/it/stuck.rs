@@ -28,7 +28,9 @@ fn the_control_plane_answers_while_a_page_is_stuck() {
                     began.elapsed()
                 );
             }
-            let new = TabVerb { action: TabAction::New(NewTab { url: Some(t.url("/ok")) }) };
+            let new = TabVerb {
+                action: TabAction::New(NewTab { url: Some(t.url("/ok")), ..NewTab::default() }),
+            };
             tab_id(t.run(Command::Tab(new)).await);
             assert_eq!(t.eval("document.title").await, "\"fine\"");
         };

@@ -6,7 +6,7 @@ use agbrowse_browser::{Code, Command, Request, TabId};
 use futures_util::future::join_all;
 
 fn new_tab(url: Option<String>) -> Command {
-    Command::Tab(TabVerb { action: TabAction::New(NewTab { url }) })
+    Command::Tab(TabVerb { action: TabAction::New(NewTab { url, ..NewTab::default() }) })
 }
 
 fn close_tab(id: Option<TabId>) -> Command {

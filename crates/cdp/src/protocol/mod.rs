@@ -10,12 +10,14 @@ pub mod browser;
 pub mod dom;
 pub mod dom_debugger;
 pub mod emulation;
+pub mod fetch;
 pub mod input;
 pub mod inspector;
 pub mod io;
 pub mod network;
 pub mod page;
 pub mod runtime;
+pub mod storage;
 pub mod target;
 
 use define::domain;
@@ -56,12 +58,14 @@ pub fn uses() -> impl Iterator<Item = &'static Use> {
         dom::USES,
         dom_debugger::USES,
         emulation::USES,
+        fetch::USES,
         input::USES,
         inspector::USES,
         io::USES,
         network::USES,
         page::USES,
         runtime::USES,
+        storage::USES,
         target::USES,
     ]
     .into_iter()

@@ -32,6 +32,11 @@ domain! { "Network";
             /// How much of what is sent is told.
             max_post_data_size: Option<i64>,
         } -> EnableReply {}
+        /// Asks servers themselves, not the service workers of a page.
+        fn "setBypassServiceWorker" SetBypassServiceWorker {
+            /// On or off.
+            bypass: bool,
+        } -> SetBypassServiceWorkerReply {}
     }
     events {
         /// A request went out.

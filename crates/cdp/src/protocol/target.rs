@@ -98,6 +98,10 @@ domain! { "Target";
         fn "createBrowserContext" CreateBrowserContext {
             /// Remove it when our connection ends.
             dispose_on_detach: Option<bool>,
+            /// The proxy that its requests go through.
+            proxy_server: Option<String>,
+            /// What does not go through it.
+            proxy_bypass_list: Option<String>,
         } -> CreateBrowserContextReply {
             /// The context.
             browser_context_id: String,

@@ -1,0 +1,402 @@
+//! `storage`: what a context keeps for its pages, into a file and back.
+//!
+//! Who asks writes the file and reads it; here it comes and goes as bytes beside the reply, and as a value.
+
+use super::{Cx, Verb, encode_base64};
+use crate::error::{Code, Error, Result};
+use crate::live::Live;
+use crate::note::Note;
+use crate::observe::json;
+use crate::secret::Hidden;
+use crate::storage::{SavedCookie, SavedEntry, SavedOrigin, StorageState};
+use crate::tab::{Phase, Tab, TabId};
+use cdp::protocol::Signal;
+use cdp::protocol::fetch::{Enable, FulfillRequest, HeaderEntry, RequestPattern, RequestPaused};
+use cdp::protocol::network::SetBypassServiceWorker;
+use cdp::protocol::page::{CreateIsolatedWorld, Navigate};
+use cdp::protocol::runtime::Evaluate;
+use cdp::protocol::storage::{GetCookies, SetCookies};
+use cdp::protocol::target::CloseTarget;
+use cdp::{Deadline, Delivery, Events};
+use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How long a page may take to tell what its origin keeps.
+const TELLING: Duration = Duration::from_secs(2);
+
+/// The page that we answer with. It has an icon, so that the browser asks for none when nobody answers any more.
+const EMPTY: &str = "<!doctype html><link rel=icon href=data:,>";
+
+/// The name of the world that asks and writes. Pages do not see it, and so cannot lie to it.
+const WORLD: &str = "agbrowse storage";
+
+/// Save the cookies and the local storage of a context, or put them back.
+///
+/// The file is what Playwright calls storage state. Who has it is signed in as you: it can be read by you alone, and
+/// nothing of it is printed.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+pub struct StorageVerb {
+    /// What to do.
+    #[command(subcommand)]
+    #[serde(flatten)]
+    pub action: StorageAction,
+}
+
+/// What to do with what a context keeps.
+#[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum StorageAction {
+    /// Write all cookies, and the local storage of the origins that are open, to a file.
+    Save(SaveStorage),
+    /// Put the cookies and the local storage of a file into the context, beside what is there.
+    Load(LoadStorage),
+}
+
+/// Write what a context keeps to a file.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SaveStorage {
+    /// The file to write.
+    #[arg(value_name = "FILE", required = true)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub path: Option<PathBuf>,
+}
+
+/// Put what a file has into a context.
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadStorage {
+    /// The file to read.
+    #[arg(value_name = "FILE", required = true)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub path: Option<PathBuf>,
+    /// What was read from it.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub state: Option<StorageState>,
+}
+
+/// What was saved or put back. Only counts: what it is stays in the file.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stored {
+    /// What happened: `saved` or `loaded`.
+    pub is: String,
+    /// The file.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub path: Option<PathBuf>,
+    /// How many cookies.
+    pub cookies: usize,
+    /// How many origins have local storage.
+    pub origins: usize,
+    /// How many entries of local storage.
+    pub entries: usize,
+    /// What was saved.
+    #[serde(skip)]
+    pub data: Vec<u8>,
+}
+
+impl LoadStorage {
+    /// Reads the file, wherever the work is done.
+    ///
+    /// # Errors
+    /// `file.read-failed` or `storage.invalid`.
+    pub fn read(&mut self) -> Result<()> {
+        if let (None, Some(path)) = (&self.state, &self.path) {
+            self.state = Some(StorageState::read(path)?);
+        }
+        Ok(())
+    }
+}
+
+impl Verb for StorageVerb {
+    type Reply = Stored;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Stored> {
+        match &self.action {
+            StorageAction::Save(_) => save(cx).await,
+            StorageAction::Load(load) => {
+                let state = load.state.as_ref().ok_or_else(|| {
+                    Error::new(Code::CommandInvalid).message("there is no saved storage to load")
+                })?;
+                state.check().map_err(|why| Error::new(Code::StorageInvalid).message(why))?;
+                load_into(cx, state, load.path.clone()).await
+            }
+        }
+    }
+}
+
+/// The context that is meant: that of the tab that was named, or the caller's.
+fn context_of(cx: &Cx<'_>, live: &Live) -> Result<Option<String>> {
+    match cx.named_tab() {
+        Some(id) => live.tab(id).map(|tab| tab.context.clone()),
+        None => Ok(cx.context.clone()),
+    }
+}
+
+async fn save(cx: &mut Cx<'_>) -> Result<Stored> {
+    cx.unless_lost()?;
+    let live = cx.live().await?;
+    let context = context_of(cx, &live)?;
+    let browser_context_id = match &context {
+        Some(name) => Some(live.context_id(Some(name)).ok_or_else(|| live.no_context(name))?),
+        None => None,
+    };
+    let get = GetCookies { browser_context_id };
+    let cookies = live.connection.browser().call(get, cx.deadline).await?.cookies;
+    let cookies = cookies.unwrap_or_default().into_iter().map(SavedCookie::from).collect();
+    let origins = local_storage(cx, &live, context.as_deref()).await;
+    let state = StorageState { cookies, origins };
+    let data = serde_json::to_vec(&state)
+        .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))?;
+    Ok(Stored::of(&state, "saved", None, data))
+}
+
+/// What a page tells of its origin: which one it is, its entries, and how many could not be told.
+type Told = (String, Vec<(String, Hidden)>, usize);
+
+/// The local storage of the origins that are open in tabs. What a frame of another site keeps is kept apart for the
+/// page around it, so frames are not asked.
+async fn local_storage(cx: &mut Cx<'_>, live: &Live, context: Option<&str>) -> Vec<SavedOrigin> {
+    let mut asked = JoinSet::new();
+    let deadline = cx.deadline.at_most(TELLING);
+    for row in live.tabs().into_iter().filter(|row| row.tab.context.as_deref() == context) {
+        let url = row.tab.state.borrow().url.clone();
+        if url.starts_with("http://") || url.starts_with("https://") {
+            asked.spawn(async move { (row.tab.id, url, told(&row.tab, deadline).await) });
+        }
+    }
+    let mut answers = asked.join_all().await;
+    answers.sort_by_key(|(id, ..)| *id);
+    let mut origins: Vec<SavedOrigin> = Vec::new();
+    let mut silent: Vec<(TabId, String)> = Vec::new();
+    let mut known: Vec<String> = Vec::new();
+    for (id, url, answer) in answers {
+        let Some((origin, entries, left_out)) = answer else {
+            silent.push((id, url));
+            continue;
+        };
+        if known.contains(&origin) {
+            continue;
+        }
+        if left_out > 0 {
+            let message =
+                format!("{left_out} entries of `{origin}` are no valid text, and left out");
+            cx.notes.push(Note::new("left-out", message));
+        }
+        known.push(origin.clone());
+        if !entries.is_empty() {
+            let entry = |(name, value)| SavedEntry { name, value };
+            let local_storage = entries.into_iter().map(entry).collect();
+            origins.push(SavedOrigin { origin, local_storage, has_databases: false });
+        }
+    }
+    // Another tab may have told of the same origin.
+    silent.retain(|(_, url)| {
+        !known
+            .iter()
+            .any(|origin| url.strip_prefix(&**origin).is_some_and(|it| it.starts_with('/')))
+    });
+    for (id, _) in silent {
+        let message =
+            format!("tab {id} does not answer: the local storage of its origin is left out");
+        cx.notes.push(Note::new("left-out", message));
+    }
+    origins
+}
+
+/// What a tab tells of its origin; nothing when it does not answer.
+async fn told(tab: &Arc<Tab>, deadline: Deadline) -> Option<Told> {
+    // What comes too early can crash a page that is being made.
+    if !tab.state.borrow().is_ready {
+        return None;
+    }
+    match beside::<Told>(tab, include_str!("../../js/stored.js").into(), deadline).await {
+        Ok(told) => Some(told),
+        Err(error) => {
+            tracing::debug!(tab = %tab.id, code = %error.code(), "local storage not told");
+            None
+        }
+    }
+}
+
+/// Runs a script beside a page.
+async fn beside<T: DeserializeOwned>(
+    tab: &Tab,
+    expression: String,
+    deadline: Deadline,
+) -> Result<T> {
+    let world =
+        CreateIsolatedWorld { frame_id: tab.target_id.clone(), world_name: Some(WORLD.into()) };
+    let context_id = tab.call(world, deadline).await?.execution_context_id;
+    let evaluate = Evaluate {
+        expression,
+        context_id,
+        return_by_value: Some(true),
+        silent: Some(true),
+        ..Evaluate::default()
+    };
+    let value = tab.call(evaluate, deadline).await?.result.and_then(|result| result.value);
+    // What it said instead may have values in it.
+    value
+        .and_then(|value| serde_json::from_str(value.get()).ok())
+        .ok_or_else(|| Error::new(Code::EvalThrew).message("the page has no local storage"))
+}
+
+async fn load_into(cx: &mut Cx<'_>, state: &StorageState, path: Option<PathBuf>) -> Result<Stored> {
+    let live = cx.live().await?;
+    let context = context_of(cx, &live)?;
+    cx.begin_anew();
+    let browser_context_id = match &context {
+        Some(name) => Some(live.context(name, cx.deadline).await?),
+        None => None,
+    };
+    let set =
+        SetCookies { cookies: state.cookies.iter().map(Into::into).collect(), browser_context_id };
+    live.connection.browser().call(set, cx.deadline).await.map_err(|error| match error {
+        // All or none.
+        cdp::Error::Remote { .. } => {
+            Error::new(Code::StorageInvalid).message("the browser refuses a cookie of it")
+        }
+        other => other.into(),
+    })?;
+    for it in state.origins.iter().filter(|it| it.has_databases) {
+        let message = format!("the databases of `{}` are not put back", it.origin);
+        cx.notes.push(Note::new("left-out", message));
+    }
+    if state.entries() > 0 {
+        let passing = Passing { tab: live.new_tab(context.as_deref(), cx.deadline).await? };
+        write(&live, &passing.tab, &state.origins, cx.deadline).await?;
+        live.close_tab(&passing.tab, cx.deadline).await?;
+    }
+    Ok(Stored::of(state, "loaded", path, Vec::new()))
+}
+
+/// A tab that is closed when we are done with it, however that comes.
+struct Passing {
+    tab: Arc<Tab>,
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        if self.tab.state.borrow().end.is_none() {
+            let close = CloseTarget { target_id: self.tab.target_id.clone() };
+            self.tab.channel.connection().browser().post(&close);
+        }
+    }
+}
+
+/// Takes a tab of ours through origins and writes what they shall keep. We answer in the servers' place: nothing is
+/// asked of anybody.
+async fn write(live: &Live, tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Result<()> {
+    if let Some(session) = tab.channel.session() {
+        live.proxies.leave(session);
+    }
+    let mut held = tab.channel.events(&[RequestPaused::NAME], 64);
+    tab.call(SetBypassServiceWorker { bypass: true }, deadline).await?;
+    let all = RequestPattern { url_pattern: Some("*".into()) };
+    tab.call(Enable { patterns: vec![all], handle_auth_requests: None }, deadline).await?;
+    tokio::select! {
+        written = write_all(tab, origins, deadline) => written,
+        () = answer(&mut held, tab) => Err(Error::new(Code::StorageNotLoaded)),
+    }
+}
+
+async fn write_all(tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Result<()> {
+    for (index, it) in origins.iter().filter(|it| !it.local_storage.is_empty()).enumerate() {
+        let failed = |why: &str| {
+            Error::new(Code::StorageNotLoaded)
+                .message(format!("the local storage of `{}` was not put back: {why}", it.origin))
+                .evidence("originsDone", index)
+        };
+        arrive(tab, &it.origin, deadline).await?.map_err(failed)?;
+        let entries: Vec<_> = it.local_storage.iter().map(|it| (&it.name, &it.value)).collect();
+        let script = include_str!("../../js/store.js");
+        let script = format!("({script})({}, {})", json(&it.origin), json(&entries));
+        let why: String = beside(tab, script, deadline).await?;
+        if !why.is_empty() {
+            return Err(failed(&why));
+        }
+    }
+    Ok(())
+}
+
+/// Goes to an origin and waits until the page that we answer with is there, or says why it is not.
+async fn arrive(
+    tab: &Tab,
+    origin: &str,
+    deadline: Deadline,
+) -> Result<std::result::Result<(), &'static str>> {
+    let navigate = Navigate { url: format!("{origin}/"), ..Navigate::default() };
+    let reply = tab.call(navigate, deadline).await?;
+    if reply.error_text.is_some() {
+        return Ok(Err("the browser does not go there"));
+    }
+    let loader = reply.loader_id.unwrap_or_default();
+    let mut state = tab.state.subscribe();
+    let there = state.wait_for(|state| {
+        state.end.is_some() || state.loader == loader && state.phase >= Phase::DomReady
+    });
+    Ok(match tokio::time::timeout_at(deadline.at(), there).await {
+        Ok(Ok(state)) if state.end.is_none() => Ok(()),
+        Ok(_) => Err("the tab is gone"),
+        Err(_) => Err("its page did not come in time"),
+    })
+}
+
+/// Answers every request with an empty page, until the tab is gone.
+async fn answer(held: &mut Events, tab: &Tab) {
+    while let Some(delivery) = held.next().await {
+        let Delivery::Event(event) = delivery else { continue };
+        let Ok(RequestPaused { request_id: Some(request_id) }) = event.decode() else { continue };
+        let html =
+            HeaderEntry { name: Some("Content-Type".into()), value: Some("text/html".into()) };
+        tab.channel.post(&FulfillRequest {
+            request_id,
+            response_code: 200,
+            response_headers: vec![html],
+            body: encode_base64(EMPTY),
+        });
+    }
+}
+
+impl Stored {
+    fn of(state: &StorageState, is: &str, path: Option<PathBuf>, data: Vec<u8>) -> Self {
+        let has_some = |it: &&SavedOrigin| !it.local_storage.is_empty();
+        Self {
+            is: is.to_owned(),
+            path,
+            cookies: state.cookies.len(),
+            origins: state.origins.iter().filter(has_some).count(),
+            entries: state.entries(),
+            data,
+        }
+    }
+}
+
+impl fmt::Display for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        if let Some(path) = &self.path {
+            write!(f, "{}  ", path.display())?;
+        }
+        write!(
+            f,
+            "{} {}, {} of {}",
+            self.is,
+            of(self.cookies, "cookie", "cookies"),
+            of(self.entries, "entry", "entries"),
+            of(self.origins, "origin", "origins")
+        )
+    }
+}

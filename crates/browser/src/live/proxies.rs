@@ -1,0 +1,139 @@
+//! Signing in to the proxies of contexts.
+//!
+//! The browser asks us only about requests that it holds for us, so in such a context every request is held for a
+//! moment, and nowhere else.
+
+use super::Live;
+use crate::proxy::Login;
+use cdp::protocol::Signal;
+use cdp::protocol::fetch::{
+    AuthChallengeResponse, AuthRequired, ContinueRequest, ContinueWithAuth, Disable, Enable,
+    RequestPattern, RequestPaused,
+};
+use cdp::protocol::target::TargetInfo;
+use cdp::{Channel, Delivery, Event, Events};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// What is listened to.
+pub(super) const EVENTS: &[&str] = &[RequestPaused::NAME, AuthRequired::NAME];
+
+/// How many events may wait to be answered.
+pub(super) const QUEUE: usize = 4096;
+
+/// How many requests are remembered as signed in.
+const MOST_TRIED: usize = 10_000;
+
+/// Who signs in where.
+#[derive(Debug, Default)]
+pub(crate) struct Proxies(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// By the browser's id of a context.
+    logins: HashMap<String, Login>,
+    /// The context of each session whose requests are held.
+    sessions: HashMap<Arc<str>, String>,
+}
+
+impl Proxies {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in a context, before it has any pages.
+    pub(super) fn add(&self, context_id: &str, login: Login) {
+        self.known().logins.insert(context_id.to_owned(), login);
+    }
+
+    /// Forgets a context.
+    pub(super) fn remove(&self, context_id: &str) {
+        let mut known = self.known();
+        known.logins.remove(context_id);
+        known.sessions.retain(|_, context| context != context_id);
+    }
+
+    /// Has the requests of a new target held, if it is in such a context.
+    pub(super) fn prepare(&self, channel: &Channel, info: &TargetInfo) {
+        let (Some(session), Some(context)) = (channel.session(), &info.browser_context_id) else {
+            return;
+        };
+        let mut known = self.known();
+        if known.logins.contains_key(context) {
+            known.sessions.insert(session.clone(), context.clone());
+            hold(channel);
+        }
+    }
+
+    /// Leaves the requests of a session to somebody else.
+    pub(crate) fn leave(&self, session: &Arc<str>) {
+        self.known().sessions.remove(session);
+    }
+
+    fn login(&self, session: &Arc<str>) -> Option<Login> {
+        let known = self.known();
+        known.logins.get(known.sessions.get(session)?).cloned()
+    }
+}
+
+fn hold(channel: &Channel) {
+    let all = RequestPattern { url_pattern: Some("*".into()) };
+    channel.post(&Enable { patterns: vec![all], handle_auth_requests: Some(true) });
+}
+
+/// Lets requests go on and signs in until the browser is gone.
+pub(super) async fn keep(mut events: Events, live: Weak<Live>) {
+    let mut tried = HashSet::new();
+    while let Some(delivery) = events.next().await {
+        let Some(live) = live.upgrade() else { return };
+        match delivery {
+            Delivery::Event(event) => _ = live.request_event(&event, &mut tried),
+            Delivery::Lagged(lost) => {
+                tracing::warn!(lost, "held requests lost, letting go of all");
+                let sessions: Vec<_> = live.proxies.known().sessions.keys().cloned().collect();
+                for session in sessions {
+                    let channel = live.connection.session(session);
+                    channel.post(&Disable {});
+                    hold(&channel);
+                }
+            }
+        }
+    }
+}
+
+impl Live {
+    /// What becomes of a request that is held.
+    fn request_event(&self, event: &Event, tried: &mut HashSet<String>) -> Option<()> {
+        let session = event.session.as_ref()?;
+        let login = self.proxies.login(session)?;
+        let channel = self.connection.session(session.clone());
+        if &*event.method == RequestPaused::NAME {
+            let request_id = event.decode::<RequestPaused>().ok()?.request_id?;
+            channel.post(&ContinueRequest { request_id });
+            return Some(());
+        }
+        let asked: AuthRequired = event.decode().ok()?;
+        let request_id = asked.request_id?;
+        let is_proxy = asked.auth_challenge?.source.as_deref() == Some("Proxy");
+        if tried.len() >= MOST_TRIED {
+            tried.clear();
+        }
+        let response = match is_proxy {
+            // Servers are no business of ours.
+            false => {
+                AuthChallengeResponse { response: Some("Default".into()), ..Default::default() }
+            }
+            true if tried.insert(format!("{session} {request_id}")) => AuthChallengeResponse {
+                response: Some("ProvideCredentials".into()),
+                username: Some(login.username),
+                password: Some(login.password.reveal().to_owned()),
+            },
+            // Asked again, it was not the right one.
+            true => {
+                AuthChallengeResponse { response: Some("CancelAuth".into()), ..Default::default() }
+            }
+        };
+        channel.post(&ContinueWithAuth { request_id, auth_challenge_response: Some(response) });
+        Some(())
+    }
+}

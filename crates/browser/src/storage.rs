@@ -1,0 +1,360 @@
+//! Saved storage: what a context keeps for its pages, in the form that Playwright calls `storageState`.
+//!
+//! Values are somebody's sessions. They are in the file and in the browser, and in no message, log or reply.
+
+use crate::error::{Code, Error, Result};
+use crate::secret::Hidden;
+use cdp::Text;
+use cdp::protocol::storage::{Cookie, PartitionKey};
+use schemars::JsonSchema;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::path::Path;
+
+/// The largest file that is read, in bytes. As a request it still fits through the daemon's socket.
+pub(crate) const MOST_BYTES: u64 = 32_000_000;
+
+/// What a context keeps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageState {
+    /// Its cookies.
+    pub cookies: Vec<SavedCookie>,
+    /// What origins keep in local storage.
+    pub origins: Vec<SavedOrigin>,
+}
+
+/// A cookie.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedCookie {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub value: Hidden,
+    /// Whose it is; with a dot before it, also that of hosts below.
+    pub domain: String,
+    /// Which paths it is sent to.
+    pub path: String,
+    /// Until when, in seconds since 1970; -1 when it ends with the browser.
+    #[serde(default = "session")]
+    pub expires: f64,
+    /// Kept from scripts.
+    #[serde(default)]
+    pub http_only: bool,
+    /// Sent over https only.
+    #[serde(default)]
+    pub secure: bool,
+    /// Whether it is sent with requests of other sites.
+    #[serde(default)]
+    pub same_site: SameSite,
+    /// The site that it is kept apart for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub partition_key: Option<String>,
+    /// Whether there is another site between that one and the cookie's.
+    #[serde(rename = "_crHasCrossSiteAncestor")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub has_cross_site_ancestor: Option<bool>,
+}
+
+/// Whether a cookie is sent with requests of other sites.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SameSite {
+    /// Never.
+    Strict,
+    /// When a person goes there.
+    #[default]
+    Lax,
+    /// Always.
+    None,
+}
+
+/// What an origin keeps in local storage.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedOrigin {
+    /// Such as `https://shop.example`.
+    pub origin: String,
+    /// All of it.
+    pub local_storage: Vec<SavedEntry>,
+    /// Whether there are databases too. What is in them is passed over.
+    #[serde(rename = "indexedDB", deserialize_with = "has_any")]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub has_databases: bool,
+}
+
+/// An entry of local storage.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedEntry {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub value: Hidden,
+}
+
+/// Until when a cookie is good that says nothing about it.
+fn session() -> f64 {
+    -1.0
+}
+
+/// Whether a list has anything in it, or is already known to.
+fn has_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Databases {
+        Known(bool),
+        Listed(Vec<IgnoredAny>),
+    }
+    Ok(match Databases::deserialize(from)? {
+        Databases::Known(is_so) => is_so,
+        Databases::Listed(all) => !all.is_empty(),
+    })
+}
+
+impl StorageState {
+    /// Reads a file of saved storage.
+    ///
+    /// # Errors
+    /// `file.read-failed`, or `storage.invalid` with what is wrong and where, never with what is in it.
+    pub fn read(path: &Path) -> Result<Self> {
+        let named = path.display();
+        let failed = |why: String| Error::new(Code::FileReadFailed).message(why);
+        let about =
+            std::fs::metadata(path).map_err(|error| failed(format!("`{named}`: {error}")))?;
+        if !about.is_file() {
+            return Err(failed(format!("`{named}` is no file that can be read")));
+        }
+        if about.len() > MOST_BYTES {
+            return Err(Error::new(Code::StorageInvalid)
+                .message(format!(
+                    "`{named}` is too large: up to {} MB are read",
+                    MOST_BYTES / 1_000_000
+                ))
+                .evidence("bytes", about.len()));
+        }
+        let text = std::fs::read(path).map_err(|error| failed(format!("`{named}`: {error}")))?;
+        Self::parse(&text).map_err(|why| {
+            Error::new(Code::StorageInvalid)
+                .message(format!("`{named}` is no saved storage: {why}"))
+        })
+    }
+
+    /// Reads saved storage.
+    ///
+    /// # Errors
+    /// What is wrong and where, without what is in it.
+    pub fn parse(text: &[u8]) -> std::result::Result<Self, String> {
+        // serde would also read an array as a struct, field by field.
+        if !text.trim_ascii_start().starts_with(b"{") {
+            return Err("expected an object with `cookies` and `origins`".into());
+        }
+        let state: Self = serde_json::from_slice(text).map_err(|error| said(&error))?;
+        state.check().map(|()| state)
+    }
+
+    /// Sees to what types do not say, before anything is done.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+        for (index, cookie) in self.cookies.iter().enumerate() {
+            let number = index + 1;
+            let host = cookie.domain.strip_prefix('.').unwrap_or(&cookie.domain);
+            if !is_host(host) || !cookie.path.starts_with('/') {
+                return Err(format!("cookie {number} needs a domain, and a path from `/` on"));
+            }
+            // The browser would cut it there.
+            let is_cut =
+                |text: &str| text.contains(|c: char| c == ';' || c.is_ascii_control() && c != '\t');
+            if is_cut(&cookie.name) || cookie.name.contains('=') || is_cut(cookie.value.reveal()) {
+                return Err(format!("cookie {number} has characters that no cookie can have"));
+            }
+        }
+        for (index, it) in self.origins.iter().enumerate() {
+            if !is_origin(&it.origin) {
+                return Err(format!(
+                    "origin {} is none: expected one such as `https://shop.example`",
+                    index + 1
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many entries of local storage there are.
+    pub(crate) fn entries(&self) -> usize {
+        self.origins.iter().map(|it| it.local_storage.len()).sum()
+    }
+}
+
+/// What a parser says, without the value that it stumbled over.
+fn said(error: &serde_json::Error) -> String {
+    let whole = error.to_string();
+    match whole.rsplit_once(", expected ") {
+        Some((_, expected)) if error.is_data() => format!("expected {expected}"),
+        // Names of our own fields, and the grammar of JSON.
+        _ => whole,
+    }
+}
+
+/// Whether a text is an origin of the web, and nothing more.
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    host.is_some_and(is_host)
+}
+
+/// Whether a text is a host, with or without a port.
+pub(crate) fn is_host(text: &str) -> bool {
+    let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let (is_name, rest) = match bracketed {
+        Some((name, rest)) => (name.parse::<std::net::Ipv6Addr>().is_ok(), rest),
+        None => {
+            let (name, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
+            let is_plain = |c: char| c.is_alphanumeric() || "-._".contains(c);
+            (!name.is_empty() && name.chars().all(is_plain), rest)
+        }
+    };
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    is_name && (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
+}
+
+impl From<Cookie> for SavedCookie {
+    fn from(cookie: Cookie) -> Self {
+        let text = |text: Option<Text>| text.map(Text::into_string).unwrap_or_default();
+        let partition = cookie.partition_key.unwrap_or_default();
+        Self {
+            name: text(cookie.name),
+            value: Hidden::from(&*text(cookie.value)),
+            domain: text(cookie.domain),
+            path: text(cookie.path),
+            expires: cookie.expires.unwrap_or_else(session),
+            http_only: cookie.http_only.unwrap_or_default(),
+            secure: cookie.secure.unwrap_or_default(),
+            same_site: match cookie.same_site.as_deref() {
+                Some("Strict") => SameSite::Strict,
+                Some("None") => SameSite::None,
+                _ => SameSite::Lax,
+            },
+            partition_key: partition.top_level_site,
+            has_cross_site_ancestor: partition.has_cross_site_ancestor,
+        }
+    }
+}
+
+impl From<&SavedCookie> for Cookie {
+    fn from(cookie: &SavedCookie) -> Self {
+        let text = |text: &str| Some(Text(text.to_owned()));
+        let partition_key = cookie.partition_key.clone().map(|site| PartitionKey {
+            top_level_site: Some(site),
+            has_cross_site_ancestor: Some(cookie.has_cross_site_ancestor.unwrap_or_default()),
+        });
+        Self {
+            name: text(&cookie.name),
+            value: text(cookie.value.reveal()),
+            domain: text(&cookie.domain),
+            path: text(&cookie.path),
+            // One that ends with the browser has no end.
+            expires: Some(cookie.expires).filter(|expires| *expires >= 0.0),
+            http_only: Some(cookie.http_only),
+            secure: Some(cookie.secure),
+            same_site: Some(format!("{:?}", cookie.same_site)),
+            partition_key,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COOKIE: &str = r#""name":"a","value":"hunter2","domain":"shop.example","path":"/""#;
+
+    #[test]
+    fn what_is_wrong_is_told_without_what_is_in_it() {
+        for (text, expected) in [
+            ("", "expected an object"),
+            ("[[], []]", "expected an object"),
+            ("{\"cookies\": [], \"origins\": [", "EOF"),
+            ("{\"cookies\": []}", "missing field `origins`"),
+            (
+                "{\"cookies\": \"hunter2, expected nothing\", \"origins\": []}",
+                "expected a sequence",
+            ),
+            (
+                &format!("{{\"cookies\": [{{{COOKIE},\"secure\":\"hunter2\"}}], \"origins\": []}}"),
+                "expected a boolean",
+            ),
+            (
+                &format!(
+                    "{{\"cookies\": [{{{COOKIE},\"sameSite\":\"hunter2\"}}], \"origins\": []}}"
+                ),
+                "expected one of",
+            ),
+            (
+                &format!(
+                    "{{\"cookies\": [{{{COOKIE},\"expires\":\"hunter2\"}}], \"origins\": []}}"
+                ),
+                "expected f64",
+            ),
+            (
+                &format!("{{\"cookies\": [{{{}}}], \"origins\": []}}", COOKIE.replace("/", "x")),
+                "cookie 1 needs",
+            ),
+            (
+                &format!("{{\"cookies\": [{{{}}}], \"origins\": []}}", COOKIE.replace("r2", "r2;")),
+                "cookie 1 has characters",
+            ),
+            (
+                r#"{"cookies":[],"origins":[{"origin":"https://a.example/hunter2","localStorage":[]}]}"#,
+                "origin 1",
+            ),
+            (
+                r#"{"cookies":[],"origins":[{"origin":"https://a.example","localStorage":[{"name":"n","value":2}]}]}"#,
+                "expected a string",
+            ),
+        ] {
+            let wrong = StorageState::parse(text.as_bytes()).unwrap_err();
+            assert!(wrong.contains(expected) && !wrong.contains("hunter2"), "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn the_form_is_that_of_playwright() {
+        let text = format!(
+            "{{\"cookies\":[{{{COOKIE},\"expires\":-1.0,\"httpOnly\":true,\"secure\":false,\"sameSite\":\"Lax\"}}],\
+             \"origins\":[{{\"origin\":\"https://a.example:8080\",\
+             \"localStorage\":[{{\"name\":\"n\",\"value\":\"hunter2\"}}]}}]}}"
+        );
+        let state = StorageState::parse(text.as_bytes()).unwrap();
+        assert_eq!(serde_json::to_string(&state).unwrap(), text);
+        assert!(!format!("{state:?}").contains("hunter2"));
+        let more =
+            text.replace("\"localStorage\"", "\"indexedDB\":[{\"name\":1}],\"localStorage\"");
+        let sent = StorageState::parse(more.as_bytes()).unwrap();
+        let sent = serde_json::to_string(&sent).unwrap();
+        assert!(StorageState::parse(sent.as_bytes()).unwrap().origins[0].has_databases, "{sent}");
+        let old = format!("{{\"cookies\":[{{{COOKIE}}}],\"origins\":[],\"more\":1}}");
+        let state = StorageState::parse(old.as_bytes()).unwrap();
+        assert_eq!(Cookie::from(&state.cookies[0]).expires, None);
+    }
+
+    #[test]
+    fn an_origin_is_a_scheme_a_host_and_a_port() {
+        for right in ["http://a", "https://a.example", "http://127.0.0.1:80", "http://[::1]:3000"] {
+            assert!(is_origin(right), "{right}");
+        }
+        for wrong in [
+            "",
+            "null",
+            "a.example",
+            "ftp://a",
+            "https://",
+            "https://a/",
+            "https://u@a",
+            "http://a:0",
+            "http://a:x",
+            "http://[x]",
+            "http://a b",
+        ] {
+            assert!(!is_origin(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a context keeps for its pages.
+
+use super::domain;
+use crate::Text;
+
+domain! { "Storage";
+    types {
+        /// A cookie.
+        type Cookie {
+            /// Its name.
+            name: Text,
+            /// What it says.
+            value: Text,
+            /// Whose it is; with a dot before it, also that of hosts below.
+            domain: Text,
+            /// Which paths it is sent to.
+            path: Text,
+            /// Until when, in seconds since 1970; -1 when it ends with the browser.
+            expires: f64,
+            /// Kept from scripts.
+            http_only: bool,
+            /// Sent over https only.
+            secure: bool,
+            /// `Strict`, `Lax` or `None`.
+            same_site: String,
+            /// The site that it is kept apart for.
+            partition_key: PartitionKey,
+        }
+        /// What a cookie is kept apart for.
+        type PartitionKey {
+            /// The site of the page around it.
+            top_level_site: String,
+            /// Whether there is another site in between.
+            has_cross_site_ancestor: bool,
+        }
+    }
+    methods {
+        /// The cookies of a context.
+        fn "getCookies" GetCookies {
+            /// The context; the default one when absent.
+            browser_context_id: Option<String>,
+        } -> GetCookiesReply {
+            /// All of them.
+            cookies: Vec<Cookie>,
+        }
+        /// Puts cookies into a context: all of them, or none when one is not right.
+        fn "setCookies" SetCookies {
+            /// Which.
+            cookies: Vec<Cookie>,
+            /// The context; the default one when absent.
+            browser_context_id: Option<String>,
+        } -> SetCookiesReply {}
+    }
+}
