@@ -90,7 +90,7 @@ enum Understood {
     Nothing,
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pipes<R, W> {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Pipes<R, W> {
     pub(super) fn new(read: R, write: W) -> Self {
         let write = Mutex::new(Some(write));
         let out = Out { write, open: Default::default(), answered: Notify::new() };
@@ -132,7 +132,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pipes<R, W> {
     }
 
     /// Takes in what a line says; what cannot be understood is answered.
-    async fn take_in(&mut self, line: &[u8]) -> io::Result<()> {
+    fn take_in(&mut self, line: &[u8]) {
         let all = match serde_json::from_slice::<Vec<Value>>(line) {
             // Several in one line were part of the protocol once.
             Ok(all) if !all.is_empty() => {
@@ -143,11 +143,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pipes<R, W> {
         for one in all {
             match one {
                 Understood::Message(message) => self.waiting.push_back(*message),
-                Understood::Wrong(answer) => self.out.send(answer.to_string().into()).await?,
+                Understood::Wrong(answer) => self.answer(&answer),
                 Understood::Nothing => {}
             }
         }
-        Ok(())
+    }
+
+    /// Sends an answer of our own. Whoever reads may stop to wait for it at any time, so nobody waits for it.
+    fn answer(&self, answer: &Value) {
+        let (out, line) = (self.out.clone(), answer.to_string().into_bytes());
+        tokio::spawn(async move { out.send(line).await });
     }
 
     async fn next(&mut self) -> io::Result<Option<ClientJsonRpcMessage>> {
@@ -179,12 +184,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pipes<R, W> {
                 Line::End => return Ok(None),
                 Line::TooLong => {
                     let message = format!("a message may have {MAX_LINE} bytes");
-                    let answer = error(&Value::Null, INVALID_REQUEST, &message);
-                    self.out.send(answer.to_string().into()).await?;
+                    self.answer(&error(&Value::Null, INVALID_REQUEST, &message));
                 }
                 Line::Whole => {
                     let line = std::mem::take(&mut self.line);
-                    self.take_in(line.trim_ascii()).await?;
+                    self.take_in(line.trim_ascii());
                     self.line = line;
                     self.line.clear();
                     self.line.shrink_to(1 << 16);

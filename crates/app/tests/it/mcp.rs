@@ -647,6 +647,8 @@ fn torture_a_server_survives_what_is_not_the_protocol() {
     let home = Home::new();
     let mut raw = Raw::greeted(&home, &[]);
     let mut dice = Dice(seed);
+    // Nonsense has ids of its own.
+    raw.last = 1 << 40;
     // Once around, so that what is kept for good is there before memory is measured.
     for _ in 0..200 {
         assert!(raw.write(&nonsense(&mut dice)), "the server has ended");
@@ -664,10 +666,15 @@ fn torture_a_server_survives_what_is_not_the_protocol() {
     assert!(tools["result"]["tools"].as_array().is_some_and(|all| all.len() == 13), "{tools}");
     let (text, is_error) = raw.tool("browser_wait_for", &json!({ "time": 0 }));
     assert!(!is_error, "{text}");
+    // Calls that are under way have some open.
+    let until = Instant::now() + LIMIT;
+    while raw.descriptors() > descriptors + 2 {
+        assert!(Instant::now() < until, "{} descriptors are left open", raw.descriptors());
+        std::thread::yield_now();
+    }
     let grown = raw.memory_kb().saturating_sub(memory);
     println!("{memory} kB before, {grown} kB more after; {} descriptors", raw.descriptors());
     assert!(grown < 4_000, "{grown} kB more than before");
-    assert!(raw.descriptors() <= descriptors + 2, "descriptors are left open");
     raw.end();
 }
 
