@@ -426,6 +426,14 @@ pub(crate) async fn point_at(
             .await
             .map_err(|trouble| trouble.explain(tab))?;
         let Some(at) = at else { return Ok(None) };
+        // Who chose the point saw something else there.
+        if let Some(was) = at.was {
+            return Err(Error::new(Code::SnapshotRefStale)
+                .message(format!(
+                    "in the last screenshot there was {was} at {x},{y}: take a new one"
+                ))
+                .evidence("was", was));
+        }
         let node = at.path.iter().find_map(|number| {
             tree.nodes.iter().position(|node| node.frame == frame && node.element == *number)
         });
@@ -450,6 +458,8 @@ struct PointAt {
     is_frame: bool,
     /// The same point in the document of the frame.
     inside: Option<[f64; 2]>,
+    /// What was there in the last picture, if something else is there now.
+    was: Option<String>,
 }
 
 async fn find_ref(

@@ -855,7 +855,7 @@ function elementAt(x, y) {
     inside = [(x - rect.left) / across - hit.clientLeft - parseFloat(style.paddingLeft),
       (y - rect.top) / down - hit.clientTop - parseFloat(style.paddingTop)];
   }
-  return { path: remember(all), isFrame, inside };
+  return { path: remember(all), isFrame, inside, was: goneFrom(hit, x, y) };
 }
 
 /** Has what a field holds be nobody's business from here on. */

@@ -48,6 +48,7 @@ Object.defineProperty(globalThis, "agbrowse", {
     beginAnywhere,
     through,
     at: elementAt,
+    notePicture,
     prepare,
     compare: compareValue,
     choose,

@@ -2,7 +2,7 @@
 
 use super::{Cx, Verb, hand};
 use crate::act::keyboard::Chord;
-use crate::act::{After, Aim, Deed, Guard, Hand, Receipt, Spot, TRIES, Wants};
+use crate::act::{After, Aim, Deed, Effect, Guard, Hand, Receipt, Settled, Spot, TRIES, Wants};
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::json;
@@ -374,7 +374,7 @@ impl Verb for FillForm {
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
         hand!(cx, hand);
         let mut filled: Vec<String> = Vec::new();
-        let mut last = None;
+        let mut whole: Option<Receipt> = None;
         let quiet = After { no_delta: true, ..After::default() };
         for (index, field) in self.fields.iter().enumerate() {
             let is_last = index + 1 == self.fields.len();
@@ -384,9 +384,12 @@ impl Verb for FillForm {
                 error.evidence("field", field.target.to_string()).evidence("done", filled.clone())
             })?;
             filled.extend(receipt.target.as_ref().map(ToString::to_string));
-            last = Some(receipt);
+            whole = Some(match whole {
+                Some(before) => together(before, receipt),
+                None => receipt,
+            });
         }
-        let receipt = last.ok_or_else(|| {
+        let receipt = whole.ok_or_else(|| {
             Error::new(Code::CommandInvalid).message("there is no field to fill in")
         })?;
         Ok(Receipt {
@@ -394,9 +397,26 @@ impl Verb for FillForm {
             target: None,
             strategy: None,
             value: Some(filled.join(", ")),
-            dispatched: true,
             ..receipt
         })
+    }
+}
+
+/// One receipt for two things that were done one after the other. What is different then is told by the second.
+fn together(mut first: Receipt, second: Receipt) -> Receipt {
+    first.attempts.extend(second.attempts);
+    first.events.extend(second.events);
+    let is_new = |change: &String| !first.changes.contains(change);
+    let more: Vec<String> = second.changes.into_iter().filter(is_new).collect();
+    first.changes.extend(more);
+    Receipt {
+        attempts: first.attempts,
+        events: first.events,
+        changes: first.changes,
+        dispatched: first.dispatched || second.dispatched,
+        settled: Settled { ms: first.settled.ms + second.settled.ms, ..second.settled },
+        effect: if second.effect == Effect::None { first.effect } else { second.effect },
+        ..second
     }
 }
 

@@ -4,10 +4,12 @@ use super::{Cx, Verb, decode_base64, size};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::{self, Look, json};
+use crate::observe::{self, Look, WORLD, json};
 use crate::tab::Turn;
 use crate::target::{self, Target};
-use cdp::protocol::page::{CaptureScreenshot, GetLayoutMetrics, Viewport};
+use cdp::Deadline;
+use cdp::protocol::page::{CaptureScreenshot, CreateIsolatedWorld, GetLayoutMetrics, Viewport};
+use cdp::protocol::runtime::Evaluate;
 use clap::{Args, ValueEnum};
 use page::ax::{Bounds, RefPolicy};
 use page::refs::Scope;
@@ -162,6 +164,7 @@ impl Verb for Screenshot {
         });
         // Labels are drawn before the picture is made small.
         let taken_as = if self.refs { ImageFormat::Png } else { format };
+        let is_view = clip.is_none();
         let capture = CaptureScreenshot {
             format: taken_as.as_str().into(),
             quality: self.quality.filter(|_| taken_as != ImageFormat::Png),
@@ -175,6 +178,9 @@ impl Verb for Screenshot {
             }
             _ => error,
         })?;
+        if is_view {
+            note_picture(&turn, cx.deadline).await;
+        }
         let mut taken = taken;
         if self.refs {
             let shift = (scrolled.0 - corner.0, scrolled.1 - corner.1);
@@ -185,6 +191,19 @@ impl Verb for Screenshot {
         let data = data.ok_or_else(|| Error::new(Code::ScreenshotCaptureFailed))?;
         Ok(Shot { path: None, format, width, height, bytes: data.len(), data })
     }
+}
+
+/// Has the page remember what is in view: points that are chosen on the picture mean that.
+async fn note_picture(turn: &Turn, deadline: Deadline) {
+    let world =
+        CreateIsolatedWorld { frame_id: turn.target_id.clone(), world_name: Some(WORLD.into()) };
+    let Ok(world) = turn.call(world, deadline).await else { return };
+    turn.channel.post(&Evaluate {
+        expression: "globalThis.agbrowse && agbrowse.notePicture()".into(),
+        context_id: world.execution_context_id,
+        silent: Some(true),
+        ..Evaluate::default()
+    });
 }
 
 /// Where an element is in the view. One without a size cannot be pictured.

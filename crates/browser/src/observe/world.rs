@@ -32,6 +32,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("../../js/observer/8-act.js"),
     include_str!("../../js/observer/8-files.js"),
     include_str!("../../js/observer/8-read.js"),
+    include_str!("../../js/observer/8-shot.js"),
     include_str!("../../js/observer/8-watch.js"),
     include_str!("../../js/observer/9-world.js"),
     "})()"

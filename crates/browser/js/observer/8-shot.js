@@ -1,0 +1,37 @@
+// Points are chosen on a picture of the page. What was there when the picture was taken is what is meant.
+
+/** What could be acted on in the last picture: where it was and what it was about; null when none was taken. */
+let pictured = null;
+const MOST_PICTURED = 2000;
+const POINTED_AT = "a[href], button, input, select, textarea, summary, label, area, [role], [onclick], [tabindex], [contenteditable]";
+
+/** Remembers what is in view while a picture is taken. */
+function notePicture() {
+  pictured = [];
+  for (const tree of [document, ...shadows]) {
+    const all = tree === document ? findAll.call(document, POINTED_AT) : findAllInFragment.call(tree, POINTED_AT);
+    for (const el of all) {
+      const { left, top, right, bottom } = rectOf.call(el);
+      const x = (left + right) / 2, y = (top + bottom) / 2;
+      if (right <= left || bottom <= top || x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) continue;
+      const hit = hitAt(x, y);
+      if (hit === null || !isInside(hit, el)) continue;
+      pictured.push({ el, left, top, right, bottom, words: wordsOf(el) });
+      if (pictured.length === MOST_PICTURED) return;
+    }
+  }
+}
+
+/** What was at a point of the last picture when something else is there now; null when it is as it was. */
+function goneFrom(hit, x, y) {
+  if (pictured === null) return null;
+  let was = null;
+  const size = ({ left, top, right, bottom }) => (right - left) * (bottom - top);
+  for (const it of pictured) {
+    const isIn = x >= it.left && x < it.right && y >= it.top && y < it.bottom;
+    if (isIn && (was === null || size(it) < size(was))) was = it;
+  }
+  if (was !== null) return isConnectedOf.call(was.el) && isInside(hit, was.el) && wordsOf(was.el) === was.words ? null : described(was.el);
+  const now = closest.call(hit, POINTED_AT);
+  return now === null || pictured.some(({ el }) => el === now) ? null : "nothing to act on";
+}
