@@ -9,6 +9,7 @@ use crate::{demo, mcp, sessions};
 use browser::command::{Eval, Step, StorageAction, StorageVerb, TabAction, TabVerb};
 use browser::page::refs::Dialect;
 use browser::{Code, Command, Error, Outcome, Request, Result};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 use std::fmt;
@@ -114,7 +115,7 @@ pub enum ConfigVerb {
 pub fn main() -> ExitCode {
     let cli = match quick_parse().map_or_else(Cli::try_parse, Ok) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&with_tip(error)),
     };
     let mut output = Output { json: cli.settings.json.unwrap_or_default() };
     output::set_colors(cli.settings.color);
@@ -435,6 +436,25 @@ fn man(folder: Option<&Path>) -> Result<()> {
             output::raw(&page)
         }
     }
+}
+
+/// Adds the verb that was probably meant where clap knows none: it has no ear for two letters of a short word that
+/// changed places.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let given = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(given)) => given.clone(),
+        _ => return error,
+    };
+    if error.get(ContextKind::SuggestedSubcommand).is_none() {
+        let all = Cli::command();
+        let names = all.get_subcommands().map(clap::Command::get_name);
+        let far = |name: &&str| strsim::damerau_levenshtein(name, &given);
+        if let Some(near) = names.min_by_key(far).filter(|name| far(name) == 1) {
+            let tip = ContextValue::Strings(vec![near.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, tip);
+        }
+    }
+    error
 }
 
 /// A wrong call: clap's own words, or the envelope when JSON was asked for.

@@ -94,6 +94,7 @@ fn a_wrong_call_ends_with_2_and_says_what_may_be_meant() {
     let home = Home::new();
     for (args, part) in [
         (vec!["tabz"], "similar subcommand"),
+        (vec!["mpc"], "similar subcommand exists: 'mcp'"),
         (vec!["tabs", "--sesion", "x"], "--session"),
         (vec!["open"], "<URL>"),
         (vec!["open", "x", "--timeout", "soon"], "expected a time"),
