@@ -9,7 +9,9 @@ use browser::command::{CloseTab, TabAction, TabVerb};
 use browser::launch::Wish;
 use browser::page::refs::Dialect;
 use browser::{Code, Command, Error, Outcome, Request, Result, TabId};
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
@@ -39,6 +41,8 @@ pub(super) struct Desk {
     pub(super) delicate: Vec<String>,
     /// What was asked.
     pub(super) asked: Asked,
+    /// Pages of clients that are not known at their next call, and when each was last used.
+    strays: std::sync::Mutex<HashMap<TabId, Instant>>,
 }
 
 /// The context that is always there.
@@ -80,6 +84,7 @@ impl Desk {
             folder: options.output_dir.clone(),
             delicate: options.ask.clone(),
             asked: Asked::default(),
+            strays: Default::default(),
         })
     }
 
@@ -139,6 +144,36 @@ impl Desk {
             }
         }
         Ok(line)
+    }
+
+    fn strays(&self) -> MutexGuard<'_, HashMap<TabId, Instant>> {
+        self.strays.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in a page of nobody that is known.
+    pub(super) fn add_stray(&self, page: TabId) {
+        self.strays().insert(page, Instant::now());
+    }
+
+    /// Notes that a page is in use.
+    pub(super) fn touch(&self, page: TabId) {
+        if let Some(used) = self.strays().get_mut(&page) {
+            *used = Instant::now();
+        }
+    }
+
+    /// Closes pages of nobody that were not used for as long as a daemon waits; for good.
+    pub(super) async fn sweep(&self) {
+        let every = (self.idle_timeout / 4).max(Duration::from_millis(100));
+        loop {
+            tokio::time::sleep(every).await;
+            let idle = |used: &mut Instant| used.elapsed() > self.idle_timeout;
+            let old: Vec<TabId> =
+                self.strays().extract_if(|_, used| idle(used)).map(|(page, _)| page).collect();
+            if !old.is_empty() {
+                self.close_tabs(old).await;
+            }
+        }
     }
 
     /// Closes tabs. One that is gone already is closed.

@@ -158,6 +158,7 @@ pub(super) async fn serve(desk: Arc<Desk>, listener: TcpListener, gate: Gate) ->
     // Seen to at the gate, which knows more.
     config.allowed_hosts = Vec::new();
     let stop = config.cancellation_token.clone();
+    let sweeper = desk.clone();
     let mut sessions = LocalSessionManager::default();
     // A client may think for as long as a daemon waits for somebody.
     sessions.session_config.keep_alive = Some(desk.idle_timeout);
@@ -177,6 +178,7 @@ pub(super) async fn serve(desk: Arc<Desk>, listener: TcpListener, gate: Gate) ->
         |error| Error::new(Code::InternalUnhandled).message(format!("the server ended: {error}"));
     tokio::select! {
         ended = ended.into_future() => ended.map_err(broken),
+        () = sweeper.sweep() => Ok(()),
         // Who has sent half a request is not waited for.
         () = async { super::told_to_stop().await; tokio::time::sleep(GOODBYE).await } => Ok(()),
     }

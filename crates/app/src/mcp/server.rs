@@ -123,6 +123,9 @@ impl Server {
         let me = self.me();
         let context = context.unwrap_or_else(|| me.context.clone());
         let page = page.or_else(|| me.pages.get(&context).copied());
+        if let Some(page) = page {
+            self.desk.touch(page);
+        }
         Ok(Whereto { page, context })
     }
 
@@ -159,6 +162,15 @@ impl Server {
             }
             Plan::Tabs(plan) => self.tabs(plan, to, page).await,
             Plan::Contexts(plan) => self.contexts(plan, to, page).await,
+            // Of who is not known nothing is known but the page that is named.
+            Plan::Close if self.me().is_passing => match to.page {
+                Some(named) => {
+                    self.desk.close_tabs(vec![named]).await;
+                    *page = None;
+                    Ok(Said { ours: format!("closed page {named}"), ..Said::default() })
+                }
+                None => Err(no_page()),
+            },
             Plan::Close => self.close_all(page).await,
             Plan::Install => Ok(Said {
                 ours: "Have the user run `agbrowse install`: it gets Chromium from the system's packages, or Chrome \
@@ -223,8 +235,12 @@ impl Server {
             Some(page) => me.pages.insert(to.context.clone(), page),
             None => me.pages.remove(&to.context),
         };
-        let is_known = |page: &TabId| me.opened.iter().any(|(opened, _)| opened == page);
-        if let Some(page) = page.filter(|page| !me.is_passing && !is_known(page)) {
+        let Some(page) = page else { return };
+        if me.is_passing {
+            if to.page.is_none() {
+                self.desk.add_stray(page);
+            }
+        } else if !me.opened.iter().any(|(opened, _)| *opened == page) {
             me.opened.push((page, to.context.clone()));
         }
     }

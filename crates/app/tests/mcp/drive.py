@@ -1798,6 +1798,16 @@ async def client_without_a_session_says_which_page(start, site):
         shown = await agent.look(page=page)
         await agent.well("browser_click", ref=shown.ref("One"), page=page)
         has(await agent.badly("browser_snapshot"), "page")
+        has(await agent.badly("browser_close"), "page")
+        await agent.well("browser_close", page=page)
+        expect(not await agent.tabs(), "the page is closed")
+
+
+@alone("http")
+async def pages_of_nobody_are_closed_when_nobody_uses_them(start, site):
+    async with start("--idle-timeout", "2s") as server, server.client(mode=MODERN) as agent:
+        await agent.open(site.page("<p>Left</p>"))
+        await until("it is closed", lambda: server.browsers() and not server.renderers())
 
 
 @alone("stdio")
