@@ -53,11 +53,13 @@ pub(super) const DEFAULT_CONTEXT: &str = "default";
 pub(super) struct Whereto {
     pub(super) page: Option<TabId>,
     pub(super) context: String,
+    /// How long what is waited for may take, if not as long as usual.
+    pub(super) patience: Option<Duration>,
 }
 
 impl Default for Whereto {
     fn default() -> Self {
-        Self { page: None, context: DEFAULT_CONTEXT.into() }
+        Self { page: None, context: DEFAULT_CONTEXT.into(), patience: None }
     }
 }
 
@@ -107,7 +109,7 @@ impl Desk {
                 context: Some(to.context.clone()).filter(|name| name != DEFAULT_CONTEXT),
                 tab: to.page,
                 timeout_ms: u64::try_from(allowed.as_millis()).ok(),
-                patience_ms: None,
+                patience_ms: to.patience.and_then(|time| u64::try_from(time.as_millis()).ok()),
                 dialect: Dialect::Mcp,
             },
             wish: self.wish.clone(),

@@ -85,6 +85,8 @@ pub(super) enum Plan {
     More(String),
     /// Wait so long.
     Sleep(Duration),
+    /// Wait for this.
+    Wait(Wait),
     /// A picture, in the reply or in a file of this name.
     Picture(Box<Screenshot>, Option<String>),
     /// A document, in a file of this name.
@@ -761,7 +763,7 @@ fn wait_for(given: &Given) -> Result<Plan> {
             Err(wrong(format!("`time` of browser_wait_for goes up to {MOST_SECONDS} seconds")))
         }
         Some(seconds) => Ok(Plan::Sleep(Duration::from_secs_f64(seconds))),
-        None => Ok(Plan::Do(Command::Wait(Wait { text, text_gone, ..Wait::default() }))),
+        None => Ok(Plan::Wait(Wait { text, text_gone, ..Wait::default() })),
     }
 }
 

@@ -1803,6 +1803,26 @@ async def client_without_a_session_says_which_page(start, site):
         expect(not await agent.tabs(), "the page is closed")
 
 
+@alone()
+async def waiting_for_a_text_does_not_hold_up_what_brings_it(start, site):
+    page = site.page("<button onclick=\"setTimeout(() => o.textContent = 'Done', 50)\">Start</button><p id=o></p>")
+    async with start() as server, server.client() as agent:
+        start_ref = (await agent.open(page)).ref("Start")
+        under_way = anyio.Event()
+
+        async def hear(*_):
+            under_way.set()
+
+        async def wait():
+            reply = await agent.client.call_tool("browser_wait_for", {"text": "Done"}, progress_callback=hear)
+            expect(not reply.is_error, f"it was waited in vain: {reply}")
+
+        async with anyio.create_task_group() as both:
+            both.start_soon(wait)
+            await under_way.wait()
+            has(await agent.well("browser_click", ref=start_ref), "click button")
+
+
 @alone("http")
 async def pages_of_nobody_are_closed_when_nobody_uses_them(start, site):
     async with start("--idle-timeout", "2s") as server, server.client(mode=MODERN) as agent:
