@@ -4,10 +4,11 @@ use super::Site;
 use crate::output::{Output, say};
 use anstyle::{AnsiColor, Style};
 use browser::command::{
-    Answer, DialogVerb, Eval, NewTab, Open, Pdf, Reload, Screenshot, Status, TabAction, TabVerb,
-    Tabs, Until,
+    After, Aim, Answer, Can, Click, DialogVerb, Doing, Eval, Fill, NewTab, Open, Pdf, Reload,
+    Screenshot, Snapshot, Status, TabAction, TabVerb, Tabs, Until,
 };
-use browser::{Browser, Code, Command, Outcome, Reply, Request, Result};
+use browser::page::ax::Role;
+use browser::{Browser, Code, Command, Hidden, Outcome, Reply, Request, Result, Target};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -66,6 +67,39 @@ pub(super) async fn walk(
         .await;
     save(data, &file);
 
+    walk.title("A page in few words, with a ref for everything that can be acted on");
+    let kettle = format!("{shop}/product/camp-kettle");
+    walk.run(open(&kettle), &format!("open {kettle}"), |done| is_titled(done, "Kettle")).await;
+    let seen = Snapshot { find: Some("quantity".into()), ..Snapshot::default() };
+    walk.run(Command::Snapshot(seen), "snapshot --find quantity", |done| shows(done, "[ref=@e"))
+        .await;
+
+    walk.title("What is done is done to that element alone, and comes with a receipt");
+    let quantity = Target::Label("quantity".into());
+    let fill = Fill {
+        aim: Aim::at(quantity),
+        value: Some(Hidden::from("2")),
+        secret: None,
+        submit: false,
+        after: After::default(),
+    };
+    walk.run(Command::Fill(fill), "fill label=quantity 2", |done| shows(done, "value=2")).await;
+    let add = Target::Role { role: Role::Button, name: Some("add to cart".into()) };
+    walk.run(click(add), "click 'role=button[name=\"add to cart\"]'", |done| {
+        shows(done, "navigated")
+    })
+    .await;
+
+    walk.title("What cannot be done is refused with the reason, and nothing else is hit instead");
+    walk.run(open(&format!("{shop}/lab")), &format!("open {shop}/lab"), Done::is_ok).await;
+    let berry = || Target::Text("Pick the berry".into());
+    let can = Command::Can(Can { action: Doing::Click, aim: Aim::at(berry()) });
+    walk.run(can, "can click 'text=Pick the berry'", |done| shows(done, "fail")).await;
+    walk.run_within(1500, click(berry()), "click 'text=Pick the berry' --timeout 1500ms", |done| {
+        fails(done, Code::ActCovered)
+    })
+    .await;
+
     walk.title("A context is a cookie jar of its own: Ada is signed in here, nobody there");
     let sign_in = "await fetch('/login', { method: 'POST', body: new URLSearchParams({ email: 'ada.fern@example.com', password: 'fernway' }) }); location.reload()";
     walk.run_in("ada", open(shop), &format!("--context ada open {shop}"), Done::is_ok).await;
@@ -98,7 +132,8 @@ pub(super) async fn walk(
         .run(Command::Pdf(Pdf::default()), &format!("pdf {}", file.display()), Done::is_ok)
         .await;
     save(data, &file);
-    walk.run(open(&format!("{shop}/lab")), &format!("open {shop}/lab"), Done::is_ok).await;
+    let lab = format!("{shop}/lab");
+    walk.run(open(&lab), &format!("open {lab}"), Done::is_ok).await;
     let file = pictures.join("lab.png");
     let data = walk
         .run(
@@ -240,6 +275,16 @@ fn open(url: &str) -> Command {
 
 fn eval(script: &str) -> Command {
     Command::Eval(Eval { script: script.to_owned(), ..Eval::default() })
+}
+
+fn click(target: Target) -> Command {
+    let (aim, after) = (Aim::at(target), After::default());
+    let button = browser::command::Button::default();
+    Command::Click(Click { aim, button, count: 1, modifiers: Vec::new(), after })
+}
+
+fn shows(done: &Done, part: &str) -> bool {
+    matches!(done, Ok(outcome) if outcome.reply.to_string().contains(part))
 }
 
 fn prints(done: &Done, text: &str) -> bool {
