@@ -7,8 +7,8 @@
 use super::given::{Given, wrong};
 use browser::command::{
     After, Aim, Answer, Back, Button, Can, Click, Console, DialogVerb, Drag, Eval, Expect, Field,
-    Fill, FillForm, Find, Hover, ImageFormat, LoadStorage, Modifier, Pdf, PressKey, Requests,
-    Resize, Screenshot, Scroll, Select, Snapshot, TextFormat, Type, Upload, Wait,
+    Fill, FillForm, Find, Hover, ImageFormat, LoadStorage, Margins, Modifier, Paper, Pdf, PressKey,
+    Requests, Resize, Screenshot, Scroll, Select, Snapshot, TextFormat, Type, Upload, Wait,
 };
 use browser::{Code, Command, Error, Proxy, Result, StorageState, TabId, Target};
 use clap::ValueEnum;
@@ -153,6 +153,7 @@ const FIELDS: &str = r#"{"type":"array","items":{"type":"object","properties":{"
 const PROXY: &str = r#"{"type":"object","properties":{"server":{"type":"string"},"username":{"type":"string"},"password":{"type":"string"}},"required":["server"]}"#;
 const STORAGE: &str = r#"{"type":["string","object"]}"#;
 const TABS: &str = r#"{"enum":["list","new","close","select"]}"#;
+const MARGIN: &str = r#"{"type":["number","object"]}"#;
 const LEVELS: &str = r#"{"enum":["error","warning","info","debug"]}"#;
 
 /// All tools. Those of [`Cap::Core`] are offered always.
@@ -531,12 +532,22 @@ pub(super) const TOOLS: &[Tool] = &[
             arg("landscape", Kind::Of("pdf", "landscape")),
             arg("pageRanges", Kind::Of("pdf", "pages")),
             arg("printBackground", Kind::Flag),
+            arg("format", Kind::Of("pdf", "format")),
+            arg("scale", Kind::Of("pdf", "scale")),
+            arg("margin", Kind::Schema(MARGIN)).says("inches"),
         ],
         plan: |given| {
             let no_background = given.has("printBackground") && !given.flag("printBackground")?;
             let landscape = given.flag("landscape")?;
-            let pdf =
-                Pdf { path: None, landscape, pages: given.text("pageRanges")?, no_background };
+            let pdf = Pdf {
+                path: None,
+                landscape,
+                pages: given.text("pageRanges")?,
+                no_background,
+                format: given.of::<Option<Paper>>("format")?,
+                scale: given.number("scale")?,
+                margin: margin(given)?,
+            };
             Ok(Plan::Print(pdf, given.words("path")?))
         },
     },
@@ -663,6 +674,24 @@ fn brief(schema: &mut Value) {
     }
     if let Some(items) = map.get_mut("items") {
         brief(items);
+    }
+}
+
+/// Margins: a number for all sides, or an object with some of them.
+fn margin(given: &Given) -> Result<Option<Margins>> {
+    let side = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    let sides = match given.value("margin") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Object(sides)) => {
+            ["top", "right", "bottom", "left"].map(|name| sides.get(name).map_or(Some(0.0), side))
+        }
+        Some(all) => [side(all); 4],
+    };
+    match sides.iter().copied().collect::<Option<Vec<f64>>>().as_deref() {
+        Some(&[top, right, bottom, left]) => Ok(Some(Margins([top, right, bottom, left]))),
+        _ => Err(wrong(
+            "`margin` takes inches: a number, or `top`, `right`, `bottom`, `left`".into(),
+        )),
     }
 }
 

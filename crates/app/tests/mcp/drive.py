@@ -1425,6 +1425,18 @@ async def tools_are_described(agent, site):
 
 
 @shared
+async def page_is_printed_on_the_paper_that_is_asked_for(agent, site):
+    await agent.open(site.page("<h1>On paper</h1>"))
+    await agent.well("browser_pdf_save", path="small.pdf", format="A6", margin={"top": 0.2}, scale=0.5)
+    pdf = (agent.server.files / "small.pdf").read_bytes()
+    box = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    width, height = (float(side) / 72 for side in box.groups())
+    expect(abs(width - 4.13) < 0.05 and abs(height - 5.83) < 0.05, f"it is {width} by {height} inches")
+    has(await agent.badly("browser_pdf_save", path="odd.pdf", scale=7), "0.1 to 2")
+    has(await agent.badly("browser_pdf_save", path="odd.pdf", margin="wide"), "inches")
+
+
+@shared
 async def unknown_tool_is_an_error_of_the_protocol(agent, site):
     try:
         reply = await agent.call("browser_snapshoot")

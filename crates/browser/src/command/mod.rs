@@ -42,7 +42,7 @@ pub use get::{Get, Got, What};
 pub use journal::{Console, ConsoleLine, ConsoleLog, Happening, RequestLine, RequestLog, Requests};
 pub use moving::{Drag, Scroll, Way};
 pub use open::{Back, Forward, Open, Reload};
-pub use pdf::{Pdf, Printed};
+pub use pdf::{Margins, Paper, Pdf, Printed};
 pub use resize::{Resize, Resized};
 pub use screenshot::{ImageFormat, Screenshot, Shot};
 pub use snapshot::{Snapped, Snapshot, SnapshotText, TextFormat, TreeSource};

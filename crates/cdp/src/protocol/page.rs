@@ -211,6 +211,14 @@ domain! { "Page";
             paper_height: Option<f64>,
             /// Enlarged by.
             scale: Option<f64>,
+            /// Inches.
+            margin_top: Option<f64>,
+            /// Inches.
+            margin_bottom: Option<f64>,
+            /// Inches.
+            margin_left: Option<f64>,
+            /// Inches.
+            margin_right: Option<f64>,
             /// Pages, such as `1-3,5`.
             page_ranges: Option<String>,
             /// Let the page's own `@page` size win.
