@@ -176,7 +176,6 @@ impl Verb for Pdf {
             page_ranges: self.pages.clone(),
             prefer_css_page_size: Some(self.format.is_none()),
             transfer_mode: Some("ReturnAsStream".into()),
-            ..PrintToPdf::default()
         };
         let failed = |error: Error| match error.code() {
             Code::CdpRefused => {
