@@ -2,18 +2,18 @@
 //!
 //! Those numbers are asked of the browser only for elements that are shown to such a client, and once for each. They
 //! are numbers of one renderer process: what another process has is told apart by a mark before it (`f2e12345`), and so
-//! is a number that a tab has given before, when a new page of the tab begins to count anew. What a ref was once
-//! written for, no other element of the tab is ever written as.
+//! is a number that was given before, when a new page or another tab begins to count anew. What a ref was once written
+//! for, no other element of the tab is ever written as, and none of the tabs beside it.
 
 use crate::command::{Reply, Snapped};
 use crate::error::{Error, Fact};
 use crate::note::Note;
 use crate::observe::Sight;
-use crate::tab::Tab;
+use crate::tab::{Tab, TabId};
 use cdp::Deadline;
 use page::refs::{RefName, numbers_in, respell};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many spellings are remembered before those that no snapshot shows any more are forgotten.
 const MOST: usize = 50_000;
@@ -21,33 +21,91 @@ const MOST: usize = 50_000;
 /// A number of the browser's, and the mark before it.
 type Spelled = (Option<u32>, u64);
 
-/// How the refs of a tab are spelled.
+/// What the tabs of a context have written, and which one it was.
 #[derive(Debug, Default)]
+pub(crate) struct Written(Mutex<HashMap<Spelled, TabId>>);
+
+impl Written {
+    fn table(&self) -> MutexGuard<'_, HashMap<Spelled, TabId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How the refs of a tab are spelled.
+#[derive(Debug)]
 pub(crate) struct Spellings {
+    tab: TabId,
+    written: Arc<Written>,
     of_number: HashMap<u32, Spelled>,
     numbers: HashMap<Spelled, u32>,
     /// What the marks stand for.
-    marks: HashMap<(Option<Arc<str>>, Option<String>), u32>,
+    marks: HashMap<Origin, u32>,
 }
 
+/// Whose numbers need a mark: those of a process, or those of a document that begins to count anew; and how many marks
+/// before this one did not do.
+type Origin = (Option<Arc<str>>, Option<String>, u32);
+
 impl Spellings {
+    pub(crate) fn new(tab: TabId, written: Arc<Written>) -> Self {
+        let (of_number, numbers, marks) = Default::default();
+        Self { tab, written, of_number, numbers, marks }
+    }
+
     /// The number of a ref that was spelled so.
     pub(crate) fn number(&self, frame: Option<u32>, id: u64) -> Option<u32> {
         self.numbers.get(&(frame, id)).copied()
     }
 
-    fn mark(&mut self, session: Option<Arc<str>>, document: Option<String>) -> u32 {
-        // The first process has none.
-        let next = self.marks.len() as u32 + 1;
-        *self.marks.entry((session, document)).or_insert(next)
+    /// The tab that wrote a ref so, if it is another one.
+    pub(crate) fn tab_beside(&self, frame: Option<u32>, id: u64) -> Option<TabId> {
+        self.written.table().get(&(frame, id)).copied().filter(|tab| *tab != self.tab)
     }
 
-    fn give(&mut self, number: u32, mut spelled: Spelled, again: (Option<Arc<str>>, String)) {
-        if self.numbers.get(&spelled).is_some_and(|taken| *taken != number) {
-            spelled.0 = Some(self.mark(again.0, Some(again.1)));
+    fn mark(&mut self, origin: Origin) -> u32 {
+        // The first process has none.
+        let next = self.marks.len() as u32 + 1;
+        *self.marks.entry(origin).or_insert(next)
+    }
+
+    fn give(
+        &mut self,
+        number: u32,
+        mut spelled: Spelled,
+        (session, document): (Option<Arc<str>>, &str),
+    ) {
+        let written = self.written.clone();
+        let mut written = written.table();
+        let mut tries = 0;
+        while self.numbers.get(&spelled).is_some_and(|taken| *taken != number)
+            || written.get(&spelled).is_some_and(|tab| *tab != self.tab)
+        {
+            spelled.0 = Some(self.mark((session.clone(), Some(document.to_owned()), tries)));
+            tries += 1;
         }
+        written.insert(spelled, self.tab);
         self.numbers.insert(spelled, number);
         self.of_number.insert(number, spelled);
+    }
+
+    /// Forgets what is not shown any more.
+    fn keep(&mut self, is_shown: impl Fn(u32) -> bool) {
+        let mut written = self.written.table();
+        self.of_number.retain(|number, _| is_shown(*number));
+        self.numbers.retain(|spelled, number| {
+            let stays = self.of_number.contains_key(number);
+            if !stays {
+                written.remove(spelled);
+            }
+            stays
+        });
+        written.shrink_to_fit();
+    }
+}
+
+impl Drop for Spellings {
+    fn drop(&mut self) {
+        self.keep(|_| false);
     }
 }
 
@@ -64,9 +122,7 @@ pub(crate) async fn learn(tab: &Tab, sight: &mut Sight, numbers: &[u32], deadlin
     }
     if sight.spellings.of_number.len() + unknown.len() > MOST {
         let registry = &sight.registry;
-        let spellings = &mut sight.spellings;
-        spellings.of_number.retain(|number, _| registry.place(*number).is_some());
-        spellings.numbers.retain(|_, number| spellings.of_number.contains_key(number));
+        sight.spellings.keep(|number| registry.place(number).is_some());
     }
     let main = tab.channel.session().cloned();
     for (document, asked) in unknown {
@@ -75,10 +131,10 @@ pub(crate) async fn learn(tab: &Tab, sight: &mut Sight, numbers: &[u32], deadlin
         let elements: Vec<u32> = asked.iter().map(|(_, element)| *element).collect();
         let ids = world.backend_ids(&elements, deadline).await.unwrap_or_default();
         let spellings = &mut sight.spellings;
-        let mark = (session != main).then(|| spellings.mark(session.clone(), None));
+        let mark = (session != main).then(|| spellings.mark((session.clone(), None, 0)));
         for ((number, _), id) in asked.into_iter().zip(ids) {
             if let Some(id) = id.and_then(|id| u64::try_from(id).ok()) {
-                spellings.give(number, (mark, id), (session.clone(), document.clone()));
+                spellings.give(number, (mark, id), (session.clone(), &document));
             }
         }
     }
@@ -165,5 +221,35 @@ fn texts_of(fact: &mut Fact) -> Vec<&mut String> {
         Fact::Text(text) => vec![text],
         Fact::List(all) => all.iter_mut().collect(),
         Fact::Flag(_) | Fact::Number(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(spellings: &mut Spellings, number: u32, id: u64) -> Spelled {
+        spellings.give(number, (None, id), (None, "document"));
+        spellings.of_number[&number]
+    }
+
+    #[test]
+    fn a_number_of_another_tab_is_marked_while_that_tab_is_there() {
+        let written = Arc::<Written>::default();
+        let mut first = Spellings::new(TabId(1), written.clone());
+        let mut second = Spellings::new(TabId(2), written.clone());
+        let mut third = Spellings::new(TabId(3), written.clone());
+        assert_eq!(given(&mut first, 1, 5), (None, 5));
+        assert_eq!(given(&mut second, 1, 5), (Some(1), 5));
+        assert_eq!(given(&mut second, 2, 6), (None, 6));
+        // The mark is taken too.
+        assert_eq!(given(&mut third, 1, 5), (Some(2), 5));
+        assert_eq!(second.tab_beside(None, 5), Some(TabId(1)));
+        assert_eq!(second.tab_beside(Some(1), 5), None);
+        assert_eq!(second.number(None, 5), None);
+        drop((first, second));
+        assert_eq!(given(&mut third, 2, 6), (None, 6));
+        drop(third);
+        assert!(written.table().is_empty());
     }
 }

@@ -5,6 +5,8 @@
 
 use crate::error::{Code, Error, Result};
 use crate::live::journal::Journal;
+use crate::observe::Sight;
+use crate::spelling::{Spellings, Written};
 use cdp::protocol::Method;
 use cdp::protocol::dom::ResolveNode;
 use cdp::protocol::runtime::ReleaseObjectGroup;
@@ -195,7 +197,7 @@ pub(crate) struct Tab {
     pub(crate) channel: Channel,
     pub(crate) state: watch::Sender<State>,
     /// What it has been seen as. Whoever has the turn looks.
-    pub(crate) sight: tokio::sync::Mutex<crate::observe::Sight>,
+    pub(crate) sight: tokio::sync::Mutex<Sight>,
     /// What happened in it besides what commands did.
     pub(crate) journal: Journal,
     /// It is being clicked in a way that opens tabs of which nobody says that they are its own.
@@ -224,6 +226,7 @@ impl Tab {
         context: Option<String>,
         opener: Option<TabId>,
         channel: Channel,
+        written: Arc<Written>,
     ) -> Self {
         let state = watch::Sender::new(State::default());
         Self {
@@ -233,7 +236,7 @@ impl Tab {
             opener,
             channel,
             state,
-            sight: tokio::sync::Mutex::default(),
+            sight: tokio::sync::Mutex::new(Sight::new(Spellings::new(id, written))),
             journal: Journal::default(),
             opens_tabs: AtomicBool::new(false),
             turn: Arc::default(),

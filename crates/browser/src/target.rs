@@ -3,7 +3,7 @@
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::{AX, Sight, json};
-use crate::tab::Tab;
+use crate::tab::{Tab, TabId};
 use cdp::Deadline;
 use page::ax::{Role, Tree};
 use page::find::Query;
@@ -474,7 +474,15 @@ async fn find_ref(
             refs::RefProblem::TooOld(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
         };
-        Error::new(code).message(problem.to_string()).evidence("ref", spelled.as_str())
+        let error = Error::new(code).message(problem.to_string()).evidence("ref", &*spelled);
+        match tab_beside(sight, name) {
+            Some(tab) => error
+                .message(format!(
+                    "ref `{name}` was given by a snapshot of tab {tab} and not of this one"
+                ))
+                .evidence("tab", tab.to_string()),
+            None => error,
+        }
     })?;
     // The browser's own tree has numbers of its own.
     if let Some(document) = shown.meaning.document.strip_prefix(AX) {
@@ -522,6 +530,14 @@ fn look_up(sight: &Sight, name: &RefName) -> std::result::Result<refs::Shown, re
         refs::RefProblem::TooOld(_) => refs::RefProblem::TooOld(name.clone()),
         _ => refs::RefProblem::NeverGiven(name.clone()),
     })
+}
+
+/// The tab that gave a ref, if this one did not.
+fn tab_beside(sight: &Sight, name: &RefName) -> Option<TabId> {
+    match name {
+        RefName::Ours(_) => None,
+        RefName::Backend { frame, id, .. } => sight.spellings.tab_beside(*frame, *id),
+    }
 }
 
 /// The error for an element that is not there any more. One that looks the same is named, never taken.

@@ -616,17 +616,16 @@ async def what_has_no_ref_is_shown_all_the_same(agent, site):
 # Refs.
 
 
-@shared
-async def ref_is_e_and_a_number(agent, site):
-    # In a new tab: one that has seen several processes marks numbers that it has given before.
-    await agent.well("browser_tabs", action="new")
-    await agent.open(site.page("<button>One</button><a href=#>Two</a>"))
-    shown = await agent.look()
-    for words in ("One", "Two"):
-        expect(re.fullmatch(r"e[1-9]\d*", shown.ref(words)), "a ref is e and a number", shown)
-    again = await agent.look(allRefs=True)
-    expect(shown.ref("One") == again.ref("One"), "an element keeps its ref", again)
-    await agent.well("browser_tabs", action="close")
+@alone()
+async def ref_is_e_and_a_number(start, site):
+    # In a new browser: what was given before is marked when another process begins to count.
+    async with start() as server, server.client() as agent:
+        await agent.open(site.page("<button>One</button><a href=#>Two</a>"))
+        shown = await agent.look()
+        for words in ("One", "Two"):
+            expect(re.fullmatch(r"e[1-9]\d*", shown.ref(words)), "a ref is e and a number", shown)
+        again = await agent.look(allRefs=True)
+        expect(shown.ref("One") == again.ref("One"), "an element keeps its ref", again)
 
 
 @shared
@@ -1357,15 +1356,25 @@ async def page_can_be_said(agent, site):
 
 @shared
 async def ref_of_one_page_means_nothing_on_another(agent, site):
-    # Pages count their elements by themselves: what has a high number here is nothing there.
-    first = (await agent.open(site.page("<p>before</p>" * 60 + "<button>One</button>"))).page
-    ref = (await agent.look()).ref("One")
+    # Each process counts from one, and two sites have a process each.
+    buttons = "".join(f"<button onclick='document.title += {number}'>B{number}</button>" for number in range(9))
+    here, there = site.live("<title>.</title>" + buttons), site.live("<title>.</title>" + buttons)
+    first = (await agent.open(here)).page
+    ours = await agent.look()
     second = (await agent.well("browser_tabs", action="new")).page
-    page = site.live("<title>.</title>" + SUBMIT)
-    await agent.open(page)
-    await agent.badly("browser_click", ref=ref, page=second)
-    expect(await page.do("document.title") == ".", "nothing was clicked")
-    await agent.well("browser_click", ref=ref, page=first)
+    await agent.open(there.url.replace(site.home, site.abroad))
+    theirs = await agent.look()
+    names = [f"B{number}" for number in range(9)]
+    same = {ours.ref(name) for name in names} & {theirs.ref(name) for name in names}
+    expect(not same, "no ref means two things", theirs)
+    for name in names:
+        has(await agent.badly("browser_click", ref=ours.ref(name), page=second), "ref-not-found", f"of tab {first}")
+        has(await agent.badly("browser_click", ref=theirs.ref(name), page=first), f"of tab {second}")
+    for page in (here, there):
+        expect(await page.do("document.title") == ".", "nothing was clicked")
+    await agent.well("browser_click", ref=ours.ref("B4"), page=first)
+    await agent.well("browser_click", ref=theirs.ref("B5"), page=second)
+    expect([await page.do("document.title") for page in (here, there)] == [".4", ".5"], "both pages were clicked")
     await agent.well("browser_tabs", action="close", page=second)
 
 

@@ -194,7 +194,8 @@ impl Live {
             opener.journal.note_tab(id);
         }
         let opener = opener.map(|tab| tab.id);
-        let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel));
+        let written = table.written.entry(context.clone()).or_default().clone();
+        let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel, written));
         table.tabs.insert(id, tab.clone());
         let entry =
             SessionEntry { target: target_id, parent: None, above: None, tab: Some(id), kind };

@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::launch::{self, Launched, Options, Process};
 use crate::note::Note;
 use crate::proxy::{Proxy, ProxyLine};
+use crate::spelling::Written;
 use crate::tab::{End, Tab, TabId};
 use cdp::protocol::browser::{Close, GetVersion, SetDownloadBehavior};
 use cdp::protocol::target::{
@@ -70,6 +71,8 @@ struct Table {
     /// Flat sessions of every depth: which tab each belongs to, and what it is.
     sessions: HashMap<Arc<str>, SessionEntry>,
     contexts: BTreeMap<String, String>,
+    /// How the tabs of each context have written their refs.
+    written: HashMap<Option<String>, Arc<Written>>,
     /// The tab that commands of a context go to.
     current: HashMap<Option<String>, TabId>,
     next_tab: u32,
@@ -519,6 +522,7 @@ impl Live {
         // Only now: one that could not be removed must still be there to be removed.
         let mut table = self.table();
         table.contexts.remove(name);
+        table.written.remove(&Some(name.to_owned()));
         table.current.remove(&Some(name.to_owned()));
         drop(table);
         self.proxies.remove(&id);

@@ -14,6 +14,7 @@ pub(crate) use world::{NAME as WORLD, SOURCE, Told, Trouble, World, json};
 
 use crate::error::{Code, Error, Result};
 use crate::live::Live;
+use crate::spelling::Spellings;
 use crate::tab::Tab;
 use cdp::Deadline;
 use frames::Place;
@@ -35,7 +36,6 @@ const FRAME: Duration = Duration::from_millis(1500);
 const LOOKS: usize = 4;
 
 /// What a tab has been seen as.
-#[derive(Default)]
 pub(crate) struct Sight {
     /// Our world in each frame.
     worlds: HashMap<String, World>,
@@ -46,7 +46,7 @@ pub(crate) struct Sight {
     /// What refs mean.
     pub(crate) registry: Registry,
     /// How they are written for those who know them by the browser's numbers.
-    pub(crate) spellings: crate::spelling::Spellings,
+    pub(crate) spellings: Spellings,
     /// Refs that are to mean what they mean now when a batch is over; `None` outside of one.
     pub(crate) held: Option<Vec<(Arc<Tree>, Vec<usize>)>>,
     /// Where the mouse is, and in which document.
@@ -173,6 +173,20 @@ impl Look {
 }
 
 impl Sight {
+    pub(crate) fn new(spellings: Spellings) -> Self {
+        Self {
+            worlds: HashMap::new(),
+            owners: HashMap::new(),
+            kept: HashMap::new(),
+            registry: Registry::default(),
+            spellings,
+            held: None,
+            mouse: None,
+            shown: None,
+            seen: None,
+        }
+    }
+
     /// What was seen of the page, if nothing has happened since and it was looked at in the same way.
     pub(crate) fn remembered(&self, look: &Look, loader: &str) -> Option<Arc<Tree>> {
         let is_whole = self.seen.as_ref().is_some_and(|seen| !seen.is_glimpse);
