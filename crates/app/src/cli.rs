@@ -12,11 +12,16 @@ use browser::{Code, Command, Error, Outcome, Request, Result};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// How long a stopping daemon may take before its clients give up on it.
 const HANDOVER: Duration = Duration::from_secs(10);
@@ -113,6 +118,16 @@ pub enum ConfigVerb {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    if let Some((session, idle_timeout)) = daemon_call(&std::env::args_os().collect::<Vec<_>>()) {
+        let output = Output { json: false };
+        return match Place::of(session).and_then(|place| be_daemon(place, idle_timeout)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                output.error(&error);
+                ExitCode::FAILURE
+            }
+        };
+    }
     let cli = match quick_parse().map_or_else(Cli::try_parse, Ok) {
         Ok(cli) => cli,
         Err(error) => return usage(&with_tip(error)),
@@ -136,16 +151,38 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The session and the idle timeout of a call as [`daemon::ensure`] makes it. A daemon that knew it by way of the
+/// parser would carry the memory of every flag of every verb for as long as it lives.
+fn daemon_call(args: &[OsString]) -> Option<(&str, Duration)> {
+    let args: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
+    let ["daemon", "run", "--session", session, idle] = *args else { return None };
+    let milliseconds = idle.strip_prefix("--idle-timeout=")?.strip_suffix("ms")?.parse().ok()?;
+    Some((session, Duration::from_millis(milliseconds)))
+}
+
+fn be_daemon(place: Place, idle_timeout: Duration) -> Result<()> {
+    log_to_stderr("info");
+    runtime()?.block_on(daemon::serve(place, idle_timeout))
+}
+
 /// Parses a right call of a verb with that verb's parser alone. Whatever is not one (a wrong call, a call for
 /// help, another command) is left to the whole parser, whose words people read.
 fn quick_parse() -> Option<Cli> {
     let args: Vec<_> = std::env::args_os().collect();
     let verb = args.get(1)?.to_str()?;
-    let root = clap::Command::new("agbrowse").subcommand(Command::parser_of(verb)?);
-    let matches = Settings::augment_args(root).try_get_matches_from(args).ok()?;
+    // A server of tools stays: what the parsers of all verbs leave behind, it would keep.
+    let parser = match verb {
+        "mcp" => mcp::Mcp::augment_args(clap::Command::new("mcp")),
+        _ => Command::parser_of(verb)?,
+    };
+    let root = clap::Command::new("agbrowse").subcommand(parser);
+    let matches = Settings::augment_args(root).try_get_matches_from(&args).ok()?;
     let settings = Settings::from_arg_matches(&matches).ok()?;
-    let command = Command::from_arg_matches(&matches).ok()?;
-    Some(Cli { settings, command: Door::Browser(command) })
+    let command = match verb {
+        "mcp" => Door::Mcp(mcp::Mcp::from_arg_matches(matches.subcommand_matches("mcp")?).ok()?),
+        _ => Door::Browser(Command::from_arg_matches(&matches).ok()?),
+    };
+    Some(Cli { settings, command })
 }
 
 fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
@@ -172,7 +209,7 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
             return Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         Door::Mcp(mcp) => {
-            log_to_stderr_from("warn");
+            log_to_stderr("warn");
             let runtime = runtime()?;
             let served = runtime.block_on(mcp.run(config));
             // A thread may wait for a line of standard input that never comes.
@@ -378,10 +415,7 @@ fn daemon_verb(verb: &DaemonVerb, config: &Config, output: Output) -> Result<()>
         DaemonVerb::Logs { lines } => {
             output::raw((sessions::log_tail(&place, *lines)? + "\n").as_bytes())
         }
-        DaemonVerb::Run => {
-            log_to_stderr();
-            runtime()?.block_on(daemon::serve(place, config.idle_timeout()))
-        }
+        DaemonVerb::Run => be_daemon(place, config.idle_timeout()),
     }
 }
 
@@ -493,16 +527,11 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
         .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))
 }
 
-fn log_to_stderr() {
-    log_to_stderr_from("info");
-}
-
-fn log_to_stderr_from(level: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("AGBROWSE_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .init();
+/// Logs what is at least of this level, or what `AGBROWSE_LOG` says: a level, or levels of modules
+/// (`info,agbrowse_cdp=trace`).
+fn log_to_stderr(level: &str) {
+    let wanted = std::env::var("AGBROWSE_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    let levels = wanted.or_else(|| level.parse().ok()).unwrap_or_default();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    tracing_subscriber::registry().with(lines.with_filter(levels)).init();
 }
