@@ -174,13 +174,15 @@ pub fn named(name: &str) -> Option<Memory> {
     settled_memory(all().into_iter().find(is_it)?.pid)
 }
 
-/// Reads how much memory a process keeps once that stands still, or after a few seconds.
+/// Reads how much memory a process keeps once that has stood still for two seconds, or after ten.
 pub fn settled_memory(pid: u32) -> Option<Memory> {
     let mut last = memory(pid)?;
-    for _ in 0..15 {
+    let mut still = 0;
+    for _ in 0..50 {
         thread::sleep(Duration::from_millis(200));
         let now = memory(pid)?;
-        if now == last {
+        still = if now == last { still + 1 } else { 0 };
+        if still == 10 {
             break;
         }
         last = now;

@@ -66,8 +66,16 @@ impl Tool {
         };
         // Short names: sockets go in here, and their paths may not be long.
         let folder = tempfile::Builder::new().prefix("agbench-").tempdir()?;
-        for name in ["home", "run", "tmp"] {
+        for name in ["bin", "home", "run", "tmp"] {
             std::fs::create_dir(folder.path().join(name))?;
+        }
+        // Installed anew, both in the same way. How a file was written decides how the system keeps it in memory: one that
+        // a linker has put together here and there is slower to start than a copy of it.
+        let mut program = program;
+        if !is_script(&program) {
+            let installed = folder.path().join("bin").join(kind.name());
+            std::fs::copy(&program, &installed)?;
+            program = installed;
         }
         Ok(Self { kind, program, chrome: chrome.to_owned(), folder })
     }
@@ -262,6 +270,10 @@ pub fn browser_version(chrome: &Path) -> Result<String> {
     }
 }
 
+fn is_script(program: &Path) -> bool {
+    program.extension().is_some_and(|ending| ending == "js")
+}
+
 /// The browser that all tools shall use: the one that was named, or `AGBROWSE_CHROME`, or the one on the path.
 ///
 /// # Errors
@@ -319,7 +331,7 @@ pub(crate) fn bare(program: &Path) -> Command {
 
 /// The native program behind npm's wrapper. Starting Node first would flatter us.
 fn native(program: PathBuf) -> PathBuf {
-    if program.extension().is_none_or(|ending| ending != "js") {
+    if !is_script(&program) {
         return program;
     }
     let system = match std::env::consts::OS {

@@ -175,9 +175,17 @@ fn quick_parse() -> Option<Cli> {
         "mcp" => mcp::Mcp::augment_args(clap::Command::new("mcp")),
         _ => Command::parser_of(verb)?,
     };
-    let root = clap::Command::new("agbrowse").subcommand(parser);
-    let matches = Settings::augment_args(root).try_get_matches_from(&args).ok()?;
-    let settings = Settings::from_arg_matches(&matches).ok()?;
+    let mut root = clap::Command::new("agbrowse").subcommand(parser);
+    // Every setting is an option: where there are none, none is looked for.
+    let has_options = args.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"-"));
+    if has_options {
+        root = Settings::augment_args(root);
+    }
+    let matches = root.try_get_matches_from(&args).ok()?;
+    let settings = match has_options {
+        true => Settings::from_arg_matches(&matches).ok()?,
+        false => Settings::default(),
+    };
     let command = match verb {
         "mcp" => Door::Mcp(mcp::Mcp::from_arg_matches(matches.subcommand_matches("mcp")?).ok()?),
         _ => Door::Browser(Command::from_arg_matches(&matches).ok()?),

@@ -12,6 +12,7 @@ pub mod install;
 pub mod mcp;
 pub mod output;
 mod paint;
+mod rest;
 pub mod sessions;
 pub mod skill;
 

@@ -3,7 +3,7 @@
 use super::client::READY;
 use super::wire::{self, Action, Answer, Call, DaemonStatus, Done, HEADER, MAX_REQUEST};
 use super::{Client, Ended, Place, State};
-use crate::VERSION;
+use crate::{VERSION, rest};
 use browser::{Browser, Code, Command, Error, Reply, Result};
 use std::fs::File;
 use std::future::Future;
@@ -51,6 +51,7 @@ pub async fn serve(place: Place, idle_timeout: Duration) -> Result<()> {
         "listening"
     );
 
+    tokio::spawn(rest::keep());
     let ended = daemon.accept_until_stopped(&listener).await;
     daemon.is_stopping.store(true, Ordering::Release);
     // From here on nobody new can connect; who did get in is told to try again.
@@ -304,6 +305,7 @@ impl Daemon {
     fn touch(&self) {
         *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.used.notify_waiters();
+        rest::used();
     }
 
     /// Waits until nothing has happened for long enough.

@@ -17,7 +17,7 @@ pub use hosts::Host;
 pub use tools::Cap;
 
 use crate::config::Config;
-use crate::output;
+use crate::{output, rest};
 use browser::{Code, Error, Result};
 use clap::{Args, Subcommand, ValueEnum};
 use desk::Desk;
@@ -94,6 +94,7 @@ impl Mcp {
             return Err(Error::new(Code::CommandInvalid).message(format!("`{odd}` is no tool")));
         }
         let desk = Arc::new(Desk::new(config, self)?);
+        tokio::spawn(rest::keep());
         let served = match &self.http {
             Some(at) => self.serve_http(at, desk.clone()).await,
             None => serve_stdio(desk.clone()).await,

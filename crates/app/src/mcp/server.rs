@@ -6,6 +6,7 @@ use super::question::Question;
 use super::reply::Said;
 use super::tools::{ContextsPlan, NewContext, Plan, TOOLS, TabsPlan, Tool, Which};
 use crate::output::write_private;
+use crate::rest;
 use browser::command::{
     Close, CloseTab, NewTab, Open, SaveStorage, Snapshot, Status, StorageAction, StorageVerb,
     TabAction, TabVerb, Tabs, TextFormat, Wait,
@@ -705,6 +706,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
+        let _use = rest::Use::begin();
         let tool = Tool::named(&request.name).ok_or_else(|| unknown_tool(&request.name))?;
         if !tool.is_in(&self.desk.caps) {
             return Err(ErrorData::invalid_params(

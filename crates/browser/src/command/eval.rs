@@ -284,8 +284,10 @@ fn threw(thrown: &ExceptionDetails) -> Error {
 
 /// A JSON value for people: a string as it is, everything else as JSON.
 fn plain(value: &RawValue) -> String {
-    serde_json::from_str::<Text>(value.get())
-        .map_or_else(|_| value.get().to_owned(), Text::into_string)
+    let json = value.get();
+    // Not tried on anything else: to say where it went wrong takes longer than all the rest.
+    let text = json.starts_with('"').then(|| serde_json::from_str::<Text>(json).ok()).flatten();
+    text.map_or_else(|| json.to_owned(), Text::into_string)
 }
 
 impl fmt::Display for Evaluated {
