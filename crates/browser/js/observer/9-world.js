@@ -9,6 +9,8 @@ function numbersFor(nodes) {
   });
 }
 
+let foreseen = [];
+
 Object.defineProperty(globalThis, "agbrowse", {
   value: Object.freeze({
     observe,
@@ -24,6 +26,18 @@ Object.defineProperty(globalThis, "agbrowse", {
       hosts = [];
       for (const host of asked) askedHosts.add(host);
       return asked;
+    },
+    /** Hosts that were come by before anybody looked. They are asked about again unless that was noted. */
+    earlyHosts() {
+      foreseen = [...earlyHosts].filter((host) => !askedHosts.has(host) && isConnectedOf.call(host));
+      return foreseen;
+    },
+    noteEarlyHosts() {
+      for (const host of foreseen) {
+        askedHosts.add(host);
+        earlyHosts.delete(host);
+      }
+      foreseen = [];
     },
     /** Takes in a closed shadow root. */
     reveal(...roots) {

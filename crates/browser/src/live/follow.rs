@@ -4,6 +4,7 @@ use super::journal::CHOOSER;
 use super::proxies::Proxies;
 use super::{Live, SessionEntry};
 use crate::launch::{Options, VIEWPORT};
+use crate::observe;
 use crate::tab::{Chooser, Dialog, End, Phase, State, Tab, TabId};
 use cdp::protocol::page::{
     self, FileChooserOpened, FrameDetached, FrameNavigated, JavascriptDialogClosed,
@@ -92,8 +93,8 @@ pub(super) fn preparation(
             channel.post(&page::Enable {});
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
             channel.post(&page::AddScriptToEvaluateOnNewDocument {
-                source: crate::observe::SOURCE.into(),
-                world_name: Some(crate::observe::WORLD.into()),
+                source: observe::SOURCE.into(),
+                world_name: Some(observe::WORLD.into()),
                 ..page::AddScriptToEvaluateOnNewDocument::default()
             });
             // A chooser that nobody sees would be answered by nobody. Each process has to be told.
@@ -348,6 +349,9 @@ impl Live {
                     state.commit(&loader);
                     state.phase = state.phase.max(phase);
                 });
+                if phase == Phase::DomReady {
+                    tokio::spawn(observe::foresee(tab.clone()));
+                }
             }
             inspector::TargetCrashed::NAME if tab.channel.session() == Some(session) => {
                 tab.state.send_modify(|state| {

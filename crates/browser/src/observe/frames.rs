@@ -1,12 +1,14 @@
 //! The frames of a tab: where each is, who it belongs to, and which element holds it.
 
 use super::Sight;
+use super::world::Told;
 use crate::live::Live;
 use crate::tab::Tab;
 use cdp::protocol::dom::GetFrameOwner;
 use cdp::protocol::page::{FrameTree, GetFrameTree};
 use cdp::{Channel, Deadline};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// A frame.
 #[derive(Clone, Debug)]
@@ -22,8 +24,14 @@ pub(super) struct Place {
     pub(super) is_unreachable: bool,
 }
 
-/// All frames of a tab, of every process, those that hold others first.
-pub(super) async fn places(live: &Live, tab: &Tab, deadline: Deadline) -> Vec<Place> {
+/// All frames of a tab, of every process, those that hold others first; and which elements of the uppermost document hold
+/// frames that are not among the known ones.
+pub(super) async fn places(
+    live: &Live,
+    tab: &Tab,
+    known: &HashSet<String>,
+    deadline: Deadline,
+) -> (Vec<Place>, Owners) {
     let targets = live.frame_targets(tab.id);
     let mut channels = vec![tab.channel.clone()];
     channels.extend(targets.iter().map(|(.., channel)| channel.clone()));
@@ -65,43 +73,58 @@ pub(super) async fn places(live: &Live, tab: &Tab, deadline: Deadline) -> Vec<Pl
             places.push(place);
         }
     }
-    places
+    let is_new = |place: &&Place| {
+        place.parent.as_ref() == Some(&tab.target_id) && !known.contains(&place.frame_id)
+    };
+    let new = places.iter().filter(is_new).map(|place| (place, &tab.channel));
+    let owners = owners(new, deadline).await;
+    (places, owners)
 }
 
-/// Finds out which element holds each frame, where that is not known yet.
-pub(super) async fn own(sight: &mut Sight, places: &[&Place], deadline: Deadline) {
-    let unknown: Vec<&Place> = places
-        .iter()
-        .copied()
-        .filter(|place| place.parent.is_some() && !sight.owners.contains_key(&place.frame_id))
-        .collect();
-    // All at once: one after the other, a page with many frames would run out of time.
-    let mut asked = Vec::new();
-    for place in unknown {
-        let Some(parent) = place.parent.as_deref() else { continue };
-        let Some(world) = sight.worlds.get(parent) else { continue };
+/// The elements that hold frames, by frame; the browser's own numbers of them.
+pub(super) type Owners = HashMap<String, i64>;
+
+/// Has the browser say which elements hold these frames. All at once: one after the other, a page with many frames
+/// would run out of time.
+pub(super) async fn owners<'p>(
+    asked: impl Iterator<Item = (&'p Place, &Channel)>,
+    deadline: Deadline,
+) -> Owners {
+    let ask = |(place, channel): (&'p Place, &Channel)| {
         let owner = GetFrameOwner { frame_id: place.frame_id.clone() };
-        let Ok(reply) = world.channel.start(&owner) else { continue };
-        asked.push((place, parent, reply));
-    }
-    let mut found: HashMap<&str, Vec<(&Place, i64)>> = HashMap::new();
-    for (place, parent, reply) in asked {
+        Some((place, channel.start(&owner).ok()?))
+    };
+    let asked: Vec<_> = asked.filter_map(ask).collect();
+    let mut found = Owners::new();
+    for (place, reply) in asked {
         if let Ok(reply) = reply.wait(deadline).await
             && let Some(node) = reply.backend_node_id
         {
-            found.entry(parent).or_default().push((place, node));
+            found.insert(place.frame_id.clone(), node);
         }
     }
-    for (parent, held) in found {
-        let Some(world) = sight.worlds.get_mut(parent) else { continue };
-        let nodes: Vec<i64> = held.iter().map(|(_, node)| *node).collect();
-        if world.number(&nodes, deadline).await.is_err() {
-            continue;
-        }
-        for (place, node) in held {
-            if let Some(number) = world.known(node) {
-                sight.owners.insert(place.frame_id.clone(), number);
-            }
+    found
+}
+
+/// Finds out which elements hold these frames, of those that were told.
+pub(super) async fn own(
+    sight: &mut Sight,
+    places: &[&Place],
+    told: &HashMap<String, Arc<Told>>,
+    deadline: Deadline,
+) {
+    let unknown = places.iter().filter_map(|place| {
+        let world = sight.worlds.get(place.parent.as_deref()?)?;
+        (!sight.owners.contains_key(&place.frame_id)).then_some((*place, &world.channel))
+    });
+    let found = owners(unknown, deadline).await;
+    sight.owners.extend(found);
+    let parents: HashSet<&str> =
+        places.iter().filter_map(|place| place.parent.as_deref()).collect();
+    for parent in parents {
+        if let (Some(world), Some(told)) = (sight.worlds.get_mut(parent), told.get(parent)) {
+            // One that does not answer holds nothing that could be shown.
+            _ = world.know(&told.holders, deadline).await;
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Sight {
     /// Our world in each frame.
     worlds: HashMap<String, World>,
     /// The element that holds each frame.
-    owners: HashMap<String, u32>,
+    owners: frames::Owners,
     /// What each frame told, while it is good.
     kept: HashMap<String, Kept>,
     /// What refs mean.
@@ -176,7 +176,7 @@ impl Sight {
     pub(crate) fn new(spellings: Spellings) -> Self {
         Self {
             worlds: HashMap::new(),
-            owners: HashMap::new(),
+            owners: frames::Owners::new(),
             kept: HashMap::new(),
             registry: Registry::default(),
             spellings,
@@ -253,6 +253,13 @@ impl Sight {
     pub(crate) fn doubt(&mut self) {
         self.seen = None;
         self.kept.retain(|_, kept| kept.watch.is_none());
+    }
+
+    /// Another document came: its frames and their worlds are other ones.
+    fn begin_anew(&mut self) {
+        self.worlds.clear();
+        self.owners.clear();
+        self.kept.clear();
     }
 
     /// Nothing that was seen is good any more.
@@ -333,6 +340,12 @@ impl Sight {
         }
     }
 
+    /// The number of the element that holds a frame, if it was told.
+    fn owner_of(&self, place: &Place) -> Option<u32> {
+        let world = self.worlds.get(place.parent.as_deref()?)?;
+        world.known(*self.owners.get(&place.frame_id)?)
+    }
+
     pub(crate) fn world_of_mut(&mut self, document: &str) -> Option<&mut World> {
         self.worlds.values_mut().find(|world| world.loader == document)
     }
@@ -340,6 +353,25 @@ impl Sight {
     /// Our world in the document with this id, if it was part of what was seen last.
     pub(crate) fn world_of(&self, document: &str) -> Option<&World> {
         self.worlds.values().find(|world| world.loader == document)
+    }
+}
+
+/// Gets ready to look at a document whose text has come, while what it named is still coming. What is found is there for
+/// the first who looks; whoever looks before that does without.
+pub(crate) async fn foresee(tab: Arc<Tab>) {
+    let deadline = Deadline::after(FRAME);
+    let loader = tab.state.borrow().loader.clone();
+    let Ok(world) = World::enter(&tab.channel, &tab.target_id, &loader, true, deadline).await
+    else {
+        return;
+    };
+    if world.foresee(deadline).await.is_err() || tab.state.borrow().loader != loader {
+        return;
+    }
+    let Ok(mut sight) = tab.sight.try_lock() else { return };
+    if sight.worlds.get(&tab.target_id).is_none_or(|known| known.loader != loader) {
+        sight.begin_anew();
+        sight.worlds.insert(tab.target_id.clone(), world);
     }
 }
 
@@ -386,9 +418,7 @@ async fn look_once(
 ) -> std::result::Result<Tree, Trouble> {
     let loader = tab.state.borrow().loader.clone();
     if sight.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
-        sight.worlds.clear();
-        sight.owners.clear();
-        sight.kept.clear();
+        sight.begin_anew();
     }
     let main = Place {
         channel: tab.channel.clone(),
@@ -399,10 +429,12 @@ async fn look_once(
         is_top: true,
         is_unreachable: false,
     };
-    let (told, places) = tokio::join!(
+    let known: HashSet<String> = sight.owners.keys().cloned().collect();
+    let (told, (places, owners)) = tokio::join!(
         watched(tab, look_at(sight, &main, look, deadline)),
-        frames::places(live, tab, deadline.at_most(FRAME)),
+        frames::places(live, tab, &known, deadline.at_most(FRAME)),
     );
+    sight.owners.extend(owners);
     let mut all = HashMap::from([(tab.target_id.clone(), told?)]);
     look_at_frames(sight, &places, look, &mut all, deadline).await;
     sight.kept.retain(|frame, _| all.contains_key(frame));
@@ -495,15 +527,16 @@ async fn look_at_frames(
                 && !all.contains_key(&place.frame_id)
         };
         let inside: Vec<&Place> = places.iter().filter(is_in).collect();
-        frames::own(sight, &inside, limit).await;
+        frames::own(sight, &inside, all, limit).await;
         let holds = |place: &&Place| {
             let told = place.parent.as_ref().and_then(|parent| all.get(parent));
-            let owner = sight.owners.get(&place.frame_id);
-            told.zip(owner).is_some_and(|(told, owner)| told.holders.contains(owner))
+            let owner = sight.owner_of(place);
+            told.zip(owner).is_some_and(|(told, owner)| told.holders.contains(&owner))
         };
         let mut asked = tokio::task::JoinSet::new();
         let mut told = Vec::new();
-        for place in inside.into_iter().filter(holds) {
+        let shown: Vec<&Place> = inside.into_iter().filter(holds).collect();
+        for place in shown {
             match known(sight, place, look) {
                 Some(known) => told.push((place.frame_id.clone(), known)),
                 None if place.is_unreachable => {
@@ -554,9 +587,7 @@ fn stitch(
 ) -> std::result::Result<Tree, Trouble> {
     let held = places
         .iter()
-        .filter_map(|place| {
-            Some(((place.parent.as_deref()?, *sight.owners.get(&place.frame_id)?), place))
-        })
+        .filter_map(|place| Some(((place.parent.as_deref()?, sight.owner_of(place)?), place)))
         .collect();
     let lost = places
         .iter()
@@ -644,7 +675,7 @@ pub(crate) async fn offset(
         let outer = tree.frames.get(usize::from(parent));
         let world = outer.and_then(|outer| sight.world_of(&outer.document));
         let frame_id = sight.world_of(&inner.document).map(|world| &*world.frame_id);
-        let owner = frame_id.and_then(|id| sight.owners.get(id));
+        let owner = frame_id.and_then(|id| world?.known(*sight.owners.get(id)?));
         if let (Some(world), Some(owner)) = (world, owner)
             && let Ok(Some([left, top])) =
                 world.ask::<Option<[f32; 2]>>(&format!("agbrowse.corner({owner})"), deadline).await
@@ -662,7 +693,8 @@ pub(crate) fn holder<'s>(sight: &'s Sight, tree: &Tree, frame: u16) -> Option<(&
     let inner = tree.frames.get(usize::from(frame))?;
     let outer = tree.frames.get(usize::from(inner.parent?))?;
     let frame_id = &sight.world_of(&inner.document)?.frame_id;
-    Some((sight.world_of(&outer.document)?, *sight.owners.get(frame_id)?))
+    let world = sight.world_of(&outer.document)?;
+    Some((world, world.known(*sight.owners.get(frame_id)?)?))
 }
 
 /// An element that holds most of the page listens for what is in it, not for itself.

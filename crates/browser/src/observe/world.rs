@@ -227,7 +227,7 @@ impl World {
             None => None,
         };
         let mut hosts = if is_first { Some(self.channel.start(&self.hosts())?) } else { None };
-        let mut report = self.observed(report, options, deadline).await?;
+        let (mut report, is_first_walk) = self.observed(report, options, deadline).await?;
         let walked = begun.elapsed();
         // A closed shadow root can have others inside.
         for _ in 0..ROOTS {
@@ -242,13 +242,13 @@ impl World {
             };
             if !self.reveal(asked.wait(deadline).await?.result, deadline).await? {
                 // What was asked early was asked in vain if the walk had to be made again.
-                if is_early {
+                if is_early && !is_first_walk {
                     continue;
                 }
                 break;
             }
             let again = self.channel.start(&self.observing(options, false))?;
-            report = self.observed(again, options, deadline).await?;
+            report = self.observed(again, options, deadline).await?.0;
         }
         let revealed = begun.elapsed();
         let mut listening = Vec::new();
@@ -258,7 +258,7 @@ impl World {
             listening = found;
             if is_missed {
                 let again = self.channel.start(&self.observing(options, false))?;
-                report = self.observed(again, options, deadline).await?;
+                report = self.observed(again, options, deadline).await?.0;
             }
         }
         let holders = head(&report, 7).split(',').filter_map(|it| it.parse().ok()).collect();
@@ -311,15 +311,17 @@ impl World {
         (head(&report, 4) == "0" && head(&report, 7).is_empty()).then_some(report)
     }
 
-    /// The report. A sheet of another origin that the script cannot read is read for it.
+    /// The report, and whether it is what was asked for first. A sheet of another origin that the script cannot read is
+    /// read for it.
     async fn observed(
         &mut self,
         reply: Reply<Evaluate>,
         options: &str,
         deadline: Deadline,
-    ) -> Result<Arc<str>, Trouble> {
+    ) -> Result<(Arc<str>, bool), Trouble> {
         let mut value = value_of(reply.wait(deadline).await?)?;
-        for _ in 0..3 {
+        for round in 0..3 {
+            let is_first = round == 0;
             let mut learns = false;
             match value.get().as_bytes().first() {
                 Some(b'"') => {
@@ -331,17 +333,19 @@ impl World {
                     } else if let Some(changes) = text.strip_prefix('~') {
                         let last = self.last.take();
                         if let Some(report) = last.and_then(|last| patched(&last, changes)) {
-                            return Ok(self.last.insert(Arc::from(report)).clone());
+                            let report = self.last.insert(Arc::from(report)).clone();
+                            return Ok((report, is_first));
                         }
                     } else {
-                        return Ok(self.last.insert(Arc::from(text.into_string())).clone());
+                        let report = self.last.insert(Arc::from(text.into_string())).clone();
+                        return Ok((report, is_first));
                     }
                 }
                 Some(b'[') => {
                     self.is_blank = true;
                     self.last = None;
                     let (url, origin): (String, String) = read(&value)?;
-                    return Ok(Arc::from(nothing(&url, &origin)));
+                    return Ok((Arc::from(nothing(&url, &origin)), is_first));
                 }
                 _ => {
                     self.bring(deadline).await?;
@@ -354,10 +358,24 @@ impl World {
         Err(Trouble::Nothing)
     }
 
+    /// Asks early what can only be asked from outside and takes time: which of the elements that were come by while the
+    /// document loaded have a closed shadow root.
+    pub(crate) async fn foresee(&self, deadline: Deadline) -> Result<(), Trouble> {
+        let early = "globalThis.agbrowse ? agbrowse.earlyHosts() : []";
+        let found = self.channel.call(self.hosts_by(early), deadline).await?;
+        self.reveal(found.result, deadline).await?;
+        self.tell("agbrowse.noteEarlyHosts()");
+        Ok(())
+    }
+
     /// The script that tells hosts which may have a closed shadow root that we do not know.
     fn hosts(&self) -> Evaluate {
+        self.hosts_by("agbrowse.hosts()")
+    }
+
+    fn hosts_by(&self, script: &str) -> Evaluate {
         Evaluate {
-            expression: "agbrowse.hosts()".into(),
+            expression: script.into(),
             context_id: Some(self.context),
             serialization_options: Some(deep("all")),
             silent: Some(true),
@@ -545,6 +563,23 @@ impl World {
     /// Our number of a node that was asked about before.
     pub(crate) fn known(&self, node: i64) -> Option<u32> {
         self.numbers.get(&node).copied()
+    }
+
+    /// Finds out the browser's own numbers of elements that hold frames.
+    pub(crate) async fn know(
+        &mut self,
+        elements: &HashSet<u32>,
+        deadline: Deadline,
+    ) -> Result<(), Trouble> {
+        let known: HashSet<u32> = self.numbers.values().copied().collect();
+        let unknown: Vec<u32> = elements.difference(&known).copied().collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let ids = self.backend_ids(&unknown, deadline).await?;
+        let found = ids.into_iter().zip(unknown).filter_map(|(id, number)| Some((id?, number)));
+        self.numbers.extend(found);
+        Ok(())
     }
 
     /// The browser's own numbers of elements.
