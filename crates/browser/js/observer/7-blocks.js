@@ -47,6 +47,9 @@ const REFERRING = new Set((
 
 const isSameList = (one, other) => one.length === other.length && one.every((it, at) => it === other[at]);
 
+/** What is known of the rules in shadow trees. */
+const sheetsInside = (trees) => trees.flatMap((tree) => [...tree.styleSheets, ...tree.adoptedStyleSheets].map(readSheet));
+
 /** Decides what of the last walk can be taken. */
 function beginBlocks(active, modal) {
   blocks = null;
@@ -59,10 +62,11 @@ function beginBlocks(active, modal) {
   heed(watcher.takeRecords());
   const { firewall: isWary, hidden, urls, full } = options;
   const walk = { sheets: memo.sheets, checked: [...findAll.call(document, ":checked")],
-    terms: [active, modal, isWary, hidden, urls, full, closedCount] };
+    terms: [active, modal, isWary, hidden, urls, full] };
   const canTake = lastWalk !== null && !isAllChanged && options.since === lastReport && !memo.rules.looksInside &&
-    find.call(document, "[aria-owns]") === null && isSameList(walk.terms, lastWalk.terms) &&
-    isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked);
+    !lastWalk.looksInside && find.call(document, "[aria-owns]") === null && isSameList(walk.terms, lastWalk.terms) &&
+    isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked) &&
+    isSameList(sheetsInside(lastWalk.trees), lastWalk.sheetsInside);
   lastWalk = walk;
   if (!canTake) keptBlocks = new WeakMap();
   blocks = keptBlocks;
@@ -73,6 +77,9 @@ function endBlocks(isWhole) {
   if (blocks === null) return;
   // Shadow trees have brought theirs by now.
   ({ seesEmpty } = memo.rules);
+  lastWalk.trees = [...memo.read];
+  lastWalk.sheetsInside = sheetsInside(lastWalk.trees);
+  lastWalk.looksInside = memo.rules.looksInside;
   neighbourly = memo.rules.neighbours.has("*") ? "*" : [...memo.rules.neighbours].join();
   seenTo = new Set();
   blocks = null;

@@ -20,11 +20,16 @@ function elementOf(number) {
   return byNumber.get(number) || null;
 }
 
-/** Hosts that may keep a shadow root to themselves and that nobody has asked about yet. */
-let hosts = [];
-const askedHosts = new WeakSet();
-/** Those of a walk that nobody asked for: lines that are taken from it do not tell them again. */
-let earlyHosts = new Set();
+/**
+ * Elements that may keep a shadow root to themselves, those first of which it is longest ago that the browser was asked.
+ * No script is told of such a root, nor when it comes, so they are asked about whenever somebody looks.
+ */
+const mayHost = new Set();
+/** Those that were asked about at least once, and in this look. */
+const askedOnce = new WeakSet();
+let askedNow = new WeakSet();
+/** How many are asked about again in one look: each takes the browser about 60 µs. */
+const MOST_ASKED_AGAIN = 300;
 
 /** Elements whose clicks a script listens to, as told from outside. */
 const hearing = new WeakSet();
@@ -78,7 +83,6 @@ function observe(wanted = {}) {
   memo.owners = null;
   out = [""];
   holders = [];
-  hosts = [];
   dropped = 0;
   previousNumber = 0;
   level = 0;
@@ -104,7 +108,6 @@ function observe(wanted = {}) {
     if (wanted.watch) watch();
     shadows = [...memo.read];
     isWhole = true;
-    if (earlyHosts.size > 0 && until === Infinity) addEarlyHosts();
     return finish(title);
   } catch (error) {
     // What was told so far is good for the next one.
@@ -122,28 +125,58 @@ function observe(wanted = {}) {
 
 /**
  * Looks at the document while it loads, for so long at most. The first look at it then finds code that has run before,
- * boxes that are where they are, and most lines written.
+ * boxes that are where they are, and most lines written. Says whether it came to the end.
  */
 function rehearse(ms) {
-  if (lastReport > 0) return;
+  if (lastReport > 0) return true;
   until = performance.now() + ms;
   limit = PACE;
   try {
     observe({ firewall: true, hidden: false, urls: false, boxes: false, full: false, watch: true, since: 0 });
+    return true;
   } catch {
     // Time is up, or it cannot be done: whoever looks will be told.
+    return false;
   } finally {
-    for (const host of hosts) earlyHosts.add(host);
     limit = until = Infinity;
     [lastReport, lastOut] = [0, []];
     [seen, seenNumbers, byNumber] = [[], [], null];
   }
 }
 
-function addEarlyHosts() {
-  for (const host of hosts) earlyHosts.delete(host);
-  for (const host of earlyHosts) if (!askedHosts.has(host) && isConnectedOf.call(host)) hosts.push(host);
-  earlyHosts = new Set();
+/** How much of the time in which the page does nothing is taken for that, in ms: all of it, and at once. */
+let spare = 400;
+const SLICE = 15;
+
+/** Goes on with it while the page has nothing to do. */
+function rehearseIdly(idle) {
+  const begun = performance.now();
+  const isOver = rehearse(Math.min(idle.timeRemaining(), SLICE));
+  spare -= performance.now() - begun;
+  if (!isOver && spare > 0) requestIdleCallback(rehearseIdly);
+}
+
+/** Whether an element can have a shadow root that we were not told of, and nothing in it speaks against it. */
+function canHost(el, tag) {
+  return tag.includes("-") || HOSTS.has(tag) && elementCountOf.call(el) === 0 && textContentOf.call(el) === "";
+}
+
+/** Whom to ask the browser about next. `isFirst` says that a look has just begun. */
+function nextHosts(isFirst) {
+  if (isFirst) askedNow = new WeakSet();
+  const asked = [];
+  let again = 0;
+  for (const el of mayHost) {
+    if (!isConnectedOf.call(el) || closedRoots.has(el) || !canHost(el, localNameOf.call(el))) mayHost.delete(el);
+    else if (!askedNow.has(el) && (!askedOnce.has(el) || ++again <= MOST_ASKED_AGAIN)) asked.push(el);
+  }
+  for (const el of asked) {
+    askedOnce.add(el);
+    askedNow.add(el);
+    mayHost.delete(el);
+    mayHost.add(el);
+  }
+  return asked;
 }
 
 /** Called when a walk with little time has told so many lines. */
@@ -157,7 +190,7 @@ function finish(title) {
   const was = options.since === lastReport && lastReport > 0 ? lastOut : null;
   lastOut = options.watch ? out : [];
   lastReport++;
-  out[0] = [1, flat(maskUrl(location.href)), origin, title, hosts.length, dropped, memo.read.size, holders.join(),
+  out[0] = [1, flat(maskUrl(location.href)), origin, title, mayHost.size, dropped, memo.read.size, holders.join(),
     lastReport].join("\t");
   out.push("");
   if (was === null) return out.join("\n");
@@ -372,15 +405,15 @@ function walkInside(el, tag, mask, depth, next) {
   if (isVisible && (mask & BEFORE) !== 0) addText(pseudoText(el, "::before"), depth, next.sight, el);
   const only = memo.owners === null ? onlyText(el, tag) : null;
   if (only !== null) {
-    if (only === "") {
-      if ((HOSTS.has(tag) || tag.includes("-")) && !askedHosts.has(el)) hosts.push(el);
-    } else if (isVisible) addText(transformed(only, next.transform), depth, next.sight, el);
+    if (tag.includes("-") || only === "" && HOSTS.has(tag)) mayHost.add(el);
+    if (only !== "" && isVisible) addText(transformed(only, next.transform), depth, next.sight, el);
     if (isVisible && (mask & AFTER) !== 0) addText(pseudoText(el, "::after"), depth, next.sight, el);
     return;
   }
   const shadow = shadowOf(el);
   if (shadow !== null) {
     isRestless = true;
+    mayHost.delete(el);
     readShadow(shadow);
   } else if (tag === "slot") {
     const assigned = assignedNodes.call(el);
@@ -393,7 +426,7 @@ function walkInside(el, tag, mask, depth, next) {
     }
   }
   let node = firstChildOf.call(shadow || el);
-  if (shadow === null && tag.includes("-") && !askedHosts.has(el)) hosts.push(el);
+  if (shadow === null && tag.includes("-")) mayHost.add(el);
   // No function of its own: a page can be deep, and every one of them costs room on the stack.
   for (; node !== null; node = nextSiblingOf.call(node)) {
     const type = nodeTypeOf.call(node);

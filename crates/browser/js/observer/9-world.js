@@ -9,8 +9,6 @@ function numbersFor(nodes) {
   });
 }
 
-let foreseen = [];
-
 Object.defineProperty(globalThis, "agbrowse", {
   value: Object.freeze({
     observe,
@@ -20,31 +18,15 @@ Object.defineProperty(globalThis, "agbrowse", {
     elements: (wanted) => wanted.map(elementOf),
     numbers: (...nodes) => numbersFor(nodes).join(),
     hears: (...nodes) => hears(nodes),
-    /** Hosts that may have a shadow root we were not told of; each is asked about once. */
-    hosts() {
-      const asked = hosts;
-      hosts = [];
-      for (const host of asked) askedHosts.add(host);
-      return asked;
-    },
-    /** Hosts that were come by before anybody looked. They are asked about again unless that was noted. */
-    earlyHosts() {
-      foreseen = [...earlyHosts].filter((host) => !askedHosts.has(host) && isConnectedOf.call(host));
-      return foreseen;
-    },
-    noteEarlyHosts() {
-      for (const host of foreseen) {
-        askedHosts.add(host);
-        earlyHosts.delete(host);
-      }
-      foreseen = [];
-    },
+    hosts: nextHosts,
     /** Takes in a closed shadow root. */
     reveal(...roots) {
       for (const root of roots) {
         closedRoots.set(root.host, root);
         closedCount++;
+        noteDeepChange(root.host);
       }
+      spoil();
     },
     /** What a walk went through: the document and the shadow trees in it. */
     trees: () => [document, ...shadows],
@@ -82,7 +64,11 @@ Object.defineProperty(globalThis, "agbrowse", {
 if (globalThis === top && document.readyState === "loading") {
   addEventListener("DOMContentLoaded", () => {
     rehearse(40);
+    requestIdleCallback(rehearseIdly);
     // After those of ours that note what moved.
-    addEventListener("load", () => rehearse(20), { once: true, capture: true });
+    addEventListener("load", () => {
+      rehearse(20);
+      requestIdleCallback(rehearseIdly);
+    }, { once: true, capture: true });
   }, { once: true });
 }

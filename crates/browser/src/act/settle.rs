@@ -456,9 +456,14 @@ impl Hand<'_> {
         let is_elsewhere = state.loader != before.state.loader
             || state.url != before.state.url
             || mark.departures > before.mark.departures && settled.how == "capped";
+        // The one thing that no document can say of itself.
+        let has_late_roots = settled.how == "quiet"
+            && came.is_nothing()
+            && !is_elsewhere
+            && self.sight.has_late_roots(self.deadline.at_most(LOOK)).await;
         let mut changes: Vec<&str> = Vec::new();
         let facts = [
-            (came.mutations > 0, "content"),
+            (came.mutations > 0 || has_late_roots, "content"),
             (came.value, "value"),
             (came.focus, "focus"),
             (came.toggled, "toggle"),
@@ -587,7 +592,7 @@ impl Hand<'_> {
         let loader = self.tab.state.borrow().loader.clone();
         // What is known to have changed need not be asked whether it has.
         let kept = match (effect, report) {
-            (_, Some(report)) => self.sight.glimpse(self.tab, report),
+            (_, Some(report)) => self.sight.glimpse(self.tab, report, self.deadline).await,
             (Effect::None, None) => self.sight.confirmed(&look, &loader, self.deadline).await,
             _ => None,
         };

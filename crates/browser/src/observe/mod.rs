@@ -217,7 +217,11 @@ impl Sight {
         let mut asked = tokio::task::JoinSet::new();
         for frame in &tree.frames {
             let world = self.world_of(&frame.document)?.clone();
-            asked.spawn(async move { world.is_spoiled(deadline).await });
+            asked.spawn(async move {
+                let (is_spoiled, is_late) =
+                    tokio::join!(world.is_spoiled(deadline), world.has_late_roots(deadline));
+                is_spoiled || is_late.unwrap_or(true)
+            });
         }
         while let Some(is_spoiled) = asked.join_next().await {
             if is_spoiled.unwrap_or(true) {
@@ -225,6 +229,16 @@ impl Sight {
             }
         }
         Some(tree)
+    }
+
+    /// Whether a shadow root has come in a document that was looked at. Nothing else tells.
+    pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> bool {
+        let mut asked = tokio::task::JoinSet::new();
+        for world in self.worlds.values() {
+            let world = world.clone();
+            asked.spawn(async move { world.has_late_roots(deadline).await.unwrap_or(false) });
+        }
+        asked.join_all().await.contains(&true)
     }
 
     /// What was seen is good no more: a script ran in the page, and what it did may have left no trace. Frames of
@@ -294,7 +308,12 @@ impl Sight {
     }
 
     /// The page by a report that came by the way.
-    pub(crate) fn glimpse(&mut self, tab: &Tab, report: &str) -> Option<Arc<Tree>> {
+    pub(crate) async fn glimpse(
+        &mut self,
+        tab: &Tab,
+        report: &str,
+        deadline: Deadline,
+    ) -> Option<Arc<Tree>> {
         let kept = self.kept.get(&tab.target_id);
         // What it told before is not so any more; word of that may still be on its way.
         if let Some(watch) = kept.and_then(|kept| kept.watch.as_ref()) {
@@ -303,6 +322,9 @@ impl Sight {
         let listening = kept.map(|kept| kept.told.listening.clone());
         let world = self.worlds.get_mut(&tab.target_id)?;
         let report = world.take_in(report)?;
+        if world.has_late_roots(deadline).await.unwrap_or(true) {
+            return None;
+        }
         let watch = Watch::over(world);
         let loader = world.loader.clone();
         let told = Told { report, listening: listening?, holders: HashSet::new() };
@@ -356,8 +378,7 @@ impl Sight {
     }
 }
 
-/// Gets ready to look at a document whose text has come, while what it named is still coming. What is found is there for
-/// the first who looks; whoever looks before that does without.
+/// Gets ready to look at a document whose text has come, while what it named is still coming.
 pub(crate) async fn foresee(tab: Arc<Tab>) {
     let deadline = Deadline::after(FRAME);
     let loader = tab.state.borrow().loader.clone();
@@ -365,7 +386,7 @@ pub(crate) async fn foresee(tab: Arc<Tab>) {
     else {
         return;
     };
-    if world.foresee(deadline).await.is_err() || tab.state.borrow().loader != loader {
+    if tab.state.borrow().loader != loader {
         return;
     }
     let Ok(mut sight) = tab.sight.try_lock() else { return };

@@ -220,25 +220,26 @@ impl World {
     ) -> Result<Told, Trouble> {
         let begun = Instant::now();
         // Asked at once: most of the time goes by on the way.
-        let is_first = self.last.is_none() && !self.is_blank;
+        let is_hosting = self.last.as_deref().map_or(!self.is_blank, may_host);
         let report = self.channel.start(&self.observing(options, true))?;
         let heard = match &self.document {
             Some(document) => Some(self.channel.start(&listeners_of(document))?),
             None => None,
         };
-        let mut hosts = if is_first { Some(self.channel.start(&self.hosts())?) } else { None };
+        let mut hosts =
+            if is_hosting { Some(self.channel.start(&self.hosts(true))?) } else { None };
         let (mut report, is_first_walk) = self.observed(report, options, deadline).await?;
         let walked = begun.elapsed();
         // A closed shadow root can have others inside.
-        for _ in 0..ROOTS {
-            if head(&report, 4) == "0" {
+        for round in 0..ROOTS {
+            if !may_host(&report) {
                 break;
             }
             let early = hosts.take();
             let is_early = early.is_some();
             let asked = match early {
                 Some(asked) => asked,
-                None => self.channel.start(&self.hosts())?,
+                None => self.channel.start(&self.hosts(round == 0))?,
             };
             if !self.reveal(asked.wait(deadline).await?.result, deadline).await? {
                 // What was asked early was asked in vain if the walk had to be made again.
@@ -294,8 +295,8 @@ impl World {
         format!("{{learn: true, since: {since}, {options}}}")
     }
 
-    /// Takes in a report that came by the way. Nothing when it does not say all: there are frames in the document,
-    /// shadow trees that were not looked into, sheets that have to be read first.
+    /// Takes in a report that came by the way. Nothing when it does not say all: there are frames in the document, or
+    /// sheets that have to be read first.
     pub(crate) fn take_in(&mut self, text: &str) -> Option<Arc<str>> {
         if text.starts_with("?\n") {
             return None;
@@ -308,7 +309,7 @@ impl World {
             None => text.to_owned(),
         };
         let report = self.last.insert(Arc::from(report)).clone();
-        (head(&report, 4) == "0" && head(&report, 7).is_empty()).then_some(report)
+        head(&report, 7).is_empty().then_some(report)
     }
 
     /// The report, and whether it is what was asked for first. A sheet of another origin that the script cannot read is
@@ -358,24 +359,20 @@ impl World {
         Err(Trouble::Nothing)
     }
 
-    /// Asks early what can only be asked from outside and takes time: which of the elements that were come by while the
-    /// document loaded have a closed shadow root.
-    pub(crate) async fn foresee(&self, deadline: Deadline) -> Result<(), Trouble> {
-        let early = "globalThis.agbrowse ? agbrowse.earlyHosts() : []";
-        let found = self.channel.call(self.hosts_by(early), deadline).await?;
-        self.reveal(found.result, deadline).await?;
-        self.tell("agbrowse.noteEarlyHosts()");
-        Ok(())
+    /// Whether a shadow root has come since the document was looked at: that leaves no trace there.
+    pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> Result<bool, Trouble> {
+        if !self.last.as_deref().is_some_and(may_host) {
+            return Ok(false);
+        }
+        let found = self.channel.call(self.hosts(true), deadline).await?;
+        self.reveal(found.result, deadline).await
     }
 
-    /// The script that tells hosts which may have a closed shadow root that we do not know.
-    fn hosts(&self) -> Evaluate {
-        self.hosts_by("agbrowse.hosts()")
-    }
-
-    fn hosts_by(&self, script: &str) -> Evaluate {
+    /// The script that tells elements which may have a closed shadow root that we do not know. `is_first` says that
+    /// nobody was asked about yet in this look.
+    fn hosts(&self, is_first: bool) -> Evaluate {
         Evaluate {
-            expression: script.into(),
+            expression: format!("agbrowse.hosts({is_first})"),
             context_id: Some(self.context),
             serialization_options: Some(deep("all")),
             silent: Some(true),
@@ -781,6 +778,11 @@ fn value_of(reply: EvaluateReply) -> Result<Box<RawValue>, Trouble> {
 /// A field of the line about the document.
 fn head(report: &str, field: usize) -> &str {
     report.lines().next().and_then(|line| line.split('\t').nth(field)).unwrap_or("0")
+}
+
+/// Whether a report tells of elements that may have a shadow root of which nobody was told.
+fn may_host(report: &str) -> bool {
+    head(report, 4) != "0"
 }
 
 /// A report, put together from the one before and what is different: how many lines after the first and how many

@@ -52,3 +52,23 @@ fn another_title_shows() {
         assert_eq!(quick, see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await);
     });
 }
+
+#[test]
+fn a_rule_in_a_shadow_tree_that_asks_what_is_in_an_element_holds() {
+    bench(async |t| {
+        let items = "<li>One<li>Two<li>Three<li>Four<li>Five<li>Six<li>Seven";
+        t.page(
+            "/",
+            format!(
+                "<div><template shadowrootmode=open><style>main:has(.chosen) .right {{ display: none }}</style>
+                 <main><ul class=left>{items}</ul><ul class=right>{items}</ul></main></template></div>"
+            ),
+        );
+        t.open("/").await;
+        let count = |text: String| text.matches("Seven").count();
+        assert_eq!(count(see(&t, Snapshot::default()).await), 2);
+        t.eval("document.querySelector('div').shadowRoot.querySelector('li').className = 'chosen'")
+            .await;
+        assert_eq!(count(see(&t, Snapshot::default()).await), 1);
+    });
+}

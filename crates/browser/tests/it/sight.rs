@@ -1020,6 +1020,38 @@ fn shadow_trees_are_shown_as_they_are_drawn() {
 }
 
 #[test]
+fn a_shadow_root_that_comes_later_is_seen() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<h1>Roots</h1><div id=early></div><div id=late></div><x-late id=own>Words</x-late><script>
+             const attach = (host, mode, style) => host.attachShadow({ mode }).innerHTML =
+               `<button style='${style}'>In ${host.id}</button>`;
+             addEventListener('load', () => attach(early, 'closed', 'position: fixed'));
+             </script>",
+        );
+        t.open("/").await;
+        let first = see(&t, Snapshot::default()).await;
+        assert!(first.contains("button \"In early\""), "{first}");
+        for mode in ["open", "closed"] {
+            t.open("/").await;
+            let before = see(&t, Snapshot::default()).await;
+            assert!(!before.contains("In late") && before.contains("Words"), "{before}");
+            // Neither leaves a trace in the tree of the document.
+            t.eval(&format!("attach(late, '{mode}', 'position: fixed')")).await;
+            t.eval(&format!("attach(own, '{mode}', '')")).await;
+            let after = see(&t, Snapshot::default()).await;
+            assert!(after.contains("button \"In late\""), "{mode}: {after}");
+            assert!(
+                after.contains("button \"In own\"") && !after.contains("Words"),
+                "{mode}: {after}"
+            );
+            assert_eq!(after, see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await);
+        }
+    });
+}
+
+#[test]
 fn only_what_can_be_used_and_read_is_shown() {
     bench(async |t| {
         check(
