@@ -44,7 +44,10 @@ pub(crate) async fn keep() {
         tokio::time::sleep(QUIET).await;
         if USES.load(Ordering::Relaxed) == uses {
             give_back();
-            USED.notified().await;
+            // Word of a use before that may still be there.
+            while USES.load(Ordering::Relaxed) == uses {
+                USED.notified().await;
+            }
         }
     }
 }

@@ -829,7 +829,8 @@ fn driven_by_python(way: &str) {
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     let driver = root.join("tests/mcp/drive.py");
     let mut command = Command::new(python);
-    command.arg(driver).args([env!("CARGO_BIN_EXE_agbrowse"), way]);
+    // -B: nothing is written beside the scripts.
+    command.arg("-B").arg(driver).args([env!("CARGO_BIN_EXE_agbrowse"), way]);
     assert!(command.status().unwrap().success());
 }
 
