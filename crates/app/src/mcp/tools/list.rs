@@ -1,0 +1,434 @@
+//! The table of all tools.
+
+use super::super::given::wrong;
+use super::plans::{
+    click, fill_form, margin, point, proxy, screenshot, snapshot, storage_state, tabs, type_text,
+    wait_for,
+};
+use super::{Arg, Cap, ContextsPlan, Kind, NewContext, Plan, Tool};
+use browser::Command;
+use browser::command::{
+    After, Aim, Answer, Back, Button, Can, Click, Console, DialogVerb, Drag, Eval, Find, Hover,
+    Paper, Pdf, PressKey, Requests, Resize, Scroll, Select, Upload,
+};
+use serde_json::Value;
+use std::path::PathBuf;
+
+const fn arg(name: &'static str, kind: Kind) -> Arg {
+    Arg { name, kind, about: "", is_needed: false }
+}
+
+const fn needs(name: &'static str, kind: Kind) -> Arg {
+    Arg { name, kind, about: "", is_needed: true }
+}
+
+impl Arg {
+    const fn says(self, about: &'static str) -> Self {
+        Self { name: self.name, kind: self.kind, about, is_needed: self.is_needed }
+    }
+}
+
+const REF: Arg = needs("ref", Kind::Text);
+const FIELDS: &str = r#"{"type":"array","items":{"type":"object","properties":{"ref":{"type":"string"},"value":{"type":"string"}},"required":["ref","value"]}}"#;
+const PROXY: &str = r#"{"type":"object","properties":{"server":{"type":"string"},"username":{"type":"string"},"password":{"type":"string"}},"required":["server"]}"#;
+const STORAGE: &str = r#"{"type":["string","object"]}"#;
+const TABS: &str = r#"{"enum":["list","new","close","select"]}"#;
+const MARGIN: &str = r#"{"type":["number","object"]}"#;
+const LEVELS: &str = r#"{"enum":["error","warning","info","debug"]}"#;
+
+/// All tools. Those of [`Cap::Core`] are offered always.
+pub(crate) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "browser_navigate",
+        cap: Cap::Core,
+        about: "Open a URL. Returns the page id and a short snapshot.",
+        args: &[needs("url", Kind::Text)],
+        plan: |given| Ok(Plan::Open(given.words("url")?)),
+    },
+    Tool {
+        name: "browser_snapshot",
+        cap: Cap::Core,
+        about: "See the page: text, and a ref for what you can act on. Refs stay valid until the element changes.",
+        args: &[
+            arg("delta", Kind::Flag).says("only what changed since the last one"),
+            arg("find", Kind::Text).says("only lines with this text"),
+            arg("root", Kind::Text).says("one element, texts in full"),
+            arg("budget", Kind::Number).says("max tokens"),
+            arg("allRefs", Kind::Flag),
+            arg("more", Kind::Text).says("id of a cut reply: the rest of it"),
+        ],
+        plan: snapshot,
+    },
+    Tool {
+        name: "browser_click",
+        cap: Cap::Core,
+        about: "Click. Returns what it did and what changed. ref: from a snapshot, or css=, text=, label=, role=button[name=\"…\"].",
+        args: &[
+            REF,
+            arg("doubleClick", Kind::Flag),
+            arg("button", Kind::Of("click", "button")),
+            arg("modifiers", Kind::Of("click", "modifiers")),
+            arg("expect", Kind::Text).says("fail unless: changed, navigated, or this text appears"),
+        ],
+        plan: click,
+    },
+    Tool {
+        name: "browser_type",
+        cap: Cap::Core,
+        about: "Fill a field, replacing what is in it.",
+        args: &[
+            REF,
+            arg("text", Kind::Text),
+            arg("secret", Kind::Text).says("instead of text: name of a secret of the user's"),
+            arg("submit", Kind::Flag).says("then press Enter"),
+            arg("slowly", Kind::Flag).says("append, key by key"),
+        ],
+        plan: type_text,
+    },
+    Tool {
+        name: "browser_fill_form",
+        cap: Cap::Core,
+        about: "Fill several fields. Checkboxes take true or false, lists an option's text.",
+        args: &[needs("fields", Kind::Schema(FIELDS))],
+        plan: fill_form,
+    },
+    Tool {
+        name: "browser_select_option",
+        cap: Cap::Core,
+        about: "Choose options of a list or combobox by text or value.",
+        args: &[REF, needs("values", Kind::Texts)],
+        plan: |given| {
+            let (aim, after) = (Aim::at(given.aim("ref")?), After::default());
+            let options = given.texts("values")?;
+            Ok(Plan::Do(Command::Select(Select { aim, options, after })))
+        },
+    },
+    Tool {
+        name: "browser_press_key",
+        cap: Cap::Core,
+        about: "Press a key where the focus is, such as Enter or Control+A.",
+        args: &[needs("key", Kind::Text)],
+        plan: |given| {
+            let keys = vec![given.words("key")?];
+            Ok(Plan::Do(Command::Press(PressKey { keys, on: None, after: After::default() })))
+        },
+    },
+    Tool {
+        name: "browser_hover",
+        cap: Cap::Core,
+        about: "Move the mouse over an element.",
+        args: &[REF],
+        plan: |given| {
+            let (aim, after) = (Aim::at(given.aim("ref")?), After::default());
+            Ok(Plan::Do(Command::Hover(Hover { aim, after })))
+        },
+    },
+    Tool {
+        name: "browser_wait_for",
+        cap: Cap::Core,
+        about: "Wait for a text, for its end, or for seconds. Acting tools wait by themselves.",
+        args: &[
+            arg("text", Kind::Text),
+            arg("textGone", Kind::Text),
+            arg("time", Kind::Number).says("seconds"),
+        ],
+        plan: wait_for,
+    },
+    Tool {
+        name: "browser_tabs",
+        cap: Cap::Core,
+        about: "List, open, close or select tabs.",
+        args: &[needs("action", Kind::Schema(TABS)), arg("index", Kind::Number)],
+        plan: tabs,
+    },
+    Tool {
+        name: "browser_take_screenshot",
+        cap: Cap::Core,
+        about: "A picture, for what text cannot tell. Use browser_snapshot to act.",
+        args: &[
+            arg("ref", Kind::Text),
+            arg("fullPage", Kind::Flag),
+            arg("filename", Kind::Text).says("save instead of showing"),
+            arg("type", Kind::Of("screenshot", "format")),
+        ],
+        plan: screenshot,
+    },
+    Tool {
+        name: "browser_handle_dialog",
+        cap: Cap::Core,
+        about: "Answer the alert, confirm or prompt that is open.",
+        args: &[needs("accept", Kind::Flag), arg("promptText", Kind::Text)],
+        plan: |given| {
+            let answer = match given.flag("accept")? {
+                true => Answer::Accept { text: given.text("promptText")? },
+                false => Answer::Dismiss,
+            };
+            Ok(Plan::Do(Command::Dialog(DialogVerb { answer })))
+        },
+    },
+    Tool {
+        name: "browser_can",
+        cap: Cap::Core,
+        about: "Whether an action would work now, and if not, why. Does nothing.",
+        args: &[needs("action", Kind::Of("can", "action")), REF],
+        plan: |given| {
+            let action = serde_json::from_value(Value::String(given.words("action")?));
+            let action = action.map_err(|error| wrong(format!("`action`: {error}")))?;
+            Ok(Plan::Do(Command::Can(Can { action, aim: Aim::at(given.aim("ref")?) })))
+        },
+    },
+    Tool {
+        name: "browser_navigate_back",
+        cap: Cap::Input,
+        about: "Go back in the history.",
+        args: &[],
+        plan: |_| Ok(Plan::Do(Command::Back(Back::default()))),
+    },
+    Tool {
+        name: "browser_scroll_into_view",
+        cap: Cap::Input,
+        about: "Scroll until an element is in view.",
+        args: &[REF],
+        plan: |given| {
+            let target = serde_json::to_value(given.aim("ref")?).ok();
+            let target = target.and_then(|target| Some(target.as_str()?.to_owned()));
+            let after = After::default();
+            Ok(Plan::Do(Command::Scroll(Scroll { target, way: None, by: None, after })))
+        },
+    },
+    Tool {
+        name: "browser_drag",
+        cap: Cap::Input,
+        about: "Drag one element onto another.",
+        args: &[needs("startRef", Kind::Text), needs("endRef", Kind::Text)],
+        plan: |given| {
+            let aim = Aim::at(given.aim("startRef")?);
+            let (to, after) = (given.aim("endRef")?, After::default());
+            Ok(Plan::Do(Command::Drag(Drag { aim, to, after })))
+        },
+    },
+    Tool {
+        name: "browser_file_upload",
+        cap: Cap::Input,
+        about: "Answer the open file chooser; without paths, cancel it. With ref, fill a file field.",
+        args: &[arg("paths", Kind::Texts), arg("ref", Kind::Text)],
+        plan: |given| {
+            let aim = given.target("ref")?.map(Aim::at);
+            if aim.is_some() && !given.has("paths") {
+                return Err(wrong("`ref` needs `paths`; [] empties the field".into()));
+            }
+            let paths: Vec<PathBuf> = given.texts("paths")?.into_iter().map(Into::into).collect();
+            let (files, chooser) = match aim {
+                Some(_) => (paths, None),
+                None => (Vec::new(), Some(paths)),
+            };
+            let mut upload = Upload { aim, files, chooser, after: After::default() };
+            upload.resolve();
+            Ok(Plan::Do(Command::Upload(upload)))
+        },
+    },
+    Tool {
+        name: "browser_find",
+        cap: Cap::Input,
+        about: "List what has a text, a role or a name, with refs.",
+        args: &[arg("text", Kind::Text), arg("role", Kind::Text), arg("name", Kind::Text)],
+        plan: |given| {
+            let (text, role, name) =
+                (given.text("text")?, given.text("role")?, given.text("name")?);
+            if text.is_none() && role.is_none() && name.is_none() {
+                return Err(wrong("browser_find needs `text`, `role` or `name`".into()));
+            }
+            Ok(Plan::Do(Command::Find(Find { text, role, name, exact: false })))
+        },
+    },
+    Tool {
+        name: "browser_console_messages",
+        cap: Cap::Network,
+        about: "What the page wrote to its console.",
+        args: &[arg("level", Kind::Schema(LEVELS)).says("and what is worse")],
+        plan: |given| {
+            let level = given.text("level")?.unwrap_or_else(|| "info".into());
+            Ok(Plan::Do(Command::Console(Console { level: Some(level), ..Console::default() })))
+        },
+    },
+    Tool {
+        name: "browser_network_requests",
+        cap: Cap::Network,
+        about: "What the page asked of servers.",
+        args: &[arg("includeStatic", Kind::Flag).says("pictures, styles and scripts too")],
+        plan: |given| {
+            let r#type = (!given.flag("includeStatic")?).then(|| {
+                "document,xhr,fetch,websocket,eventsource,ping,other,preflight".to_owned()
+            });
+            Ok(Plan::Do(Command::Requests(Requests { r#type, ..Requests::default() })))
+        },
+    },
+    Tool {
+        name: "browser_evaluate",
+        cap: Cap::Script,
+        about: "Run a JavaScript function in the page and get what it returns.",
+        args: &[
+            needs("function", Kind::Text).says("() => … or, with ref, (element) => …"),
+            arg("ref", Kind::Text),
+        ],
+        plan: |given| {
+            let function = given.words("function")?;
+            let on = given.target("ref")?;
+            let script = match on {
+                // A function is called; anything else is taken as it is.
+                None => format!(
+                    "((it) => typeof it === 'function' ? it() : it)({}\n)",
+                    function.trim().trim_end_matches(';')
+                ),
+                Some(_) => function,
+            };
+            Ok(Plan::Do(Command::Eval(Eval { script, gesture: false, isolated: false, on })))
+        },
+    },
+    Tool {
+        name: "browser_context_create",
+        cap: Cap::Contexts,
+        about: "Make a context with cookies of its own, and use it from now on.",
+        args: &[
+            needs("name", Kind::Text),
+            arg("proxy", Kind::Schema(PROXY)),
+            arg("storageState", Kind::Schema(STORAGE)).says("path of a saved one, or the object"),
+        ],
+        plan: |given| {
+            let (name, proxy, storage) =
+                (given.words("name")?, proxy(given)?, storage_state(given)?);
+            let new = Box::new(NewContext { name, proxy, storage });
+            Ok(Plan::Contexts(ContextsPlan::Create(new)))
+        },
+    },
+    Tool {
+        name: "browser_context_switch",
+        cap: Cap::Contexts,
+        about: "Use another context from now on.",
+        args: &[needs("name", Kind::Text)],
+        plan: |given| Ok(Plan::Contexts(ContextsPlan::Switch(given.words("name")?))),
+    },
+    Tool {
+        name: "browser_context_close",
+        cap: Cap::Contexts,
+        about: "Close a context with its pages and cookies.",
+        args: &[needs("name", Kind::Text)],
+        plan: |given| Ok(Plan::Contexts(ContextsPlan::Close(given.words("name")?))),
+    },
+    Tool {
+        name: "browser_context_list",
+        cap: Cap::Contexts,
+        about: "List the contexts.",
+        args: &[],
+        plan: |_| Ok(Plan::Contexts(ContextsPlan::List)),
+    },
+    Tool {
+        name: "browser_context_save_storage",
+        cap: Cap::Contexts,
+        about: "Save a context's cookies and local storage, for storageState.",
+        args: &[needs("path", Kind::Text), arg("name", Kind::Text)],
+        plan: |given| {
+            Ok(Plan::Contexts(ContextsPlan::Save(given.text("name")?, given.words("path")?)))
+        },
+    },
+    Tool {
+        name: "browser_close",
+        cap: Cap::Window,
+        about: "Close your pages.",
+        args: &[],
+        plan: |_| Ok(Plan::Close),
+    },
+    Tool {
+        name: "browser_resize",
+        cap: Cap::Window,
+        about: "Give the view another size.",
+        args: &[
+            needs("width", Kind::Of("resize", "width")),
+            needs("height", Kind::Of("resize", "height")),
+        ],
+        plan: |given| {
+            let side = |name: &str| given.count(name).map(Option::unwrap_or_default);
+            let (width, height) = (side("width")?, side("height")?);
+            Ok(Plan::Do(Command::Resize(Resize { width, height })))
+        },
+    },
+    Tool {
+        name: "browser_install",
+        cap: Cap::Window,
+        about: "Say how to get a browser where none is found.",
+        args: &[],
+        plan: |_| Ok(Plan::Install),
+    },
+    Tool {
+        name: "browser_mouse_click_xy",
+        cap: Cap::Vision,
+        about: "Click at a point of the view, in CSS pixels.",
+        args: &[
+            needs("x", Kind::Number),
+            needs("y", Kind::Number),
+            arg("button", Kind::Of("click", "button")),
+            arg("clickCount", Kind::Of("click", "count")),
+        ],
+        plan: |given| {
+            let aim = Aim::at(point(given, "x", "y")?);
+            let count = given.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
+            let button = given.of::<Button>("button")?;
+            let (modifiers, after) = (Vec::new(), After::default());
+            Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, after })))
+        },
+    },
+    Tool {
+        name: "browser_mouse_move_xy",
+        cap: Cap::Vision,
+        about: "Move the mouse to a point of the view.",
+        args: &[needs("x", Kind::Number), needs("y", Kind::Number)],
+        plan: |given| {
+            let (aim, after) = (Aim::at(point(given, "x", "y")?), After::default());
+            Ok(Plan::Do(Command::Hover(Hover { aim, after })))
+        },
+    },
+    Tool {
+        name: "browser_mouse_drag_xy",
+        cap: Cap::Vision,
+        about: "Drag from a point of the view to another.",
+        args: &[
+            needs("startX", Kind::Number),
+            needs("startY", Kind::Number),
+            needs("endX", Kind::Number),
+            needs("endY", Kind::Number),
+        ],
+        plan: |given| {
+            let aim = Aim::at(point(given, "startX", "startY")?);
+            let (to, after) = (point(given, "endX", "endY")?, After::default());
+            Ok(Plan::Do(Command::Drag(Drag { aim, to, after })))
+        },
+    },
+    Tool {
+        name: "browser_pdf_save",
+        cap: Cap::Pdf,
+        about: "Save the page as PDF.",
+        args: &[
+            needs("path", Kind::Text),
+            arg("landscape", Kind::Of("pdf", "landscape")),
+            arg("pageRanges", Kind::Of("pdf", "pages")),
+            arg("printBackground", Kind::Flag),
+            arg("format", Kind::Of("pdf", "format")),
+            arg("scale", Kind::Of("pdf", "scale")),
+            arg("margin", Kind::Schema(MARGIN)).says("inches"),
+        ],
+        plan: |given| {
+            let no_background = given.has("printBackground") && !given.flag("printBackground")?;
+            let landscape = given.flag("landscape")?;
+            let pdf = Pdf {
+                path: None,
+                landscape,
+                pages: given.text("pageRanges")?,
+                no_background,
+                format: given.of::<Option<Paper>>("format")?,
+                scale: given.number("scale")?,
+                margin: margin(given)?,
+            };
+            Ok(Plan::Print(pdf, given.words("path")?))
+        },
+    },
+];

@@ -1,0 +1,201 @@
+//! What a call with these arguments means, where that takes more than a line.
+
+use super::super::given::{Given, wrong};
+use super::{Plan, TabsPlan, Which};
+use browser::command::{
+    After, Aim, Button, Click, Expect, Field, Fill, FillForm, ImageFormat, LoadStorage, Margins,
+    Modifier, Screenshot, Snapshot, TextFormat, Type, Wait,
+};
+use browser::{Code, Command, Error, Proxy, Result, StorageState, Target};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The longest that `browser_wait_for` sleeps.
+const MOST_SECONDS: f64 = 60.0;
+
+/// Margins: a number for all sides, or an object with some of them.
+pub(super) fn margin(given: &Given) -> Result<Option<Margins>> {
+    let side = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    let sides = match given.value("margin") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Object(sides)) => {
+            ["top", "right", "bottom", "left"].map(|name| sides.get(name).map_or(Some(0.0), side))
+        }
+        Some(all) => [side(all); 4],
+    };
+    match sides.iter().copied().collect::<Option<Vec<f64>>>().as_deref() {
+        Some(&[top, right, bottom, left]) => Ok(Some(Margins([top, right, bottom, left]))),
+        _ => Err(wrong(
+            "`margin` takes inches: a number, or `top`, `right`, `bottom`, `left`".into(),
+        )),
+    }
+}
+
+pub(super) fn snapshot(given: &Given) -> Result<Plan> {
+    if let Some(more) = given.text("more")? {
+        return Ok(Plan::More(more));
+    }
+    Ok(Plan::Look(Box::new(Snapshot {
+        delta: given.flag("delta")?,
+        find: given.text("find")?.filter(|text| !text.is_empty()),
+        root: given.target("root")?,
+        budget: given.count("budget")?.filter(|budget| *budget > 0),
+        all_refs: given.flag("allRefs")?,
+        format: TextFormat::Viewpoint,
+        ..Snapshot::default()
+    })))
+}
+
+pub(super) fn click(given: &Given) -> Result<Plan> {
+    let aim = Aim::at(given.aim("ref")?);
+    let button = given.of::<Button>("button")?;
+    let count = if given.flag("doubleClick")? { 2 } else { 1 };
+    let modifiers = given.of::<Vec<Modifier>>("modifiers")?;
+    let after = after(given)?;
+    Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, after })))
+}
+
+pub(super) fn after(given: &Given) -> Result<After> {
+    let expect = given.text("expect")?.map(|text| text.parse::<Expect>()).transpose();
+    Ok(After { expect: expect.map_err(wrong)?, ..After::default() })
+}
+
+pub(super) fn type_text(given: &Given) -> Result<Plan> {
+    let aim = Aim::at(given.aim("ref")?);
+    let (text, secret) = (given.text("text")?, given.text("secret")?);
+    if text.is_some() == secret.is_some() {
+        return Err(wrong("browser_type needs `text` or `secret`, and not both".into()));
+    }
+    let text = text.map(|text| browser::Hidden::from(&*text));
+    let secret = secret.map(|name| secret_name(&name)).transpose()?;
+    let (submit, after) = (given.flag("submit")?, After::default());
+    let command = match given.flag("slowly")? {
+        true => {
+            let mut typed = Type { aim, text, secret, submit, after };
+            typed.look_up()?;
+            Command::Type(typed)
+        }
+        false => {
+            let mut fill = Fill { aim, value: text, secret, submit, after };
+            fill.look_up()?;
+            Command::Fill(fill)
+        }
+    };
+    Ok(Plan::Do(command))
+}
+
+/// What variables for clients begin with: not everything in the environment is meant for pages.
+const SECRET: &str = "AGBROWSE_SECRET_";
+
+/// The variable or the file that a client may have typed.
+fn secret_name(name: &str) -> Result<String> {
+    let variable = match name.starts_with(SECRET) {
+        true => name.to_owned(),
+        false => format!("{SECRET}{name}"),
+    };
+    if std::env::var_os(&variable).is_some() {
+        return Ok(variable);
+    }
+    match std::env::var_os(name) {
+        Some(_) => Err(Error::new(Code::SecretNotFound)
+            .message(format!("`{name}` is not meant for pages: `{variable}` would be"))),
+        None => Ok(name.to_owned()),
+    }
+}
+
+pub(super) fn fill_form(given: &Given) -> Result<Plan> {
+    let mut fields = Vec::new();
+    for row in given.rows("fields")? {
+        let target = super::super::given::target(&row.words("ref")?)?;
+        fields.push(Field { target, value: browser::Hidden::from(&*row.words("value")?) });
+    }
+    Ok(Plan::Do(Command::FillForm(FillForm { fields, after: After::default() })))
+}
+
+pub(super) fn wait_for(given: &Given) -> Result<Plan> {
+    let (text, text_gone) = (given.text("text")?, given.text("textGone")?);
+    let seconds = given.number("time")?;
+    let asked = usize::from(text.is_some())
+        + usize::from(text_gone.is_some())
+        + usize::from(seconds.is_some());
+    if asked != 1 {
+        return Err(wrong(
+            "browser_wait_for needs exactly one of `text`, `textGone`, `time`".into(),
+        ));
+    }
+    match seconds {
+        Some(seconds) if seconds > MOST_SECONDS => {
+            Err(wrong(format!("`time` of browser_wait_for goes up to {MOST_SECONDS} seconds")))
+        }
+        Some(seconds) => Ok(Plan::Sleep(Duration::from_secs_f64(seconds))),
+        None => Ok(Plan::Wait(Wait { text, text_gone, ..Wait::default() })),
+    }
+}
+
+pub(super) fn tabs(given: &Given) -> Result<Plan> {
+    let which = match (given.page()?, given.count("index")?) {
+        (Some(id), _) => Some(Which::Id(id)),
+        (None, index) => index.map(|index| Which::At(index as usize)),
+    };
+    let needed = || wrong("browser_tabs select needs `index` or `page`".into());
+    Ok(Plan::Tabs(match &*given.words("action")? {
+        "list" => TabsPlan::List,
+        "new" => TabsPlan::New(None),
+        "close" => TabsPlan::Close(which),
+        "select" => TabsPlan::Select(which.ok_or_else(needed)?),
+        other => {
+            return Err(wrong(format!(
+                "`action` of browser_tabs must be list, new, close or select, not `{other}`"
+            )));
+        }
+    }))
+}
+
+pub(super) fn screenshot(given: &Given) -> Result<Plan> {
+    let target = given.target("ref")?;
+    let full_page = given.flag("fullPage")?;
+    if target.is_some() && full_page {
+        return Err(wrong("`fullPage` does not go with `ref`".into()));
+    }
+    let format = match given.has("type") {
+        true => Some(given.of::<ImageFormat>("type")?),
+        false => None,
+    };
+    let shot = Screenshot { target, full_page, format, ..Screenshot::default() };
+    Ok(Plan::Picture(Box::new(shot), given.text("filename")?))
+}
+
+/// A proxy, as an object or as its address.
+pub(super) fn proxy(given: &Given) -> Result<Option<Proxy>> {
+    let Some(value) = given.value("proxy") else { return Ok(None) };
+    let read = match value {
+        Value::String(text) => text.parse().ok(),
+        other => serde_json::from_value(other.clone()).ok(),
+    };
+    // What it is not told: a password may be in it.
+    read.map(Some).ok_or_else(|| {
+        wrong("`proxy` must be an object with the texts `server`, `username`, `password`".into())
+    })
+}
+
+/// A saved storage, as an object or as the path of a file.
+pub(super) fn storage_state(given: &Given) -> Result<Option<LoadStorage>> {
+    let object = match given.value("storageState") {
+        None => return Ok(None),
+        Some(Value::String(text)) if !text.trim_start().starts_with('{') => {
+            return Ok(Some(LoadStorage { path: Some(text.into()), state: None }));
+        }
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let state = StorageState::parse(object.as_bytes()).map_err(|why| {
+        Error::new(Code::StorageInvalid)
+            .message(format!("`storageState` is no saved storage: {why}"))
+    })?;
+    Ok(Some(LoadStorage { path: None, state: Some(state) }))
+}
+
+pub(super) fn point(given: &Given, x: &str, y: &str) -> Result<Target> {
+    let at = |name: &str| given.number(name).map(Option::unwrap_or_default);
+    Ok(Target::Point { x: at(x)?, y: at(y)? })
+}
