@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 /// The number of a tab, written `t3`. Never given out twice in a session.
@@ -200,6 +200,8 @@ pub(crate) struct Tab {
     pub(crate) sight: tokio::sync::Mutex<Sight>,
     /// What happened in it besides what commands did.
     pub(crate) journal: Journal,
+    /// How often a frame in it got another document, or went.
+    pub(crate) frame_moves: Arc<AtomicU64>,
     /// It is being clicked in a way that opens tabs of which nobody says that they are its own.
     pub(crate) opens_tabs: AtomicBool,
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -238,6 +240,7 @@ impl Tab {
             state,
             sight: tokio::sync::Mutex::new(Sight::new(Spellings::new(id, written))),
             journal: Journal::default(),
+            frame_moves: Arc::default(),
             opens_tabs: AtomicBool::new(false),
             turn: Arc::default(),
         }

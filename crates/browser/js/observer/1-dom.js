@@ -39,7 +39,11 @@ const elementByIdInFragment = DocumentFragment.prototype.getElementById;
 const documentElementOf = getter(Document.prototype, "documentElement");
 const bodyOf = getter(Document.prototype, "body");
 const titleOf = getter(Document.prototype, "title");
+const addressOf = getter(Document.prototype, "URL");
+const byTag = Document.prototype.getElementsByTagName;
+const documentInside = getter(HTMLIFrameElement.prototype, "contentDocument");
 const activeElementOf = getter(Document.prototype, "activeElement");
+const listenTo = EventTarget.prototype.addEventListener;
 const styleOf = getComputedStyle;
 const dataOf = getter(CharacterData.prototype, "data");
 

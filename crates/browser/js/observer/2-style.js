@@ -115,7 +115,7 @@ const SHEET_AGE_MS = 5000;
 const failedLinks = new WeakSet();
 const NO_RULES = newRules();
 addEventListener("error", ({ target }) => { if (target instanceof HTMLLinkElement) failedLinks.add(target); }, true);
-addEventListener("load", ({ target }) => { if (target instanceof HTMLLinkElement) failedLinks.delete(target); }, true);
+listenTo.call(document, "load", ({ target }) => { if (target instanceof HTMLLinkElement) failedLinks.delete(target); }, true);
 
 const rulesOf = getter(CSSStyleSheet.prototype, "cssRules");
 const ownerNodeOf = getter(StyleSheet.prototype, "ownerNode");

@@ -59,8 +59,10 @@ let maxText = MAX_TEXT;
 let previousNumber = 0;
 /** Texts that were left out because nobody can see them. */
 let dropped = 0;
-/** The elements that are told and hold frames. */
+/** The elements that are told and hold frames, by number; what comes after it says that there is nothing in the frame. */
 let holders = [];
+/** Frames in which there is nothing, each with its document. */
+let blanks = [];
 const HOLDERS = new Set("iframe frame object embed fencedframe".split(" "));
 /** The lines of the report before, to tell only what is different, and its number. */
 let lastOut = [];
@@ -83,6 +85,7 @@ function observe(wanted = {}) {
   memo.owners = null;
   out = [""];
   holders = [];
+  blanks = [];
   dropped = 0;
   previousNumber = 0;
   level = 0;
@@ -161,8 +164,11 @@ function canHost(el, tag) {
   return tag.includes("-") || HOSTS.has(tag) && elementCountOf.call(el) === 0 && textContentOf.call(el) === "";
 }
 
-/** Whom to ask the browser about next. `isFirst` says that a look has just begun. */
-function nextHosts(isFirst) {
+/**
+ * Whom to ask the browser about next. `isFirst` says that a look has just begun, `withHolders` that the elements that hold
+ * frames are wanted too, after the others.
+ */
+function nextHosts(isFirst, withHolders) {
   if (isFirst) askedNow = new WeakSet();
   const asked = [];
   let again = 0;
@@ -176,7 +182,7 @@ function nextHosts(isFirst) {
     mayHost.delete(el);
     mayHost.add(el);
   }
-  return asked;
+  return withHolders ? asked.concat(holders.map((number) => elementOf(parseInt(number)))) : asked;
 }
 
 /** Called when a walk with little time has told so many lines. */
@@ -199,6 +205,26 @@ function finish(title) {
   while (same < most && out[same] === was[same]) same++;
   while (tail < most - same && out[out.length - 1 - tail] === was[was.length - 1 - tail]) tail++;
   return [`~${same - 1}\t${tail}`, out[0], ...out.slice(same, out.length - tail)].join("\n");
+}
+
+const BLANK_TAGS = new Set("html head body meta base style".split(" "));
+
+/** The marks of frames in which there is nothing, by their address. */
+const BLANK_MARKS = new Map([["about:blank", "-"], ["about:srcdoc", "="]]);
+
+/** The mark of a frame in which there is nothing, as in most that advertisers leave behind: nobody needs to go there. */
+function blankMark(el) {
+  // None when it is of another origin.
+  const inside = documentInside.call(el);
+  const mark = inside === null ? undefined : BLANK_MARKS.get(addressOf.call(inside));
+  if (mark === undefined || titleOf.call(inside) !== "") return "";
+  const all = byTag.call(inside, "*");
+  if (all.length > 8) return "";
+  for (const it of all) if (!BLANK_TAGS.has(localNameOf.call(it)) || shadowRootOf.call(it) !== null) return "";
+  const body = bodyOf.call(inside);
+  if (body !== null && /\S/.test(textContentOf.call(body))) return "";
+  blanks.push([el, inside]);
+  return mark;
 }
 
 function addLine(depth, role, el, name, flags, rest) {
@@ -356,7 +382,7 @@ function walkAnew(el, depth, around) {
     line = out.length;
     numberBefore = previousNumber;
     addLine(depth, role === "generic" ? "." : role, el, tidy(name), flags, more);
-    if (HOLDERS.has(tag)) holders.push(previousNumber);
+    if (HOLDERS.has(tag)) holders.push(previousNumber + (tag === "iframe" ? blankMark(el) : ""));
   }
   if (isHtml && LEAVES.has(tag)) return;
   if (below > MAX_DEPTH) {

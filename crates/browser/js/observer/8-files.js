@@ -2,7 +2,6 @@
 
 const isMultipleOf = getter(HTMLInputElement.prototype, "multiple");
 const filesOf = getter(HTMLInputElement.prototype, "files");
-const listenTo = EventTarget.prototype.addEventListener;
 
 /** How many files fields held when their page was told. A page may take them out at once. */
 const givenFiles = new WeakMap();

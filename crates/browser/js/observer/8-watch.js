@@ -12,6 +12,9 @@ const watcher = new MutationObserver((records) => {
   spoil();
 });
 
+/** Says when something comes into a frame in which there was nothing. */
+const blankWatcher = new MutationObserver(() => spoil());
+
 /** What changes a page and leaves no trace in its tree. */
 const EVENTS = ["input", "change", "focusin", "focusout", "scroll", "toggle", "resize", "hashchange", "popstate", "load"];
 /** What was faint, small or elsewhere while it lasted may be seen now. */
@@ -61,6 +64,8 @@ function watch() {
   watcher.takeRecords();
   watcher.observe(document, WATCHED);
   for (const shadow of memo.read) watcher.observe(shadow, WATCHED);
+  blankWatcher.disconnect();
+  for (const [, inside] of blanks) blankWatcher.observe(inside, WATCHED);
   if (!isListening) {
     isListening = true;
     const heard = ({ type }) => {
@@ -76,6 +81,8 @@ function watch() {
     for (const name of ENDS) addEventListener(name, ended, { capture: true, passive: true });
     addEventListener("mouseover", heedHover, { capture: true, passive: true });
     for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
+    // Loads in a document do not come by its window.
+    listenTo.call(document, "load", heard, { capture: true, passive: true });
   }
   isDirty = false;
   touched = new Set();
@@ -89,6 +96,7 @@ function isSpoiled() {
     noteTouched(records);
     spoil();
   }
+  if (blankWatcher.takeRecords().length > 0 || blanks.some(([el, inside]) => documentInside.call(el) !== inside)) spoil();
   return isDirty;
 }
 

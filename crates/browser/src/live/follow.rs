@@ -284,6 +284,7 @@ impl Live {
                 let is_main = is_main(frame.id.as_ref());
                 forget_chooser(&tab, |it| is_main || frame.id.as_ref() == Some(&it.frame_id));
                 if !is_main {
+                    tab.frame_moves.fetch_add(1, Ordering::Release);
                     return None;
                 }
                 tab.state.send_modify(|state| {
@@ -300,6 +301,7 @@ impl Live {
                 });
             }
             FrameDetached::NAME => {
+                tab.frame_moves.fetch_add(1, Ordering::Release);
                 let frame = event.decode::<FrameDetached>().ok()?.frame_id?;
                 forget_chooser(&tab, |chooser| chooser.frame_id == frame);
             }

@@ -23,7 +23,7 @@ use page::refs::Registry;
 use page::view::{View, ViewOptions};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long what was seen is good for when nothing is heard of the page.
@@ -74,6 +74,8 @@ pub(crate) struct Seen {
     tree: Arc<Tree>,
     look: Look,
     frames: Vec<Watch>,
+    /// How often frames of the tab had got other documents, if that matters: who says so of an empty one?
+    moves: Option<(Arc<AtomicU64>, u64)>,
     /// Made by the way: what listens to clicks was not asked for.
     is_glimpse: bool,
 }
@@ -83,7 +85,8 @@ struct Kept {
     told: Arc<Told>,
     loader: String,
     look: Look,
-    /// Nothing happens in a page that could not be reached.
+    /// None where there is nothing: nothing happens in a page that could not be reached, and what comes into an empty
+    /// frame is told by the document around it.
     watch: Option<Watch>,
 }
 
@@ -216,6 +219,11 @@ impl Sight {
         let tree = self.remembered(look, loader)?;
         let mut asked = tokio::task::JoinSet::new();
         for frame in &tree.frames {
+            // One in which there is nothing has no say of its own.
+            let is_empty = |kept: &Kept| kept.loader == frame.document && kept.watch.is_none();
+            if self.kept.values().any(is_empty) {
+                continue;
+            }
             let world = self.world_of(&frame.document)?.clone();
             asked.spawn(async move {
                 let (is_spoiled, is_late) =
@@ -286,7 +294,7 @@ impl Sight {
     }
 
     /// Keeps what was seen until something happens in the page.
-    fn keep(&mut self, tree: Arc<Tree>, look: Look) {
+    fn keep(&mut self, tree: Arc<Tree>, look: Look, moves: (Arc<AtomicU64>, u64)) {
         let watch = |frame: &page::ax::Frame| {
             self.kept.values().find(|kept| kept.loader == frame.document).map(|it| it.watch.clone())
         };
@@ -295,6 +303,7 @@ impl Sight {
         self.seen = frames.map(|frames| Seen {
             tree,
             look,
+            moves: frames.iter().any(Option::is_none).then_some(moves),
             frames: frames.into_iter().flatten().collect(),
             is_glimpse: false,
         });
@@ -327,7 +336,7 @@ impl Sight {
         }
         let watch = Watch::over(world);
         let loader = world.loader.clone();
-        let told = Told { report, listening: listening?, holders: HashSet::new() };
+        let told = Told::new(report, listening?);
         let main = Place {
             channel: tab.channel.clone(),
             frame_id: tab.target_id.clone(),
@@ -340,7 +349,8 @@ impl Sight {
         let told = HashMap::from([(tab.target_id.clone(), Arc::new(told))]);
         let tree = Arc::new(stitch(self, &main, &told, &[]).ok()?);
         let look = Look::default();
-        self.seen = Some(Seen { tree: tree.clone(), look, frames: vec![watch], is_glimpse: true });
+        let (frames, moves) = (vec![watch], None);
+        self.seen = Some(Seen { tree: tree.clone(), look, frames, moves, is_glimpse: true });
         Some(tree)
     }
 
@@ -349,6 +359,7 @@ impl Sight {
         let seen = self.seen.as_ref()?;
         let is_good = seen.look == *look
             && seen.frames.iter().all(Watch::is_good)
+            && seen.moves.as_ref().is_none_or(|(moves, was)| moves.load(Ordering::Acquire) == *was)
             && seen.tree.frames.first().is_some_and(|frame| frame.document == loader);
         is_good.then(|| seen.tree.clone())
     }
@@ -382,10 +393,11 @@ impl Sight {
 pub(crate) async fn foresee(tab: Arc<Tab>) {
     let deadline = Deadline::after(FRAME);
     let loader = tab.state.borrow().loader.clone();
-    let Ok(world) = World::enter(&tab.channel, &tab.target_id, &loader, true, deadline).await
+    let Ok(mut world) = World::enter(&tab.channel, &tab.target_id, &loader, true, deadline).await
     else {
         return;
     };
+    _ = world.foresee(deadline).await;
     if tab.state.borrow().loader != loader {
         return;
     }
@@ -406,6 +418,7 @@ pub(crate) async fn observe(
 ) -> Result<Arc<Tree>> {
     let mut trouble = None;
     for _ in 0..LOOKS {
+        let moves = tab.frame_moves.load(Ordering::Acquire);
         let looked = match look.source {
             Source::Page => look_once(live, tab, sight, look, deadline).await,
             Source::Ax => ax::look(tab, deadline).await,
@@ -414,7 +427,8 @@ pub(crate) async fn observe(
             Ok(tree) => {
                 let tree = Arc::new(tree);
                 if look.source == Source::Page {
-                    sight.keep(tree.clone(), look.clone());
+                    let moves = (tab.frame_moves.clone(), moves);
+                    sight.keep(tree.clone(), look.clone(), moves);
                 }
                 return Ok(tree);
             }
@@ -503,7 +517,7 @@ fn known(sight: &Sight, place: &Place, look: &Look) -> Option<Arc<Told>> {
     let kept = sight.kept.get(&place.frame_id)?;
     let is_good = kept.loader == place.loader
         && kept.look == *look
-        && kept.watch.as_ref().is_none_or(Watch::is_good);
+        && kept.watch.as_ref().map_or(place.is_unreachable, Watch::is_good);
     is_good.then(|| kept.told.clone())
 }
 
@@ -558,16 +572,21 @@ async fn look_at_frames(
         let mut told = Vec::new();
         let shown: Vec<&Place> = inside.into_iter().filter(holds).collect();
         for place in shown {
-            match known(sight, place, look) {
-                Some(known) => told.push((place.frame_id.clone(), known)),
-                None if place.is_unreachable => {
-                    let nothing = Arc::new(Told::nothing());
+            let around = place.parent.as_ref().and_then(|parent| all.get(parent));
+            let blank = around
+                .zip(sight.owner_of(place))
+                .and_then(|(told, owner)| told.blank_inside(owner));
+            let nothing = blank.or_else(|| place.is_unreachable.then(Told::unreachable));
+            match (nothing, known(sight, place, look)) {
+                (Some(nothing), _) => {
+                    let nothing = Arc::new(nothing);
                     let (look, loader) = (look.clone(), place.loader.clone());
                     let kept = Kept { told: nothing.clone(), loader, look, watch: None };
                     sight.kept.insert(place.frame_id.clone(), kept);
                     told.push((place.frame_id.clone(), nothing));
                 }
-                None => {
+                (None, Some(known)) => told.push((place.frame_id.clone(), known)),
+                (None, None) => {
                     let world = sight.worlds.remove(&place.frame_id);
                     let (place, options) = (place.clone(), look.options());
                     asked.spawn(

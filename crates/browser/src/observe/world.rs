@@ -77,13 +77,27 @@ pub(crate) struct Told {
     pub(crate) listening: HashSet<u32>,
     /// The elements that are told and hold frames.
     pub(crate) holders: HashSet<u32>,
+    /// Those of them in whose frames there is nothing, with the addresses of those.
+    pub(crate) blank: HashMap<u32, &'static str>,
 }
 
 impl Told {
     /// What there is to tell when an address could not be reached.
-    pub(crate) fn nothing() -> Self {
-        let (listening, holders) = Default::default();
-        Self { report: nothing("chrome-error://chromewebdata/", "null").into(), listening, holders }
+    pub(crate) fn unreachable() -> Self {
+        Self::new(nothing("chrome-error://chromewebdata/", "null").into(), HashSet::new())
+    }
+
+    /// What there is to tell of the frame that an element holds, if there is nothing in it.
+    pub(crate) fn blank_inside(&self, holder: u32) -> Option<Self> {
+        let url = self.blank.get(&holder)?;
+        Some(Self::new(nothing(url, head(&self.report, 2)).into(), HashSet::new()))
+    }
+
+    /// What a report says of itself, with the elements whose clicks a script listens to.
+    pub(crate) fn new(report: Arc<str>, listening: HashSet<u32>) -> Self {
+        let holders = holders_in(&report).map(|(number, _)| number).collect();
+        let blank = holders_in(&report).filter_map(|(number, url)| Some((number, url?))).collect();
+        Self { report, listening, holders, blank }
     }
 }
 
@@ -220,28 +234,31 @@ impl World {
     ) -> Result<Told, Trouble> {
         let begun = Instant::now();
         // Asked at once: most of the time goes by on the way.
-        let is_hosting = self.last.as_deref().map_or(!self.is_blank, may_host);
+        let is_first = self.last.is_none() && !self.is_blank;
+        let is_hosting = is_first || self.last.as_deref().is_some_and(may_host);
         let report = self.channel.start(&self.observing(options, true))?;
         let heard = match &self.document {
             Some(document) => Some(self.channel.start(&listeners_of(document))?),
             None => None,
         };
         let mut hosts =
-            if is_hosting { Some(self.channel.start(&self.hosts(true))?) } else { None };
+            if is_hosting { Some(self.channel.start(&self.hosts(true, is_first))?) } else { None };
         let (mut report, is_first_walk) = self.observed(report, options, deadline).await?;
         let walked = begun.elapsed();
         // A closed shadow root can have others inside.
         for round in 0..ROOTS {
-            if !may_host(&report) {
-                break;
-            }
             let early = hosts.take();
             let is_early = early.is_some();
             let asked = match early {
-                Some(asked) => asked,
-                None => self.channel.start(&self.hosts(round == 0))?,
+                Some(asked) if may_host(&report) || holders_in(&report).next().is_some() => asked,
+                None if may_host(&report) => self.channel.start(&self.hosts(round == 0, false))?,
+                _ => break,
             };
-            if !self.reveal(asked.wait(deadline).await?.result, deadline).await? {
+            let mut found = nodes(asked.wait(deadline).await?.result);
+            if is_early && is_first && is_first_walk {
+                self.know_holders(&mut found, &report);
+            }
+            if !self.reveal(&found, deadline).await? {
                 // What was asked early was asked in vain if the walk had to be made again.
                 if is_early && !is_first_walk {
                     continue;
@@ -262,7 +279,6 @@ impl World {
                 report = self.observed(again, options, deadline).await?.0;
             }
         }
-        let holders = head(&report, 7).split(',').filter_map(|it| it.parse().ok()).collect();
         tracing::debug!(
             bytes = report.len(),
             ?walked,
@@ -270,7 +286,7 @@ impl World {
             listened = ?(begun.elapsed() - revealed),
             "a document was looked at"
         );
-        Ok(Told { report, listening: listening.into_iter().collect(), holders })
+        Ok(Told::new(report, listening.into_iter().collect()))
     }
 
     /// The script that makes a report, or says why it cannot: there is nothing to report, or our scripts are not
@@ -359,20 +375,36 @@ impl World {
         Err(Trouble::Nothing)
     }
 
+    /// Finds out early whose clicks scripts listen to: whoever looks asks again, and needs to be told only of new ones.
+    pub(crate) async fn foresee(&mut self, deadline: Deadline) -> Result<(), Trouble> {
+        let Some(document) = &self.document else { return Ok(()) };
+        let heard = self.channel.start(&listeners_of(document))?;
+        self.listeners(Some(heard), false, deadline).await?;
+        Ok(())
+    }
+
     /// Whether a shadow root has come since the document was looked at: that leaves no trace there.
     pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> Result<bool, Trouble> {
         if !self.last.as_deref().is_some_and(may_host) {
             return Ok(false);
         }
-        let found = self.channel.call(self.hosts(true), deadline).await?;
-        self.reveal(found.result, deadline).await
+        let found = self.channel.call(self.hosts(true, false), deadline).await?;
+        self.reveal(&nodes(found.result), deadline).await
+    }
+
+    /// Takes the elements that hold frames from the end of what was found: the browser's own numbers of them.
+    fn know_holders(&mut self, found: &mut Vec<DeepNode>, report: &str) {
+        let holders: Vec<u32> = holders_in(report).map(|(number, _)| number).collect();
+        let Some(begin) = found.len().checked_sub(holders.len()) else { return };
+        let ids = found.split_off(begin).into_iter().map(|node| node.backend_node_id);
+        self.numbers.extend(ids.zip(holders).filter_map(|(id, number)| Some((id?, number))));
     }
 
     /// The script that tells elements which may have a closed shadow root that we do not know. `is_first` says that
-    /// nobody was asked about yet in this look.
-    fn hosts(&self, is_first: bool) -> Evaluate {
+    /// nobody was asked about yet in this look, `with_holders` that those that hold frames are wanted after them.
+    fn hosts(&self, is_first: bool, with_holders: bool) -> Evaluate {
         Evaluate {
-            expression: format!("agbrowse.hosts({is_first})"),
+            expression: format!("agbrowse.hosts({is_first}, {with_holders})"),
             context_id: Some(self.context),
             serialization_options: Some(deep("all")),
             silent: Some(true),
@@ -419,15 +451,9 @@ impl World {
     }
 
     /// Takes in the closed shadow roots of hosts that were asked about. Says whether there were any.
-    async fn reveal(
-        &self,
-        hosts: Option<RemoteObject>,
-        deadline: Deadline,
-    ) -> Result<bool, Trouble> {
-        let roots: Vec<i64> = nodes(hosts)
-            .into_iter()
-            .filter_map(|node| node.shadow_root?.value?.backend_node_id)
-            .collect();
+    async fn reveal(&self, hosts: &[DeepNode], deadline: Deadline) -> Result<bool, Trouble> {
+        let root = |host: &DeepNode| host.shadow_root.as_ref()?.value.as_ref()?.backend_node_id;
+        let roots: Vec<i64> = hosts.iter().filter_map(root).collect();
         if roots.is_empty() {
             return Ok(false);
         }
@@ -778,6 +804,19 @@ fn value_of(reply: EvaluateReply) -> Result<Box<RawValue>, Trouble> {
 /// A field of the line about the document.
 fn head(report: &str, field: usize) -> &str {
     report.lines().next().and_then(|line| line.split('\t').nth(field)).unwrap_or("0")
+}
+
+/// The elements of a report that hold frames, and the addresses of those in which there is nothing.
+fn holders_in(report: &str) -> impl Iterator<Item = (u32, Option<&'static str>)> {
+    head(report, 7).split(',').filter_map(|word| {
+        let number = word.trim_end_matches(['-', '=']);
+        let url = match &word[number.len()..] {
+            "-" => Some("about:blank"),
+            "=" => Some("about:srcdoc"),
+            _ => None,
+        };
+        Some((number.parse().ok()?, url))
+    })
 }
 
 /// Whether a report tells of elements that may have a shadow root of which nobody was told.

@@ -1020,6 +1020,54 @@ fn shadow_trees_are_shown_as_they_are_drawn() {
 }
 
 #[test]
+fn what_comes_into_an_empty_frame_is_seen() {
+    bench(async |t| {
+        t.page("/framed", "<p>From elsewhere</p>");
+        t.page(
+            "/",
+            "<h1>Frames</h1><iframe id=f title=Frame></iframe><iframe title=Other srcdoc='<!-- nothing -->'></iframe>
+             <script>const late = (what, ms = 30) => setTimeout(what, ms)</script>",
+        );
+        for (how, words) in [
+            ("f.contentDocument.body.append('Appended')", "Appended"),
+            ("f.contentDocument.body.innerHTML = '<button>Put in</button>'", "button \"Put in\""),
+            ("f.contentDocument.write('<p>Written'); f.contentDocument.close()", "Written"),
+            ("f.src = 'framed'", "From elsewhere"),
+            ("f.srcdoc = '<button>From here</button>'", "button \"From here\""),
+            ("f.contentDocument.title = 'Named'", "Named"),
+            (
+                "f.contentDocument.body.attachShadow({ mode: 'open' }).innerHTML = '<b>Shadow</b>'; \
+                 f.contentDocument.body.id = 'x'",
+                "Shadow",
+            ),
+        ] {
+            t.open("/").await;
+            let before = see(&t, Snapshot::default()).await;
+            assert!(before.contains("iframe \"Frame\"") && !before.contains(words), "{before}");
+            // By the page itself, so that nobody but the page knows.
+            t.eval(&format!("late(() => {{ {how} }})")).await;
+            let wait = format!(r#"{{"verb":"wait","text":{:?}}}"#, words.trim_matches('"'));
+            let wait = wait.replace("button \\\"", "").replace("\\\"", "");
+            if words != "Named" {
+                // Sooner than the page is looked at anew in any case.
+                let waited = t.run_within(3000, serde_json::from_str(&wait).unwrap()).await;
+                let shown = see(&t, Snapshot::default()).await;
+                assert!(waited.is_ok(), "{how}: {shown}");
+            } else {
+                t.until("f.contentDocument.title === 'Named'").await;
+            }
+            let after = see(&t, Snapshot::default()).await;
+            assert!(after.contains(words), "{how}: {after}");
+            assert_eq!(
+                after,
+                see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await,
+                "{how}"
+            );
+        }
+    });
+}
+
+#[test]
 fn a_shadow_root_that_comes_later_is_seen() {
     bench(async |t| {
         t.page(
