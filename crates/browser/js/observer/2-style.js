@@ -65,8 +65,8 @@ function setBy(text) {
 let memo = null;
 
 const newMemo = () => ({
-  styles: new Map(), contents: new Map(), labels: new Map(), naming: new Set(), tables: new Map(), maps: new Map(), counters: null,
-  rules: null, classes: new Map(), moving: null,
+  styles: new Map(), contents: new Map(), labels: new Map(), naming: new Set(), tables: new Map(), maps: new Map(), lists: new Map(),
+  counters: null, rules: null, classes: new Map(), moving: null,
 });
 
 function computed(el) {
@@ -419,7 +419,7 @@ function attributesOf(el, tag) {
   if (!hasAttributes.call(el)) return null;
   const { rules } = memo;
   let mask = maskOfTag(tag);
-  const all = { __proto__: null, mask: 0, isBare: true, isPlain: true };
+  const all = { mask: 0, isBare: true, isPlain: true };
   const names = attributeNamesOf.call(el);
   const byAttribute = rules.attributes.size > 0;
   for (let at = 0; at < names.length; at++) {

@@ -79,9 +79,7 @@ function nativeRole(el, tag) {
       if (alt === "" && !hasAuthorName(el)) return "none";
       return "img";
     }
-    case "li": {
-      return isInList(el) ? "listitem" : "generic";
-    }
+    case "li": return isInList(el) ? "listitem" : "generic";
     case "header": return closest.call(el, SECTIONING) ? "sectionheader" : "banner";
     case "footer": return closest.call(el, SECTIONING) ? "sectionfooter" : "contentinfo";
     case "section": return "section";
@@ -102,9 +100,16 @@ function nativeRole(el, tag) {
   return role || "generic";
 }
 
-/** Whether the nearest ancestor that means anything is a list. */
+/** Whether the nearest ancestor that means anything is a list: the same for all who have the same parent. */
 function isInList(el) {
-  for (let parent = flatParentOf(el); parent !== null && nodeTypeOf.call(parent) === 1; parent = flatParentOf(parent)) {
+  const parent = flatParentOf(el);
+  let known = memo.lists.get(parent);
+  if (known === undefined) memo.lists.set(parent, known = isListInside(parent));
+  return known;
+}
+
+function isListInside(inner) {
+  for (let parent = inner; parent !== null && nodeTypeOf.call(parent) === 1; parent = flatParentOf(parent)) {
     const said = attributeOf.call(parent, "role");
     const role = said === null ? "" : firstRole(said);
     if (role === "list" || role === "directory") return true;
@@ -253,7 +258,7 @@ function roleOf(el, tag, isHtml, attributes) {
       const role = word === "image" ? "img" : word === "presentation" ? "none" : word === "directory" ? "list" : word;
       if (role === "none") {
         // Decoration that can be reached or that says something about itself is none.
-        if (isFocusable(el, tag) || GLOBAL_ARIA.some((name) => hasAttribute.call(el, name))) break;
+        if (isFocusable(el, tag, attributes) || GLOBAL_ARIA.some((name) => hasAttribute.call(el, name))) break;
         return "none";
       }
       if ((role === "region" || role === "form") && !hasAuthorName(el)) continue;
@@ -300,16 +305,17 @@ const DISABLEABLE = new Set(["button", "input", "select", "textarea", "optgroup"
 
 const isDisabled = (el, tag) => DISABLEABLE.has(tag) && matches.call(el, ":disabled");
 
-/** Whether the keyboard or a script can bring the focus to an element. */
-function isFocusable(el, tag) {
+/** Whether the keyboard or a script can bring the focus to an element with these attributes. */
+function isFocusable(el, tag, attributes) {
   if (isDisabled(el, tag)) return false;
-  if (tabIndexAttribute(el) !== null) return true;
+  if (attributes !== null && attributes.tabindex !== undefined && tabIndexAttribute(el) !== null) return true;
   switch (tag) {
-    case "a": case "area": return hasAttribute.call(el, "href") || hasAttribute.call(el, "xlink:href");
+    case "a": case "area":
+      return attributes !== null && attributes.href !== undefined || hasAttribute.call(el, "xlink:href");
     case "button": case "select": case "textarea": case "iframe": case "frame": return true;
     case "input": return inputTypeOf.call(el) !== "hidden";
     case "audio": case "video": return hasAttribute.call(el, "controls");
     case "summary": return nativeRole(el, tag) === "disclosuretriangle";
-    default: return isEditableHost(el);
+    default: return attributes !== null && attributes.contenteditable !== undefined && isEditableHost(el);
   }
 }

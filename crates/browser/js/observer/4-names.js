@@ -70,8 +70,8 @@ function nameOf(el, tag, role, attributes, mask, transform) {
   const native = nativeName(el, tag, role, attributes);
   if (native !== null && native !== "") return native;
   const isSettled = native === "" && tag === "img";
-  if (NAMED_BY_CONTENT.has(role) || (role === "row" && attributes !== null && isFocusable(el, tag)) ||
-      (role === "generic" && attributes !== null && attributes.tabindex !== undefined && isFocusable(el, tag) &&
+  if (NAMED_BY_CONTENT.has(role) || (role === "row" && attributes !== null && isFocusable(el, tag, attributes)) ||
+      (role === "generic" && attributes !== null && attributes.tabindex !== undefined && isFocusable(el, tag, attributes) &&
        findInside.call(el, INTERACTIVE) === null)) {
     memo.naming.add(el);
     const name = collapse(contentOf(el, tag, mask,
@@ -80,7 +80,7 @@ function nameOf(el, tag, role, attributes, mask, transform) {
   }
   if (attributes !== null && !isSettled) {
     const title = attributes.title;
-    if (title !== undefined && !NAMELESS.has(role) && (role !== "generic" || isFocusable(el, tag))) {
+    if (title !== undefined && !NAMELESS.has(role) && (role !== "generic" || isFocusable(el, tag, attributes))) {
       const name = collapse(title);
       if (name) return nameSource = "title", name;
     }

@@ -75,7 +75,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
     const isOff = isHtml && isDisabled(el, tag) || a !== null && a["aria-disabled"] === "true" && role !== "generic" ||
       inherited.isOff && role !== "generic";
     if (isOff) flags += "d";
-    if (isFocusable(el, tag)) {
+    if (isFocusable(el, tag, a)) {
       flags += "f";
       if (inherited.active === el) flags += "F";
     }

@@ -4,9 +4,11 @@
 // popovers), what refers to other parts of the page, what moves. What depends on where boxes are is taken for a few
 // seconds: to ask for it, the browser would have to lay out the page again after each change.
 
-/** The lines of each part, by its element; null when this walk neither takes nor makes any. */
-let blocks = null;
-let keptBlocks = new WeakMap();
+/** Whether this walk takes and makes blocks: the lines of a part of the page, kept with its element like its number. */
+let isKeeping = false;
+const BLOCK = Symbol();
+/** Blocks of another era are good no more. */
+let era = 0;
 /** Whether something in the part that is being walked can change without a change of the tree. */
 let isRestless = false;
 /** When the oldest answer about boxes in that part was got; infinite when none was needed. */
@@ -52,7 +54,7 @@ const sheetsInside = (trees) => trees.flatMap((tree) => [...tree.styleSheets, ..
 
 /** Decides what of the last walk can be taken. */
 function beginBlocks(active, modal) {
-  blocks = null;
+  isKeeping = false;
   isRestless = false;
   laidOutAt = Infinity;
   walkedAt = performance.now();
@@ -68,13 +70,13 @@ function beginBlocks(active, modal) {
     isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked) &&
     isSameList(sheetsInside(lastWalk.trees), lastWalk.sheetsInside);
   lastWalk = walk;
-  if (!canTake) keptBlocks = new WeakMap();
-  blocks = keptBlocks;
+  if (!canTake) era++;
+  isKeeping = true;
   if (memo.moving !== null) for (const el of memo.moving) noteChange(el);
 }
 
 function endBlocks(isWhole) {
-  if (blocks === null) return;
+  if (!isKeeping) return;
   // Shadow trees have brought theirs by now.
   ({ seesEmpty } = memo.rules);
   lastWalk.trees = [...memo.read];
@@ -82,7 +84,7 @@ function endBlocks(isWhole) {
   lastWalk.looksInside = memo.rules.looksInside;
   neighbourly = memo.rules.neighbours.has("*") ? "*" : [...memo.rules.neighbours].join();
   seenTo = new Set();
-  blocks = null;
+  isKeeping = false;
   changes = new Set();
   deepChanges = new Set();
   heeded = 0;
@@ -96,7 +98,7 @@ const isSameSight = (one, other) => one === other ||
 /** Whether a part of the page is as it was, and would be told in the same way. */
 function isAsBefore(block, el, depth, around) {
   const was = block.around;
-  return deepLevel === 0 && (block.laidOutAt > walkedAt || block.laidOutAt > lastShift && walkedAt - block.laidOutAt < LAYOUT_MS) &&
+  return block.era === era && deepLevel === 0 && (block.laidOutAt > walkedAt || block.laidOutAt > lastShift && walkedAt - block.laidOutAt < LAYOUT_MS) &&
     block.depth === depth && block.numberBefore === previousNumber && !changes.has(el) &&
     (was === around || was.isOff === around.isOff && was.cursor === around.cursor && was.transform === around.transform &&
       was.isVisible === around.isVisible && was.isFlexible === around.isFlexible && isSameSight(was.sight, around.sight));
@@ -125,10 +127,10 @@ function endBlock(el, { depth, around, line, element, dropped: droppedBefore, nu
   const fits = count >= LEAST_LINES && count <= MOST_LINES && blockLines < out.length * 16;
   if (fits && !isRestless) {
     blockLines += count;
-    blocks.set(el, { depth, around, numberBefore: number, numberAfter: previousNumber, lines: out.slice(line),
+    el[BLOCK] = { era, depth, around, numberBefore: number, numberAfter: previousNumber, lines: out.slice(line),
       elements: seen.slice(element), elementNumbers: seenNumbers.slice(element), droppedInside: dropped - droppedBefore,
-      laidOutAt });
-  } else blocks.delete(el);
+      laidOutAt };
+  } else if (el[BLOCK] !== undefined) el[BLOCK] = undefined;
   isRestless ||= wasRestless;
   if (laidOut < laidOutAt) laidOutAt = laidOut;
 }

@@ -8,8 +8,13 @@ let level = 0;
 /** No text is longer in a report that was not asked for in full. */
 const MAX_TEXT = 4000;
 
-const numbers = new WeakMap();
+/**
+ * Where an element's number is kept: with the element as this world has it, which no other world can see. A map that holds
+ * its keys weakly would do the same, at a third of the time of a first walk.
+ */
+const NUMBER = Symbol();
 let lastNumber = 0;
+const numberOf = (el) => el[NUMBER] ??= ++lastNumber;
 /** The elements of the last observation and their numbers. */
 let seen = [], seenNumbers = [];
 let byNumber = null;
@@ -227,15 +232,26 @@ function blankMark(el) {
   return mark;
 }
 
+/** How lines begin, by role and depth: there are few, and what is put together of fewer pieces takes less room. */
+const beginnings = new Map();
+
+function beginningOf(depth, role) {
+  let byDepth = beginnings.get(role);
+  if (byDepth === undefined) beginnings.set(role, byDepth = []);
+  return byDepth[depth] ??= `${depth}\t${role}\t\t`;
+}
+
+const textBeginnings = [];
+const beginningOfText = (depth) => textBeginnings[depth] ??= `${depth}\t"`;
+
 function addLine(depth, role, el, name, flags, rest) {
-  let number = numbers.get(el);
-  if (number === undefined) numbers.set(el, number = ++lastNumber);
+  const number = numberOf(el);
   seen.push(el);
   seenNumbers.push(number);
-  const shown = number === previousNumber + 1 ? "" : number;
+  const begin = number === previousNumber + 1 ? beginningOf(depth, role) : `${depth}\t${role}\t${number}\t`;
   previousNumber = number;
   if (out.length > limit) checkTime();
-  out.push(flags === "" ? `${depth}\t${role}\t${shown}\t${name}${rest}` : `${depth}\t${role}\t${shown}\t${name}\tf${flags}${rest}`);
+  out.push(flags === "" ? begin + name + rest : `${begin}${name}\tf${flags}${rest}`);
 }
 
 /** Who is told of as a child of somebody else. */
@@ -280,9 +296,9 @@ function walk(el, depth, around) {
     return;
   }
   level++;
-  if (blocks === null) walkAnew(el, depth, around);
+  if (!isKeeping) walkAnew(el, depth, around);
   else {
-    const known = blocks.get(el);
+    const known = el[BLOCK];
     if (known !== undefined && isAsBefore(known, el, depth, around)) takeBlock(known);
     else {
       const block = beginBlock(depth, around);
@@ -340,7 +356,7 @@ function walkAnew(el, depth, around) {
   let source = "";
   if (tag === "area" && !isMapShown(el)) return;
   const isTold = isVisible && role !== "none" && role !== "layouttable" && role !== "linebreak" &&
-    (sight.lost === "" || tellsHidden || CONTROLS.has(role) || attributes !== null && isFocusable(el, tag));
+    (sight.lost === "" || tellsHidden || CONTROLS.has(role) || attributes !== null && isFocusable(el, tag, attributes));
   if (isTold) {
     below = depth + 1;
     // Most of a page is text in a link, a cell, a paragraph: no need to put its name together from parts.
@@ -353,7 +369,7 @@ function walkAnew(el, depth, around) {
           const rest = attributes === null ? restOfPlain(tag, role) : null;
           if (why === "" && rest !== null) {
             addLine(depth, role, el, "\u0001", pointerFlag(cursor, around), rest);
-            out.push(`${below}\t"${plain}`);
+            out.push(beginningOfText(below) + plain);
             return;
           }
         }
@@ -514,7 +530,7 @@ function addText(text, depth, sight, parent) {
       return;
     }
   }
-  out.push(`${depth}\t"${plain}`);
+  out.push(beginningOfText(depth) + plain);
 }
 
 const UNTIDY = /[^\S ]|  |^ | $|[\x00-\x1f]/;

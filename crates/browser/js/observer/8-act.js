@@ -269,7 +269,7 @@ async function check(number, wants) {
     const [x, y] = wants.at, hit = hitAt(x, y);
     if (hit === null) return { problem: "off-screen" };
     return isMeant(hit, on) ? { number, x, y, on: hit, fact: factOf(el) }
-      : { problem: "covered", by: described(hit), cover: numbersFor([hit])[0] };
+      : { problem: "covered", by: described(hit), cover: numberOf(hit) };
   }
   let point = pointOn(on, isOwn);
   if (point.x === undefined && wants.dry && point.cover === null) return { number, on, needsScroll: true, fact: factOf(el) };
@@ -284,7 +284,7 @@ async function check(number, wants) {
     if (styleOf(on).pointerEvents === "none") return { problem: "pointer-events", by: "pointer-events: none" };
     const { cover } = point;
     if (cover === null) return { problem: "off-screen" };
-    return { problem: "covered", by: described(cover), cover: numbersFor([cover])[0] };
+    return { problem: "covered", by: described(cover), cover: numberOf(cover) };
   }
   const hit = hitAt(point.x, point.y);
   return { number, x: point.x, y: point.y, on: isMeant(hit, on) ? on : hit, fact: factOf(el) };
@@ -837,7 +837,7 @@ function through(number, x, y) {
     }
     hit = isIn() ? hitAt(at.x, at.y) : null;
   }
-  if (hit !== el) return hit === null ? { problem: "off-screen" } : { problem: "covered", by: described(hit), cover: numbersFor([hit])[0] };
+  if (hit !== el) return hit === null ? { problem: "off-screen" } : { problem: "covered", by: described(hit), cover: numberOf(hit) };
   return at;
 }
 

@@ -23,7 +23,7 @@ function shape(selector, max) {
 
 /** Numbers for elements that may not have been part of an observation, so that they can be asked for. */
 function remember(found) {
-  const given = numbersFor(found);
+  const given = found.map(numberOf);
   elementOf(0);
   given.forEach((number, at) => byNumber.set(number, found[at]));
   return given;
@@ -34,7 +34,7 @@ function remember(found) {
  * them was not told of, because nothing else speaks for it: the next walk will.
  */
 function hears(nodes) {
-  const given = numbersFor(nodes);
+  const given = nodes.map(numberOf);
   let isMissed = false;
   nodes.forEach((node, at) => {
     if (hearing.has(node) || nodeTypeOf.call(node) !== 1) return;

@@ -1,14 +1,5 @@
 // The door: what can be asked of this world from outside. Everything else stays inside.
 
-/** The numbers of nodes, given when they have none yet. */
-function numbersFor(nodes) {
-  return nodes.map((node) => {
-    let number = numbers.get(node);
-    if (number === undefined) numbers.set(node, number = ++lastNumber);
-    return number;
-  });
-}
-
 Object.defineProperty(globalThis, "agbrowse", {
   value: Object.freeze({
     observe,
@@ -16,7 +7,7 @@ Object.defineProperty(globalThis, "agbrowse", {
     isSpoiled,
     element: elementOf,
     elements: (wanted) => wanted.map(elementOf),
-    numbers: (...nodes) => numbersFor(nodes).join(),
+    numbers: (...nodes) => nodes.map(numberOf).join(),
     hears: (...nodes) => hears(nodes),
     hosts: nextHosts,
     /** Takes in a closed shadow root. */
