@@ -72,7 +72,7 @@ impl Home {
     pub fn json<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Value {
         let mut command = self.command(args);
         let done = Done(command.arg("--json").output().unwrap());
-        assert!(done.0.status.success(), "{}", done.err());
+        assert!(done.0.status.success(), "{}\n{}", done.err(), done.out());
         serde_json::from_str(&done.out()).unwrap()
     }
 

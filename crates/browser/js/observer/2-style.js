@@ -121,6 +121,9 @@ const rulesOf = getter(CSSStyleSheet.prototype, "cssRules");
 const ownerNodeOf = getter(StyleSheet.prototype, "ownerNode");
 const sheetDisabledOf = getter(StyleSheet.prototype, "disabled");
 
+/** What was known of sheets before this is not taken: somebody wants to know it anew. */
+let sheetsFrom = 0;
+
 function readSheet(sheet) {
   let rules;
   try {
@@ -135,7 +138,9 @@ function readSheet(sheet) {
   }
   const known = sheetRules.get(sheet);
   const now = performance.now();
-  if (known !== undefined && known.count === rules.length && now - known.at < SHEET_AGE_MS) return known.found;
+  if (known !== undefined && known.count === rules.length && known.at >= sheetsFrom && now - known.at < SHEET_AGE_MS) {
+    return known.found;
+  }
   const found = newRules();
   readRules(rules, found, null, 0);
   sheetRules.set(sheet, { count: rules.length, at: now, found });
@@ -167,8 +172,13 @@ function readRules(rules, found, parent, depth) {
   }
 }
 
-function readRule(selector, text, found) {
+/** An escape by number, which ends with a space of its own when it is short. */
+const SHORT_ESCAPE = /\\([0-9a-f]{1,6})\s?/gi;
+
+function readRule(said, text, found) {
   const sets = setBy(text);
+  // Written in full, an escape has no space that could be taken for the end of a name.
+  const selector = said.includes("\\") ? said.replace(SHORT_ESCAPE, (_, code) => `\\${code.padStart(6, "0")}`) : said;
   if (selector.includes(":has(")) found.looksInside = true;
   if (selector.includes(":empty")) found.seesEmpty = true;
   if ((sets & SHOWS) !== 0 && selector.includes(":hover")) noteHovers(selector, found);
@@ -250,10 +260,13 @@ const GENERATED = /(?:^|[;\s])content\s*:\s*(?!(?:none|normal|"\s*"|'\s*')\s*(?:
 
 function splitSelector(text) {
   const parts = [];
-  let depth = 0, start = 0;
+  let depth = 0, start = 0, isQuoted = false;
   for (let at = 0; at < text.length; at++) {
     const char = text[at];
-    if (char === "(" || char === "[") depth++;
+    if (char === "\\") at++;
+    else if (char === "\"") isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (char === "(" || char === "[") depth++;
     else if (char === ")" || char === "]") depth--;
     else if (char === "," && depth === 0) {
       parts.push(text.slice(start, at).trim());
@@ -272,14 +285,14 @@ function note(found, selector, sets) {
     return;
   }
   // What stands in parentheses says more about the same element, and is not needed to be on the safe side.
-  let plain = selector;
+  let plain = selector.includes("\"") ? selector.replace(/"(?:[^"\\]|\\.)*"/g, "\"\"") : selector;
   while (plain !== (plain = plain.replace(/\([^()]*\)/g, "")));
-  const last = /[^\s>+~|]*$/.exec(plain.replace(/"[^"]*"/g, "\"\"").replace(/\[([^\]=~|^$*\s]+)[^\]]*\]/g, "[$1]").trim())[0];
+  const last = /[^\s>+~|]*$/.exec(plain.replace(/\[([^\]=~|^$*\s]+)[^\]]*\]/g, "[$1]").trim())[0];
   const add = (map, key) => map.set(key, (map.get(key) || 0) | sets);
+  const named = (name) => folded(name.includes("\\") ? unescapeCss(name) : name);
   let key;
-  if ((key = /#((?:[\w-]|[^\x00-\x7f]|\\.)+)/.exec(last)) !== null && !key[1].includes("\\")) add(found.ids, key[1]);
-  else if ((key = /\.((?:[\w-]|[^\x00-\x7f]|\\.)+)/.exec(last)) !== null && !key[1].includes("\\")) add(found.classes, key[1]);
-  else if ((key = /\.((?:[\w-]|[^\x00-\x7f]|\\.)+)/.exec(last)) !== null) add(found.classes, unescapeCss(key[1]));
+  if ((key = /#((?:[\w-]|[^\x00-\x7f]|\\.)+)/.exec(last)) !== null) add(found.ids, named(key[1]));
+  else if ((key = /\.((?:[\w-]|[^\x00-\x7f]|\\.)+)/.exec(last)) !== null) add(found.classes, named(key[1]));
   else if ((key = /\[([\w-]+)\]/.exec(last)) !== null) add(found.attributes, key[1].toLowerCase());
   else if ((key = /^([\w-]+)/.exec(last)) !== null) add(found.tags, key[1].toLowerCase());
   else if (/^:root\b/.test(last)) add(found.tags, "html");
@@ -310,11 +323,15 @@ function mergeRules(into, from, tree) {
 }
 
 const byClass = Document.prototype.getElementsByClassName;
+const modeOf = getter(Document.prototype, "compatMode");
 const styleSheetsOf = getter(Document.prototype, "styleSheets");
 const adoptedOf = getter(Document.prototype, "adoptedStyleSheets");
 
 /** All rules of this document and of the shadow trees met so far. */
 function readSheets() {
+  // Not known before the document has begun.
+  const isQuirkyNow = modeOf.call(document) === "BackCompat";
+  if (isQuirkyNow !== isQuirky) [isQuirky, sheetsFrom] = [isQuirkyNow, performance.now()];
   unreadable = [];
   const all = newRules();
   memo.sheets = [];
@@ -379,6 +396,10 @@ function readShadow(shadow) {
   if (isNew) memo.classes.clear();
 }
 
+/** A class or an id as rules go by it: in documents of the oldest kind, large and small letters are the same. */
+const folded = (name) => isQuirky ? name.toLowerCase() : name;
+let isQuirky = false;
+
 /** What has to be asked of an element without attributes. */
 const maskOfTag = (tag) => memo.rules.everywhere | (memo.rules.tags.get(tag) || 0);
 
@@ -387,7 +408,7 @@ function maskOfClass(names) {
   if (mask === undefined) {
     mask = 0;
     const { classes } = memo.rules;
-    if (classes.size > 0) for (const name of names.split(/\s+/)) mask |= classes.get(name) || 0;
+    if (classes.size > 0) for (const name of folded(names).split(/\s+/)) mask |= classes.get(name) || 0;
     memo.classes.set(names, mask);
   }
   return mask;
@@ -432,7 +453,7 @@ function attributesOf(el, tag) {
     else if (name === "style") mask |= maskOfStyle(attributeOf.call(el, name));
     else if (name === "id") {
       const value = all.id = attributeOf.call(el, name);
-      if (rules.ids.size > 0) mask |= rules.ids.get(value) || 0;
+      if (rules.ids.size > 0) mask |= rules.ids.get(folded(value)) || 0;
     } else if (READ.has(name) || name.charCodeAt(0) === 97 && name.startsWith("aria-")) {
       all[name] = attributeOf.call(el, name);
       all.isBare = false;
@@ -442,7 +463,7 @@ function attributesOf(el, tag) {
       mask |= DISPLAY | VISIBILITY;
       if (name === "popover") isRestless = true;
     } else if (name === "popovertarget" || name === "commandfor") isRestless = true;
-    else if (name === "color") mask |= COLOR;
+    else if (name === "color" || name === "text" && tag === "body") mask |= COLOR;
     else if (name === "bgcolor" || name === "background") mask |= BACKGROUND;
   }
   if (memo.moving !== null && memo.moving.has(el)) {

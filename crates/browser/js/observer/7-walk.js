@@ -95,6 +95,8 @@ function observe(wanted = {}) {
   previousNumber = 0;
   level = 0;
   let isWhole = false;
+  // Who knows nothing of the last report wants to know everything anew.
+  if (!(wanted.since > 0) && lastReport > 0) sheetsFrom = performance.now();
   try {
     readSheets();
     if (wanted.learn && unreadable.length > 0) return `?\n${unreadable.join("\n")}`;

@@ -66,6 +66,12 @@ impl JsonSchema for Json {
     }
 }
 
+/// Whether a script looks as if it changed style sheets. That leaves no trace: what is known of them is kept for seconds,
+/// because reading them is dear.
+fn may_change_sheets(script: &str) -> bool {
+    ["heet", "Rule", "replaceSync", "HTMLStyle"].iter().any(|word| script.contains(word))
+}
+
 /// What a script gave.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -101,7 +107,10 @@ impl Verb for Eval {
             None => None,
         };
         // Whatever it does, what was seen before may be different after it.
-        turn.sight.lock().await.forget(&turn);
+        match may_change_sheets(&self.script) {
+            true => turn.sight.lock().await.forget_all(),
+            false => turn.sight.lock().await.forget(&turn),
+        }
         let evaluate = Evaluate {
             expression: self.script.clone(),
             context_id,

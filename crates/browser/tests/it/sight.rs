@@ -880,6 +880,71 @@ fn what_a_script_did_is_seen_at_once() {
 }
 
 #[test]
+fn what_a_script_did_to_a_sheet_is_seen_at_once() {
+    bench(async |t| {
+        let html = "<style id=s>.a { color: green } .b { color: blue }</style><p class=a>One</p><p class=b>Two</p>
+            <script>added = new CSSStyleSheet(); added.replaceSync('.c { color: red }');
+              document.adoptedStyleSheets.push(added)</script>";
+        for script in [
+            "s.sheet.cssRules[0].style.display = 'none'; 1",
+            "document.styleSheets[0].cssRules[0].selectorText = '.x, .a'; added.replaceSync('.a { opacity: 0 }'); 1",
+        ] {
+            assert!(show(&t, html, Snapshot::default()).await.contains("\"One\""));
+            t.eval(script).await;
+            let text = see(&t, Snapshot::default()).await;
+            assert!(!text.contains("\"One\"") && text.contains("\"Two\""), "{script}:\n{text}");
+        }
+        // The page itself does it, and nobody is told: who wants to be sure looks afresh.
+        t.page("/late", format!("{html}<button onclick=\"added.replaceSync('.a {{ display: none }}')\">Hide</button>"));
+        t.open("/late").await;
+        assert!(see(&t, Snapshot::default()).await.contains("\"One\""));
+        t.eval("document.querySelector('button').click(); 1").await;
+        let text = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        assert!(!text.contains("\"One\"") && text.contains("\"Two\""), "{text}");
+    });
+}
+
+#[test]
+fn rules_hide_what_they_are_about_however_it_is_spelled() {
+    bench(async |t| {
+        for (style, html) in [
+            (r".\32 xl\:hidden { display: none }", "<p class='2xl:hidden'>Hidden</p>"),
+            (r".\32 xl\:hidden p { display: none }", "<div class='2xl:hidden'><p>Hidden</p></div>"),
+            (r"#\31 st { display: none }", "<p id=1st>Hidden</p>"),
+            (r".w-1\/2.\!hide { display: none }", "<p class='w-1/2 !hide'>Hidden</p>"),
+            (r#"[title="\"] .q"] { display: none }"#, "<p title='\"] .q'>Hidden</p>"),
+            (r#"[title="a, (b"] { display: none }"#, "<p title='a, (b'>Hidden</p>"),
+            (
+                r#"[title=")"] > .q, .z { display: none }"#,
+                "<div title=')'><p class=q>Hidden</p></div>",
+            ),
+            (r".\1F600 x { display: none }", "<p class='\u{1F600}x'>Hidden</p>"),
+        ] {
+            let text =
+                show(&t, &format!("<style>{style}</style>{html}<p>Seen</p>"), Snapshot::default())
+                    .await;
+            assert!(
+                text.contains("\"Seen\"") && !text.contains("\"Hidden\""),
+                "{style} {html}:\n{text}"
+            );
+        }
+        // In documents of the oldest kind, classes and ids are the same in large and small letters.
+        t.page(
+            "/quirks",
+            "<title>Q</title><style>.HIDE, #Gone { display: none }</style>
+             <p class=hide>Hidden</p><p id=gONE>Hidden</p><p>Seen</p>",
+        );
+        t.open("/quirks").await;
+        let text = see(&t, Snapshot::default()).await;
+        assert!(text.contains("\"Seen\"") && !text.contains("\"Hidden\""), "{text}");
+        t.page("/old", "<title>O</title><body bgcolor=#000000 text=#ffffff><p>Seen</p><p><font color=#000000>Hidden</font></p>");
+        t.open("/old").await;
+        let text = see(&t, Snapshot::default()).await;
+        assert!(text.contains("\"Seen\"") && !text.contains("\"Hidden\""), "{text}");
+    });
+}
+
+#[test]
 fn what_happens_in_a_page_by_itself_is_seen() {
     bench(async |t| {
         let (first, side) =
