@@ -455,7 +455,7 @@ function attributesOf(el, tag) {
       const value = all.id = attributeOf.call(el, name);
       if (rules.ids.size > 0) mask |= rules.ids.get(folded(value)) || 0;
     } else if (READ.has(name) || name.charCodeAt(0) === 97 && name.startsWith("aria-")) {
-      all[name] = attributeOf.call(el, name);
+      all[name === "aria-labeledby" && !("aria-labelledby" in all) ? "aria-labelledby" : name] = attributeOf.call(el, name);
       all.isBare = false;
       if (!CONTENT_ONLY.has(name)) all.isPlain = false;
       if (REFERRING.has(name)) isRestless = true;

@@ -20,7 +20,8 @@ const ARIA_ROLES = new Set((
 const GLOBAL_ARIA = [
   "aria-atomic", "aria-busy", "aria-controls", "aria-current", "aria-describedby", "aria-description",
   "aria-details", "aria-dropeffect", "aria-flowto", "aria-grabbed", "aria-keyshortcuts", "aria-label",
-  "aria-labelledby", "aria-live", "aria-owns", "aria-relevant", "aria-roledescription",
+  "aria-labelledby", "aria-labeledby", "aria-braillelabel", "aria-brailleroledescription", "aria-live", "aria-owns",
+  "aria-relevant", "aria-roledescription",
 ];
 
 /** Tags whose role is always the same. */
@@ -33,9 +34,9 @@ const TAG_ROLES = {
   figure: "figure", form: "form", h1: "heading", h2: "heading", h3: "heading", h4: "heading", h5: "heading",
   h6: "heading", hgroup: "group", hr: "separator", iframe: "iframe", frame: "iframe", ins: "insertion",
   label: "label", legend: "legend",
-  main: "main", mark: "mark", marquee: "marquee", math: "math", menu: "list", meter: "meter", nav: "navigation",
+  main: "main", mark: "mark", math: "math", menu: "list", meter: "meter", nav: "navigation",
   object: "pluginobject", ol: "list", optgroup: "group", option: "option", output: "status", p: "paragraph",
-  progress: "progressbar", rt: "rubyannotation", ruby: "ruby", s: "deletion", search: "search",
+  progress: "progressbar", rt: "none", ruby: "ruby", s: "deletion", search: "search",
   strong: "strong", sub: "subscript", summary: "disclosuretriangle", sup: "superscript",
   textarea: "textbox", time: "time", tr: "row", ul: "list", video: "video",
 };
@@ -48,14 +49,28 @@ const INPUT_ROLES = {
   submit: "button", tel: "textbox", text: "textbox", time: "inputtime", url: "textbox", week: "datetime",
 };
 
+/** Fields that can have a list of suggestions. */
+const SUGGESTING = new Set("textbox searchbox date datetime inputtime spinbutton".split(" "));
+
 const inputTypeOf = getter(HTMLInputElement.prototype, "type");
 const inputListOf = getter(HTMLInputElement.prototype, "list");
 const selectMultipleOf = getter(HTMLSelectElement.prototype, "multiple");
 const selectSizeOf = getter(HTMLSelectElement.prototype, "size");
 
 /** Inside these, `header` and `footer` belong to the section and not to the page. */
-const SECTIONING = "article, aside, main, nav, section, [role=article], [role=complementary], [role=main], " +
-  "[role=navigation], [role=region]";
+const SECTIONING = new Set(["article", "aside", "main", "nav", "section"]);
+const SECTIONS = new Set(["article", "complementary", "main", "navigation"]);
+
+/** The section that an element is in, by what it is and not by its tag alone. */
+function sectionAround(el) {
+  for (let at = flatParentOf(el); at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    const said = attributeOf.call(at, "role");
+    let role = said === null ? "" : firstRole(said);
+    if ((role === "region" || role === "form") && SECTIONING.has(localNameOf.call(at))) role = "";
+    if (role === "" ? SECTIONING.has(localNameOf.call(at)) : SECTIONS.has(role)) return at;
+  }
+  return null;
+}
 
 /** The role an element has by its tag, or "" when it has none. */
 function nativeRole(el, tag) {
@@ -63,12 +78,13 @@ function nativeRole(el, tag) {
   switch (tag) {
     case "div": case "span": case "b": case "i": case "u": case "body": case "font": return "generic";
     case "a":
-      return hasAttribute.call(el, "href") || hasAttribute.call(el, "onclick") ? "link" : "generic";
+      return hasAttribute.call(el, "href") || hearing.has(el) || hasAttribute.call(el, "onclick") ||
+        hasAttribute.call(el, "onmousedown") || hasAttribute.call(el, "onmouseup") ? "link" : "generic";
     case "input": {
       const type = inputTypeOf.call(el);
       const role = INPUT_ROLES[type] || "textbox";
-      if ((role === "textbox" || role === "searchbox") && type !== "password" && inputListOf.call(el)) return "combobox";
-      if ((type === "button" || type === "checkbox") && hasAttribute.call(el, "aria-pressed")) return "button";
+      if (SUGGESTING.has(role) && type !== "password" && inputListOf.call(el)) return "combobox";
+      if (type === "button" && hasAttribute.call(el, "aria-pressed")) return "button";
       return role;
     }
     case "select":
@@ -79,9 +95,9 @@ function nativeRole(el, tag) {
       if (alt === "" && !hasAuthorName(el)) return "none";
       return "img";
     }
-    case "li": return isInList(el) ? "listitem" : "generic";
-    case "header": return closest.call(el, SECTIONING) ? "sectionheader" : "banner";
-    case "footer": return closest.call(el, SECTIONING) ? "sectionfooter" : "contentinfo";
+    case "li": return isItem(el) ? "listitem" : "generic";
+    case "header": return sectionAround(el) ? "sectionheader" : "banner";
+    case "footer": return sectionAround(el) ? "sectionfooter" : "contentinfo";
     case "section": return "section";
     case "table": case "td": case "th": case "tr": case "tbody": case "thead": case "tfoot":
       return tableRole(el, tag);
@@ -92,7 +108,7 @@ function nativeRole(el, tag) {
       return isFirst ? "disclosuretriangle" : "generic";
     }
     case "aside":
-      return closest.call(parentOf(el) || el, SECTIONING) && !hasAuthorName(el) && !isTopLevelAside(el) ? "generic" : "complementary";
+      return sectionAround(el) && !hasAuthorName(el) && !isTopLevelAside(el) ? "generic" : "complementary";
     case "br": return "linebreak";
     case "label": return labelRole(el);
     case "slot": return "generic";
@@ -100,31 +116,25 @@ function nativeRole(el, tag) {
   return role || "generic";
 }
 
-/** Whether the nearest ancestor that means anything is a list: the same for all who have the same parent. */
-function isInList(el) {
+/** Whether the list that an item is directly in, if any, was not made something else: the same for all items of it. */
+function isItem(el) {
   const parent = flatParentOf(el);
   let known = memo.lists.get(parent);
-  if (known === undefined) memo.lists.set(parent, known = isListInside(parent));
+  if (known === undefined) memo.lists.set(parent, known = isListOrNone(parent));
   return known;
 }
 
-function isListInside(inner) {
-  for (let parent = inner; parent !== null && nodeTypeOf.call(parent) === 1; parent = flatParentOf(parent)) {
-    const said = attributeOf.call(parent, "role");
-    const role = said === null ? "" : firstRole(said);
-    if (role === "list" || role === "directory") return true;
-    if (role !== "" && role !== "none" && role !== "generic") return false;
-    const tag = localNameOf.call(parent);
-    if (tag === "ul" || tag === "ol" || tag === "menu" || tag === "dir") return role === "";
-    if (tag !== "div" && tag !== "span" && tag !== "slot") return false;
-  }
-  return false;
+function isListOrNone(parent) {
+  if (parent === null || nodeTypeOf.call(parent) !== 1 || !/^(?:ul|ol|menu|dir)$/.test(localNameOf.call(parent))) return true;
+  const said = attributeOf.call(parent, "role");
+  return !said || /^(?:list|directory)$/.test(firstRole(said));
 }
 
 /** Directly in the page or its main part: such an aside stands for itself. */
 const isTopLevelAside = (el) => {
-  const section = closest.call(parentOf(el) || el, SECTIONING);
-  return section !== null && localNameOf.call(section) === "main" && !closest.call(parentOf(section) || section, SECTIONING);
+  const section = sectionAround(el);
+  return section !== null && (localNameOf.call(section) === "main" || firstRole(attributeOf.call(section, "role") || "") === "main") &&
+    sectionAround(section) === null;
 };
 
 /** The label of a box to tick is that box's name and nothing else, as long as the box is there. */
@@ -159,17 +169,8 @@ function tableRole(el, tag) {
       return headerKind(el);
     }
     default:
-      return (kind === "table" || isGrid) && hasSections(table) ? "rowgroup" : "generic";
+      return (kind === "table" || isGrid) && (tag !== "tbody" || standsOut(el)) ? "rowgroup" : "generic";
   }
-}
-
-/** Whether a table has several groups of rows: a single one is no group. */
-function hasSections(table) {
-  let count = 0;
-  for (let child = firstChildOf.call(table); child !== null; child = nextSiblingOf.call(child)) {
-    if (nodeTypeOf.call(child) === 1 && /^(thead|tbody|tfoot)$/.test(localNameOf.call(child)) && ++count > 1) return true;
-  }
-  return false;
 }
 
 /** A `th` without a scope heads its row when the row has data in it too, else its column. */
@@ -188,50 +189,42 @@ function isDataTable(table) {
   return known;
 }
 
+/** Whether an element means something by itself, whatever its tag: somebody refers to it, listens to it or says so. */
+function standsOut(el) {
+  return hearing.has(el) || hasAttribute.call(el, "id") || !!attributeOf.call(el, "title") || tabIndexAttribute(el) !== null ||
+    attributeNamesOf.call(el).some((name) => name.startsWith("aria-") || /^on(?:click|mousedown|mouseup)$/.test(name));
+}
+
 function decideDataTable(table) {
-  if (hasAttribute.call(table, "role") || tabIndexAttribute(table) !== null) return true;
-  for (const name of GLOBAL_ARIA) if (hasAttribute.call(table, name)) return true;
-  if (isEditableHost(table)) return true;
+  if (hasAttribute.call(table, "role") || table.isContentEditable) return true;
   if (findInside.call(table, ":scope > caption, :scope > thead, :scope > tfoot, :scope > colgroup, :scope > col")) return true;
-  if (attributeOf.call(table, "summary")) return true;
-  if (hasAttribute.call(table, "rules")) return true;
+  if (attributeOf.call(table, "summary") || attributeOf.call(table, "rules")) return true;
   if (attributeOf.call(table, "datatable") === "0") return false;
-  const heads = findAllInside.call(table, "th");
-  for (const head of heads) if (tableOf(head) === table) return true;
-  const cells = findAllInside.call(table, "td");
-  let count = 0;
-  for (const cell of cells) {
-    if (tableOf(cell) !== table) return false;
-    if (hasAttribute.call(cell, "headers") || hasAttribute.call(cell, "abbr") || hasAttribute.call(cell, "axis") ||
-        hasAttribute.call(cell, "scope")) return true;
-    count++;
+  const { rows } = table;
+  if (rows.length >= 20) return true;
+  if (rows.length === 0 || rows.length === 1 && rows[0].cells.length === 1) return false;
+  const style = styleOf(table);
+  const isSpaced = !/(?:^|\s)0px/.test(style.borderSpacing) && style.borderCollapse === "separate";
+  let count = 0, bordered = 0, colored = 0;
+  const sides = [0, 0, 0, 0], stripes = [];
+  for (let at = 0; at < rows.length; at++) {
+    for (const cell of rows[at].cells) {
+      if (localNameOf.call(cell) === "th") return true;
+      for (const name of ["headers", "abbr", "axis", "scope"]) if (attributeOf.call(cell, name)) return true;
+      count++;
+      const drawn = styleOf(cell);
+      const has = ["Top", "Bottom", "Left", "Right"].map((side) => parseFloat(drawn[`border${side}Width`]) > 0);
+      if (has[0] && has[1] || has[2] && has[3]) bordered++;
+      has.forEach((is, side) => { if (is) sides[side]++; });
+      if (isSpaced && drawn.backgroundColor !== style.backgroundColor && !isClear(drawn.backgroundColor)) colored++;
+      if (bordered >= 10 || colored >= 10) return true;
+      if (at < 5 && at === stripes.length) stripes.push(styleOf(rows[at]).backgroundColor);
+    }
   }
   if (count <= 1) return false;
-  const style = styleOf(table);
-  let rows = 0, columns = 0, bordered = 0, colored = 0;
-  const tableColor = style.backgroundColor;
-  for (const row of table.rows) {
-    rows++;
-    columns = Math.max(columns, row.cells.length);
-  }
-  if (rows <= 1 || columns <= 1) return false;
-  const limit = Math.min(count, 40);
-  for (let at = 0; at < limit; at++) {
-    const cell = styleOf(cells[at]);
-    if (parseFloat(cell.borderTopWidth) > 0 && parseFloat(cell.borderBottomWidth) > 0 ||
-        parseFloat(cell.borderLeftWidth) > 0 && parseFloat(cell.borderRightWidth) > 0) bordered++;
-    if (cell.backgroundColor !== tableColor && cell.backgroundColor !== "rgba(0, 0, 0, 0)") colored++;
-  }
-  if (bordered * 2 >= limit || colored * 2 >= limit) return true;
-  if (rows >= 20) return true;
-  const colors = new Set();
-  let at = 0;
-  for (const row of table.rows) {
-    if (at++ >= 5) break;
-    const color = styleOf(row).backgroundColor;
-    if (color !== "rgba(0, 0, 0, 0)") colors.add(color);
-  }
-  return at > 1 && colors.size > 1;
+  const half = count >> 1;
+  if (Math.max(bordered, colored, ...sides) >= half) return true;
+  return stripes.length > 2 && stripes.every((color, at) => (color === stripes[0]) === (at % 2 === 0));
 }
 
 /** The first role of a list that is one. */
@@ -244,12 +237,13 @@ function firstRole(value) {
 
 /** Whether an element has an attribute that gives it a name. */
 const hasAuthorName = (el) =>
-  !!(attributeOf.call(el, "aria-label") || "").trim() || hasAttribute.call(el, "aria-labelledby") ||
+  !!(attributeOf.call(el, "aria-label") || "").trim() ||
+  referenced(el, attributeOf.call(el, "aria-labelledby") || "").length > 0 ||
   !!(attributeOf.call(el, "title") || "").trim();
 
 /** The role an element has, by what its author said and by its tag; "none" for one that is not to be told of. */
 function roleOf(el, tag, isHtml, attributes) {
-  const native = isHtml ? nativeRole(el, tag) : tag === "svg" ? "img" : foreignRole(el, tag);
+  const native = isHtml ? nativeRole(el, tag) : tag === "svg" ? "img" : foreignRole(el, tag, attributes);
   if (attributes === null) return native === "section" ? "generic" : native;
   const said = attributes.role;
   if (said) {
@@ -261,21 +255,24 @@ function roleOf(el, tag, isHtml, attributes) {
         if (isFocusable(el, tag, attributes) || GLOBAL_ARIA.some((name) => hasAttribute.call(el, name))) break;
         return "none";
       }
-      if ((role === "region" || role === "form") && !hasAuthorName(el)) continue;
+      if ((role === "region" || role === "form") && !hasAuthorName(el) && !attributes["aria-roledescription"]) continue;
       return role;
     }
   }
   return native === "section" ? (hasAuthorName(el) ? "region" : "generic") : native;
 }
 
-function foreignRole(el, tag) {
+function foreignRole(el, tag, attributes) {
   if (namespaceOf.call(el) === MATH) return tag === "math" ? "math" : "generic";
   switch (tag) {
     case "a": return hasAttribute.call(el, "href") || hasAttribute.call(el, "xlink:href") ? "link" : "generic";
     case "image": return "img";
     case "g": case "use": case "path": case "rect": case "circle": case "ellipse": case "line": case "polygon":
     case "polyline":
-      return svgTitle(el) !== null || hasAuthorName(el) ? (tag === "g" ? "group" : "graphics-symbol") : "none";
+      return svgTitle(el) !== null || hearing.has(el) || attributes !== null && !attributes.isBare &&
+        (hasAuthorName(el) || attributes.tabindex !== undefined || attributes.onclick !== undefined ||
+          Object.keys(attributes).some((name) => name.startsWith("aria-")))
+        ? (tag === "g" ? "group" : "graphics-symbol") : "none";
     case "text": case "tspan": case "textPath": return "generic";
     case "foreignObject": return "generic";
     default: return "generic";

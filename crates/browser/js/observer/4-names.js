@@ -5,7 +5,7 @@
 const NAMED_BY_CONTENT = new Set((
   "button cell checkbox columnheader doc-backlink doc-biblioref doc-glossref doc-noteref disclosuretriangle " +
   "gridcell heading link menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab " +
-  "tooltip treeitem term").split(" "));
+  "tooltip treeitem term math doc-subtitle graphics-object").split(" "));
 
 /** Roles that may be called nothing, whatever their author says. */
 const NAMELESS = new Set((
@@ -17,8 +17,11 @@ const OPAQUE = new Set((
   "alert alertdialog application article audio banner blockquote colorwell combobox complementary contentinfo date " +
   "datetime dialog document embeddedobject feed figure form graphics-document graphics-object graphics-symbol grid " +
   "group iframe img inputtime listbox log main marquee math menu menubar meter navigation note pluginobject " +
-  "progressbar radiogroup region rowgroup scrollbar search searchbox separator slider spinbutton status svg table " +
-  "tablist tabpanel textbox timer toolbar tree treegrid video").split(" "));
+  "progressbar radiogroup region rowgroup scrollbar search searchbox sectionheader separator slider spinbutton status " +
+  "svg table tablist tabpanel textbox timer toolbar tree treegrid video").split(" "));
+
+/** Tags whose content is part of that name all the same. */
+const SEE_THROUGH = new Set(["address", "details", "footer", "marquee", "svg"]);
 
 const collapse = (text) => text.replace(/[\s]+/g, " ").trim();
 const MAX_NAME_DEPTH = 200;
@@ -57,12 +60,12 @@ function nameOf(el, tag, role, attributes, mask, transform) {
   if (memo.naming.size > 0) memo.naming.clear();
   if (attributes !== null) {
     const ids = attributes["aria-labelledby"];
-    if (ids !== undefined && !NAMELESS.has(role)) {
+    if (ids !== undefined && role !== "none") {
       const name = labelledBy(el, ids);
       if (name) return nameSource = "related", name;
     }
     const label = attributes["aria-label"];
-    if (label !== undefined && !NAMELESS.has(role)) {
+    if (label !== undefined && role !== "none") {
       const name = collapse(label);
       if (name) return nameSource = "attribute", name;
     }
@@ -70,9 +73,7 @@ function nameOf(el, tag, role, attributes, mask, transform) {
   const native = nativeName(el, tag, role, attributes);
   if (native !== null && native !== "") return native;
   const isSettled = native === "" && tag === "img";
-  if (NAMED_BY_CONTENT.has(role) || (role === "row" && attributes !== null && isFocusable(el, tag, attributes)) ||
-      (role === "generic" && attributes !== null && attributes.tabindex !== undefined && isFocusable(el, tag, attributes) &&
-       findInside.call(el, INTERACTIVE) === null)) {
+  if (NAMED_BY_CONTENT.has(role) && tag !== "math" || role === "row" && isInGrid(el)) {
     memo.naming.add(el);
     const name = collapse(contentOf(el, tag, mask,
       { labelledby: false, hidden: false, self: el, depth: 0, label: false, inside: true, seen: true, transform }));
@@ -85,12 +86,18 @@ function nameOf(el, tag, role, attributes, mask, transform) {
       if (name) return nameSource = "title", name;
     }
     const placeholder = attributes.placeholder ?? attributes["aria-placeholder"];
-    if (placeholder !== undefined && (tag === "input" || tag === "textarea" || attributes["aria-placeholder"])) {
+    if (placeholder !== undefined && TEXT_ROLES.has(role)) {
       const name = collapse(placeholder);
       if (name) return nameSource = "placeholder", name;
     }
   }
   return "";
+}
+
+/** Whether a row is part of a grid: such a row is called what is in it. */
+function isInGrid(row) {
+  const around = closest.call(row, "table, [role~=table], [role~=grid], [role~=treegrid]");
+  return around !== null && /^(?:tree)?grid$/.test(firstRole(attributeOf.call(around, "role") || ""));
 }
 
 function labelledBy(el, ids) {
@@ -138,12 +145,17 @@ function nativeName(el, tag, role, attributes) {
         }
         return nameSource = "value", "Submit";
       }
-      return relatedName(labelText(el));
+      const label = labelText(el);
+      // What the browser writes on it; a title only describes it.
+      if (!label && type === "file") {
+        return nameSource = "value", hasAttribute.call(el, "multiple") ? "Choose Files" : "Choose File";
+      }
+      return relatedName(label);
     }
     case "select": case "textarea": case "meter": case "progress": case "output": case "button":
       return relatedName(labelText(el));
     case "img": case "area": {
-      const alt = attributes && attributes.alt;
+      const alt = attributes === null ? undefined : attributes.alt;
       if (alt === undefined) return null;
       const name = collapse(alt);
       if (name) nameSource = "attribute";
@@ -201,7 +213,8 @@ function labelText(el) {
   if (labels === null) return "";
   const parts = [];
   for (const label of labels) {
-    if (memo.naming.has(label)) continue;
+    // One that is not drawn is for nobody, unless somebody points at it.
+    if (memo.naming.has(label) || !isRendered(label) || closest.call(label, "[aria-hidden=true]") !== null) continue;
     const part = collapse(alternativeAt(label, { ...startOf(label, el, false, false), label: true }));
     if (!part) continue;
     if (isLost(label)) isNameUnseen = true;
@@ -252,6 +265,8 @@ function alternative(el, tag, attributes, mask, how) {
   }
   const role = roleOf(el, tag, namespaceOf.call(el) === HTML, attributes);
   const isFirst = how.depth === 0;
+  // A control adds nothing to its own name from inside its label.
+  if (el === how.self && !isFirst) return "";
   if (attributes !== null && !how.labelledby) {
     const ids = attributes["aria-labelledby"];
     if (ids !== undefined) {
@@ -282,7 +297,7 @@ function alternative(el, tag, attributes, mask, how) {
     return "";
   }
   let blank = "";
-  if (!OPAQUE.has(role) || isFirst) {
+  if (isFirst || tag !== "aside" && (!OPAQUE.has(role) || SEE_THROUGH.has(tag) && !attributes?.role)) {
     blank = contentOf(el, tag, mask, how);
     if (blank.trim()) return lastSource = "", blank;
   }
@@ -341,7 +356,7 @@ function contentOf(el, tag, mask, how) {
   let text = isSeen && (mask & BEFORE) !== 0 ? pseudoText(el, "::before") : "";
   let wasApart = false;
   const add = (part, isApart) => {
-    if (part === "") return;
+    if (part === "") return void (wasApart ||= isApart);
     if ((isApart || wasApart) && text !== "" && !text.endsWith(" ")) text += " ";
     text += part;
     wasApart = isApart;
@@ -356,14 +371,17 @@ function contentOf(el, tag, mask, how) {
     }
     const childTag = localNameOf.call(child);
     if (childTag === "br") return add("\n", false);
-    if (SILENT.has(childTag)) return;
+    if (SILENT.has(childTag) || childTag === "rt") return;
     const attributes = attributesOf(child, childTag);
     const childMask = attributes === null ? maskOfTag(childTag) : attributes.mask;
     if (!next.hidden) {
-      if (attributes !== null && attributes["aria-hidden"] === "true") return;
+      if (attributes !== null && (attributes["aria-hidden"] === "true" || attributes.inert !== undefined)) return;
       if ((childMask & DISPLAY) !== 0 && computed(child).display === "none") return;
     }
-    const part = alternativeOf(child, childTag, attributes, childMask, next);
+    // What cannot be seen says nothing by its attributes; something in it may be seen again.
+    const isChildSeen = next.hidden || ((childMask & VISIBILITY) === 0 ? isSeen : computed(child).visibility === "visible");
+    const part = isChildSeen ? alternativeOf(child, childTag, attributes, childMask, next)
+      : LEAVES.has(childTag) ? "" : contentOf(child, childTag, childMask, next);
     const isSaid = lastSource !== "";
     lastSource = "";
     add(part, isSaid || isBlockLike(child, childTag, childMask, isFlexible));

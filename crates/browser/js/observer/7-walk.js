@@ -332,13 +332,15 @@ function walkAnew(el, depth, around) {
   }
   if (memo.owned !== null && memo.owned.has(el) && around.owner === undefined) return;
   const isHtml = namespaceOf.call(el) === HTML;
-  let isFlexible = false;
+  let isFlexible = false, isInline = false;
   if ((mask & DISPLAY) !== 0 || tag === "dialog" || tag === "details" || !isHtml) {
     const display = computed(el).display;
     if (display === "none" && !(isHtml && (tag === "option" || tag === "optgroup" || tag === "area"))) return;
     isFlexible = BLOCKIFYING.test(display);
+    isInline = display === "inline";
   }
   if (tag === "input" && inputTypeOf.call(el) === "hidden") return;
+  if (tag === "audio" && !hasAttribute.call(el, "controls")) return;
   const isVisible = (mask & VISIBILITY) === 0 ? around.isVisible : isVisibleNow(el, tag);
   if (isVisible === null) return;
   const transform = transformOf(el, tag, mask, around.transform);
@@ -348,10 +350,11 @@ function walkAnew(el, depth, around) {
     : around.cursor;
   const sight = firewall ? sightOf(el, tag, mask, around.sight) : PLAIN_SIGHT;
   let role = roleOf(el, tag, isHtml, attributes);
-  // A paragraph that lays out boxes is no paragraph of text.
-  if (role === "paragraph" && isFlexible) role = "generic";
+  // A paragraph that lays out boxes, or that is part of a line, is no paragraph of text.
+  if (role === "paragraph" && (isFlexible || isInline)) role = "generic";
   // Pictures and cells that mean nothing by themselves mean something when they can be clicked.
-  if (hearingCount > 0 && (role === "none" || role === "layouttable") && hearing.has(el)) role = "generic";
+  if ((role === "none" || role === "layouttable") && (hearingCount > 0 && hearing.has(el) ||
+      attributes !== null && attributes.tabindex !== undefined && isFocusable(el, tag, attributes))) role = "generic";
   let below = depth;
   let flags = "";
   let line = 0, numberBefore = 0;

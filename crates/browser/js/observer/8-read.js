@@ -29,6 +29,12 @@ function remember(found) {
   return given;
 }
 
+/** Whether an element is something else when somebody listens to it. */
+function isMadeByHearing(el) {
+  const tag = localNameOf.call(el);
+  return tag === "tbody" || tag === "a" && !hasAttribute.call(el, "href");
+}
+
 /**
  * Takes in elements whose clicks a script listens to, and tells their numbers. A mark at the beginning says that one of
  * them was not told of, because nothing else speaks for it: the next walk will.
@@ -40,7 +46,7 @@ function hears(nodes) {
     if (hearing.has(node) || nodeTypeOf.call(node) !== 1) return;
     hearing.add(node);
     hearingCount++;
-    if (elementOf(given[at]) !== null || !isShown.call(node)) return;
+    if (elementOf(given[at]) !== null && !isMadeByHearing(node) || !isShown.call(node)) return;
     isMissed = true;
     noteChange(node);
   });

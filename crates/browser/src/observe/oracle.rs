@@ -31,6 +31,8 @@ pub struct Pair {
     pub tag: String,
     /// The attributes asked for.
     pub facts: Vec<Option<String>>,
+    /// The browser does not lay it out yet, because it is out of view.
+    pub is_skipped: bool,
     /// What our tree says.
     pub ours: Option<Said>,
     /// What the browser's tree says.
@@ -53,8 +55,9 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
     let mut numbers: Vec<u32> = all.split(',').filter_map(|number| number.parse().ok()).collect();
     numbers.insert(0, tree.nodes[0].element);
     let script = format!(
-        "agbrowse.elements({}).map((el) => [el.localName || '#document', ...{}.map((name) => \
-         el.getAttribute ? el.getAttribute(name) : null)])",
+        "agbrowse.elements({}).map((el) => [el.localName || '#document', \
+         el.checkVisibility && el.checkVisibility() && !el.checkVisibility({{ contentVisibilityAuto: true }}) ? 'skipped' \
+         : null, ...{}.map((name) => el.getAttribute ? el.getAttribute(name) : null)])",
         json(&numbers),
         json(facts)
     );
@@ -80,6 +83,7 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
         let mut told = told.into_iter().map(|fact| fact.map(Text::into_string));
         pairs.push(Pair {
             tag: told.next().flatten().unwrap_or_default(),
+            is_skipped: told.next().flatten().is_some(),
             facts: told.collect(),
             ours: ours.get(&number).cloned(),
             theirs: id.and_then(|id| theirs.get(&id).cloned()),
