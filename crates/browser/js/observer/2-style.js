@@ -499,9 +499,12 @@ const isContents = (el) => {
   return style.display === "contents" && style.visibility === "visible";
 };
 
+/** How the text that was asked for last is drawn. */
+let pseudoStyle = null;
+
 /** The text that CSS puts before or after an element's own. */
 function pseudoText(el, which) {
-  const style = styleOf(el, which);
+  const style = pseudoStyle = styleOf(el, which);
   const content = style.content;
   if (content === "none" || content === "normal" || content === "") return "";
   if (style.display === "none" || style.visibility !== "visible") return "";

@@ -17,186 +17,557 @@ const visibly = (text) => HAS_INVISIBLE.test(text) ? text.replace(INVISIBLE, "")
 /** Less than this cannot be made out. */
 const FAINT = 0.05;
 const NEAR = 12;
+/** Letters lower than this are no letters, in px. */
+const LEAST_LETTER = 2;
+/** A box that is not farther out than this is not worth a closer look, in px. */
+const FAR = 100;
 
 /** Tags that the browser gives colours of their own. */
 const COLORED = new Set(["a", "button", "input", "select", "textarea", "mark", "dialog", "option", "fieldset", "legend"]);
 
 /**
- * How well what is directly in an element can be seen: `unseen` is the reason why not, or "".
- * `around` is the same for its parent.
+ * How well what is directly in an element can be seen. What is cheap to know is carried down the tree: `lost` is why
+ * nothing inside can be seen, whatever it says itself; `doubt` that a box around it may be out of sight; `fade` how much
+ * of it is drawn. Doubts and colours are only a reason to look closer, see `unseen`. `around` is the same for its parent.
  */
 function sightOf(el, tag, mask, around) {
   if ((mask & (SIGHT | COLOR | BACKGROUND)) === 0) {
     // Colours that the browser chooses can be seen.
-    return around.color !== "" && COLORED.has(tag) ? { lost: around.lost, tiny: around.tiny, color: "", ground: "" } : around;
+    return around.color !== "" && COLORED.has(tag) ? { ...around, color: "", ground: "" } : around;
   }
-  let { lost, tiny, color, ground } = around;
+  let { lost, doubt, fade, tiny, color, ground } = around;
   const style = computed(el);
   if (lost === "") {
-    if ((mask & (SIGHT & ~FONT)) !== 0) lost = lostBy(el, style, mask);
-    if ((mask & FONT) !== 0) tiny = parseFloat(style.fontSize) < 1;
+    if ((mask & FADES) !== 0) {
+      const share = shareDrawn(style);
+      if (share < 1 && (fade *= share) < FAINT) lost = "transparent";
+    }
+    if (lost === "" && (mask & CLIPS) !== 0) lost = clippedBy(el, style);
+    if (!doubt && (mask & (MOVES | PLACED | BOXED | INDENT | CLIPS)) !== 0) doubt = isDoubtful(el, style, mask);
+    if ((mask & FONT) !== 0) tiny = parseFloat(style.fontSize) < LEAST_LETTER;
   }
   if ((mask & COLOR) !== 0) color = style.webkitTextFillColor || style.color;
   else if (COLORED.has(tag)) color = "";
   if ((mask & BACKGROUND) !== 0) {
-    if (style.backgroundImage !== "none") ground = "picture";
+    if (style.backgroundImage !== "none") ground = style.backgroundImage;
     else {
       const own = style.backgroundColor;
       if (!isClear(own)) ground = own;
     }
   }
-  return { lost, tiny, color, ground };
+  return { lost, doubt, fade, tiny, color, ground };
 }
 
 /** Nothing said yet: the browser's own colours. */
-const PLAIN_SIGHT = { lost: "", tiny: false, color: "", ground: "" };
+const PLAIN_SIGHT = { lost: "", doubt: false, fade: 1, tiny: false, color: "", ground: "" };
 
-/** Why a text with this sight cannot be seen; "" when it can. */
-function unseen(sight, el) {
-  if (sight === PLAIN_SIGHT) return "";
-  if (sight.lost !== "") return sight.lost;
-  // What is inside small print can be large again, and no rule about small sizes would tell.
-  if (sight.tiny && parseFloat(styleOf(el).fontSize) < 1) return "zero-size";
-  if (sight.color === "" && sight.ground === "") return "";
-  const key = `${sight.color}|${sight.ground}`;
-  let verdict = memo.colors.get(key);
-  if (verdict === undefined) memo.colors.set(key, verdict = colorVerdict(sight.color, sight.ground));
-  return verdict === "same-colour" && isOnPicture(el) ? "" : verdict;
+/** Why an element with this sight cannot be seen as a box; "" when it can. */
+function unseenBox(sight, el) {
+  return sight.lost !== "" ? sight.lost : sight.doubt ? outOfSight(el, null) : "";
 }
 
+/**
+ * Why a text with this sight cannot be seen; "" when it can. `node` is the text, null when it is all that `el` has.
+ * What looks hidden by rules is looked at closely before that is said: to leave out what can be seen is worse than to
+ * tell what cannot.
+ */
+function unseen(sight, el, node) {
+  if (sight === PLAIN_SIGHT) return "";
+  if (sight.lost !== "") return sight.lost;
+  if (sight.doubt) {
+    const why = outOfSight(el, node === null ? el : node);
+    if (why !== "") return why;
+  }
+  // What is inside small print can be large again, and no rule about small sizes would tell.
+  if (sight.tiny && isTiny(el, node)) return "zero-size";
+  if (sight.color === "" && sight.ground === "") return "";
+  return mayBlend(sight.color, sight.ground) ? blendedIn(el, styleOf(el), node === null ? el : node) : "";
+}
+
+/** Why an element with these properties of its own cannot be seen; "" when it can. */
 function lostBy(el, style, mask) {
-  if ((mask & FADES) !== 0) {
-    if (parseFloat(style.opacity) < FAINT) return "transparent";
-    if (/opacity\(0(\.0\d*)?%?\)/.test(style.filter)) return "transparent";
+  if ((mask & FADES) !== 0 && shareDrawn(style) < FAINT) return "transparent";
+  const clipped = (mask & CLIPS) !== 0 ? clippedBy(el, style) : "";
+  return clipped !== "" ? clipped : isDoubtful(el, style, mask) ? outOfSight(el, null) : "";
+}
+
+/** How much of an element is drawn, by what fades it. */
+function shareDrawn(style) {
+  const { opacity, filter, maskImage } = style;
+  let share = opacity === "1" ? 1 : parseFloat(opacity);
+  if (filter !== "none") {
+    const faded = /opacity\(([\d.]+)(%?)\)/.exec(filter);
+    if (faded !== null) share *= faded[2] === "" ? +faded[1] : faded[1] / 100;
+    const blurred = /blur\(([\d.]+)px\)/.exec(filter);
+    if (blurred !== null && blurred[1] >= 40) share = 0;
   }
-  const position = (mask & (CLIPS | MOVES | PLACED)) !== 0 ? style.position : "static";
-  const isFree = position === "absolute" || position === "fixed";
-  if ((mask & CLIPS) !== 0) {
-    const clip = style.clipPath;
-    if (clip !== "none" && isNothing(clip)) return "clipped";
-    if (isFree && style.clip !== "auto") {
-      const [top, right, bottom, left] = (style.clip.match(/-?[\d.]+/g) || []).map(Number);
-      if (right - left <= 1 || bottom - top <= 1) return "clipped";
-    }
+  if (maskImage !== "none" && maskImage !== undefined && share > 0 && isClearPicture(maskImage)) share = 0;
+  // What has no box of its own cannot be faded.
+  return share < 1 && style.display === "contents" ? 1 : share;
+}
+
+/** Whether a picture is made of nothing but colours that cannot be seen. */
+function isClearPicture(image) {
+  if (!/^[\w-]*gradient\(/.test(image) || image.includes("url(")) return false;
+  const colors = image.match(COLOR_VALUE);
+  return colors !== null && colors.every(isClear);
+}
+
+const COLOR_VALUE = /(?:rgba?|oklch|oklab|lch|lab|color|hsla?|hwb)\([^()]*\)/g;
+
+/** Says that a shape leaves nothing of an element; "" when it does not. */
+function clippedBy(el, style) {
+  const clip = style.clipPath;
+  if (clip !== "none" && isNothing(clip, el) && style.display !== "contents") return "clipped";
+  if (style.clip !== "auto" && isFree(style.position)) {
+    const [top, right, bottom, left] = (style.clip.match(/-?[\d.]+/g) || []).map(Number);
+    if (right - left <= 1 || bottom - top <= 1) return "clipped";
   }
-  if ((mask & INDENT) !== 0 && parseFloat(style.textIndent) <= -500) return "off-screen";
-  const isMoved = (mask & MOVES) !== 0 &&
-    (style.transform !== "none" || style.translate !== "none" || style.scale !== "none");
-  const isPulled = (mask & PLACED) !== 0 && (parseFloat(style.marginLeft) <= -500 || parseFloat(style.marginTop) <= -500);
-  const isPlaced = isFree || isMoved || isPulled || position === "relative";
-  // Asked for one number at a time: a rectangle costs an object that the browser has to make first.
-  if ((mask & BOXED) !== 0 && isFlat(el) && (style.overflowX !== "visible" || style.overflowY !== "visible")) return "zero-size";
-  if (!isPlaced) return "";
-  asksLayout();
-  // A box that is pulled out of sight by its edge grows with it; what is in it does not.
-  const rect = isPulled ? contentRectOf(el) : rectOf.call(el);
-  if (isMoved && (rect.width === 0 || rect.height === 0) && textContentOf.call(el).trim() !== "" && /matrix\(0|scale/.test(style.transform + style.scale)) return "zero-size";
-  const root = documentElementOf.call(document);
-  const isFixed = position === "fixed";
-  const x = isFixed ? 0 : scrollX, y = isFixed ? 0 : scrollY;
-  const isOut = rect.right + x <= 0 || rect.bottom + y <= 0 ||
-    rect.left + x >= Math.max(root.scrollWidth, innerWidth) ||
-    (isFixed && rect.top >= innerHeight) ||
-    rect.top + y >= Math.max(root.scrollHeight, innerHeight);
-  if (isOut && rect.width + rect.height > 0 && !isScrolledAway(el)) return "off-screen";
   return "";
+}
+
+const isFree = (position) => position === "absolute" || position === "fixed";
+
+/** Whether a shape has no area worth the name. */
+function isNothing(shape, el) {
+  const inset = /^inset\((.*?)(?: round .*)?\)$/.exec(shape);
+  if (inset !== null) {
+    const [top, right = top, bottom = top, left = right] = inset[1].split(/\s+/);
+    const isEmpty = (one, other, size) => one.endsWith("%") && other.endsWith("%")
+      ? parseFloat(one) + parseFloat(other) >= 100
+      : parseFloat(one) + parseFloat(other) > 0 && size() > 0 && part(one, size) + part(other, size) >= size();
+    const part = (side, size) => side.endsWith("%") ? parseFloat(side) / 100 * size() : parseFloat(side) || 0;
+    return isEmpty(top, bottom, () => boxSize(el, "height")) || isEmpty(left, right, () => boxSize(el, "width"));
+  }
+  const round = /^(?:circle|ellipse)\(([\d.]+)(px|%)?(?: ([\d.]+)(px|%))?( at |\))/.exec(shape);
+  if (round !== null) return +round[1] === 0 || round[2] === "px" && +round[1] < 1;
+  const window = /^(?:xywh|rect)\((.*)\)$/.exec(shape);
+  if (window !== null) return shape[0] === "x" && window[1].split(/\s+/).slice(2, 4).some((side) => parseFloat(side) === 0);
+  if (/^path\("\s*(?:[Mm][\s\d.,-]*[Zz]?\s*)?"\)$/.test(shape)) return true;
+  const polygon = /^polygon\((.*)\)$/.exec(shape);
+  if (polygon === null) return false;
+  const points = new Set(polygon[1].replace(/^(evenodd|nonzero),\s*/, "").split(/,\s*/));
+  if (points.size < 3) return true;
+  const places = [...points].map((point) => /^(-?[\d.]+)(?:px)? (-?[\d.]+)(?:px)?$/.exec(point));
+  if (places.includes(null)) return false;
+  const reach = (at) => Math.max(...places.map((place) => +place[at])) - Math.min(...places.map((place) => +place[at]));
+  return reach(1) <= 1 || reach(2) <= 1;
+}
+
+function boxSize(el, side) {
+  asksLayout();
+  return rectOf.call(el)[side];
+}
+
+/** Whether a closer look at where an element is could show that it is out of sight. */
+function isDoubtful(el, style, mask) {
+  if ((mask & INDENT) !== 0) {
+    const indent = style.textIndent;
+    if (Math.abs(parseFloat(indent)) >= (indent.endsWith("%") ? 50 : FAR)) return true;
+  }
+  // Asked for one number at a time: a rectangle costs an object that the browser has to make first.
+  if ((mask & BOXED) !== 0 && isFlat(el, style)) return true;
+  const position = (mask & (CLIPS | MOVES | PLACED)) !== 0 ? style.position : "static";
+  const isMoved = (mask & MOVES) !== 0 &&
+    (style.transform !== "none" || style.translate !== "none" || style.scale !== "none" || style.zoom !== "1");
+  const isPulled = (mask & PLACED) !== 0 && (parseFloat(style.marginLeft) <= -FAR || parseFloat(style.marginTop) <= -FAR);
+  if (isPulled) return true;
+  if (!isMoved && position !== "relative" && !isFree(position)) return false;
+  asksLayout();
+  const rect = rectOf.call(el);
+  if (isMoved && (rect.width < LEAST_LETTER || rect.height < LEAST_LETTER)) return true;
+  if (rect.left < -FAR || rect.right <= 0 || rect.left >= innerWidth) return true;
+  if (rect.top < innerHeight && position === "fixed") return rect.bottom <= 0;
+  if (rect.top + scrollY < -FAR || rect.bottom + scrollY <= 0) return true;
+  const root = documentElementOf.call(document);
+  return rect.top >= innerHeight && (position === "fixed" || rect.top + scrollY >= root.scrollHeight);
 }
 
 const widthOf = getter(HTMLElement.prototype, "offsetWidth");
 const heightOf = getter(HTMLElement.prototype, "offsetHeight");
 
-/** Whether a box has no room for anything. */
-function isFlat(el) {
+/** Boxes that are not larger than this have no room for anything, in px. */
+const FLAT = 4;
+
+/** Whether a box that cuts off what does not fit has no room for anything. */
+function isFlat(el, style) {
+  const { overflowX, overflowY } = style;
+  if (overflowX === "visible" && overflowY === "visible") return false;
   asksLayout();
-  if (el instanceof HTMLElement) return heightOf.call(el) <= 1 || widthOf.call(el) <= 1;
-  const rect = rectOf.call(el);
-  return rect.width <= 1 || rect.height <= 1;
+  if (!(el instanceof HTMLElement)) {
+    const rect = rectOf.call(el);
+    return rect.width <= FLAT || rect.height <= FLAT;
+  }
+  const height = heightOf.call(el), width = widthOf.call(el);
+  if (height <= FLAT || width <= FLAT) return true;
+  // Edges can be all that there is of it.
+  const { paddingTop, paddingLeft } = style;
+  return paddingTop !== "0px" && height - parseFloat(paddingTop) <= FLAT ||
+    paddingLeft !== "0px" && width - parseFloat(paddingLeft) <= FLAT;
 }
 
-function contentRectOf(el) {
+/** Where the text in a node is drawn. */
+function textRectOf(node) {
+  asksLayout();
   const range = new Range();
-  range.selectNodeContents(el);
+  range.selectNodeContents(node);
   return range.getBoundingClientRect();
 }
 
-/** Whether a shape has no area. */
-function isNothing(shape) {
-  const inset = /^inset\((.*?)(?: round .*)?\)$/.exec(shape);
-  if (inset !== null) {
-    const sides = inset[1].split(/\s+/);
-    const [top, right = top, bottom = top, left = right] = sides;
-    const share = (a, b) => a.endsWith("%") && b.endsWith("%") && parseFloat(a) + parseFloat(b) >= 100;
-    return share(top, bottom) || share(left, right);
-  }
-  if (/^(circle|ellipse)\(0(px|%)?( |\))/.test(shape)) return true;
-  const polygon = /^polygon\((.*)\)$/.exec(shape);
-  if (polygon === null) return false;
-  const points = new Set(polygon[1].replace(/^(evenodd|nonzero),\s*/, "").split(/,\s*/));
-  return points.size < 3;
+/** Whether letters are too low to be any. */
+function isTiny(el, node) {
+  if (parseFloat(styleOf(el).fontSize) >= LEAST_LETTER) return false;
+  const { height } = textRectOf(node === null ? el : node);
+  return height < LEAST_LETTER;
 }
 
-/** Whether an element is only out of sight because something around it was scrolled. */
-function isScrolledAway(el) {
-  for (let at = flatParentOf(el); at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
-    if (at.scrollLeft !== 0 || at.scrollTop !== 0) return at !== documentElementOf.call(document);
+/** Whether an element is what everything that is fixed in it is fixed to. */
+const holdsFixed = (style) => style.transform !== "none" || style.filter !== "none" || style.perspective !== "none" ||
+  style.translate !== "none" || style.scale !== "none" || style.rotate !== "none" || style.backdropFilter !== "none" ||
+  /transform|filter|perspective|translate|scale|rotate/.test(style.willChange) || /paint|layout|strict|content/.test(style.contain);
+
+/** Whether a box is scrolled to the left of where it starts. */
+const isLeftward = (style) => style.direction === "rtl" && !/^vertical-lr|^sideways-lr/.test(style.writingMode) || /-rl$/.test(style.writingMode);
+
+/**
+ * Why an element, or a text in it, is where nobody can see it; "" when it can be seen, or can be scrolled to. What boxes
+ * around it cut off is looked at where they have no room for anything; what is beyond the edge of larger ones can be the
+ * next page of a gallery.
+ */
+function outOfSight(el, text) {
+  asksLayout();
+  let rect = text === null ? rectOf.call(el) : textRectOf(text);
+  // Not drawn as text but by what it is in, such as an option; or what has no size but something in it.
+  if (rect.width === 0 && rect.height === 0) {
+    if (text === null) rect = textRectOf(el);
+    else if (rectOf.call(el).width > 0 && /^(option|optgroup|select)$/.test(localNameOf.call(el))) rect = rectOf.call(el);
+  }
+  let { left, top, right, bottom } = rect;
+  const isDrawn = right - left > 0.5 && bottom - top > 0.5 && (text === null || bottom - top >= LEAST_LETTER);
+  const root = documentElementOf.call(document), body = bodyOf.call(document);
+  const isRootVisible = computed(root).overflowX === "visible" && computed(root).overflowY === "visible";
+  let placed = "static", isSlidX = false, isSlidY = false;
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1 && at !== root; at = flatParentOf(at)) {
+    const style = computed(at);
+    const { display, position } = style;
+    if (display === "contents") continue;
+    if (placed === "absolute" && position === "static" && !holdsFixed(style) || placed === "fixed" && !holdsFixed(style)) continue;
+    placed = isFree(position) ? position : "static";
+    const { overflowX, overflowY } = style;
+    const isCut = overflowX !== "visible" || overflowY !== "visible";
+    if (!isCut || display === "inline" || at === body && isRootVisible) continue;
+    const box = cutBoxOf(at);
+    // Its own size is what counts when it is all of what is asked about.
+    const width = box.right - box.left, height = box.bottom - box.top;
+    if (overflowX !== "visible" && width <= 1 || overflowY !== "visible" && height <= 1) return "zero-size";
+    const canScrollX = overflowX === "auto" || overflowX === "scroll", canScrollY = overflowY === "auto" || overflowY === "scroll";
+    if (canScrollX && !isSlidX) {
+      const isOver = right > box.startX && left < box.endX;
+      if (!isOver) return "off-screen";
+      [left, right] = [box.left, box.right];
+    } else if (overflowX !== "visible" && !isSlidX) {
+      const isOver = right > box.left && left < box.right;
+      if (isOver) {
+        [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
+        if (width <= FLAT && right - left <= FLAT) return "zero-size";
+      } else if (at === el && text !== null && textIsOwn(at, style)) return "off-screen";
+      else isSlidX = true;
+    }
+    if (canScrollY && !isSlidY) {
+      const isOver = bottom > box.startY && top < box.endY;
+      if (!isOver) return "off-screen";
+      if (height <= FLAT) return "zero-size";
+      [top, bottom] = [box.top, box.bottom];
+    } else if (overflowY !== "visible" && !isSlidY) {
+      const isOver = bottom > box.top && top < box.bottom;
+      if (isOver) {
+        [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+        if (height <= FLAT && bottom - top <= FLAT) return "zero-size";
+      } else if (at === el && text !== null && isAllEdge(at, style)) return "zero-size";
+      else isSlidY = true;
+    }
+  }
+  if (!isDrawn) return text === null && textContentOf.call(el).trim() === "" || !isShrunk(el) ? "" : "zero-size";
+  if (placed === "fixed") {
+    return right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight ? "off-screen" : "";
+  }
+  const isRtl = isLeftward(computed(root)) || body !== null && isLeftward(computed(body));
+  const across = Math.max(root.scrollWidth, innerWidth), down = Math.max(root.scrollHeight, innerHeight);
+  const start = isRtl ? innerWidth - across : 0, end = isRtl ? innerWidth : across;
+  return right + scrollX <= start || left + scrollX >= end || bottom + scrollY <= 0 || top + scrollY >= down ? "off-screen" : "";
+}
+
+/** Whether an element that has no size was made so by something around it, not by having nothing drawn in it. */
+function isShrunk(el) {
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    const style = computed(at);
+    if (style.display === "inline" || style.display === "contents") continue;
+    if (style.transform !== "none" || style.scale !== "none" || style.rotate !== "none" || style.zoom !== "1") return true;
   }
   return false;
 }
 
-const isClear = (color) => {
-  if (color === "rgba(0, 0, 0, 0)" || color === "transparent") return true;
-  if (color.startsWith("rgb(")) return false;
-  const parts = numbersIn(color);
-  return parts.length === 4 && parts[3] < FAINT;
-};
+/** Whether a text beyond the side of the box that it is in was put there, and is no line that goes on. */
+const textIsOwn = (el, style) => style.textIndent !== "0px" || parseFloat(style.paddingLeft) >= FAR || parseFloat(style.paddingRight) >= FAR;
+
+/** Whether a box has no height but that of its edges. */
+const isAllEdge = (el, style) => parseFloat(style.height) <= FLAT ||
+  style.boxSizing === "border-box" && parseFloat(style.height) - parseFloat(style.paddingTop) <= FLAT;
+
+const clientWidthOf = getter(Element.prototype, "clientWidth");
+const clientHeightOf = getter(Element.prototype, "clientHeight");
+const clientLeftOf = getter(Element.prototype, "clientLeft");
+const clientTopOf = getter(Element.prototype, "clientTop");
+const scrollWidthOf = getter(Element.prototype, "scrollWidth");
+const scrollHeightOf = getter(Element.prototype, "scrollHeight");
+const scrollLeftOf = getter(Element.prototype, "scrollLeft");
+const scrollTopOf = getter(Element.prototype, "scrollTop");
+
+/** Where an element cuts off what is in it, and as far as it can be scrolled from where to where. Asked once. */
+function cutBoxOf(el) {
+  let box = (memo.cuts ??= new Map()).get(el);
+  if (box !== undefined) return box;
+  const rect = rectOf.call(el);
+  if (!(el instanceof HTMLElement)) {
+    box = { left: rect.left, top: rect.top, right: rect.right, bottom: rect.bottom,
+      startX: rect.left, endX: rect.right, startY: rect.top, endY: rect.bottom };
+  } else {
+    const scaleX = rect.width / widthOf.call(el) || 1, scaleY = rect.height / heightOf.call(el) || 1;
+    const left = rect.left + clientLeftOf.call(el) * scaleX, top = rect.top + clientTopOf.call(el) * scaleY;
+    const right = left + clientWidthOf.call(el) * scaleX, bottom = top + clientHeightOf.call(el) * scaleY;
+    const isRtl = isLeftward(computed(el));
+    const across = scrollWidthOf.call(el) * scaleX, gone = scrollLeftOf.call(el) * scaleX;
+    const startX = isRtl ? right - gone - across : left - gone;
+    const startY = top - scrollTopOf.call(el) * scaleY;
+    box = { left, top, right, bottom, startX, endX: startX + across, startY, endY: startY + scrollHeightOf.call(el) * scaleY };
+  }
+  memo.cuts.set(el, box);
+  return box;
+}
+
+// Colours.
+
+/** Colours by how they are written, as red, green, blue and how much of them is drawn. */
+const rgbs = new Map();
+let canvas = null;
+
+function rgbOf(color) {
+  let rgb = rgbs.get(color);
+  if (rgb !== undefined) return rgb;
+  if (color.startsWith("rgb")) {
+    const [r, g, b, a = 1] = numbersIn(color);
+    rgb = [r, g, b, a];
+  } else {
+    canvas ??= new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = "#000";
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    rgb = [r, g, b, a / 255];
+  }
+  if (rgbs.size > 1000) rgbs.clear();
+  rgbs.set(color, rgb);
+  return rgb;
+}
 
 const numbersIn = (color) => (color.match(/-?[\d.]+/g) || []).map(Number);
 
-function colorVerdict(said, ground) {
-  const color = said === "" ? (isDarkScheme() ? "rgb(255, 255, 255)" : "rgb(0, 0, 0)") : said;
-  if (isClear(color)) return "transparent";
-  if (ground === "picture" || !/^rgb/.test(color)) return "";
-  const [r, g, b] = numbersIn(color);
-  const [R, G, B, A = 1] = ground === "" ? canvasColor() : numbersIn(ground);
-  if (!/^(rgb|$)/.test(ground) || A < 0.9) return "";
-  return Math.abs(r - R) + Math.abs(g - G) + Math.abs(b - B) <= NEAR ? "same-colour" : "";
+const isClear = (color) => {
+  if (color === "rgba(0, 0, 0, 0)" || color === "transparent") return true;
+  return !color.startsWith("rgb(") && rgbOf(color)[3] < FAINT;
+};
+
+const isNear = ([r, g, b], [R, G, B]) => Math.abs(r - R) + Math.abs(g - G) + Math.abs(b - B) <= NEAR;
+
+/** Whether text of a colour may not stand out from its ground, as far as rules say; looked up once for each pair. */
+function mayBlend(color, ground) {
+  const key = `${color}|${ground}`;
+  let verdict = memo.colors.get(key);
+  if (verdict === undefined) {
+    const said = color === "" ? (isDarkScheme() ? [255, 255, 255, 1] : [0, 0, 0, 1]) : rgbOf(color);
+    verdict = said[3] < FAINT || (ground === "" ? isNear(said, canvasColor()) : !canTell(ground, said));
+    memo.colors.set(key, verdict);
+  }
+  return verdict;
+}
+
+/** Whether text of a colour stands out from a colour or a picture. */
+function canTell(ground, rgb) {
+  if (!/^[\w-]+gradient\(/.test(ground) && ground.includes("(") && !/^(url|image|cross-fade|element|paint)/.test(ground)) {
+    return !isNear(rgb, rgbOf(ground));
+  }
+  const colors = ground.includes("url(") ? null : ground.match(COLOR_VALUE);
+  return colors === null || colors.some((it) => !isNear(rgb, rgbOf(it)));
 }
 
 /** What is behind everything when nothing says otherwise. */
 const canvasColor = () => isDarkScheme() ? [18, 18, 18] : [255, 255, 255];
 
-const isDarkScheme = () => {
-  const root = documentElementOf.call(document);
-  const scheme = root === null ? "" : styleOf(root).colorScheme;
-  return /dark/.test(scheme) && (!/light/.test(scheme) || matchMedia("(prefers-color-scheme: dark)").matches);
-};
-
-/** Whether something is painted behind an element that is not its background: a picture beside it in the tree. */
-function isOnPicture(el) {
-  asksLayout();
-  const rect = rectOf.call(el);
-  const x = rect.left + rect.width / 2, y = rect.top + rect.height / 2;
-  if (x >= 0 && y >= 0 && x < innerWidth && y < innerHeight) {
-    for (const under of document.elementsFromPoint(x, y)) {
-      if (under === el || contains.call(under, el) && styleOf(under).backgroundImage === "none") continue;
-      if (isPainted(under)) return true;
+function isDarkScheme() {
+  if (memo.isDark === undefined) {
+    const root = documentElementOf.call(document);
+    let scheme = root === null ? "normal" : styleOf(root).colorScheme;
+    if (scheme === "normal") {
+      const meta = find.call(document, "meta[name=color-scheme i]");
+      scheme = meta === null ? "" : attributeOf.call(meta, "content") || "";
     }
+    memo.isDark = /dark/i.test(scheme) && (!/light/i.test(scheme) || matchMedia("(prefers-color-scheme: dark)").matches);
   }
-  let box = flatParentOf(el);
-  for (let up = 0; up < 6 && box !== null && nodeTypeOf.call(box) === 1; up++, box = flatParentOf(box)) {
-    const others = findAllInside.call(box, "img, video, canvas, svg, picture, iframe, [style*=background]");
-    for (let at = 0; at < others.length && at < 40; at++) {
-      // What it is inside of is known as its ground.
-      if (contains.call(others[at], el)) continue;
-      const other = rectOf.call(others[at]);
-      if (other.left < x && other.right > x && other.top < y && other.bottom > y) return true;
+  return memo.isDark;
+}
+
+/**
+ * Why text in an element, drawn in a style, cannot be told from what is behind it: the close look at what rules say. Any
+ * paint that may be under it counts, unless it is of the same colour.
+ */
+function blendedIn(el, style, text) {
+  const isSvg = namespaceOf.call(el) === SVG && localNameOf.call(el) !== "svg";
+  const paint = isSvg ? style.fill : style.webkitTextFillColor || style.color;
+  if (isSvg && paint.startsWith("url(")) return "";
+  const rgb = paint === "none" ? [0, 0, 0, 0] : rgbOf(paint);
+  const isThin = rgb[3] < FAINT;
+  if (isSvg) {
+    if (style.stroke !== "none" && parseFloat(style.strokeWidth) > 0) return "";
+    if (isThin) return "transparent";
+    const picture = el.ownerSVGElement;
+    if (!picture || findInside.call(picture, SHAPES) !== null) return "";
+  } else {
+    const stroke = parseFloat(style.webkitTextStrokeWidth) > 0 ? style.webkitTextStrokeColor : "";
+    const marks = (style.textShadow.match(COLOR_VALUE) || []).concat(stroke === "" ? [] : stroke).map(rgbOf);
+    if (marks.some((mark) => mark[3] >= FAINT && (isThin || !isNear(mark, rgb)))) return "";
+  }
+  if (!isThin && rgb[3] < 0.5) return "";
+  return isOnOther(el, style, text, rgb, isThin) ? "" : isThin ? "transparent" : "same-colour";
+}
+
+const SHAPES = "rect, path, circle, ellipse, polygon, image, use, foreignObject";
+
+/** Whether what is behind a text makes it stand out. Text that is not drawn only shows what is cut out by it. */
+function isOnOther(el, own, text, rgb, isThin) {
+  asksLayout();
+  const rect = textRectOf(text);
+  const spot = rect.width > 0 ? rect : rectOf.call(el);
+  const x = (spot.left + spot.right) / 2, y = (spot.top + spot.bottom) / 2;
+  const root = documentElementOf.call(document), body = bodyOf.call(document);
+  let ground = null, at = el, style = own;
+  for (; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at), style = at !== null && nodeTypeOf.call(at) === 1 ? computed(at) : null) {
+    const { backgroundColor, backgroundImage, backgroundClip } = style;
+    if (backgroundClip.includes("text")) {
+      if (backgroundImage !== "none" ? !isClearPicture(backgroundImage) : !isClear(backgroundColor)) return true;
+      continue;
     }
+    if (isThin) continue;
+    if (style.filter !== "none" || style.mixBlendMode !== "normal" || style.backdropFilter !== "none") return true;
+    // What is drawn elsewhere is not its ground.
+    const isUnder = at === el || at === root || at === body || holdsPoint(rectOf.call(at), x, y);
+    if (!isUnder) continue;
+    if (isEdged(at, style, rgb, x, y) || hasGeneratedGround(at, rgb)) return true;
+    if (backgroundImage !== "none") {
+      if (canTell(backgroundImage, rgb)) return true;
+      ground = at;
+      break;
+    }
+    const behind = rgbOf(backgroundColor);
+    if (behind[3] < FAINT) continue;
+    if (!isNear(behind, rgb)) return true;
+    if (behind[3] < 0.9) continue;
+    ground = at;
+    break;
+  }
+  if (isThin) return false;
+  // Whatever a frame is laid over can be behind it.
+  if (ground === null && (globalThis !== top || !isNear(canvasColor(), rgb))) return true;
+  return isOverOther(el, ground || root, rgb, x, y);
+}
+
+const holdsPoint = (rect, x, y) => rect.left <= x && rect.right >= x && rect.top <= y && rect.bottom >= y;
+
+/** Whether an edge of a box, or what is drawn in place of one, can be behind what is in it. */
+function isEdged(el, style, rgb, x, y) {
+  if (style.borderImageSource !== "none") return true;
+  if (style.boxShadow !== "none" && /inset/.test(style.boxShadow) &&
+      style.boxShadow.match(COLOR_VALUE)?.some((color) => !isClear(color) && !isNear(rgbOf(color), rgb))) return true;
+  const { borderTopWidth, borderBottomWidth, borderLeftWidth, borderRightWidth } = style;
+  if (borderTopWidth === "0px" && borderBottomWidth === "0px" && borderLeftWidth === "0px" && borderRightWidth === "0px") return false;
+  const rect = rectOf.call(el);
+  const side = y <= rect.top + parseFloat(borderTopWidth) ? style.borderTopColor
+    : y >= rect.bottom - parseFloat(borderBottomWidth) ? style.borderBottomColor
+    : x <= rect.left + parseFloat(borderLeftWidth) ? style.borderLeftColor
+    : x >= rect.right - parseFloat(borderRightWidth) ? style.borderRightColor : "";
+  return side !== "" && !isClear(side) && !isNear(rgbOf(side), rgb);
+}
+
+/** Whether a box that rules put before or after what is in an element is painted: nobody can ask where it is. */
+function hasGeneratedGround(el, rgb) {
+  for (const which of ["::before", "::after"]) {
+    const style = styleOf(el, which);
+    if (style.content === "none" || style.content === "normal" || style.display === "none") continue;
+    if (isFree(style.position) && paints(style, rgb)) return true;
   }
   return false;
 }
 
-const isPainted = (el) => {
-  if (/^(img|video|canvas|svg|iframe|picture)$/.test(localNameOf.call(el))) return true;
-  const style = styleOf(el);
-  return style.backgroundImage !== "none" || !isClear(style.backgroundColor);
-};
+/** Whether a box in this style is painted in another colour. */
+const paints = (style, rgb) => style.visibility === "visible" && parseFloat(style.opacity) >= FAINT &&
+  (style.backgroundImage !== "none" ? canTell(style.backgroundImage, rgb)
+    : !isClear(style.backgroundColor) && !isNear(rgbOf(style.backgroundColor), rgb)) ||
+  style.backdropFilter !== "none" || style.borderImageSource !== "none" ||
+  style.boxShadow !== "none" && /inset/.test(style.boxShadow);
+
+const PICTURES = /^(?:img|video|canvas|iframe|picture|object|embed|image)$/;
+/** How many boxes are looked at for one text, those near to it first. */
+const MOST_BESIDE = 1500;
+
+/** Whether a box beside those that an element is in is painted where it is. */
+function isOverOther(el, ground, rgb, x, y) {
+  const isOther = (other) => {
+    if (contains.call(other, el)) return false;
+    const tag = localNameOf.call(other);
+    if (PICTURES.test(tag)) return true;
+    if (tag === "svg") return elementCountOf.call(other) > 0;
+    return other !== el && (paints(computed(other), rgb) || hasGeneratedGround(other, rgb));
+  };
+  if (x >= 0 && y >= 0 && x < innerWidth && y < innerHeight) {
+    for (const under of document.elementsFromPoint(x, y)) if (isOther(under)) return true;
+  }
+  let count = 0;
+  for (let inner = el, box = flatParentOf(el); box !== null && nodeTypeOf.call(box) === 1; inner = box, box = flatParentOf(box)) {
+    const others = findAllInside.call(box, "*");
+    for (let at = 0; at < others.length && count < MOST_BESIDE; at++) {
+      const other = others[at];
+      // What is in there was looked at before.
+      if (inner !== el && contains.call(inner, other)) continue;
+      count++;
+      let rect = (memo.rects ??= new Map()).get(other);
+      if (rect === undefined) memo.rects.set(other, rect = rectOf.call(other));
+      if (rect.width > 0 && holdsPoint(rect, x, y) && isOther(other)) return true;
+    }
+    if (box === ground || count >= MOST_BESIDE) break;
+  }
+  return false;
+}
+
+/** Why text that rules put before or after what is in an element cannot be seen; "" when it can. */
+function unseenGenerated(el, style, around) {
+  const why = unseenBox(around, el);
+  if (why !== "") return why;
+  if (around.fade * shareDrawn(style) < FAINT) return "transparent";
+  const clipped = style.clipPath !== "none" && /^(inset\((50|100)%\)|circle\(0)/.test(style.clipPath) ? "clipped" : "";
+  if (clipped !== "") return clipped;
+  if (parseFloat(style.fontSize) < 1 || /^matrix\(0, 0, 0, 0,/.test(style.transform) || style.scale === "0") return "zero-size";
+  if (isFree(style.position)) {
+    if (parseFloat(style.left) <= -1000 || parseFloat(style.top) <= -1000) return "off-screen";
+    if (style.clip !== "auto") {
+      const [top, right, bottom, left] = numbersIn(style.clip);
+      if (right - left <= 1 || bottom - top <= 1) return "clipped";
+    }
+  }
+  if (parseFloat(style.textIndent) <= -1000 && BLOCKS.test(style.display)) return "off-screen";
+  const color = style.webkitTextFillColor || style.color;
+  const { backgroundColor, backgroundImage } = style;
+  const ground = backgroundImage !== "none" ? backgroundImage : isClear(backgroundColor) ? around.ground : backgroundColor;
+  if (!mayBlend(color, ground)) return "";
+  // It can be anywhere near, so only what is all around it counts.
+  return isFree(style.position) && !isClear(color) ? "" : blendedIn(el, style, el);
+}

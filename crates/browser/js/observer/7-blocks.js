@@ -93,7 +93,8 @@ function endBlocks(isWhole) {
 }
 
 const isSameSight = (one, other) => one === other ||
-  one.lost === other.lost && one.tiny === other.tiny && one.color === other.color && one.ground === other.ground;
+  one.lost === other.lost && one.doubt === other.doubt && one.fade === other.fade && one.tiny === other.tiny &&
+  one.color === other.color && one.ground === other.ground;
 
 /** Whether a part of the page is as it was, and would be told in the same way. */
 function isAsBefore(block, el, depth, around) {

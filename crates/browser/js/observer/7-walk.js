@@ -100,7 +100,7 @@ function observe(wanted = {}) {
   try {
     readSheets();
     if (wanted.learn && unreadable.length > 0) return `?\n${unreadable.join("\n")}`;
-    const title = flat(titleOf.call(document));
+    const title = tidy(titleOf.call(document));
     const modal = modalOf();
     const active = deepActive();
     beginBlocks(active, modal);
@@ -360,8 +360,11 @@ function walkAnew(el, depth, around) {
   let line = 0, numberBefore = 0;
   let source = "";
   if (tag === "area" && !isMapShown(el)) return;
-  const isTold = isVisible && role !== "none" && role !== "layouttable" && role !== "linebreak" &&
-    (sight.lost === "" || tellsHidden || CONTROLS.has(role) || attributes !== null && isFocusable(el, tag, attributes));
+  const isSaid = isVisible && role !== "none" && role !== "layouttable" && role !== "linebreak";
+  let lost = !firewall || !isSaid ? "" : unseenBox(sight, el);
+  if (lost === "" && isSaid && firewall && HOLDERS.has(tag) && isSpeck(el)) lost = "zero-size";
+  const isTold = isSaid &&
+    (lost === "" || tellsHidden || CONTROLS.has(role) || attributes !== null && isFocusable(el, tag, attributes));
   if (isTold) {
     below = depth + 1;
     // Most of a page is text in a link, a cell, a paragraph: no need to put its name together from parts.
@@ -370,7 +373,7 @@ function walkAnew(el, depth, around) {
       if (text !== null) {
         const plain = tidy(transformed(text, transform));
         if (plain !== "") {
-          const why = firewall ? unseen(sight, el) : "";
+          const why = firewall ? unseen(sight, el, null) : "";
           const rest = attributes === null ? restOfPlain(tag, role) : null;
           if (why === "" && rest !== null) {
             addLine(depth, role, el, "\u0001", pointerFlag(cursor, around), rest);
@@ -381,29 +384,34 @@ function walkAnew(el, depth, around) {
       }
     }
     // And most of the rest only holds things together.
-    if (role === "generic" && (attributes === null || attributes.isBare) && sight.lost === "" &&
+    if (role === "generic" && (attributes === null || attributes.isBare) && lost === "" &&
         (mask & SCROLL) === 0 && !options.boxes && isHtml && tag !== "label") {
       flags = pointerFlag(cursor, around);
       addLine(depth, ".", el, "", flags, "");
       return walkBelow(el, tag, mask, below, around, cursor, transform, isVisible, sight, isFlexible);
     }
-    const name = nameOf(el, tag, role, attributes, mask, transform);
+    let name = nameOf(el, tag, role, attributes, mask, transform);
     source = nameSource;
-    const [states, rest] = detailsOf(el, tag, isHtml, role, attributes, around, mask);
+    let [states, rest] = detailsOf(el, tag, isHtml, role, attributes, around, mask);
+    // A control can be used where nobody sees it, but what it says is then said to nobody.
+    if (lost !== "" && !tellsHidden && !isShownByMouse(el)) {
+      if (source !== "related" || isNameUnseen) name = source = "";
+      rest = rest.replace(/\t[vr][^\t]*/g, "");
+    }
     flags = states + pointerFlag(cursor, around);
     if (name !== "" && source !== "content") flags += "g";
     if (isNameUnseen) flags += "n";
     let more = rest;
     if (options.urls && role === "link") more += urlField(el);
     if (options.boxes) more += boxField(el);
-    if (sight.lost !== "") {
+    if (lost !== "") {
       flags += "h";
-      more += `\tw${sight.lost}`;
+      more += `\tw${lost}`;
     }
     line = out.length;
     numberBefore = previousNumber;
     addLine(depth, role === "generic" ? "." : role, el, tidy(name), flags, more);
-    if (HOLDERS.has(tag)) holders.push(previousNumber + (tag === "iframe" ? blankMark(el) : ""));
+    if (HOLDERS.has(tag) && (lost === "" || tellsHidden)) holders.push(previousNumber + (tag === "iframe" ? blankMark(el) : ""));
   }
   if (isHtml && LEAVES.has(tag)) return;
   if (below > MAX_DEPTH) {
@@ -449,12 +457,12 @@ function walkBelow(el, tag, mask, depth, around, cursor, transform, isVisible, s
 
 function walkInside(el, tag, mask, depth, next) {
   const { isVisible } = next;
-  if (isVisible && (mask & BEFORE) !== 0) addText(pseudoText(el, "::before"), depth, next.sight, el);
+  if (isVisible && (mask & BEFORE) !== 0) addGenerated(el, "::before", depth, next.sight);
   const only = memo.owners === null ? onlyText(el, tag) : null;
   if (only !== null) {
     if (tag.includes("-") || only === "" && HOSTS.has(tag)) mayHost.add(el);
-    if (only !== "" && isVisible) addText(transformed(only, next.transform), depth, next.sight, el);
-    if (isVisible && (mask & AFTER) !== 0) addText(pseudoText(el, "::after"), depth, next.sight, el);
+    if (only !== "" && isVisible) addText(transformed(only, next.transform), depth, next.sight, el, null);
+    if (isVisible && (mask & AFTER) !== 0) addGenerated(el, "::after", depth, next.sight);
     return;
   }
   const shadow = shadowOf(el);
@@ -467,7 +475,7 @@ function walkInside(el, tag, mask, depth, next) {
     if (assigned.length > 0) {
       for (const node of assigned) {
         if (nodeTypeOf.call(node) === 1) walk(node, depth, next);
-        else if (isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, el);
+        else if (isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, el, node);
       }
       return;
     }
@@ -478,12 +486,12 @@ function walkInside(el, tag, mask, depth, next) {
   for (; node !== null; node = nextSiblingOf.call(node)) {
     const type = nodeTypeOf.call(node);
     if (type === 1) walk(node, depth, next);
-    else if (type === 3 && isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, el);
+    else if (type === 3 && isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, el, node);
   }
   if (memo.owners !== null && memo.owners.has(el)) {
     for (const child of memo.owners.get(el)) walk(child, depth, { ...next, owner: el });
   }
-  if (isVisible && (mask & AFTER) !== 0) addText(pseudoText(el, "::after"), depth, next.sight, el);
+  if (isVisible && (mask & AFTER) !== 0) addGenerated(el, "::after", depth, next.sight);
 }
 
 function walkOptions(select, depth, next) {
@@ -520,22 +528,50 @@ const withFlag = (line, flag) => {
   return fields.join("\t");
 };
 
-function addText(text, depth, sight, parent) {
+/** Whether a box is too small to be one. */
+function isSpeck(el) {
+  asksLayout();
+  const rect = rectOf.call(el);
+  return rect.width <= 1 || rect.height <= 1;
+}
+
+/** Whether something that is out of sight now comes into it when the mouse is over what it is in. */
+function isShownByMouse(el) {
+  if (memo.rules.hovers.size === 0) return false;
+  memo.hovers ??= [...memo.rules.hovers].filter((it) => it !== "*").join();
+  try {
+    return memo.hovers !== "" && closest.call(el, memo.hovers) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** The text that rules put before or after what is in an element. */
+function addGenerated(el, which, depth, sight) {
+  const text = pseudoText(el, which);
+  if (text === "") return;
+  const plain = tidy(text);
+  if (plain !== "") addPlain(plain, depth, firewall ? unseenGenerated(el, pseudoStyle, sight) : "");
+}
+
+/** `node` is the text; null when it is all that its parent has. */
+function addText(text, depth, sight, parent, node) {
   if (tellsHidden && HAS_INVISIBLE.test(text)) {
     const words = tidy(spelled(text));
     if (words !== "") out.push(`${depth}\t"${words}\tfh\twinvisible-characters`);
   }
   const plain = tidy(text);
   if (plain === "") return;
-  if (firewall) {
-    const why = unseen(sight, parent);
-    if (why !== "") {
-      dropped++;
-      if (tellsHidden) out.push(`${depth}\t"${plain}\tfh\tw${why}`);
-      return;
-    }
+  addPlain(plain, depth, firewall ? unseen(sight, parent, node) : "");
+}
+
+/** `why` is the reason why nobody can see it. */
+function addPlain(plain, depth, why) {
+  if (why === "") out.push(beginningOfText(depth) + plain);
+  else {
+    dropped++;
+    if (tellsHidden) out.push(`${depth}\t"${plain}\tfh\tw${why}`);
   }
-  out.push(beginningOfText(depth) + plain);
 }
 
 const UNTIDY = /[^\S ]|  |^ | $|[\x00-\x1f]/;
