@@ -256,8 +256,12 @@ function outOfSight(el, text) {
     const { overflowX, overflowY } = style;
     const isCut = overflowX !== "visible" || overflowY !== "visible";
     if (!isCut || display === "inline" || at === body && isRootVisible) continue;
+    if (at === el && text === null) {
+      // Only what is in it is cut off. A line to part things has no more than its edge.
+      if ((right - left <= 1 || bottom - top <= 1) && localNameOf.call(el) !== "hr") return "zero-size";
+      if (!isFlat(el, style) || textContentOf.call(el).trim() === "") continue;
+    }
     const box = cutBoxOf(at);
-    // Its own size is what counts when it is all of what is asked about.
     const width = box.right - box.left, height = box.bottom - box.top;
     if (overflowX !== "visible" && width <= 1 || overflowY !== "visible" && height <= 1) return "zero-size";
     const canScrollX = overflowX === "auto" || overflowX === "scroll", canScrollY = overflowY === "auto" || overflowY === "scroll";

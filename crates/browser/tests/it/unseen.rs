@@ -45,6 +45,94 @@ const HIDDEN: &[(&str, &str)] = &[
         "<style>.w { color: #fff } .g { background: #fff }</style><div class=g><p class=w>WORDS</p></div>",
     ),
     ("same-colour", "<body style='background: black; color: black'><p>WORDS</p>"),
+    (
+        "transparent",
+        "<div style='opacity: .3'><div style='opacity: .3'><p style='opacity: .3'>WORDS</p></div></div>",
+    ),
+    ("transparent", "<p style='filter: blur(60px)'>WORDS</p>"),
+    ("transparent", "<p style='mask-image: linear-gradient(transparent, transparent)'>WORDS</p>"),
+    ("transparent", "<p style='color: oklch(1 0 0 / 0)'>WORDS</p>"),
+    ("transparent", "<p style='color: transparent; text-shadow: 0 0 2px transparent'>WORDS</p>"),
+    ("transparent", "<style>.x::before { content: 'WORDS'; opacity: 0 }</style><p class=x></p>"),
+    (
+        "transparent",
+        "<style>.x::after { content: 'WORDS'; color: transparent }</style><p class=x></p>",
+    ),
+    ("zero-size", "<p style='font-size: 1px'>WORDS</p>"),
+    ("zero-size", "<p style='scale: 0'>WORDS</p>"),
+    ("zero-size", "<p style='transform: scale(.01)'>WORDS</p>"),
+    ("zero-size", "<p style='zoom: .01'>WORDS</p>"),
+    ("zero-size", "<p style='transform: rotateY(90deg)'>WORDS</p>"),
+    ("zero-size", "<p style='transform: rotateX(90deg)'>WORDS</p>"),
+    ("zero-size", "<p style='max-height: 3px; overflow: hidden'>WORDS</p>"),
+    ("zero-size", "<p style='height: 2px; line-height: 60px; overflow: hidden'>WORDS</p>"),
+    ("zero-size", "<p style='padding-top: 50px; height: 0; overflow: hidden'>WORDS</p>"),
+    (
+        "zero-size",
+        "<div style='height: 0; overflow: auto'><p style='position: relative'>WORDS</p></div>",
+    ),
+    ("zero-size", "<style>.x::before { content: 'WORDS'; font-size: 0 }</style><p class=x></p>"),
+    ("clipped", "<p style='clip-path: inset(0 0 100px 0)'>WORDS</p>"),
+    ("clipped", "<p style='clip-path: circle(.1px)'>WORDS</p>"),
+    ("clipped", "<p style='clip-path: polygon(0 0, 1px 0, 0 1px)'>WORDS</p>"),
+    ("clipped", "<p style='clip-path: path(\"M0 0\")'>WORDS</p>"),
+    ("clipped", "<p style='clip-path: xywh(0 0 0 0)'>WORDS</p>"),
+    ("off-screen", "<p style='position: absolute; left: -9999px; width: 20000px'>WORDS</p>"),
+    (
+        "off-screen",
+        "<p style='position: absolute; left: -9999px; padding-right: 12000px'>WORDS</p>",
+    ),
+    ("off-screen", "<p style='margin-left: -400px; width: 300px'>WORDS</p>"),
+    (
+        "off-screen",
+        "<p style='text-indent: -490px; white-space: nowrap; overflow: hidden'>WORDS</p>",
+    ),
+    (
+        "off-screen",
+        "<p style='text-indent: 100%; white-space: nowrap; overflow: hidden; width: 200px'>WORDS</p>",
+    ),
+    (
+        "off-screen",
+        "<p style='padding-left: 9999px; overflow: hidden; width: 100px; box-sizing: border-box; white-space: nowrap'>WORDS</p>",
+    ),
+    (
+        "off-screen",
+        "<div id=s style='overflow: auto; height: 50px; position: relative'><p style='position: absolute; left: -9999px'>WORDS</p><div style='height: 200px'></div></div><script>s.scrollTop = 1</script>",
+    ),
+    (
+        "off-screen",
+        "<div style='overflow: hidden'><p style='position: absolute; left: -9999px'>WORDS</p></div>",
+    ),
+    (
+        "off-screen",
+        "<div style='position: fixed; left: -400px; width: 300px; height: 90px; overflow: auto'><p style='position: relative'>WORDS</p></div>",
+    ),
+    ("off-screen", "<html dir=rtl><p style='position: absolute; right: -9999px'>WORDS</p>"),
+    (
+        "off-screen",
+        "<style>.x::before { content: 'WORDS'; position: absolute; left: -9999px }</style><p class=x></p>",
+    ),
+    ("same-colour", "<p style='color: oklch(1 0 0)'>WORDS</p>"),
+    ("same-colour", "<p style='color: lab(100 0 0)'>WORDS</p>"),
+    ("same-colour", "<p style='color: color(srgb 1 1 1)'>WORDS</p>"),
+    ("same-colour", "<p style='color: color-mix(in srgb, white, white)'>WORDS</p>"),
+    ("same-colour", "<p style='background: oklch(.2 0 0); color: oklch(.2 0 0)'>WORDS</p>"),
+    (
+        "same-colour",
+        "<p style='color: #123; background: color-mix(in srgb, #123 50%, #123)'>WORDS</p>",
+    ),
+    ("same-colour", "<p style='color: white; background: linear-gradient(#fff, #fff)'>WORDS</p>"),
+    (
+        "same-colour",
+        "<div style='position: relative; color: white'><p>WORDS</p><svg style='position: absolute; inset: 0'></svg></div>",
+    ),
+    (
+        "same-colour",
+        "<div style='position: relative; color: white'><div style='position: absolute; inset: 0; background: white'></div><p>WORDS</p></div>",
+    ),
+    ("same-colour", "<p style='color: white; text-shadow: 0 0 2px white'>WORDS</p>"),
+    ("same-colour", "<meta name=color-scheme content=dark><p style='color: #121212'>WORDS</p>"),
+    ("same-colour", "<style>.x::before { content: 'WORDS'; color: white }</style><p class=x></p>"),
 ];
 
 #[test]
@@ -129,9 +217,344 @@ fn what_was_written_in_invisible_characters_is_shown_and_labelled_when_asked_for
     });
 }
 
+/// Ways to show a text that a careless look at rules would take for hidden, by what they are.
+const SHOWN: &[(&str, &str)] = &[
+    (
+        "a dialog that scrolls",
+        "<div style='position: fixed; inset: 0; overflow: auto'><div style='position: relative; height: 3000px'><p style='position: absolute; top: 1500px'>WORDS</p></div></div>",
+    ),
+    (
+        "moved in a dialog that scrolls",
+        "<div style='position: fixed; inset: 0; overflow: auto'><p style='margin-top: 2000px; transform: translateY(0)'>WORDS</p></div>",
+    ),
+    (
+        "a virtual list",
+        "<style>body { margin: 0; height: 100vh; overflow: hidden } .r { position: absolute; height: 40px; left: 0; right: 0 }</style><div style='height: 100%; overflow: auto; position: relative'><div style='height: 40000px'><div class=r style='top: 0'>First</div><div class=r style='top: 20000px'>WORDS</div></div></div>",
+    ),
+    (
+        "a virtual list moved by transforms",
+        "<style>body { margin: 0; height: 100vh; overflow: hidden }</style><div style='height: 100%; overflow: auto'><div style='height: 9000px; position: relative'><div style='position: absolute; top: 0; transform: translateY(8000px)'>WORDS</div></div></div>",
+    ),
+    (
+        "a chat",
+        "<div id=s style='height: 200px; overflow: auto'><p style='transform: scale(1)'>WORDS</p><div style='height: 4000px'></div></div><script>s.scrollTop = 9999</script>",
+    ),
+    (
+        "a chat from below",
+        "<div style='height: 200px; overflow: auto; display: flex; flex-direction: column-reverse'><div style='height: 30px'>Last</div></div><div style='height: 60px; overflow-y: scroll'><div style='height: 900px'></div><p style='position: relative'>WORDS</p></div>",
+    ),
+    (
+        "a row that scrolls sideways",
+        "<div style='width: 300px; overflow-x: auto; white-space: nowrap; position: relative'><div style='width: 5000px; height: 40px'><b style='position: absolute; left: 4000px'>WORDS</b></div></div>",
+    ),
+    (
+        "a row that scrolls the other way",
+        "<div dir=rtl style='width: 300px; overflow-x: auto; position: relative; height: 40px'><div style='width: 3000px; height: 20px'><b style='position: absolute; right: 2500px'>WORDS</b></div></div>",
+    ),
+    (
+        "a scroller in a scroller",
+        "<div style='height: 100px; overflow: auto'><div style='height: 3000px'></div><div style='height: 100px; overflow: auto; position: relative'><div style='height: 2000px'></div><p style='position: relative'>WORDS</p></div></div>",
+    ),
+    (
+        "a page from right to left",
+        "<html dir=rtl><style>body { width: 3000px } .x { position: absolute; right: 2500px }</style><p class=x>WORDS</p>",
+    ),
+    (
+        "far to the right",
+        "<div style='width: 5000px; height: 1px'></div><p style='position: absolute; left: 4000px'>WORDS</p>",
+    ),
+    (
+        "a gallery",
+        "<div style='width: 300px; overflow: hidden'><div style='display: flex; width: 300px; transform: translateX(-600px)'><p style='flex: 0 0 300px'>One</p><p style='flex: 0 0 300px'>Two</p><p style='flex: 0 0 300px'>WORDS</p></div></div>",
+    ),
+    (
+        "the next page of a gallery",
+        "<div style='width: 300px; overflow: hidden; position: relative; height: 50px'><p style='position: absolute; left: 0'>One</p><p style='position: absolute; left: 300px'>WORDS</p></div>",
+    ),
+    (
+        "a header that stays",
+        "<style>header { position: sticky; top: 0 }</style><div id=s style='height: 100px; overflow: auto'><header>WORDS</header><div style='height: 3000px'></div></div><script>s.scrollTop = 900</script>",
+    ),
+    (
+        "a header that stays on a scrolled page",
+        "<header style='position: fixed; top: 0'>WORDS</header><div style='height: 5000px'></div><script>scrollTo(0, 3000)</script>",
+    ),
+    (
+        "above the fold of a scrolled page",
+        "<p style='position: relative'>WORDS</p><div style='height: 5000px'></div><script>scrollTo(0, 3000)</script>",
+    ),
+    (
+        "fixed in what is out of sight",
+        "<div style='position: absolute; left: -9999px'><div style='position: fixed; right: 10px; top: 10px'>WORDS</div></div>",
+    ),
+    (
+        "outside a box without height",
+        "<div style='height: 0; overflow: hidden'><div style='position: absolute; right: 10px; top: 40px'>WORDS</div></div>",
+    ),
+    (
+        "indented back",
+        "<div style='text-indent: -9999px'><div style='text-indent: 0'>WORDS</div></div>",
+    ),
+    (
+        "moved back",
+        "<div style='position: relative; top: -9999px'><div style='position: relative; top: 9999px'>WORDS</div></div>",
+    ),
+    (
+        "transformed back",
+        "<div style='transform: translateY(-9999px)'><div style='transform: translateY(9999px)'>WORDS</div></div>",
+    ),
+    (
+        "pulled back",
+        "<div style='margin-left: -9999px'><div style='margin-left: 9999px'>WORDS</div></div>",
+    ),
+    ("a wide edge", "<div style='margin-left: -600px; padding-left: 600px'>WORDS</div>"),
+    (
+        "centred",
+        "<div style='position: relative; left: 50%; transform: translateX(-50%)'>WORDS</div>",
+    ),
+    ("no box to fade", "<div style='display: contents; opacity: 0'>WORDS</div>"),
+    ("no box to cut", "<div style='display: contents; overflow: hidden; height: 0'>WORDS</div>"),
+    ("no line to indent", "<p>Before <span style='text-indent: -9999px'>WORDS</span></p>"),
+    (
+        "a box without size that cuts nothing",
+        "<div style='width: 0; height: 0; white-space: nowrap'>WORDS</div>",
+    ),
+    ("half in an edge", "<div style='height: 0; overflow: hidden; padding: 10px'>WORDS</div>"),
+    ("the body cuts nothing", "<body style='height: 0; overflow: hidden'><p>WORDS</p>"),
+    (
+        "one line of many",
+        "<p style='width: 200px; overflow: hidden; white-space: nowrap; text-overflow: ellipsis'>WORDS and much more than fits into one line</p>",
+    ),
+    (
+        "small in a large picture",
+        "<svg viewBox='0 0 20 10' width=400 height=200><text y=5 style='font-size: 1px'>WORDS</text></svg>",
+    ),
+    (
+        "faded in",
+        "<style>@keyframes f { to { opacity: 1 } } .f { opacity: 0; animation: f 1ms forwards }</style><p class=f>WORDS</p><script>document.getAnimations().forEach((it) => it.finish())</script>",
+    ),
+    (
+        "moved in",
+        "<style>@keyframes f { from { transform: translateX(-3000px) } } .f { animation: f 1ms both }</style><p class=f>WORDS</p><script>document.getAnimations().forEach((it) => it.finish())</script>",
+    ),
+    (
+        "fades that add up to enough",
+        "<div style='opacity: .6'><p style='opacity: .5'>WORDS</p></div>",
+    ),
+    ("a little blurred", "<p style='filter: blur(1px)'>WORDS</p>"),
+    ("a mask with an edge", "<p style='mask-image: linear-gradient(black, transparent)'>WORDS</p>"),
+    ("a clip with room", "<p style='clip-path: inset(1px 0 2px 0)'>WORDS</p>"),
+    ("a clip beyond the box", "<p style='clip-path: inset(-100% 0 0 0)'>WORDS</p>"),
+    (
+        "letters of a gradient",
+        "<h2 style='background: linear-gradient(red, blue); -webkit-background-clip: text; color: transparent'>WORDS</h2>",
+    ),
+    (
+        "letters filled by a gradient",
+        "<h2 style='background: linear-gradient(red, blue); background-clip: text; -webkit-text-fill-color: transparent'>WORDS</h2>",
+    ),
+    (
+        "letters of a gradient around them",
+        "<h2 style='background: linear-gradient(red, blue); background-clip: text'><span style='color: transparent'>WORDS</span></h2>",
+    ),
+    (
+        "letters of a colour",
+        "<h2 style='background: #c00; background-clip: text; color: transparent'>WORDS</h2>",
+    ),
+    ("outlined", "<h2 style='color: transparent; -webkit-text-stroke: 1px black'>WORDS</h2>"),
+    (
+        "outlined on its ground",
+        "<h2 style='color: white; -webkit-text-stroke: 1px black'>WORDS</h2>",
+    ),
+    ("a shadow", "<p style='color: transparent; text-shadow: 0 0 2px black'>WORDS</p>"),
+    (
+        "white with a shadow",
+        "<p style='color: white; text-shadow: 1px 1px 2px black, 0 0 4px black'>WORDS</p>",
+    ),
+    (
+        "a generated ground",
+        "<style>.b { position: relative; z-index: 0; color: white } .b::before { content: \"\"; position: absolute; inset: 0; background: black; z-index: -1 }</style><div class=b><h2>Hero</h2><p>WORDS</p></div>",
+    ),
+    (
+        "a generated ground below the fold",
+        "<style>.b { position: relative; isolation: isolate; color: white } .b::after { content: \"\"; position: absolute; inset: 0; background: black; z-index: -1 }</style><div style='height: 3000px'></div><div class=b><p>WORDS</p></div>",
+    ),
+    (
+        "a ground beside it",
+        "<div style='position: relative; height: 30px'><div style='position: absolute; inset: 0; background: #222; pointer-events: none'></div><div style='position: absolute; inset: 0; color: white'>WORDS</div></div>",
+    ),
+    (
+        "a ground beside it below the fold",
+        "<style>.g { position: absolute; inset: 0; background: #222 }</style><div style='height: 3000px'></div><div style='position: relative; height: 30px'><div class=g></div><div style='position: absolute; inset: 0; color: white'>WORDS</div></div>",
+    ),
+    (
+        "a ground in the same cell",
+        "<div style='display: grid'><div style='grid-area: 1/1; background: black'></div><div style='grid-area: 1/1; color: white; z-index: 1'>WORDS</div></div>",
+    ),
+    (
+        "a hero",
+        "<section style='position: relative; height: 200px'><img src='PICTURE' style='position: absolute; width: 100%; height: 100%'><div style='position: relative; color: white'><h2>WORDS</h2></div></section>",
+    ),
+    (
+        "a hero below the fold",
+        "<div style='height: 3000px'></div><section style='position: relative; height: 200px'><video style='position: absolute; width: 100%; height: 100%'></video><div style='position: relative; color: white'><h2>WORDS</h2></div></section>",
+    ),
+    ("a shadow inside", "<p style='box-shadow: inset 0 0 0 999px black; color: white'>WORDS</p>"),
+    (
+        "on an edge",
+        "<div style='border-top: 22px solid black; height: 0; color: white; line-height: 22px'><span style='position: relative; top: -22px'>WORDS</span></div>",
+    ),
+    (
+        "a picture for an edge",
+        "<p style='border-image: linear-gradient(black, black) fill 0 / / 0; color: white'>WORDS</p>",
+    ),
+    ("the difference", "<p style='mix-blend-mode: difference; color: white'>WORDS</p>"),
+    ("turned around", "<p style='filter: invert(1); color: white'>WORDS</p>"),
+    (
+        "turned around behind it",
+        "<div style='backdrop-filter: invert(1); color: white'>WORDS</div>",
+    ),
+    (
+        "not on what it is in",
+        "<div style='background: white; color: white; height: 10px; position: relative'><p style='position: absolute; top: 100px; background: black'>WORDS</p></div>",
+    ),
+    ("dark", "<meta name=color-scheme content=dark><p style='color: white'>WORDS</p>"),
+    (
+        "dark by a rule",
+        "<style>:root { color-scheme: dark } body { background: #111; color: #eee }</style><p>WORDS</p>",
+    ),
+    ("black in another way of writing", "<p style='color: color(display-p3 0 0 0)'>WORDS</p>"),
+    (
+        "dark letters on a light ground in other ways of writing",
+        "<p style='color: oklch(.2 0 0); background: oklch(.95 0 0)'>WORDS</p>",
+    ),
+    (
+        "a drawing",
+        "<svg width=300 height=20 style='background: black'><text fill=white y=15>WORDS</text></svg>",
+    ),
+    (
+        "a drawing in the colour around it",
+        "<svg width=300 height=20><rect width=300 height=20 /><text fill=white y=15>WORDS</text></svg>",
+    ),
+    (
+        "a drawing that does not take the colour around it",
+        "<div style='color: white'><svg width=300 height=20><text y=15>WORDS</text></svg></div>",
+    ),
+    (
+        "a generated text of its own colour",
+        "<style>.w { color: white } .w::before { content: 'WORDS'; color: black }</style><p class=w></p>",
+    ),
+    (
+        "a generated text on its own ground",
+        "<style>.w::before { content: 'WORDS'; color: white; background: navy }</style><p class=w></p>",
+    ),
+    ("a dark button", "<p style='color: white; background: #06c'>WORDS</p>"),
+    (
+        "an old page",
+        "<body bgcolor=#000000 style='color: white'><table><tr><td><font color=#ffffff>WORDS</font></table>",
+    ),
+];
+
+/// A black picture.
+const PICTURE: &str = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22 width=%22300%22 height=%22100%22><rect width=%22300%22 height=%22100%22/></svg>";
+
+#[test]
+fn text_that_a_person_can_see_is_told() {
+    bench(async |t| {
+        let mut wrong = Vec::new();
+        for (what, html) in SHOWN {
+            let html = html.replace("WORDS", "Plain to see").replace("PICTURE", PICTURE);
+            show(&t, &html, Snapshot::default()).await;
+            let text = see(&t, everything()).await;
+            if !text.contains("Plain to see") || text.contains("hidden") {
+                wrong.push(format!("{what}: {html}:\n{text}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    });
+}
+
+#[test]
+fn text_in_a_frame_is_told_whatever_is_behind_the_frame() {
+    bench(async |t| {
+        for html in [
+            "<iframe style='background: black' srcdoc=\"<body style='color: white'>Plain to see\"></iframe>",
+            "<div style='background: black'><iframe srcdoc=\"<p style='color: white'>Plain to see\"></iframe></div>",
+        ] {
+            let text = show(&t, html, Snapshot::default()).await;
+            assert!(text.contains("Plain to see"), "{html}:\n{text}");
+        }
+    });
+}
+
+#[test]
+fn what_is_in_a_frame_that_nobody_can_see_is_told_only_when_asked_for() {
+    bench(async |t| {
+        for frame in [
+            "style='opacity: 0'",
+            "width=0 height=0 frameborder=0",
+            "style='position: absolute; left: -9999px'",
+        ] {
+            let html = format!("<h1>Seen</h1><iframe {frame} srcdoc='<p>{WORDS}</p>'></iframe>");
+            let text = show(&t, &html, Snapshot::default()).await;
+            assert!(text.contains("Seen") && !text.contains(WORDS), "{html}:\n{text}");
+            let text = see(&t, Snapshot { include_hidden: true, ..Snapshot::default() }).await;
+            assert!(text.contains(WORDS) && text.contains("hidden="), "{html}:\n{text}");
+        }
+    });
+}
+
+#[test]
+fn a_control_that_nobody_can_see_keeps_its_ref_and_says_nothing() {
+    bench(async |t| {
+        for html in [
+            "<div tabindex=-1 style='opacity: 0'>WORDS</div>",
+            "<h2 tabindex=0 style='opacity: 0'>WORDS</h2>",
+            "<button style='opacity: 0'>WORDS</button>",
+            "<button style='opacity: 0' aria-label='WORDS'></button>",
+            "<div role=button style='position: absolute; left: -9999px'>WORDS</div>",
+            "<a href=/ style='position: absolute; left: -9999px'>WORDS</a>",
+            "<input style='opacity: 0' value='WORDS'>",
+            "<textarea style='opacity: 0'>WORDS</textarea>",
+            "<select style='opacity: 0'><option>WORDS</option></select>",
+        ] {
+            let html = html.replace("WORDS", WORDS);
+            let text = show(&t, &html, Snapshot::default()).await;
+            assert!(!text.contains(WORDS), "{html}:\n{text}");
+            assert!(text.contains("ref=") && text.contains("hidden="), "{html}:\n{text}");
+            let text = see(&t, Snapshot { include_hidden: true, ..Snapshot::default() }).await;
+            assert!(text.contains(WORDS), "{html}:\n{text}");
+        }
+        // What can be seen names what cannot, and what the mouse brings into sight is there for everybody.
+        for (html, line) in [
+            (
+                "<input type=checkbox id=c style='opacity: 0'><label for=c>Agree</label>",
+                "checkbox \"Agree\"",
+            ),
+            (
+                "<style>.x { opacity: 0 } li:hover .x { opacity: 1 }</style><ul><li>Row <button class=x>Delete</button></ul>",
+                "button \"Delete\"",
+            ),
+        ] {
+            let text = show(&t, html, Snapshot::default()).await;
+            assert!(text.contains(line), "{html}:\n{text}");
+        }
+    });
+}
+
+#[test]
+fn a_title_is_told_like_any_other_text() {
+    bench(async |t| {
+        let tags: String =
+            WORDS.chars().map(|c| char::from_u32(0xE0000 + u32::from(c)).unwrap()).collect();
+        let html = format!("<title>Ti{tags}\u{202e}tle 4111111111111111</title><p>Text</p>");
+        let text = show(&t, &html, Snapshot::default()).await;
+        assert!(text.contains("\"Title ••••••\""), "{text}");
+    });
+}
+
 #[test]
 fn text_that_only_looks_hidden_to_a_rule_is_shown() {
-    const PICTURE: &str = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22 width=%22300%22 height=%22100%22><rect width=%22300%22 height=%22100%22/></svg>";
     bench(async |t| {
         for html in [
             "<div style='background: #111'><p style='color: white'>WORDS</p></div>",
