@@ -6,7 +6,7 @@ use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
 use crate::{demo, mcp, sessions};
-use browser::command::{Eval, Step, StorageAction, StorageVerb, TabAction, TabVerb};
+use browser::command::{Eval, Step, StorageAction, StorageVerb, TabAction, TabVerb, TextFormat};
 use browser::page::refs::Dialect;
 use browser::{Code, Command, Error, Outcome, Request, Result};
 use clap::error::{ContextKind, ContextValue};
@@ -318,6 +318,14 @@ fn is_slip(typed: &str, known: &str) -> bool {
 fn prepare(command: Command, output: Output) -> Result<Command> {
     match command {
         Command::Snapshot(mut snapshot) => {
+            if output.json && snapshot.format == TextFormat::Viewpoint {
+                return Err(Error::new(Code::CommandInvalid)
+                    .message("`--json` has a text of its own: leave out `--format viewpoint`"));
+            }
+            if snapshot.nodes && !output.json {
+                return Err(Error::new(Code::CommandInvalid)
+                    .message("`--nodes` is a list in JSON: add `--json`"));
+            }
             snapshot.details = output.json;
             snapshot.url = snapshot.url.map(local_file).transpose()?;
             Ok(Command::Snapshot(snapshot))
@@ -339,18 +347,18 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
             Ok(Command::Tab(TabVerb { action: TabAction::New(new) }))
         }
         Command::Screenshot(mut shot) => {
-            // `screenshot @e3 button.png`: what stands first may be an element.
+            // `screenshot @e3 button.png`: what stands first may be an element, and is one if a file follows.
             let first = shot.path.as_ref().and_then(|path| path.to_str()).unwrap_or_default();
-            if first.starts_with("@e") || first.starts_with("css=") {
-                let target =
-                    first.parse().map_err(|why| Error::new(Code::CommandInvalid).message(why))?;
-                shot.target = Some(target);
+            if shot.file.is_some() || is_surely_target(first) {
+                let wrong = |why| Error::new(Code::CommandInvalid).message(why);
+                if shot.target.is_some() {
+                    return Err(wrong("`--target` names the element: give one file".to_owned()));
+                }
+                if shot.full_page {
+                    return Err(wrong("the picture of an element is not `--full-page`".to_owned()));
+                }
+                shot.target = Some(first.parse().map_err(wrong)?);
                 shot.path = shot.file.take();
-            } else if let Some(file) = &shot.file {
-                return Err(Error::new(Code::CommandInvalid).message(format!(
-                    "`{first}` is no element, so `{}` is one file too many",
-                    file.display()
-                )));
             }
             output::check_picture(&shot).map(|()| Command::Screenshot(shot))
         }
@@ -386,6 +394,13 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
         }
         other => Ok(other),
     }
+}
+
+/// Whether a word can only be meant as an element, not as a file.
+fn is_surely_target(word: &str) -> bool {
+    const KINDS: &[&str] =
+        &["@e", "[ref=", "ref=", "css=", "role=", "text=", "label=", "placeholder=", "testid="];
+    KINDS.iter().any(|kind| word.starts_with(kind))
 }
 
 /// A path that is relative to the caller's folder, as the daemon, which has another, can use it.

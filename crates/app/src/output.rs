@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use browser::command::{ImageFormat, Screenshot, Snapped, StorageAction};
 use browser::{Code, Command, Error, Fact, Note, Outcome, Reply, Result, TabId};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,10 @@ const DIM: Style = Style::new().dimmed();
 
 /// Evidence that people want to see with an error.
 const LISTED: &[&str] = &["attempts", "candidates", "done", "options"];
+
+/// Endings of files that are something else than the pictures we write.
+const OTHER_PICTURES: &[&str] =
+    &["gif", "bmp", "tif", "tiff", "avif", "heic", "jxl", "ico", "svg", "pdf"];
 
 /// How results are to be printed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,14 +78,21 @@ impl Output {
             return Ok(());
         }
         for note in outcome.notes.iter().filter(|_| !self.json) {
-            say(&format!("{YELLOW}note:{YELLOW:#} {}", note.message));
+            say(&format!("{YELLOW}note:{YELLOW:#} {}", tame(&note.message)));
         }
         let Outcome { reply, tab, notes } = &outcome;
         if let (Reply::Snapshot(Snapped::Text(snapshot)), false) = (reply, self.json)
             && anstream::stdout().is_terminal()
         {
             say(&format!("{DIM}{} refs, about {} tokens{DIM:#}", snapshot.refs, snapshot.tokens));
-            return self.print(&(), &paint::snapshot(&snapshot.text));
+            return self.write(&(), &paint::snapshot(&tame(&snapshot.text)));
+        }
+        // What a script gives and what an element has is taken as it is by who has it go elsewhere.
+        if matches!(reply, Reply::Eval(_) | Reply::Get(_))
+            && !self.json
+            && !anstream::stdout().is_terminal()
+        {
+            return self.write(&(), reply);
         }
         self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes }, reply)
     }
@@ -98,15 +110,20 @@ impl Output {
     /// # Errors
     /// When standard output cannot be written.
     pub fn report<T: Serialize + Display>(self, ok: bool, result: &T) -> Result<()> {
-        self.print(&Envelope { ok, result }, result)
+        self.write(&Envelope { ok, result }, result)
     }
 
     fn print(self, envelope: &impl Serialize, text: &impl Display) -> Result<()> {
+        self.write(envelope, &tame(&text.to_string()))
+    }
+
+    /// Prints what commands no terminal.
+    fn write(self, envelope: &impl Serialize, text: &impl Display) -> Result<()> {
         let mut out = anstream::stdout().lock();
         let printed = if self.json {
-            serde_json::to_writer(&mut out, envelope)
+            serde_json::to_string(envelope)
                 .map_err(Into::into)
-                .and_then(|()| writeln!(out))
+                .and_then(|envelope| writeln!(out, "{}", tame(&envelope)))
         } else {
             writeln!(out, "{text}")
         };
@@ -122,22 +139,39 @@ impl Output {
     pub fn error(self, error: &Error) {
         if self.json || std::env::var_os("AGBROWSE_JSON_ERRORS").is_some_and(|value| value == "1") {
             let envelope = ErrorEnvelope { ok: false, status: "error", error };
-            say(&serde_json::to_string_pretty(&envelope).unwrap_or_default());
+            say(&tame(&serde_json::to_string_pretty(&envelope).unwrap_or_default()));
             return;
         }
         let details = error.details();
-        say(&format!("{RED}error:{RED:#} {}", details.message));
+        say(&format!("{RED}error:{RED:#} {}", tame(&details.message)));
         for (key, fact) in details.evidence.iter().flatten() {
             // What one can choose from, what was tried.
             if let (true, Fact::List(lines)) = (LISTED.contains(&&**key), fact) {
                 for line in lines {
-                    say(&format!("  {line}"));
+                    say(&format!("  {}", tame(line)));
                 }
             }
         }
         let hint = details.retry_hint;
         say(&format!("{DIM}  [{}] {hint}:{DIM:#} {}", details.code, hint.advice()));
     }
+}
+
+/// A text without characters that command a terminal: what a page says is only to be read. Written as JSON writes
+/// them, which is what they stand for where a text is quoted.
+fn tame(text: &str) -> Cow<'_, str> {
+    let is_wild = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_wild) {
+        return Cow::Borrowed(text);
+    }
+    let mut tamed = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_wild(c) {
+            true => tamed.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => tamed.push(c),
+        }
+    }
+    Cow::Owned(tamed)
 }
 
 /// Says something to the person in front of the terminal.
@@ -220,11 +254,18 @@ fn unused(what: &str, ending: &str) -> PathBuf {
 /// Checks a picture's file name before the browser is asked.
 ///
 /// # Errors
-/// `command.invalid` when name and `--format` disagree.
+/// `command.invalid` when name and `--format` disagree, or the name asks for what is not written.
 pub fn check_picture(shot: &Screenshot) -> Result<()> {
-    let (Some(path), Some(format)) = (&shot.path, shot.format) else {
-        return Ok(());
-    };
+    let Some(path) = &shot.path else { return Ok(()) };
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let is_other = OTHER_PICTURES.contains(&&*ending.to_ascii_lowercase());
+    if is_other {
+        return Err(Error::new(Code::CommandInvalid).message(format!(
+            "`{}` is named {ending}, but pictures are png, jpeg or webp",
+            path.display()
+        )));
+    }
+    let Some(format) = shot.format else { return Ok(()) };
     match ImageFormat::of(path) {
         Some(named) if named != format => Err(Error::new(Code::CommandInvalid).message(format!(
             "`{}` is named {} but `--format {}` is asked for",
@@ -247,5 +288,19 @@ pub fn raw(bytes: &[u8]) -> Result<()> {
             Err(Error::new(Code::FileWriteFailed).message(format!("standard output: {error}")))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_commands_a_terminal() {
+        let text = "a\u{9b}2J\u{85}\u{7f}\u{1b}[31m\tb\n\u{e9}";
+        assert_eq!(tame(text), "a\\u009b2J\\u0085\\u007f\\u001b[31m\tb\n\u{e9}");
+        assert!(matches!(tame("plain \u{1F343}\n"), Cow::Borrowed(_)));
+        let json = serde_json::to_string("\u{9b}\u{7f}").unwrap();
+        assert_eq!(serde_json::from_str::<String>(&tame(&json)).unwrap(), "\u{9b}\u{7f}");
     }
 }

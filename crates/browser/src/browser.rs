@@ -523,7 +523,8 @@ impl Cx<'_> {
 
     /// A way to go somewhere with a tab.
     pub(crate) fn trip<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Trip<'t> {
-        Trip { tab, until, deadline: self.deadline, notes: &mut self.notes }
+        let (deadline, reserved) = (self.deadline, Duration::ZERO);
+        Trip { tab, until, deadline, reserved, notes: &mut self.notes }
     }
 
     /// Has a text never come back out of a page.

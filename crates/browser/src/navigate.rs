@@ -61,11 +61,16 @@ const GLANCE: Duration = Duration::from_millis(200);
 /// How long a look at an arrived page may take before it is told without it.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// How long a page may take to show that it is not busy.
+const STUCK: Duration = Duration::from_secs(1);
+
 /// On the way somewhere: which tab, until when it counts as there, and what there is to know on arrival.
 pub(crate) struct Trip<'a> {
     pub(crate) tab: &'a Tab,
     pub(crate) until: Until,
     pub(crate) deadline: Deadline,
+    /// How much of the time is for what comes after the arrival: a page that is still loading then is there.
+    pub(crate) reserved: Duration,
     pub(crate) notes: &'a mut Vec<Note>,
 }
 
@@ -80,12 +85,13 @@ pub(crate) async fn go(trip: Trip<'_>, url: &str) -> Result<Arrival> {
     let came = or_dialog(tab, call).await;
     under_way.over();
     let reply = match came {
-        Some(reply) => reply.map_err(|error| match error {
-            cdp::Error::Timeout { .. } => late(tab, deadline, "no answer from the server"),
-            cdp::Error::Remote { message, .. } => Error::new(Code::NavigationFailed)
-                .message(format!("`{}` cannot be opened: {message}", short(url))),
-            other => tab.explain(other),
-        })?,
+        Some(Ok(reply)) => reply,
+        Some(Err(cdp::Error::Timeout { .. })) => return Err(no_answer(tab, deadline).await),
+        Some(Err(cdp::Error::Remote { message, .. })) => {
+            return Err(Error::new(Code::NavigationFailed)
+                .message(format!("`{}` cannot be opened: {message}", short(url))));
+        }
+        Some(Err(other)) => return Err(tab.explain(other)),
         None => return at_dialog(trip, &before).await,
     };
     if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
@@ -220,9 +226,20 @@ async fn wait(trip: Trip<'_>, moved: impl Fn(&State) -> bool) -> Result<Arrival>
             || state.end.is_some()
             || (moved(state) && state.phase >= trip.until.phase())
     };
-    let is_there = tokio::time::timeout_at(deadline.at(), states.wait_for(there)).await.is_ok();
+    let mut is_there = false;
+    // Who wants to do something with the page takes it as far as it has come when time gets short.
+    if !trip.reserved.is_zero() {
+        let early = deadline.at() - trip.reserved;
+        is_there = tokio::time::timeout_at(early, states.wait_for(there)).await.is_ok();
+    }
+    let moved_at_least = |state: &State| there(state) || !trip.reserved.is_zero() && moved(state);
+    if !is_there {
+        let limit = deadline.at();
+        is_there = tokio::time::timeout_at(limit, states.wait_for(moved_at_least)).await.is_ok();
+    }
     let state = tab.state.borrow().clone();
-    if is_there {
+    let is_early = is_there && !there(&state);
+    if is_there && !is_early {
         return match tab.obstacle(&state) {
             // The old page objects to being left, or the tab is gone.
             Some(obstacle) if state.end.is_some() || !moved(&state) => Err(obstacle),
@@ -230,14 +247,31 @@ async fn wait(trip: Trip<'_>, moved: impl Fn(&State) -> bool) -> Result<Arrival>
         };
     }
     if !moved(&state) {
-        return Err(late(tab, deadline, "no answer from the server"));
+        return Err(no_answer(tab, deadline).await);
     }
-    if state.phase < Phase::DomReady {
+    if state.phase < Phase::DomReady && !is_early {
         return Err(late(tab, deadline, "the page came but did not become ready"));
     }
-    let after = deadline.total().as_millis();
+    let after = deadline.total().saturating_sub(deadline.left()).as_millis();
     trip.notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
     arrived(trip).await
+}
+
+/// The error for a load of which nothing came. A page that is busy lets nobody leave it, whatever the server said; and no
+/// event tells the one from the other: what the server said is told by the page.
+async fn no_answer(tab: &Tab, deadline: Deadline) -> Error {
+    // Ends the load: a page that is about to be left answers nobody.
+    let error = late(tab, deadline, "no answer from the server");
+    match look(tab, Deadline::after(STUCK)).await {
+        Err(stuck) if stuck.code() == Code::PageUnresponsive => Error::new(Code::PageUnresponsive)
+            .message(format!(
+                "the page on tab {} could not be left within {} ms: a script of it is busy",
+                tab.id,
+                deadline.total().as_millis()
+            ))
+            .evidence("tab", tab.id.to_string()),
+        _ => error,
+    }
 }
 
 fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
@@ -249,7 +283,7 @@ fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
 
 /// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
 async fn arrived(trip: Trip<'_>) -> Result<Arrival> {
-    let Trip { tab, until, deadline, notes } = trip;
+    let Trip { tab, until, deadline, notes, .. } = trip;
     let state = tab.state.borrow().clone();
     let mut arrival =
         Arrival { url: state.url, title: state.title, status: None, phase: state.phase };

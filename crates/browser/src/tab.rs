@@ -17,6 +17,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, watch};
 
 /// The number of a tab, written `t3`. Never given out twice in a session.
@@ -186,6 +187,9 @@ impl State {
     }
 }
 
+/// A page that is not busy answers within this time.
+const SHORT: Duration = Duration::from_millis(500);
+
 /// A live tab.
 #[derive(Debug)]
 pub(crate) struct Tab {
@@ -306,9 +310,10 @@ impl Tab {
     /// Turns a failure of the wire into one for people, knowing that it was about this tab.
     pub(crate) fn explain(&self, error: cdp::Error) -> Error {
         let tab = self.id.to_string();
-        let why = || match self.journal.bound_for() {
+        let why = |allowed| match self.journal.bound_for() {
             // Chromium has it answer nothing meanwhile.
             Some(url) => format!("it is on its way to {}", page::text::mask_url(&url)),
+            None if allowed < SHORT => "a script of it is busy, or that is too short".to_owned(),
             None => "a script of it is busy".to_owned(),
         };
         match error {
@@ -316,7 +321,7 @@ impl Tab {
                 .message(format!(
                     "the page on tab {tab} did not answer within {} ms: {}",
                     allowed.as_millis(),
-                    why()
+                    why(allowed)
                 ))
                 .evidence("method", method)
                 .evidence("mayStillHappen", true)

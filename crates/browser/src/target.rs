@@ -54,6 +54,9 @@ impl FromStr for Target {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let text = text.trim();
+        if let Some(name) = pasted(text) {
+            return Ok(Self::Ref(name));
+        }
         if let Some((kind, rest)) = text.split_once('=') {
             let rest = rest.trim();
             let some = |make: fn(String) -> Self| match unquoted(rest) {
@@ -90,6 +93,13 @@ impl FromStr for Target {
         }
         Ok(Self::Css(text.to_owned()))
     }
+}
+
+/// A ref as it stands in a snapshot: `[ref=@e3]`, `[ref=@e3 disabled=true]`.
+fn pasted(text: &str) -> Option<RefName> {
+    let inside = text.strip_prefix("[ref=")?.strip_suffix(']')?;
+    let name = inside.split(' ').next().unwrap_or_default();
+    RefName::parse(name, Dialect::Mcp).ok()
 }
 
 fn unquoted(text: &str) -> &str {
@@ -201,7 +211,15 @@ pub(crate) async fn find(
     notes: &mut Vec<Note>,
 ) -> Result<usize> {
     let all = candidates(tab, sight, tree, target, deadline, notes).await?;
-    all.first().copied().ok_or_else(|| none(target))
+    let first = all.first().copied().ok_or_else(|| none(target))?;
+    if all.len() > 1 {
+        let what = meanings(tree, &[first as u32]).pop().map(|was| described(&was));
+        let what = what.unwrap_or_default();
+        let note =
+            format!("`{target}` matches {} elements; the first was taken: {what}", all.len());
+        notes.push(Note::new("first-of-several", note));
+    }
+    Ok(first)
 }
 
 /// The one node that a target means in the page as it is now.
@@ -512,7 +530,7 @@ async fn find_ref(
         Verdict::Same => Ok((node, None)),
         Verdict::Minor => Ok((node, Some(Note::new("element-changed", refs::MINOR_NOTE)))),
         Verdict::Changed => Err(Error::new(Code::SnapshotRefStale)
-            .message(format!("{} {}", refs::changed_message(was, &now), refs::CHANGED_HINT))
+            .message(format!("{}. {}", refs::changed_message(was, &now), refs::CHANGED_HINT))
             .evidence("ref", spelled)
             .evidence("was", described(was))
             .evidence("now", described(&now))),
@@ -549,20 +567,19 @@ fn gone(tree: &Tree, shown: &refs::Shown, spelled: &str) -> Error {
             node.element > 0 && node.role == was.role && tree.name(node) == was.name
         })
         .collect();
-    let twins = meanings(tree, &alike)
+    let twins: Vec<refs::Meaning> = meanings(tree, &alike)
         .into_iter()
         .filter(|meaning| meaning.owner == was.owner && meaning.role == was.role)
-        .count();
-    let error = Error::new(Code::SnapshotRefStale)
-        .message(format!("{} {}", refs::gone_message(was, spelled), refs::GONE_HINT))
-        .evidence("ref", spelled)
-        .evidence("was", described(was));
-    match twins {
-        1 => error.evidence(
-            "hint",
-            "one element like it is on the page now; a new snapshot gives its ref",
-        ),
-        _ => error,
+        .collect();
+    let message = format!("{} {}", refs::gone_message(was, spelled), refs::GONE_HINT);
+    let error =
+        Error::new(Code::SnapshotRefStale).evidence("ref", spelled).evidence("was", described(was));
+    match twins.as_slice() {
+        [twin] => {
+            let hint = format!("One like it is there now: {}.", described(twin));
+            error.message(format!("{message} {hint}")).evidence("hint", hint)
+        }
+        _ => error.message(message),
     }
 }
 
@@ -623,6 +640,10 @@ mod tests {
             ("e3", Target::Ref(RefName::Ours(3))),
             ("#save", Target::Css("#save".into())),
             ("css=a[href='x=y']", Target::Css("a[href='x=y']".into())),
+            ("[ref=@e134]", Target::Ref(RefName::Ours(134))),
+            ("[ref=@e3 disabled=true]", Target::Ref(RefName::Ours(3))),
+            ("ref=@e3", Target::Ref(RefName::Ours(3))),
+            ("[ref=no-ref]", Target::Css("[ref=no-ref]".into())),
             ("ref=e3", Target::Ref(RefName::Backend { context: None, frame: None, id: 3 })),
             (
                 "ref=clean:f2e3",

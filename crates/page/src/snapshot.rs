@@ -10,6 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
+/// What is said of a page with nothing on it.
+pub const BARE: &str = "the page has no accessible content";
+
 /// The version of this format.
 pub const FORMAT: u32 = 1;
 
@@ -25,7 +28,7 @@ pub struct WebAiSnapshot {
     pub url: Option<String>,
     /// The hash of what the page is built of.
     pub dom_hash: Option<String>,
-    /// The hash of `text`, with refs numbered from 1.
+    /// The hash of `text`, with refs numbered from 1; of a delta, that of the text it stands for.
     pub ax_hash: String,
     /// The page as text.
     pub text: String,
@@ -47,6 +50,9 @@ pub struct WebAiSnapshot {
     /// How many lines have the text that was searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<u32>,
+    /// How many texts were left out because a person cannot see them; with them shown, how many are marked.
+    #[serde(default)]
+    pub unseen: u32,
     /// The documents; the first is the page itself.
     #[serde(default)]
     pub frames: Vec<Frame>,
@@ -164,6 +170,9 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
     if silent > 0 {
         notes.push(format!("{silent} parts of the page did not answer"));
     }
+    if view.is_bare() {
+        notes.push(BARE.to_owned());
+    }
     WebAiSnapshot {
         snapshot_id: options.snapshot_id.to_owned(),
         provider: options.provider.map(str::to_owned),
@@ -183,6 +192,7 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
         folded: view.folded,
         compacted: view.compacted,
         matches: view.matches,
+        unseen: tree.unseen(),
         frames: tree.frames.clone(),
         notes,
         nodes: if options.nodes { nodes(tree, view, &options.print) } else { Vec::new() },

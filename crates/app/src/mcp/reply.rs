@@ -218,7 +218,7 @@ impl Said {
         let is_ours =
             is_ours || OURS.contains(&details.code) && !details.message.contains(['"', '\'']);
         match is_ours {
-            true => ours.push_str(&format!(": {}", details.message)),
+            true => ours.push_str(&format!(": {}", spoken(&details.message))),
             false => theirs.push_str(&format!("{}\n", details.message)),
         }
         if let Some(element) = element {
@@ -396,7 +396,17 @@ fn facts(reply: &Reply) -> Value {
 
 /// A message without the words of the command line.
 fn spoken(message: &str) -> String {
-    message
+    let deeper =
+        message.split_once(": `--max-depth ").map(|(what, _)| format!("{what}: give a `root`"));
+    deeper
+        .as_deref()
+        .unwrap_or(message)
+        .replace("`--root ", "`root: ")
+        .replace("`--all-refs`", "`allRefs: true`")
+        .replace("`--budget`", "`budget`")
+        .replace("`--delta`", "`delta`")
+        .replace("`--find`", "`find`")
+        .replace(": `--include-hidden`", "")
         .replace("`agbrowse tab switch ", "`browser_tabs select ")
         .replace("`agbrowse dialog accept` or `agbrowse dialog dismiss`", "browser_handle_dialog")
         .replace("`agbrowse dialog accept`", "browser_handle_dialog")

@@ -36,6 +36,7 @@ Object.defineProperty(globalThis, "agbrowse", {
     through,
     at: elementAt,
     notePicture,
+    areaBoxes,
     prepare,
     compare: compareValue,
     choose,

@@ -615,8 +615,12 @@ impl Hand<'_> {
             was.frames.first().map(|frame| &frame.document)
                 == tree.frames.first().map(|frame| &frame.document)
         };
-        let shown = self.sight.shown.take().filter(|shown| is_same(&shown.tree));
+        let shown =
+            self.sight.shown.take().filter(|shown| {
+                is_same(&shown.tree) && shown.look.tells(&look, &shown.options.print)
+            });
         let options = shown.as_ref().map(|shown| shown.options.clone()).unwrap_or_else(plain_view);
+        let way = shown.as_ref().map(|shown| shown.way.clone()).unwrap_or_default();
         let registry = &mut self.sight.registry;
         let mut seen = |tree: &page::ax::Tree| -> View {
             view(tree, &options, &mut |frame, element| {
@@ -646,7 +650,7 @@ impl Hand<'_> {
             text = told.text;
         }
         if shown.is_some() {
-            self.sight.shown = Some(Shown { tree, view: now, options });
+            self.sight.shown = Some(Shown { tree, view: now, options, look, way });
         }
         address + &brief(&text)
     }

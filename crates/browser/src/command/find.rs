@@ -3,6 +3,7 @@
 use super::{Cx, Verb};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
+use crate::note::Note;
 use crate::observe::{self, Look};
 use clap::Args;
 use page::ax::{RefPolicy, Role, marks};
@@ -103,6 +104,8 @@ impl Verb for Find {
         });
         shown.lines.retain(|line| nodes.contains(&(line.node as usize)));
         registry.show(&tree, &shown, Scope::Part);
+        let silent = tree.silent_frames().into_iter();
+        cx.notes.extend(silent.map(|frame| Note::new("silent-frame", frame)));
         Ok(Finds { found })
     }
 }

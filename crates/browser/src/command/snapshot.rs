@@ -13,13 +13,14 @@ use crate::target::{self, Target};
 use cdp::Deadline;
 use clap::{Args, ValueEnum};
 use page::ax::{RefPolicy, Tree};
-use page::delta::{ShownPage, delta};
-use page::refs::Scope;
+use page::delta::{Delta, ShownPage, delta};
+use page::refs::{Scope, numbers_in};
 use page::render::{Print, Viewpoint, printed, viewpoint};
-use page::snapshot::{BuildOptions, WebAiSnapshot, build};
+use page::snapshot::{BARE, BuildOptions, Stats, WebAiSnapshot, build};
 use page::view::{DEFAULT_MAX_DEPTH, View, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,10 @@ use tracing::Instrument;
 const QUIET: Duration = Duration::from_millis(100);
 /// … and is shown as it is after so long at the latest.
 const SETTLE: Duration = Duration::from_secs(1);
+/// What is kept of the time for the look at a page that does not end to load: this much, or a quarter if that is less.
+const LOOK: Duration = Duration::from_secs(3);
+/// Of how many ways to look at a part of the page it is known what they last showed.
+const MOST_WAYS: usize = 2;
 
 /// Show the page as text, with a ref for everything that can be acted on.
 ///
@@ -85,7 +90,7 @@ pub struct Snapshot {
     /// Look again, even if nothing seems to have happened.
     #[arg(long)]
     pub fresh: bool,
-    /// Only what is different from the last snapshot.
+    /// Only what is different from the last snapshot; not with `--find`.
     #[arg(long)]
     pub delta: bool,
     /// Fold the least useful parts until it has about so many tokens.
@@ -157,19 +162,20 @@ impl Verb for Snapshot {
     type Reply = Snapped;
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Snapped> {
+        if self.delta && self.find.is_some() {
+            return Err(Error::new(Code::CommandInvalid).message(
+                "`--delta` cannot go with `--find`: what stops to match would read as removed",
+            ));
+        }
         let turn = match &self.url {
-            Some(url) => {
-                let url = navigate::address(url)?;
-                let turn = cx.turn(Needs::Tab).await?;
-                navigate::go(cx.trip(&turn, Until::Load), &url).await?;
-                turn
-            }
+            Some(url) => self.open(cx, url).await?,
             None => cx.turn(Needs::Page).await?,
         };
         let live = cx.live().await?;
-        let look = self.look();
+        let way = self.way();
         let mut sight = turn.sight.lock().await;
         let sight = &mut *sight;
+        let look = self.look(sight.parts.iter().any(|part| part.way == way));
         let loader = turn.state.borrow().loader.clone();
         let is_plain = !self.fresh && !self.all_refs && self.url.is_none();
         let remembered = if is_plain { sight.remembered(&look, &loader) } else { None };
@@ -197,25 +203,38 @@ impl Verb for Snapshot {
         let seen = view(&tree, &options, &mut |frame, element| {
             registry.number(&tree.frames[usize::from(frame)].document, element)
         });
+        // What is folded is there all the same: a budget is no difference between two pages.
+        let unfolded = options.budget.map(|_| {
+            let options = ViewOptions { budget: None, ..options.clone() };
+            view(&tree, &options, &mut |frame, element| {
+                registry.number(&tree.frames[usize::from(frame)].document, element)
+            })
+        });
         let scope = if seen.is_whole { Scope::Whole } else { Scope::Part };
-        registry.show(&tree, &seen, scope);
-        cx.notes.extend(seen.notes().into_iter().map(|note| Note::new("not-shown", note)));
-        if let (Some(text), Some(0)) = (&self.find, seen.matches) {
-            cx.notes.push(Note::new("no-match", format!("nothing shown has the text {text:?}")));
-        }
-        for frame in tree.nodes.iter().filter(|node| node.states.is_silent()) {
-            let name = tree.name(frame);
-            cx.notes.push(Note::new("silent-frame", format!("a frame did not answer: {name:?}")));
-        }
+        registry.show(&tree, unfolded.as_ref().filter(|_| self.delta).unwrap_or(&seen), scope);
         drop(_span);
         let viewed = begun.elapsed();
-        let reply = self.finish(cx.deadline, &turn, sight, tree, seen, options).await;
+        let seeing = Seeing { tree, seen, unfolded, options, look, way };
+        let reply = self.finish(cx, &turn, sight, seeing).await;
         tracing::debug!(?viewed, written = ?(begun.elapsed() - viewed), "a snapshot was made");
         reply
     }
 }
 
 impl Snapshot {
+    /// Opens the page, and leaves time to look at it.
+    async fn open(&self, cx: &mut Cx<'_>, url: &str) -> Result<Turn> {
+        let url = navigate::address(url)?;
+        let turn = cx.turn(Needs::Tab).await?;
+        let reserved = LOOK.min(cx.deadline.total() / 4);
+        let trip = navigate::Trip { reserved, ..cx.trip(&turn, Until::Load) };
+        let there = navigate::go(trip, &url).await?;
+        if let Some(status) = there.status.filter(|status| *status >= 400) {
+            cx.notes.push(Note::new("http-status", format!("the server answered {status}")));
+        }
+        Ok(turn)
+    }
+
     /// Looks at the page; at one that was just opened until it comes to rest.
     async fn capture(
         &self,
@@ -242,13 +261,29 @@ impl Snapshot {
         Ok(tree)
     }
 
-    fn look(&self) -> Look {
+    /// The way of looking, in a word: what is shown in the same way can be compared.
+    fn way(&self) -> String {
+        let way = Self {
+            url: None,
+            fresh: false,
+            delta: false,
+            budget: None,
+            format: TextFormat::default(),
+            nodes: false,
+            details: false,
+            ..self.clone()
+        };
+        serde_json::to_string(&way).unwrap_or_default()
+    }
+
+    /// How to look. Texts of a part are told in full, but if they are to be compared with those of a page.
+    fn look(&self, is_repeated: bool) -> Look {
         Look {
             firewall: true,
             hidden: self.include_hidden,
             urls: self.urls || self.details,
             boxes: self.boxes,
-            full: self.wanted_root().is_some(),
+            full: self.wanted_root().is_some() && (is_repeated || !self.delta),
             source: match self.source {
                 TreeSource::Page => Source::Page,
                 TreeSource::Ax => Source::Ax,
@@ -282,20 +317,36 @@ impl Snapshot {
         }
     }
 
+    /// Writes what is seen, or what is different in it.
     async fn finish(
         &self,
-        deadline: Deadline,
+        cx: &mut Cx<'_>,
         turn: &Turn,
         sight: &mut observe::Sight,
-        tree: Arc<Tree>,
-        seen: View,
-        options: ViewOptions,
+        seeing: Seeing,
     ) -> Result<Snapped> {
-        let print = &options.print;
-        let before = sight.shown.take();
+        let (tree, seen, print) = (&seeing.tree, &seeing.seen, &seeing.options.print);
+        let before = if self.delta { self.before(sight, &seeing) } else { None };
+        let mut notes = Vec::new();
+        let mut told = None;
+        let mut compared = |full: &str| -> Option<String> {
+            let was = before.as_ref()?;
+            let now = ShownPage::new(tree, seeing.unfolded.as_ref().unwrap_or(seen), print);
+            let mut delta = delta(was, &now, full);
+            let is_much =
+                |budget: u32| !delta.is_full && page::tokens::calibrated(&delta.text) > budget;
+            if self.budget.is_some_and(is_much) {
+                delta.is_full = true;
+                delta.text = format!("what changed does not fit; this is the page:\n{full}");
+            }
+            let text = delta.text.clone();
+            told = Some(delta);
+            Some(text)
+        };
         let reply = if self.details {
             let selector = self.root_selector.as_deref();
-            let html = observe::shape(turn, sight, selector, deadline).await.unwrap_or_default();
+            let html = observe::shape(turn, sight, selector, cx.deadline).await;
+            let html = html.unwrap_or_default();
             let id = snapshot_id();
             let build_options = BuildOptions {
                 snapshot_id: &id,
@@ -304,58 +355,162 @@ impl Snapshot {
                 print: *print,
                 nodes: self.nodes,
             };
-            let mut snapshot = build(&tree, &seen, &build_options);
-            if self.delta {
-                snapshot.text = self.changes(before.as_ref(), &tree, &seen, print, &snapshot.text);
+            let mut snapshot = build(tree, seen, &build_options);
+            if let Some(text) = compared(&snapshot.text) {
+                snapshot.text = text;
+            }
+            if let Some(told) = &told {
+                tell_less(&mut snapshot, told);
             }
             Snapped::Full(Box::new(snapshot))
         } else {
             let text = match self.format {
-                TextFormat::Text => printed(&tree, &seen, print).text,
+                TextFormat::Text => printed(tree, seen, print).text,
                 TextFormat::Viewpoint => {
                     let numbers: Vec<u32> =
                         seen.lines.iter().filter_map(|line| line.number).collect();
-                    spelling::learn(turn, sight, &numbers, deadline).await;
+                    spelling::learn(turn, sight, &numbers, cx.deadline).await;
                     let context = turn.context.as_deref();
                     let spell =
                         |number: u32| spelling::spelled(sight, context, number).unwrap_or_default();
-                    viewpoint(&tree, &seen, &Viewpoint { spell: &spell, print: *print })
+                    viewpoint(tree, seen, &Viewpoint { spell: &spell, print: *print })
                 }
             };
-            let text = match self.delta {
-                true => self.changes(before.as_ref(), &tree, &seen, print, &text),
-                false => text,
+            let text = compared(&text).unwrap_or(text);
+            let refs = match &told {
+                Some(told) if !told.is_full => {
+                    numbers_in(&text).into_iter().collect::<HashSet<_>>().len() as u32
+                }
+                _ => seen.refs,
             };
             let tokens = page::tokens::calibrated(&text);
-            Snapped::Text(SnapshotText { text, refs: seen.refs, tokens })
+            Snapped::Text(SnapshotText { text, refs, tokens })
         };
-        sight.shown =
-            if seen.is_whole { Some(observe::Shown { tree, view: seen, options }) } else { before };
+        if self.delta && told.is_none() {
+            let note = "nothing of this page was shown in this way before: this is all of it";
+            notes.push(Note::new("no-earlier", note));
+        }
+        // A delta leaves nothing out that the one before did not.
+        if told.as_ref().is_none_or(|told| told.is_full) {
+            self.note_missing(&seeing, &mut notes);
+        }
+        let silent = tree.silent_frames().into_iter();
+        notes.extend(silent.map(|frame| Note::new("silent-frame", frame)));
+        cx.notes.extend(notes);
+        self.keep(sight, seeing);
         Ok(reply)
     }
 
-    /// What is different from what was shown before; everything when nothing was.
-    fn changes(
-        &self,
-        before: Option<&observe::Shown>,
-        tree: &Tree,
-        seen: &View,
-        print: &Print,
-        full: &str,
-    ) -> String {
-        let is_same_page = |before: &&observe::Shown| {
-            let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
-            document(&before.tree) == document(tree)
-        };
-        match before.filter(is_same_page) {
-            Some(before) => {
-                let was = ShownPage::new(&before.tree, &before.view, &before.options.print);
-                let now = ShownPage::new(tree, seen, print);
-                delta(&was, &now, full).text
-            }
-            None => full.to_owned(),
+    /// Says what is on the page and not in the text.
+    fn note_missing(&self, seeing: &Seeing, notes: &mut Vec<Note>) {
+        let Seeing { tree, seen, .. } = seeing;
+        notes.extend(seen.notes().into_iter().map(|note| Note::new("not-shown", note)));
+        if let (Some(text), Some(0)) = (&self.find, seen.matches) {
+            notes.push(Note::new("no-match", format!("nothing shown has the text {text:?}")));
+        }
+        let is_viewpoint = self.format == TextFormat::Viewpoint && !self.details;
+        // That text says so itself.
+        if seen.is_bare() && !is_viewpoint {
+            notes.push(Note::new("empty", BARE));
+        }
+        let unseen = tree.unseen();
+        // Most pages have some, and a model pays for each word: it is told when there is more of that than of the rest.
+        let is_worth_it = if is_viewpoint { unseen > seen.node_count() } else { unseen > 0 };
+        let is_part = seeing.options.root.is_some() || self.refs_only;
+        if is_worth_it && !is_part && !self.include_hidden {
+            let texts = if unseen == 1 { "text" } else { "texts" };
+            let note = format!("{unseen} {texts} that cannot be seen left out: `--include-hidden`");
+            notes.push(Note::new("unseen", note));
         }
     }
+
+    /// What was shown before, as it would be shown now: in the same way if it was, else of the whole page.
+    fn before(&self, sight: &mut observe::Sight, seeing: &Seeing) -> Option<ShownPage> {
+        let Seeing { tree, options, look, way, .. } = seeing;
+        let (registry, parts, whole) = (&mut sight.registry, &sight.parts, &sight.shown);
+        let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
+        let can_compare = |shown: &&observe::Shown| {
+            document(&shown.tree) == document(tree) && shown.look.tells(look, &options.print)
+        };
+        let same = parts.iter().find(|part| part.way == *way);
+        let before = same.filter(can_compare).or(whole.as_ref().filter(can_compare))?;
+        if before.way == *way {
+            return Some(ShownPage::new(&before.tree, &before.view, &options.print));
+        }
+        let root = match options.root {
+            None => None,
+            Some(root) => {
+                let now = &tree.nodes[root];
+                let frame = |of: &Tree, node: &page::ax::Node| {
+                    of.frames.get(usize::from(node.frame)).map(|frame| frame.document.clone())
+                };
+                let is_root = |was: &page::ax::Node| {
+                    was.element == now.element && frame(&before.tree, was) == frame(tree, now)
+                };
+                Some(before.tree.nodes.iter().position(is_root)?)
+            }
+        };
+        let options = ViewOptions { root, budget: None, ..options.clone() };
+        let was = view(&before.tree, &options, &mut |frame, element| {
+            registry.number(&before.tree.frames[usize::from(frame)].document, element)
+        });
+        Some(ShownPage::new(&before.tree, &was, &options.print))
+    }
+
+    /// Remembers what was shown, to tell later what is different.
+    fn keep(&self, sight: &mut observe::Sight, seeing: Seeing) {
+        let Seeing { tree, seen, unfolded, options, look, way } = seeing;
+        let is_whole = seen.is_whole;
+        let view = unfolded.unwrap_or(seen);
+        let options = ViewOptions { budget: None, ..options };
+        let shown = observe::Shown { tree, view, options, look, way };
+        if is_whole {
+            sight.parts.clear();
+            sight.shown = Some(shown);
+            return;
+        }
+        // What was searched for is not compared.
+        if self.find.is_some() {
+            return;
+        }
+        sight.parts.retain(|part| part.way != shown.way);
+        if sight.parts.len() >= MOST_WAYS {
+            sight.parts.remove(0);
+        }
+        sight.parts.push(shown);
+    }
+}
+
+/// A page as it is shown now.
+struct Seeing {
+    tree: Arc<Tree>,
+    seen: View,
+    /// The same with nothing folded, when there is a budget.
+    unfolded: Option<View>,
+    options: ViewOptions,
+    look: Look,
+    way: String,
+}
+
+/// Counts what a delta tells, and keeps the refs that are in it.
+fn tell_less(snapshot: &mut WebAiSnapshot, told: &Delta) {
+    if !told.is_full {
+        let numbers = numbers_in(&snapshot.text);
+        let is_told = |name: &str| {
+            name.strip_prefix("@e")
+                .and_then(|digits| digits.parse().ok())
+                .is_some_and(|number| numbers.contains(&number))
+        };
+        snapshot.refs.retain(|it| is_told(&it.name_of_ref));
+        snapshot.stats.node_count = told.told.len() as u32;
+        snapshot.stats.interactive_count = snapshot.refs.len() as u32;
+        snapshot.nodes.retain(|node| node.name_of_ref.as_deref().is_some_and(is_told));
+    }
+    snapshot.stats = Stats {
+        token_estimate: page::tokens::estimate(&snapshot.text),
+        tokens_calibrated: page::tokens::calibrated(&snapshot.text),
+        ..snapshot.stats
+    };
 }
 
 impl fmt::Display for Snapped {
@@ -370,9 +525,15 @@ impl fmt::Display for Snapped {
 /// A root that is not there is its own kind of failure.
 fn as_root(error: Error, wanted: &Target) -> Error {
     match error.code() {
-        Code::TargetNotFound => Error::new(Code::SnapshotRootNotFound)
-            .message(format!("snapshot root selector did not match: {wanted}"))
-            .evidence("rootSelector", wanted.to_string()),
+        Code::TargetNotFound => {
+            // It matched, but what it matched is not shown.
+            let evidence = error.details().evidence.as_ref();
+            let is_there = evidence.is_some_and(|all| all.contains_key("selector"));
+            let why = if is_there { " what is shown" } else { "" };
+            Error::new(Code::SnapshotRootNotFound)
+                .message(format!("snapshot root selector did not match{why}: {wanted}"))
+                .evidence("rootSelector", wanted.to_string())
+        }
         _ => error,
     }
 }

@@ -169,6 +169,7 @@ impl Live {
         let session = channel.session().cloned()?;
         let kind = info.r#type.clone().unwrap_or_default();
         let target_id = info.target_id.clone().unwrap_or_default();
+        let url = info.url.clone().map(Text::into_string).unwrap_or_default();
         let mut table = self.table();
         let is_known = table.tabs.values().any(|tab| tab.target_id == target_id);
         let is_tab = kind == "page" && parent.is_none() && info.subtype.is_none();
@@ -176,7 +177,7 @@ impl Live {
             let tab = parent.and_then(|parent| table.sessions.get(parent)?.tab);
             let above = parent.cloned();
             let parent = info.parent_frame_id.clone();
-            let entry = SessionEntry { target: target_id, parent, above, tab, kind };
+            let entry = SessionEntry { target: target_id, parent, above, tab, kind, url };
             table.sessions.insert(session, entry);
             return None;
         }
@@ -198,8 +199,8 @@ impl Live {
         let written = table.written.entry(context.clone()).or_default().clone();
         let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel, written));
         table.tabs.insert(id, tab.clone());
-        let entry =
-            SessionEntry { target: target_id, parent: None, above: None, tab: Some(id), kind };
+        let (parent, above, tab_id) = (None, None, Some(id));
+        let entry = SessionEntry { target: target_id, parent, above, tab: tab_id, kind, url };
         table.sessions.insert(session, entry);
         Some(tab)
     }
@@ -208,6 +209,13 @@ impl Live {
         let Some(target) = &info.target_id else {
             return;
         };
+        if let Some(url) = &info.url {
+            let mut table = self.table();
+            let frame = table.sessions.values_mut().find(|entry| entry.target == *target);
+            if let Some(entry) = frame {
+                (**url).clone_into(&mut entry.url);
+            }
+        }
         self.update(target, |state| {
             // The browser tells the address that is asked for; the page's own events tell the one it has.
             if let Some(url) = info.url.as_ref().filter(|_| state.loader.is_empty()) {

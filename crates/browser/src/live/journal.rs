@@ -45,6 +45,9 @@ const MOST_UNTOLD: usize = 20;
 /// How much of a text is kept.
 const MOST_CHARS: usize = 500;
 
+/// What is said before an error of a page that was left before anybody was told of it.
+const EARLIER: &str = "on an earlier page: ";
+
 /// The kind of what is told of a file chooser.
 pub(crate) const CHOOSER: &str = "file-chooser";
 
@@ -302,6 +305,16 @@ impl Pages {
         self.untold.push_back(what);
     }
 
+    /// The errors that wait to be told are those of a page that is being left.
+    fn age(&mut self) {
+        for it in &mut self.untold {
+            let is_error = matches!(&*it.kind, "console-error" | "page-error");
+            if is_error && !it.message.starts_with(EARLIER) {
+                it.message.insert_str(0, EARLIER);
+            }
+        }
+    }
+
     fn request(&mut self, id: &str) -> Option<&mut RequestLine> {
         self.requests.iter_mut().rev().find(|line| line.id == id)
     }
@@ -447,6 +460,7 @@ impl Live {
                     journal.write(|pages| {
                         pages.departures += 1;
                         pages.bound_for = goes.loader_id.zip(goes.url);
+                        pages.age();
                     });
                 }
             }

@@ -87,6 +87,19 @@ struct SessionEntry {
     above: Option<Arc<str>>,
     tab: Option<TabId>,
     kind: String,
+    /// The address of what is there.
+    url: String,
+}
+
+/// A frame in a process of its own.
+pub(crate) struct FrameTarget {
+    /// The frame's id.
+    pub(crate) target: String,
+    /// The frame around it.
+    pub(crate) parent: Option<String>,
+    /// Its address.
+    pub(crate) url: String,
+    pub(crate) channel: Channel,
 }
 
 /// A tab as the table has it.
@@ -302,16 +315,18 @@ impl Live {
     }
 
     /// The frames of a tab that have a process of their own: id, the frame around it, where to reach it.
-    pub(crate) fn frame_targets(&self, id: TabId) -> Vec<(String, Option<String>, Channel)> {
+    pub(crate) fn frame_targets(&self, id: TabId) -> Vec<FrameTarget> {
         let table = self.table();
         let frames = table
             .sessions
             .iter()
             .filter(|(_, entry)| entry.tab == Some(id) && entry.kind == "iframe");
         frames
-            .map(|(session, entry)| {
-                let channel = self.connection.session(session.clone());
-                (entry.target.clone(), entry.parent.clone(), channel)
+            .map(|(session, entry)| FrameTarget {
+                target: entry.target.clone(),
+                parent: entry.parent.clone(),
+                url: entry.url.clone(),
+                channel: self.connection.session(session.clone()),
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use super::Sight;
 use super::world::Told;
-use crate::live::Live;
+use crate::live::{FrameTarget, Live};
 use crate::tab::Tab;
 use cdp::protocol::dom::GetFrameOwner;
 use cdp::protocol::page::{FrameTree, GetFrameTree};
@@ -18,10 +18,23 @@ pub(super) struct Place {
     pub(super) parent: Option<String>,
     pub(super) loader: String,
     pub(super) name: String,
+    /// Its address as the browser's own process knows it, for one that does not answer.
+    pub(super) url: String,
     /// It is the uppermost frame of its process here.
     pub(super) is_top: bool,
     /// Its address could not be reached, and the browser says so instead.
     pub(super) is_unreachable: bool,
+}
+
+impl Place {
+    /// Who it belongs to, by its address; nothing if that does not tell.
+    pub(super) fn origin(&self) -> String {
+        let Some((scheme, rest)) = self.url.split_once("://") else { return String::new() };
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        // Who signs in by the address is nobody's business.
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        format!("{scheme}://{host}")
+    }
 }
 
 /// All frames of a tab, of every process, those that hold others first; and which elements of the uppermost document hold
@@ -34,7 +47,7 @@ pub(super) async fn places(
 ) -> (Vec<Place>, Owners) {
     let targets = live.frame_targets(tab.id);
     let mut channels = vec![tab.channel.clone()];
-    channels.extend(targets.iter().map(|(.., channel)| channel.clone()));
+    channels.extend(targets.iter().map(|frame| frame.channel.clone()));
     let asked: Vec<_> =
         channels.into_iter().map(|channel| (channel.start(&GetFrameTree {}), channel)).collect();
     let mut places = Vec::new();
@@ -54,12 +67,13 @@ pub(super) async fn places(
                 parent: frame.parent_id,
                 loader: frame.loader_id.unwrap_or_default(),
                 name: frame.name.map(cdp::Text::into_string).unwrap_or_default(),
+                url: frame.url.map(cdp::Text::into_string).unwrap_or_default(),
                 is_top,
                 is_unreachable: frame.unreachable_url.is_some(),
             });
         }
     }
-    for (target, parent, channel) in targets {
+    for FrameTarget { target, parent, url, channel } in targets {
         if places.iter().all(|place| place.frame_id != target) {
             let place = Place {
                 channel,
@@ -67,6 +81,7 @@ pub(super) async fn places(
                 parent,
                 loader: String::new(),
                 name: String::new(),
+                url,
                 is_top: true,
                 is_unreachable: false,
             };

@@ -20,6 +20,7 @@ use cdp::Deadline;
 use frames::Place;
 use page::ax::{Role, Tree, report};
 use page::refs::Registry;
+use page::render::Print;
 use page::view::{View, ViewOptions};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -51,8 +52,10 @@ pub(crate) struct Sight {
     pub(crate) held: Option<Vec<(Arc<Tree>, Vec<usize>)>>,
     /// Where the mouse is, and in which document.
     pub(crate) mouse: Option<(String, f64, f64)>,
-    /// What was last shown, to tell what is different now.
+    /// What was last shown of the whole page, to tell what is different now.
     pub(crate) shown: Option<Shown>,
+    /// What was last shown of parts of it since then, by the way of looking.
+    pub(crate) parts: Vec<Shown>,
     seen: Option<Seen>,
 }
 
@@ -67,6 +70,9 @@ pub(crate) struct Shown {
     pub(crate) tree: Arc<Tree>,
     pub(crate) view: View,
     pub(crate) options: ViewOptions,
+    pub(crate) look: Look,
+    /// How it was asked for, in a word.
+    pub(crate) way: String,
 }
 
 /// What was seen of the whole page, while it is good.
@@ -166,6 +172,16 @@ impl Default for Look {
 }
 
 impl Look {
+    /// Whether what was seen in this way has all that is printed of what is seen in the other, and no more.
+    pub(crate) fn tells(&self, other: &Self, print: &Print) -> bool {
+        self.hidden == other.hidden
+            && self.firewall == other.firewall
+            && self.full == other.full
+            && self.source == other.source
+            && (self.urls || !print.urls)
+            && (self.boxes || !print.boxes)
+    }
+
     fn options(&self) -> String {
         let Self { firewall, hidden, urls, boxes, full, .. } = self;
         format!(
@@ -186,6 +202,7 @@ impl Sight {
             held: None,
             mouse: None,
             shown: None,
+            parts: Vec::new(),
             seen: None,
         }
     }
@@ -218,7 +235,7 @@ impl Sight {
     ) -> Option<Arc<Tree>> {
         let tree = self.remembered(look, loader)?;
         let mut asked = tokio::task::JoinSet::new();
-        for frame in &tree.frames {
+        for frame in tree.frames.iter().filter(|frame| !frame.silent) {
             // One in which there is nothing has no say of its own.
             let is_empty = |kept: &Kept| kept.loader == frame.document && kept.watch.is_none();
             if self.kept.values().any(is_empty) {
@@ -299,7 +316,8 @@ impl Sight {
             self.kept.values().find(|kept| kept.loader == frame.document).map(|it| it.watch.clone())
         };
         // A page of which a part is not known any more cannot be remembered.
-        let frames: Option<Vec<Option<Watch>>> = tree.frames.iter().map(watch).collect();
+        let answering = tree.frames.iter().filter(|frame| !frame.silent);
+        let frames: Option<Vec<Option<Watch>>> = answering.map(watch).collect();
         self.seen = frames.map(|frames| Seen {
             tree,
             look,
@@ -343,6 +361,7 @@ impl Sight {
             parent: None,
             loader,
             name: String::new(),
+            url: String::new(),
             is_top: true,
             is_unreachable: false,
         };
@@ -461,6 +480,7 @@ async fn look_once(
         parent: None,
         loader,
         name: String::new(),
+        url: String::new(),
         is_top: true,
         is_unreachable: false,
     };
@@ -651,9 +671,14 @@ impl Stitching<'_> {
         depth: u32,
     ) -> std::result::Result<(), report::Malformed> {
         let Some(told) = self.told.get(&place.frame_id) else {
-            if let Some(holder) = self.tree.nodes.last_mut() {
-                holder.states = holder.states.with_silent(true);
-            }
+            self.tree.add_silent(page::ax::Frame {
+                document: place.loader.clone(),
+                url: page::text::mask_url(&place.url),
+                origin: place.origin(),
+                name: place.name.clone(),
+                parent,
+                ..page::ax::Frame::default()
+            });
             return Ok(());
         };
         let index = self.tree.frames.len() as u16;

@@ -19,5 +19,6 @@ mod sight;
 mod storage;
 mod stuck;
 mod tabs;
+mod telling;
 mod unseen;
 mod widgets;

@@ -94,7 +94,7 @@ fn value(outcome: Outcome) -> String {
     }
 }
 
-fn message(error: &Error) -> &str {
+pub fn message(error: &Error) -> &str {
     &error.details().message
 }
 
@@ -623,7 +623,7 @@ fn a_ref_to_an_element_that_changed_is_refused() {
             assert_eq!(
                 message(&error),
                 format!(
-                    "Element changed since snapshot. Was: button 'Submit', Now: {now} \
+                    "Element changed since snapshot. Was: button 'Submit', Now: {now}. \
                      Take a new snapshot to get current element state."
                 )
             );
@@ -649,11 +649,15 @@ fn a_ref_to_an_element_that_is_gone_is_refused() {
             t.eval(&format!("{script}; 1")).await;
             let error = t.run(get(What::Text, &name)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRefStale, "{script}");
+            let twin = match script.contains("clone") || script.contains("innerHTML") {
+                true => " One like it is there now: button \"Submit\".",
+                false => "",
+            };
             assert_eq!(
                 message(&error),
                 format!(
                     "Element 'Submit button' (ref: {name}) no longer exists. \
-                     Take a new snapshot to see current page state."
+                     Take a new snapshot to see current page state.{twin}"
                 ),
                 "{script}"
             );

@@ -26,6 +26,7 @@ pub fn interesting(tree: &Tree, marks: &Marks) -> Vec<bool> {
         keep[index] = index == 0
             || marks.could_have_ref(index)
             || is_landmark_of_ours(node)
+            || tree.frame_below(index).is_some()
             || !in_leaf && is_interesting(tree, node, is_leaf, in_control);
         if is_leaf && !in_leaf {
             leaf_end = end;

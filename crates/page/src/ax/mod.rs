@@ -208,6 +208,17 @@ pub struct Frame {
     /// The frame it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u16>,
+    /// It did not answer: nothing of it is in the tree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub silent: bool,
+    /// How many of its texts were left out, or marked, because a person cannot see them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The whole page.
@@ -219,6 +230,8 @@ pub struct Tree {
     pub frames: Vec<Frame>,
     text: String,
     extras: Vec<Extra>,
+    /// Nodes that hold a frame that did not answer, and which frame; in reading order.
+    silent: Vec<(u32, u16)>,
 }
 
 impl Tree {
@@ -292,11 +305,45 @@ impl Tree {
         parents.collect()
     }
 
-    /// The document that an iframe shows, if it is in the tree.
+    /// The document that a frame's element shows, if it is in the tree or did not answer.
     pub fn frame_below(&self, index: usize) -> Option<&Frame> {
         let node = self.nodes.get(index)?;
-        let child = self.children(index).find(|child| self.nodes[*child].frame != node.frame)?;
-        self.frames.get(self.nodes[child].frame as usize)
+        let is_other = |inner: &&Node| inner.depth > node.depth && inner.frame != node.frame;
+        let frame = match self.silent.binary_search_by_key(&(index as u32), |(holder, _)| *holder) {
+            Ok(at) => self.silent[at].1,
+            // Nothing else is in an element that shows a document.
+            Err(_) => self.nodes.get(index + 1).filter(is_other)?.frame,
+        };
+        self.frames.get(usize::from(frame))
+    }
+
+    /// Notes that the last node holds a frame that did not answer.
+    pub fn add_silent(&mut self, frame: Frame) {
+        let Some(holder) = self.nodes.len().checked_sub(1) else { return };
+        self.silent.push((holder as u32, self.frames.len() as u16));
+        self.frames.push(Frame { silent: true, ..frame });
+        self.nodes[holder].states = self.nodes[holder].states.with_silent(true);
+    }
+
+    /// How many texts were left out, or marked, because a person cannot see them.
+    pub fn unseen(&self) -> u32 {
+        self.frames.iter().map(|frame| frame.unseen).sum()
+    }
+
+    /// The names and origins of the frames that did not answer, in words.
+    pub fn silent_frames(&self) -> Vec<String> {
+        let all = self.nodes.iter().enumerate().filter(|(_, node)| node.states.is_silent());
+        let told = all.map(|(index, node)| {
+            let frame = self.frame_below(index).filter(|frame| !frame.origin.is_empty());
+            let of = frame.map(|frame| format!(" of {}", frame.origin)).unwrap_or_default();
+            let mut name = String::new();
+            if !self.name(node).is_empty() {
+                name.push(' ');
+                crate::text::quote(&mut name, self.name(node));
+            }
+            format!("a frame{name}{of} did not answer")
+        });
+        told.collect()
     }
 
     /// Keeps a text.

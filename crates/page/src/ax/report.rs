@@ -127,7 +127,9 @@ pub fn document(report: &str) -> Option<Frame> {
         return None;
     }
     let mut next = || fields.next().map(str::to_owned);
-    Some(Frame { url: next()?, origin: next()?, title: next()?, ..Frame::default() })
+    let frame = Frame { url: next()?, origin: next()?, title: next()?, ..Frame::default() };
+    let unseen = fields.nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
+    Some(Frame { unseen, ..frame })
 }
 
 /// The text on the line after `line`.

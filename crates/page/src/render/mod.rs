@@ -23,3 +23,12 @@ pub struct Print {
     /// A flat list: each line begins with its ref.
     pub flat: bool,
 }
+
+/// What is printed when there is nothing to print.
+fn nothing(view: &crate::view::View, print: &Print) -> &'static str {
+    match (view.matches, print.flat) {
+        (Some(_), _) => "nothing found",
+        (None, true) => "nothing to act on",
+        (None, false) => "- document",
+    }
+}

@@ -1,6 +1,6 @@
 //! The phase-7 text: one line for each node, `- role "name" [ref=@e1 …]:`, children indented below.
 
-use super::Print;
+use super::{Print, nothing};
 use crate::ax::{Node, Role, Toggle, Tree};
 use crate::hash::{AxHasher, field_hash};
 use crate::text::{self, MAX_NAME, MAX_VALUE};
@@ -28,7 +28,7 @@ pub fn printed(tree: &Tree, view: &View, print: &Print) -> Printed {
         }
     }
     if text.is_empty() {
-        text.push_str("- document");
+        text.push_str(nothing(view, print));
     }
     Printed { text, refs }
 }
@@ -165,9 +165,7 @@ pub(crate) fn push_attributes(
     }
     push_value(out, tree, node, print);
     // What is ours.
-    if node.role == Role::Iframe
-        && let Some(frame) = tree.frame_below(line.node as usize)
-    {
+    if let Some(frame) = tree.frame_below(line.node as usize) {
         push_text(out, "frame", &frame.origin, print);
         if !frame.name.is_empty() && frame.name != tree.name(node) {
             push_page_text(out, "frame-name", &frame.name, print);

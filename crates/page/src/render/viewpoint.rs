@@ -1,6 +1,6 @@
 //! The viewpoint text: what the MCP server prints. A header, then the tree, states as words in brackets.
 
-use super::Print;
+use super::{Print, nothing};
 use crate::ax::{Role, Toggle, Tree};
 use crate::hash::field_hash;
 use crate::text;
@@ -30,10 +30,10 @@ pub fn viewpoint(tree: &Tree, view: &View, options: &Viewpoint<'_>) -> String {
         out.push('\n');
     }
     if view.lines.is_empty() {
-        out.push_str("- document\n");
+        out.push_str(nothing(view, &options.print));
+        out.push('\n');
     }
-    let has_text = view.lines.iter().any(|line| line.text.is_some());
-    if view.lines.len() <= 1 && !has_text && view.is_whole && view.cut.nodes == 0 {
+    if view.is_bare() {
         out.push_str("\n[Note: The page has no accessible content.]\n");
     }
     if view.compacted {
@@ -103,9 +103,10 @@ fn push_states(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'
     let node = &tree.nodes[line.node as usize];
     let mut words: Vec<&str> = Vec::new();
     let mut quoted: Vec<(&str, &str)> = Vec::new();
-    if node.role == Role::Iframe {
+    let inside = tree.frame_below(line.node as usize);
+    if inside.is_some() || node.role == Role::Iframe {
         out.push_str(" [frame-boundary]");
-        if let Some(frame) = tree.frame_below(line.node as usize) {
+        if let Some(frame) = inside {
             if frame.name != tree.name(node) {
                 quoted.push(("frame", &frame.name));
             }

@@ -28,7 +28,11 @@ pub(super) fn fold(
     print: &Print,
 ) {
     let costs = costs(tree, marks, &view.lines, print);
-    if costs.iter().sum::<u32>() <= budget || view.lines.len() < 2 {
+    if costs.iter().sum::<u32>() <= budget {
+        return;
+    }
+    if view.lines.len() < 2 {
+        view.exceeds = Some(budget);
         return;
     }
     let ranks = ranks(tree, marks, &view.lines, root);
@@ -55,6 +59,7 @@ pub(super) fn fold(
             break;
         }
     }
+    view.exceeds = best.is_none().then_some(budget);
     let (shown, notes) = best.unwrap_or_else(|| {
         let notes = notes(tree, marks, &view.lines, &first_alone, root);
         (first_alone, notes)

@@ -120,6 +120,10 @@ pub struct View {
     pub elements: u32,
     /// It is of the whole page, nothing was searched for.
     pub is_whole: bool,
+    /// How deep the deepest node is that could be shown.
+    pub deepest: u32,
+    /// The budget that could not be kept: this is the least there is.
+    pub exceeds: Option<u32>,
     places: Vec<Place>,
 }
 
@@ -153,19 +157,39 @@ impl View {
         (place.depth, path)
     }
 
-    /// What a reader should know about what is not shown.
+    /// It is of the whole page, and there is nothing on it.
+    pub fn is_bare(&self) -> bool {
+        let has_text = self.lines.iter().any(|line| line.text.is_some());
+        let is_all = self.is_whole && self.cut.nodes == 0 && self.folded.nodes == 0;
+        is_all && self.lines.len() <= 1 && !has_text
+    }
+
+    /// What a reader should know about what is not shown, and how to see it.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cut.nodes > 0 {
-            let Cut { nodes, refs } = self.cut;
-            notes.push(format!("{nodes} nodes with {refs} refs lie deeper and are not shown"));
+            let (Cut { nodes, refs }, deepest) = (self.cut, self.deepest);
+            notes.push(format!(
+                "{nodes} nodes with {refs} refs lie deeper and are not shown: `--max-depth {deepest}`"
+            ));
         }
         if self.folded.nodes > 0 {
             let Cut { nodes, refs } = self.folded;
-            notes.push(format!("{nodes} nodes with {refs} refs are folded to keep to the budget"));
+            let at =
+                self.lines.iter().find_map(|line| line.number.filter(|_| line.folded.is_some()));
+            let how = at.map_or_else(
+                || "a larger `--budget` shows them".to_owned(),
+                |number| format!("`--root @e{number}` unfolds the first"),
+            );
+            notes.push(format!(
+                "{nodes} nodes with {refs} refs are folded to keep to the budget: {how}"
+            ));
+        }
+        if let Some(budget) = self.exceeds {
+            notes.push(format!("{budget} tokens are too few: this is the least there is to tell"));
         }
         if self.left_out > 0 {
-            notes.push(format!("{} more elements can have refs", self.left_out));
+            notes.push(format!("{} more elements can have refs: `--all-refs`", self.left_out));
         }
         notes
     }
@@ -256,6 +280,7 @@ fn list(tree: &Tree, options: &ViewOptions, marks: &Marks, root: usize) -> View 
             continue;
         }
         let depth = open.len() as u32;
+        view.deepest = view.deepest.max(depth);
         let place = Place {
             parent: open.last().and_then(|parent| parent.line).unwrap_or(0),
             index: open.last().map_or(0, |parent| parent.children),

@@ -66,7 +66,7 @@ fn what_lies_too_deep_is_counted() {
         "- webarea:\n  - dialog:\n    - dialog:\n    - link: \"a\" [ref=@e1]",
     );
     assert_eq!(view.cut, Cut { nodes: 3, refs: 2 });
-    assert_eq!(view.notes(), ["3 nodes with 2 refs lie deeper and are not shown"]);
+    assert_eq!(view.notes(), ["3 nodes with 2 refs lie deeper and are not shown: `--max-depth 4`"]);
 }
 
 #[test]
@@ -103,8 +103,11 @@ fn a_search_shows_what_it_found_and_what_that_is_in() {
          - text: \"Words\"",
     );
     assert_eq!(view.matches, Some(4));
-    let view = check(PAGE, &find("nowhere"), "- document");
+    let view = check(PAGE, &find("nowhere"), "nothing found");
     assert_eq!(view.matches, Some(0));
+    check("webarea 1", &ViewOptions { refs_only: true, ..live() }, "- document");
+    let flat = ViewOptions { print: Print { flat: true, ..Print::default() }, ..live() };
+    check("webarea 1", &ViewOptions { refs_only: true, ..flat }, "nothing to act on");
 }
 
 /// A page with a long list, some text and two buttons that matter.
@@ -171,6 +174,44 @@ fn folded_parts_are_told_where_they_are() {
          - button \"C\" [ref=@e3]",
     );
     assert_eq!((view.refs, view.folded), (2, Cut { nodes: 40, refs: 0 }));
+    let how =
+        "40 nodes with 0 refs are folded to keep to the budget: `--root @e2` unfolds the first";
+    assert_eq!(view.notes(), [how]);
+    let (view, text) = show(&tree(&page), &ViewOptions { budget: Some(3), ..live() });
+    assert!(calibrated(&text) > 3);
+    assert_eq!(
+        view.notes().last().unwrap(),
+        "3 tokens are too few: this is the least there is to tell"
+    );
+    assert_eq!(show(&tree("webarea 1 \"T\""), &live()).0.is_bare(), true);
+    assert_eq!(show(&tree("webarea 1\n button 2"), &live()).0.is_bare(), false);
+}
+
+#[test]
+fn whoever_shows_a_document_says_whose() {
+    let mut page = Tree::default();
+    let frame = |origin: &str| crate::ax::Frame { origin: origin.into(), ..Default::default() };
+    page.frames.extend([frame("https://a"), frame("https://b")]);
+    for (role, depth, element, of) in [
+        (Role::WebArea, 0, 1, 0),
+        (Role::PluginObject, 1, 2, 0),
+        (Role::WebArea, 2, 1, 1),
+        (Role::Button, 3, 2, 1),
+        (Role::EmbeddedObject, 1, 3, 0),
+        (Role::Iframe, 1, 4, 0),
+    ] {
+        page.push(role, depth, element, of);
+    }
+    page.add_silent(frame("https://c"));
+    page.close();
+    let (_, text) = show(&page, &live());
+    assert_eq!(
+        text,
+        "- webarea:\n  - pluginobject [frame=\"https://b\"]:\n    - webarea:\n      \
+         - button [ref=@e1]\n  - iframe [frame=\"https://c\" silent=true]"
+    );
+    assert_eq!(page.silent_frames(), ["a frame of https://c did not answer"]);
+    assert_eq!((page.frames.len(), page.frames[2].silent), (3, true));
 }
 
 #[test]
