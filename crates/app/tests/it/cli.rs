@@ -45,6 +45,35 @@ fn a_page_is_opened_looked_at_and_closed() {
 }
 
 #[test]
+fn what_a_page_says_commands_no_terminal() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    home.ok(["open", "data:text/html,<h1>x</h1><button class=b>Go</button>"]);
+    let script = "const wild = '\\u009b2J\\u0085\\u007f'; document.title = 'T' + wild; \
+                  document.querySelector('h1').setAttribute('aria-label', 'H' + wild); 1";
+    home.ok(["eval", script]);
+    for args in [vec!["snapshot"], vec!["find", "H"], vec!["tabs"], vec!["snapshot", "--json"]] {
+        let done = home.run(&args);
+        let text = done.out() + &done.err();
+        let is_wild = |c: char| c.is_control() && c != '\n';
+        assert!(!text.contains(is_wild), "{args:?}: {text:?}");
+    }
+    // What stands before a file is an element, however it is spelled.
+    for target in ["role=button", ".b", "text=Go"] {
+        home.ok(["screenshot", target, "button.png"]);
+        let picture = std::fs::read(home.path("project/button.png")).unwrap();
+        let width = u32::from_be_bytes(picture[16..20].try_into().unwrap());
+        assert!(width < 400, "{target}: {width}");
+    }
+    let done = home.run(["snapshot", "--delta", "--find", "x"]);
+    assert_eq!(done.code(), 2, "{}", done.err());
+    let done = home.run(["snapshot", "--find", "zzzz"]);
+    assert_eq!((done.code(), &*done.out()), (0, "nothing found"), "{}", done.err());
+}
+
+#[test]
 fn scripts_come_from_standard_input_too() {
     if !has_browser() {
         return;
@@ -100,6 +129,10 @@ fn a_wrong_call_ends_with_2_and_says_what_may_be_meant() {
         (vec!["open", "x", "--timeout", "soon"], "expected a time"),
         (vec!["tab", "switch", "zero"], "expected `t` and a number"),
         (vec!["screenshot", "x.png", "--format", "webp"], "is named png"),
+        (vec!["screenshot", "x.gif"], "pictures are png, jpeg or webp"),
+        (vec!["screenshot", "role=nonsense", "x.png"], "is no role"),
+        (vec!["snapshot", "--nodes"], "add `--json`"),
+        (vec!["snapshot", "--format", "viewpoint", "--json"], "leave out `--format viewpoint`"),
         (vec!["doctor", "brwser"], "did you mean `browser`"),
         (vec!["--session", "../evil", "tabs"], "letters, digits"),
     ] {

@@ -183,8 +183,8 @@ fn folded_parts_are_told_where_they_are() {
         view.notes().last().unwrap(),
         "3 tokens are too few: this is the least there is to tell"
     );
-    assert_eq!(show(&tree("webarea 1 \"T\""), &live()).0.is_bare(), true);
-    assert_eq!(show(&tree("webarea 1\n button 2"), &live()).0.is_bare(), false);
+    assert!(show(&tree("webarea 1 \"T\""), &live()).0.is_bare());
+    assert!(!show(&tree("webarea 1\n button 2"), &live()).0.is_bare());
 }
 
 #[test]
