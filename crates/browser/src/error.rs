@@ -130,7 +130,7 @@ impl Error {
     /// Says it in words: one lower-case sentence, no full stop, names in backticks.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
-        self.0.message = message.into();
+        self.0.message = page::mask::mask(&message.into()).into_owned();
         self
     }
 

@@ -11,6 +11,7 @@ use cdp::protocol::page::{
 use cdp::protocol::runtime::Evaluate;
 use cdp::{Deadline, Text};
 use clap::ValueEnum;
+use page::mask::mask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -44,7 +45,7 @@ impl Until {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Arrival {
-    /// Its address, after redirects.
+    /// Its address, after redirects; secrets in it are masked.
     pub url: String,
     /// Its title.
     pub title: String,
@@ -283,6 +284,13 @@ fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
 
 /// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
 async fn arrived(trip: Trip<'_>) -> Result<Arrival> {
+    let mut arrival = looked_at(trip).await?;
+    arrival.url = mask(&arrival.url).into_owned();
+    arrival.title = mask(&arrival.title).into_owned();
+    Ok(arrival)
+}
+
+async fn looked_at(trip: Trip<'_>) -> Result<Arrival> {
     let Trip { tab, until, deadline, notes, .. } = trip;
     let state = tab.state.borrow().clone();
     let mut arrival =

@@ -14,8 +14,8 @@ pub struct Note {
 }
 
 impl Note {
-    /// A note.
+    /// A note. Secrets in addresses and texts that it names are masked.
     pub fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into() }
+        Self { code: code.to_owned(), message: page::mask::mask(&message.into()).into_owned() }
     }
 }

@@ -101,6 +101,15 @@ pub struct Dialog {
 }
 
 impl Dialog {
+    /// As it is shown: without the secrets in what it says.
+    pub(crate) fn masked(&self) -> Self {
+        Self {
+            kind: self.kind.clone(),
+            message: page::mask::mask(&self.message).into_owned(),
+            default_text: self.default_text.as_deref().map(|it| page::mask::mask(it).into_owned()),
+        }
+    }
+
     /// With its article.
     pub(crate) fn named(&self) -> String {
         let article = if self.kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };

@@ -10,6 +10,7 @@ pub mod ax;
 pub mod delta;
 pub mod find;
 pub mod hash;
+pub mod mask;
 pub mod refs;
 pub mod render;
 pub mod snapshot;

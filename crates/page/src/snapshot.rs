@@ -176,7 +176,11 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
     WebAiSnapshot {
         snapshot_id: options.snapshot_id.to_owned(),
         provider: options.provider.map(str::to_owned),
-        url: tree.frames.first().map(|page| page.url.clone()).filter(|url| !url.is_empty()),
+        url: tree
+            .frames
+            .first()
+            .map(|page| redacted(page.url.clone(), &options.print))
+            .filter(|url| !url.is_empty()),
         dom_hash: options.html.map(|html| dom_hash(html, DOM_HASH_MAX_CHARS)),
         ax_hash,
         refs: refs(tree, view, &options.print),
@@ -193,7 +197,7 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
         compacted: view.compacted,
         matches: view.matches,
         unseen: tree.unseen(),
-        frames: tree.frames.clone(),
+        frames: frames(tree, &options.print),
         notes,
         nodes: if options.nodes { nodes(tree, view, &options.print) } else { Vec::new() },
         format: FORMAT,
@@ -334,6 +338,16 @@ fn nodes(tree: &Tree, view: &View, print: &Print) -> Vec<ShownNode> {
         }
     });
     shown.collect()
+}
+
+/// The documents. Titles and addresses are redacted like any other text; whose they are is not.
+fn frames(tree: &Tree, print: &Print) -> Vec<Frame> {
+    let frame = |frame: &Frame| Frame {
+        url: redacted(frame.url.clone(), print),
+        title: redacted(frame.title.clone(), print),
+        ..frame.clone()
+    };
+    tree.frames.iter().map(frame).collect()
 }
 
 /// The frames that lead to a frame. Frames that are each other's parents lead nowhere.
@@ -512,6 +526,11 @@ mod tests {
         let page = tree(
             "webarea 1\n textbox 2 \"secret1\" v=secret2\n link 3 u=https://secret3\n  text \"secret4\"",
         );
+        let mut page = page;
+        for frame in &mut page.frames {
+            frame.url = "https://a.test/secret5".into();
+            frame.title = "secret6".into();
+        }
         let build_options = BuildOptions { nodes: true, ..BuildOptions::default() };
         let json = serde_json::to_string(&take(&page, &options, &build_options)).unwrap();
         assert!(!json.contains("secret"), "{json}");

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+pub use crate::mask::MASK;
+
 /// The units of a name that are printed before it is cut.
 pub const MAX_NAME: usize = 900;
 
@@ -101,77 +103,9 @@ pub fn quote(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// What stands for a secret.
-pub const MASK: &str = "••••••";
-
-/// Words that parameters with secrets are called by, whole or at the end after a separator.
-const SECRET_PARAMETERS: &[&str] = &[
-    "access",
-    "apikey",
-    "auth",
-    "authorization",
-    "bearer",
-    "code",
-    "credential",
-    "jwt",
-    "key",
-    "nonce",
-    "otp",
-    "pass",
-    "passwd",
-    "password",
-    "pwd",
-    "secret",
-    "session",
-    "sessionid",
-    "sid",
-    "sig",
-    "signature",
-    "sso",
-    "state",
-    "ticket",
-    "token",
-];
-
-/// An address without what looks like a secret in it: values of parameters that are called so, names and
-/// passwords before the host.
+/// An address without the secrets in it.
 pub fn mask_url(url: &str) -> String {
-    let (address, rest) = match url.find(['?', '#']) {
-        Some(at) => url.split_at(at),
-        None => (url, ""),
-    };
-    let mut out = match address.split_once("://") {
-        Some((scheme, rest)) => {
-            let host = rest.find('/').unwrap_or(rest.len());
-            match rest[..host].rfind('@') {
-                Some(at) => format!("{scheme}://{MASK}{}", &rest[at..]),
-                None => address.to_owned(),
-            }
-        }
-        None => address.to_owned(),
-    };
-    let mut left = rest;
-    while let Some(mark) = left.chars().next() {
-        let part = &left[mark.len_utf8()..];
-        let end = part.find(['&', '#', '?', ';']).unwrap_or(part.len());
-        out.push(mark);
-        match part[..end].split_once('=') {
-            Some((name, value)) if !value.is_empty() && is_secret_parameter(name) => {
-                out.push_str(name);
-                out.push('=');
-                out.push_str(MASK);
-            }
-            _ => out.push_str(&part[..end]),
-        }
-        left = &part[end..];
-    }
-    out
-}
-
-fn is_secret_parameter(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let last = name.rsplit(['-', '_', '.']).next().unwrap_or_default();
-    name.starts_with("x-amz-") || SECRET_PARAMETERS.contains(&last)
+    crate::mask::mask(url).into_owned()
 }
 
 /// A text to search for, or to search in many texts without keeping any of them.

@@ -324,13 +324,14 @@ function heldBy(el, tag, role, attributes, mask, how) {
   switch (role) {
     case "textbox": case "searchbox":
       if (tag === "input") return isSecret(el, attributes) ? "" : inputValueOf.call(el);
-      if (tag === "textarea") return areaValueOf.call(el);
+      if (tag === "textarea") return isSecret(el, attributes) ? "" : areaValueOf.call(el);
+      if (attributes !== null && attributes.contenteditable !== undefined && isSecret(el, attributes, tag)) return "";
       return contentOf(el, tag, mask, how);
     case "combobox": case "listbox": {
       if (tag === "select") {
         return Array.from(selectedOptionsOf.call(el), (option) => collapse(optionTextOf.call(option))).join(" ");
       }
-      if (tag === "input") return inputValueOf.call(el);
+      if (tag === "input") return isSecret(el, attributes) ? "" : inputValueOf.call(el);
       const chosen = findAllInside.call(el, "[role=option][aria-selected=true]");
       if (chosen.length) return Array.from(chosen, (option) => collapse(textContentOf.call(option))).join(" ");
       return role === "combobox" ? contentOf(el, tag, mask, how) : "";
@@ -338,7 +339,7 @@ function heldBy(el, tag, role, attributes, mask, how) {
     case "slider": case "spinbutton": case "scrollbar": case "progressbar": case "meter": {
       const said = attributes && (attributes["aria-valuetext"] ?? attributes["aria-valuenow"]);
       if (said !== null && said !== undefined) return said;
-      if (tag === "input") return inputValueOf.call(el);
+      if (tag === "input") return isSecret(el, attributes) ? "" : inputValueOf.call(el);
       if (tag === "progress" || tag === "meter") return attributes && attributes.value || "";
       return role === "spinbutton" || role === "slider" ? "" : null;
     }

@@ -4,52 +4,58 @@
 const MASK = "••••••";
 
 const SECRET_AUTOCOMPLETE = /\b(current-password|new-password|one-time-code|cc-number|cc-csc)\b/i;
-const SECRET_NAME = /(^|[^a-z])(passw(or)?d|passcode|pin(code)?|otp|one[-_ ]?time|cvv2?|cvc2?|csc|card[-_ ]?(no|num(ber)?)|cc[-_ ]?num(ber)?|secret|api[-_ ]?key|ssn)([^a-z]|$)/i;
+const SECRET_NAME = /(^|[^a-z])(pass|passw(or)?d|passcode|passphrase|pwd|pin(code)?|otp|totp|one[-_ ]?time([-_ ]?code)?|cvv2?|cvc2?|csc|card[-_ ]?(no|num(ber)?)|cc[-_ ]?num(ber)?|secret([-_ ]?key)?|api[-_ ]?key|(access|auth|api|bearer|refresh|reset|session|csrf|xsrf)[-_ ]?token|ssn)([^a-z]|$)/i;
+/** What the label of a secret field says, in the languages that many pages are in. */
+const SECRET_LABEL = /(?<![\p{L}-])(password|pass ?word|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|passcode|passphrase|pin|otp|one[- ]time (code|pass(word|code))|(verification|security|authentication|confirmation|sms|2fa|login) code|cvv2?|cvc2?|card number|kartennummer|secret( key| access key)?|api key|((access|auth|api|bearer|personal access) )?token|social security number|ssn)(?![\p{L}])|密码|密碼|パスワード|비밀번호/iu;
+/** What is about a secret, and none. */
+const SECRET_SUBJECT = /\b(search|filter|find|name|hint|question|e-?mail|expir|title|description|note|length|count|limit|amount|price|symbol|address|url)/i;
+const UNSPOKEN = new Set("search email url date month week time datetime-local range color checkbox radio file".split(" "));
 
 /** Fields that held a password once: a page that shows what was typed only changes their type. */
 const passwords = new WeakSet();
+/** What was in them: a page can also put another field in their place. */
+const heldSecrets = new Set();
+const SHORTEST_SECRET = 4;
+const MOST_SECRETS = 1000;
 
 /** Whether what a field holds is nobody's business. */
-function isSecret(el, attributes) {
-  if (inputTypeOf.call(el) === "password") passwords.add(el);
-  if (passwords.has(el)) return true;
-  if (attributes === null) return false;
-  if (attributes.autocomplete && SECRET_AUTOCOMPLETE.test(attributes.autocomplete)) return true;
-  const names = `${attributes.name || ""} ${attributes.id || ""}`.replace(/([a-z])([A-Z])/g, "$1-$2");
-  return SECRET_NAME.test(names) || computed(el).webkitTextSecurity !== "none";
-}
-
-/** Thirteen to nineteen digits that a card could have. */
-const CARD = /(?<![\d.,])\d(?:[ -]?\d){12,18}(?![\d.,])/g;
-
-const maskCards = (text) => text.length < 13 ? text : text.replace(CARD, (found) => isCard(found) ? MASK : found);
-
-function isCard(text) {
-  const digits = text.replace(/\D/g, "");
-  let sum = 0;
-  for (let at = digits.length - 1, twice = false; at >= 0; at--, twice = !twice) {
-    let digit = +digits[at];
-    if (twice && (digit *= 2) > 9) digit -= 9;
-    sum += digit;
+function isSecret(el, attributes, tag = localNameOf.call(el)) {
+  const type = tag === "input" ? inputTypeOf.call(el) : tag;
+  if (type === "password") passwords.add(el);
+  const isField = tag === "input" || tag === "textarea";
+  const held = tag === "input" ? inputValueOf.call(el) : tag === "textarea" ? areaValueOf.call(el) : "";
+  if (passwords.has(el)) {
+    if (held.length >= SHORTEST_SECRET && heldSecrets.size < MOST_SECRETS) heldSecrets.add(held);
+    return true;
   }
-  return sum % 10 === 0 && /^[2-6]/.test(digits) && !/^(\d)\1*$/.test(digits);
+  if (heldSecrets.size > 0 && held !== "" && heldSecrets.has(held)) return true;
+  if (attributes !== null) {
+    if (attributes.autocomplete && SECRET_AUTOCOMPLETE.test(attributes.autocomplete)) return true;
+    const names = isField ? `${attributes.name || ""} ${attributes.id || ""}` : " ";
+    if (names !== " " && SECRET_NAME.test(names.replace(/([a-z])([A-Z])/g, "$1-$2"))) return true;
+  }
+  if (!UNSPOKEN.has(type) && type !== "hidden" && isCalledSecret(el, attributes)) return true;
+  return (attributes !== null || memo.rules.everywhere !== 0 || memo.rules.tags.size > 0) &&
+    computed(el).webkitTextSecurity !== "none";
 }
 
-const SECRET_PARAMETER = /^(.*[-_.])?(access|auth|authorization|bearer|code|credential|jwt|key|otp|pass|passwd|password|pwd|secret|session(id)?|sid|sig|signature|sso|ticket|token|apikey|x-amz-.*|state|nonce)$/i;
-
-/** An address without the tokens in it. */
-function maskUrl(url) {
-  if (!/[?#@;]/.test(url) && !/eyJ[\w-]{10}/.test(url)) return url;
-  return url
-    .replace(/^([a-z][\w+.-]*:\/\/)[^/?#@]*@/i, `$1${MASK}@`)
-    .replace(/([?&#;])([^=&#;]+)=([^&#;]*)/g, (all, mark, name, value) =>
-      value && (SECRET_PARAMETER.test(plainly(name)) || isToken(plainly(value))) ? `${mark}${name}=${MASK}` : all)
-    .replace(/eyJ[\w-]{10,}\.[\w-]+\.[\w-]*/g, MASK);
+/** Whether a field is labelled as one for a secret. */
+function isCalledSecret(el, attributes) {
+  const tells = (text) => text !== null && text !== undefined && text.length < 200 && SECRET_LABEL.test(text) &&
+    !SECRET_SUBJECT.test(text);
+  if (attributes !== null) {
+    if (tells(attributes["aria-label"]) || tells(attributes.placeholder)) return true;
+    const ids = attributes["aria-labelledby"];
+    if (ids !== undefined && referenced(el, ids).some((other) => tells(textContentOf.call(other)))) return true;
+  }
+  const labels = labelsOf(el);
+  return labels !== null && labels.some((label) => tells(textContentOf.call(label)));
 }
 
-const plainly = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
-const isToken = (value) => /^eyJ[\w-]{10,}\./.test(value) || /^(sk|pk|ghp|gho|xox[a-z])[-_][\w-]{16,}$/.test(value) ||
-  value.length >= 32 && /^[\w+/=-]+$/.test(value) && /\d/.test(value) && /[a-z]/i.test(value);
+// Card numbers and tokens are masked where the report and what else is read comes in, by one definition for all of it
+// (`page::mask`). What is told here is on its way there.
+const maskCards = (text) => text;
+const maskUrl = (url) => url;
 
 const checkedOf = getter(HTMLInputElement.prototype, "checked");
 const indeterminateOf = getter(HTMLInputElement.prototype, "indeterminate");
@@ -132,15 +138,22 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
       }
       break;
     }
-    case "textarea":
+    case "textarea": {
       flags += "M";
-      rest += valueField(areaValueOf.call(el), a !== null && a["aria-valuetext"]);
+      const held = areaValueOf.call(el);
+      if (isSecret(el, a, tag)) {
+        if (held) rest += `\tv${MASK}`;
+        flags += "y";
+      } else {
+        rest += valueField(held);
+      }
       break;
+    }
     case "input": {
       const type = inputTypeOf.call(el);
       if (type === "checkbox" || type === "radio" || type === "button" || type === "submit" || type === "reset" ||
           type === "image") break;
-      if (isSecret(el, a)) {
+      if (isSecret(el, a, tag)) {
         if (inputValueOf.call(el)) rest += `\tv${MASK}`;
         flags += "y";
       } else if (type === "file") {
@@ -180,7 +193,10 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
       if (role !== tag) rest += `\tk${tag}`;
       break;
     default:
-      if (a !== null && TEXT_ROLES.has(role) && isEditableHost(el)) {
+      if (a !== null && a.contenteditable !== undefined && isEditableHost(el) && isSecret(el, a, tag)) {
+        if (TEXT_ROLES.has(role) && textContentOf.call(el) !== "") rest += `\tv${MASK}`;
+        flags += "y";
+      } else if (a !== null && TEXT_ROLES.has(role) && isEditableHost(el)) {
         rest += valueField(textContentOf.call(el).slice(0, 2000));
       } else if (role === "combobox") {
         // One for choosing only shows what is chosen.
@@ -228,7 +244,7 @@ function isUnseenControl(el) {
 
 const valueField = (value) => {
   const plain = flat(value.length > 2000 ? value.slice(0, 2000) : value);
-  const text = maskCards(firewall ? visibly(plain) : plain);
+  const text = firewall ? visibly(plain) : plain;
   return text ? `\tv${text}` : "";
 };
 

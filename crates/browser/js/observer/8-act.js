@@ -734,8 +734,7 @@ function compareValue(number, wanted, keeps) {
   const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
   const kind = inputTypeOf.call(el instanceof HTMLInputElement ? el : document.createElement("input"));
   if (letters(held) === letters(want) || kind === "number" && Number(held) === Number(want)) return { is: "formatted" };
-  const isHidden = localNameOf.call(el) === "input" && areSecret([el])[0];
-  return { is: held === "" ? "empty" : "other", held: isHidden ? MASK : maskCards(held.slice(0, 200)) };
+  return { is: held === "" ? "empty" : "other", held: areSecret([el])[0] ? MASK : held.slice(0, 200) };
 }
 
 /** Chooses options of a list by value, label or position. */

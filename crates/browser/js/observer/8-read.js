@@ -76,28 +76,29 @@ function findTargets(selector) {
 const innerTextOf = getter(HTMLElement.prototype, "innerText");
 const outerHtmlOf = getter(Element.prototype, "outerHTML");
 
-/** One thing about an element. */
+/** One thing about an element. What is a secret whatever field holds it is masked by who asks. */
 function readElement(number, what, name) {
   const el = elementOf(number);
   if (el === null || !isConnectedOf.call(el)) return null;
   switch (what) {
-    case "text": return { value: el instanceof HTMLElement ? innerTextOf.call(el) : textContentOf.call(el) };
+    case "text": {
+      const text = el instanceof HTMLElement ? innerTextOf.call(el) : textContentOf.call(el);
+      return { value: withoutTyped(el, text) };
+    }
     case "html": return { value: withoutSecrets(el) };
     case "value": {
       const tag = localNameOf.call(el);
-      if (tag === "input") {
-        const held = inputValueOf.call(el);
-        return { value: held !== "" && areSecret([el])[0] ? MASK : maskCards(held) };
-      }
-      if (tag === "textarea") return { value: maskCards(areaValueOf.call(el)) };
-      if (tag === "select") return { value: el.value };
-      if (isEditableHost(el)) return { value: maskCards(innerTextOf.call(el)) };
-      return { value: attributeOf.call(el, "value") };
+      const isEditable = tag !== "input" && tag !== "textarea" && tag !== "select" && isEditableHost(el);
+      const held = tag === "input" ? inputValueOf.call(el) : tag === "textarea" ? areaValueOf.call(el)
+        : tag === "select" ? el.value : isEditable ? innerTextOf.call(el) : attributeOf.call(el, "value");
+      return { value: held && areSecret([el])[0] ? MASK : held };
     }
     case "attr": {
       const said = attributeOf.call(el, name);
-      if (!said || localNameOf.call(el) !== "input" || !/^value$/i.test(name)) return { value: said };
-      return { value: areSecret([el])[0] ? MASK : maskCards(said) };
+      if (!said || !FIELDS.has(localNameOf.call(el)) || !areSecret([el])[0]) return { value: said };
+      const held = localNameOf.call(el) === "textarea" ? areaValueOf.call(el) : inputValueOf.call(el);
+      // Some pages keep what is typed in other attributes too.
+      return { value: /^value$/i.test(name) || said === held ? MASK : said };
     }
     case "box": {
       const rect = rectOf.call(el);
@@ -112,29 +113,88 @@ function readElement(number, what, name) {
   return null;
 }
 
+const FIELDS = new Set(["input", "textarea"]);
+const EDITABLE = "input, textarea, [contenteditable]";
+
+/** What can be typed into, of an element and what is in it. */
+const fieldsIn = (root) =>
+  [...(matches.call(root, EDITABLE) ? [root] : []), ...findAllInside.call(root, EDITABLE)];
+
 /** Which of these fields hold what is nobody's business. */
 function areSecret(fields) {
+  if (fields.length === 0) return [];
   memo = newMemo();
   try {
     readSheets();
-    return fields.map((field) => isSecret(field, attributesOf(field, "input")));
+    return fields.map((field) => {
+      const tag = localNameOf.call(field);
+      return FIELDS.has(tag) || isEditableHost(field) ? isSecret(field, attributesOf(field, tag), tag) : passwords.has(field);
+    });
   } finally {
     memo = null;
   }
 }
 
+/** A text without what was typed into secret parts of an element. The browser shows some of it as dots, which tell how long it is. */
+function withoutTyped(el, text) {
+  const hosts = fieldsIn(el).filter((field) => field instanceof HTMLElement && !FIELDS.has(localNameOf.call(field)));
+  areSecret(hosts).forEach((is, at) => {
+    const typed = is ? innerTextOf.call(hosts[at]).trim() : "";
+    if (typed !== "") text = text.split(typed).join(MASK);
+  });
+  return text;
+}
+
+/** What the secret fields of this document hold, for looking for it in what somebody else tells of them. */
+function secrets() {
+  const all = [];
+  const look = (root) => {
+    const find = root.nodeType === 9 ? findAll : findAllInFragment;
+    all.push(...find.call(root, EDITABLE));
+    for (const el of find.call(root, "*")) {
+      const shadow = shadowOf(el);
+      if (shadow !== null) look(shadow);
+    }
+  };
+  look(document);
+  const held = new Set(heldSecrets);
+  areSecret(all).forEach((is, at) => {
+    if (!is) return;
+    const el = all[at], tag = localNameOf.call(el);
+    if (tag === "input") held.add(inputValueOf.call(el));
+    else if (tag === "textarea") held.add(areaValueOf.call(el));
+    else {
+      held.add(textContentOf.call(el));
+      const texts = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode() !== null) held.add(dataOf.call(texts.currentNode));
+    }
+  });
+  return [...held].filter((text) => text.trim() !== "");
+}
+
 const importNode = Document.prototype.importNode;
 const setAttribute = Element.prototype.setAttribute;
+const setTextContent = Object.getOwnPropertyDescriptor(Node.prototype, "textContent").set;
 
-/** The markup of an element. What was typed is not in it; what the page wrote into a secret field would be. */
+/** The markup of an element without what secret fields hold: what the page wrote into them, what is typed into its elements. */
 function withoutSecrets(el) {
-  const fieldsIn = (root) => [...(localNameOf.call(root) === "input" ? [root] : []), ...findAllInside.call(root, "input")];
   const fields = fieldsIn(el);
-  const secret = areSecret(fields).map((is, at) => is && hasAttribute.call(fields[at], "value"));
+  const secret = areSecret(fields);
   if (!secret.includes(true)) return outerHtmlOf.call(el);
   // In a document of its own a copy is only markup: nothing is loaded, no element of the page's comes to life.
   const copy = importNode.call(document.implementation.createHTMLDocument(""), el, true);
-  fieldsIn(copy).forEach((field, at) => { if (secret[at]) setAttribute.call(field, "value", MASK); });
+  fieldsIn(copy).forEach((field, at) => {
+    if (!secret[at]) return;
+    if (localNameOf.call(field) !== "input") {
+      if (textContentOf.call(field) !== "") setTextContent.call(field, MASK);
+      return;
+    }
+    const held = inputValueOf.call(fields[at]);
+    for (const name of attributeNamesOf.call(field)) {
+      const said = attributeOf.call(field, name);
+      if (said && (name === "value" || said.length >= SHORTEST_SECRET && said === held)) setAttribute.call(field, name, MASK);
+    }
+  });
   return outerHtmlOf.call(copy);
 }
 

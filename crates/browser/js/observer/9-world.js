@@ -25,6 +25,7 @@ Object.defineProperty(globalThis, "agbrowse", {
     shape,
     find: findTargets,
     read: readElement,
+    secrets,
     corner: cornerOf,
     ready,
     settle,

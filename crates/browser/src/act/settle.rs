@@ -574,6 +574,7 @@ impl Hand<'_> {
             let state = self.tab.state.borrow().clone();
             let looked = navigate::look(self.tab, self.deadline.at_most(LOOK)).await;
             let title = looked.map_or(state.title, |(_, title, _)| title.into_string());
+            let title = page::mask::mask(&title);
             return format!("→ {title:?} {}", page::text::mask_url(&state.url));
         }
         let is_here = self.tab.state.borrow().url == self.before.state.url;

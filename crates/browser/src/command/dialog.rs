@@ -73,7 +73,7 @@ impl Verb for DialogVerb {
             state.wait_for(|state| state.dialog.as_ref() != Some(&dialog) || state.end.is_some());
         _ = tokio::time::timeout_at(cx.deadline.at(), closed).await;
         settle(&tab, &before, mark, cx.deadline.at_most(SETTLE)).await;
-        Ok(Answered { dialog, accepted })
+        Ok(Answered { dialog: dialog.masked(), accepted })
     }
 }
 

@@ -184,6 +184,7 @@ async fn verify(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Resul
         _ if is_secret => Err(not_taken(spot, "holds something else afterwards")),
         _ => {
             let held = compared.held.unwrap_or_default();
+            let held = page::mask::mask(&held).into_owned();
             Err(not_taken(spot, &format!("holds {held:?} afterwards")).evidence("holds", held))
         }
     }

@@ -31,13 +31,13 @@ pub struct Get {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// Its text, as it is drawn.
+    /// Its text, as it is drawn; secrets are masked.
     Text,
-    /// Its markup.
+    /// Its markup; secrets are masked.
     Html,
     /// What it holds; secrets are masked.
     Value,
-    /// One of its attributes.
+    /// One of its attributes; of an address only tokens are masked.
     Attr,
     /// Where it is in the view, in CSS pixels: x, y, width, height.
     Box,
@@ -98,7 +98,9 @@ impl Verb for Get {
             return Ok(Got { value: None, bounds: Some(bounds) });
         }
         let read: Option<Read<Text>> = world.ask(&script, cx.deadline).await.map_err(explain)?;
-        Ok(Got { value: read.ok_or_else(gone)?.value.map(Text::into_string), bounds: None })
+        // What a field holds is masked where it is read; this is for what can be anywhere.
+        let value = read.ok_or_else(gone)?.value.map(Text::into_string);
+        Ok(Got { value: value.map(|value| page::mask::mask(&value).into_owned()), bounds: None })
     }
 }
 

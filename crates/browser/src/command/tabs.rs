@@ -9,6 +9,7 @@ use crate::proxy::Proxy;
 use crate::tab::{Dialog, End, Phase, TabId};
 use cdp::protocol::target::ActivateTarget;
 use clap::{Args, Subcommand};
+use page::mask::mask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -43,7 +44,7 @@ pub struct TabLine {
     /// The tab that opened it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub opener: Option<TabId>,
-    /// Its address.
+    /// Its address, secrets in it masked.
     pub url: String,
     /// Its title.
     pub title: String,
@@ -78,14 +79,14 @@ impl Verb for Tabs {
                 current: row.is_current,
                 context: row.tab.context.clone(),
                 opener: row.tab.opener,
-                url: state.url,
-                title: state.title,
+                url: mask(&state.url).into_owned(),
+                title: mask(&state.title).into_owned(),
                 phase: state.phase,
                 busy: row.tab.is_busy(),
                 crashed: matches!(state.end, Some(End::Crashed(_))),
                 frames: row.frames,
                 workers: row.workers,
-                dialog: state.dialog,
+                dialog: state.dialog.as_ref().map(Dialog::masked),
             }
         });
         Ok(TabList { tabs: tabs.collect() })
@@ -203,7 +204,7 @@ impl Verb for TabVerb {
                         let url = navigate::address(url)?;
                         navigate::go(cx.trip(&turn, navigate::Until::Load), &url).await?.url
                     }
-                    None => context_tab.state.borrow().url.clone(),
+                    None => mask(&context_tab.state.borrow().url).into_owned(),
                 };
                 Ok(TabChanged { id, is: "opened".into(), current: Some(id), url })
             }
@@ -216,7 +217,7 @@ impl Verb for TabVerb {
                 live.connection
                     .browser()
                     .post(&ActivateTarget { target_id: tab.target_id.clone() });
-                let url = tab.state.borrow().url.clone();
+                let url = mask(&tab.state.borrow().url).into_owned();
                 Ok(TabChanged { id: *id, is: "current".into(), current: Some(*id), url })
             }
             TabAction::Close(CloseTab { id }) => {
@@ -226,7 +227,7 @@ impl Verb for TabVerb {
                     None => cx.resolve(Needs::Page).await?,
                 };
                 let live = cx.live().await?;
-                let url = tab.state.borrow().url.clone();
+                let url = mask(&tab.state.borrow().url).into_owned();
                 live.close_tab(&tab, cx.deadline).await?;
                 let current = live.switch_from(&tab);
                 Ok(TabChanged { id: tab.id, is: "closed".into(), current, url })

@@ -108,7 +108,8 @@ pub struct Happening {
 
 impl Happening {
     pub(crate) fn new(kind: &str, message: impl Into<String>) -> Self {
-        Self { kind: kind.to_owned(), message: message.into(), tab: None, path: None }
+        let message = page::mask::mask(&message.into()).into_owned();
+        Self { kind: kind.to_owned(), message, tab: None, path: None }
     }
 }
 
@@ -282,7 +283,8 @@ impl Journal {
         u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn note_console(&self, line: ConsoleLine) {
+    fn note_console(&self, mut line: ConsoleLine) {
+        line.text = page::mask::mask(&line.text).into_owned();
         self.write(|pages| {
             if matches!(&*line.level, "error" | "exception") {
                 let kind = if line.level == "error" { "console-error" } else { "page-error" };
@@ -543,5 +545,9 @@ fn in_words(value: &RemoteObject) -> String {
 fn place(url: Option<Text>, line: Option<i64>) -> Option<String> {
     let url = url.map(Text::into_string).filter(|url| !url.is_empty())?;
     let plain = url.split(['?', '#']).next().unwrap_or_default();
-    Some(format!("{}:{}", page::text::cut(plain, 200), line.unwrap_or_default() + 1))
+    Some(format!(
+        "{}:{}",
+        page::text::cut(&page::mask::mask(plain), 200),
+        line.unwrap_or_default() + 1
+    ))
 }

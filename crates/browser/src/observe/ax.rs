@@ -1,21 +1,19 @@
 //! The browser's own accessibility tree, read into ours: the second source of a snapshot.
 //!
 //! It knows what only the browser can know (closed shadow roots, parts of native controls) and does not know
-//! what our observer finds out: what a person cannot see, who listens to clicks, which fields besides passwords
-//! hold secrets. Frames are told as elements; what is in them is not read here.
+//! what our observer finds out: what a person cannot see, who listens to clicks. Which fields besides passwords hold
+//! secrets is asked of our world. Frames are told as elements; what is in them is not read here.
 
-use super::{Trouble, watched};
+use super::{Trouble, World, watched};
 use crate::tab::Tab;
 use cdp::protocol::accessibility::{AxName, AxNode, AxText, GetFullAxTree};
 use cdp::{Deadline, Text};
 use page::ax::{Frame, Role, Toggle, Tree};
+use page::mask::{MASK, mask as without_secrets};
 use page::text::{collapse, is_blank};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
-
-/// What stands for a secret, however long that is; the observer's word for it.
-const MASK: &str = "••••••";
 
 /// What the browser shows instead of the letters of a secret: disc, circle, square.
 const MARKS: [char; 3] = ['•', '◦', '■'];
@@ -30,10 +28,15 @@ pub(crate) const AX: &str = "ax:";
 pub(super) async fn look(tab: &Tab, deadline: Deadline) -> Result<Tree, Trouble> {
     let loader = tab.state.borrow().loader.clone();
     let asked = async { Ok(tab.channel.call(GetFullAxTree { frame_id: None }, deadline).await?) };
-    let nodes = watched(tab, asked).await?.nodes.unwrap_or_default();
+    let mut nodes = watched(tab, asked).await?.nodes.unwrap_or_default();
     if nodes.is_empty() {
         return Err(Trouble::Nothing);
     }
+    let asked = async {
+        let world = World::enter(&tab.channel, &tab.target_id, &loader, true, deadline).await?;
+        world.ask::<Vec<Text>>("agbrowse.secrets()", deadline).await
+    };
+    hide(&mut nodes, &watched(tab, asked).await?);
     let mut tree = read(&nodes);
     let state = tab.state.borrow();
     if state.loader != loader {
@@ -41,7 +44,7 @@ pub(super) async fn look(tab: &Tab, deadline: Deadline) -> Result<Tree, Trouble>
     }
     tree.frames = vec![Frame {
         document: format!("{AX}{loader}"),
-        url: state.url.clone(),
+        url: without_secrets(&state.url).into_owned(),
         origin: origin(&state.url),
         // The tab hears of a new title later than its document has it.
         title: tree.nodes.first().map(|root| tree.name(root).to_owned()).unwrap_or_default(),
@@ -63,6 +66,41 @@ fn origin(url: &str) -> String {
         Some(format!("{scheme}://{host}"))
     });
     host.unwrap_or_else(|| "null".to_owned())
+}
+
+/// What secret fields hold is not told: neither as their value nor where it is part of a name or a text.
+fn hide(nodes: &mut [AxNode], secrets: &[Text]) {
+    /// Shorter ones would be found in everything.
+    const SHORTEST: usize = 4;
+    let secrets: Vec<Cow<'_, str>> = secrets.iter().map(|text| collapse(text)).collect();
+    let without = |text: &mut Text| {
+        for secret in secrets.iter().filter(|secret| secret.chars().count() >= SHORTEST) {
+            if collapse(text).contains(&**secret) {
+                text.0 = collapse(text).replace(&**secret, MASK);
+            }
+        }
+    };
+    for node in nodes {
+        let value = node.value.as_mut().and_then(|value| value.value.as_mut());
+        if let Some(value) = value
+            && secrets.contains(&collapse(&plain(value)))
+        {
+            // As the browser tells the value of a password.
+            *value = RawValue::from_string("\"•\"".into()).unwrap_or_default();
+        }
+        let name = node.name.as_mut().and_then(|name| name.value.as_mut());
+        let description = node.description.as_mut().and_then(|text| text.value.as_mut());
+        name.into_iter().chain(description).for_each(without);
+        for property in node.properties.iter_mut().flatten() {
+            let value = property.value.as_mut().and_then(|value| value.value.as_mut());
+            if let Some(value) = value
+                && property.name.as_deref() == Some("valuetext")
+                && secrets.contains(&collapse(&plain(value)))
+            {
+                *value = RawValue::from_string("\"•\"".into()).unwrap_or_default();
+            }
+        }
+    }
 }
 
 /// A node that is still to be told, and what it is inside of.

@@ -15,6 +15,7 @@ mod navigation;
 mod pictures;
 mod probes;
 mod proxies;
+mod secrets;
 mod sight;
 mod storage;
 mod stuck;

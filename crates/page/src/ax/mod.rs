@@ -346,8 +346,9 @@ impl Tree {
         told.collect()
     }
 
-    /// Keeps a text.
+    /// Keeps a text, without the secrets in it.
     pub fn keep(&mut self, text: &str) -> Span {
+        let text = &*crate::mask::mask(text);
         let start = self.text.len() as u32;
         self.text.push_str(text);
         Span { start, len: text.len() as u32 }

@@ -16,6 +16,7 @@
 //! keys are passed over. A name of `\u{1}` alone says that it is the text of the next line.
 
 use super::{Bounds, Frame, Role, States, Toggle, Tree};
+use crate::mask::{MASK, mask};
 
 /// What is not a report.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,21 +29,48 @@ pub struct Malformed {
 const SAME: &str = "\u{1}";
 
 impl Tree {
-    /// Adds a document below the node at `depth - 1`, as the next thing in reading order.
+    /// Adds a document below the node at `depth - 1`, as the next thing in reading order, without the secrets in it.
     ///
     /// # Errors
     /// When a line is not as described above. Lines before it have been added.
     pub fn add_report(&mut self, report: &str, depth: u32, frame: u16) -> Result<(), Malformed> {
+        let report = &*mask(report);
         let base = self.text.len();
         self.text.push_str(report);
         let mut lines = report.split_terminator('\n');
         lines.next().ok_or(Malformed { line: 1 })?;
         let mut last = 0;
+        let begin = self.nodes.len();
+        let mut has_secrets = false;
         for (number, line) in lines.enumerate() {
             self.add_line(report, base, line, depth, frame, &mut last)
                 .ok_or(Malformed { line: number + 2 })?;
+            has_secrets |= self.nodes.last().is_some_and(|node| node.states.is_masked());
+        }
+        if has_secrets {
+            self.hide_content(begin);
         }
         Ok(())
+    }
+
+    /// Masks what is told inside of secret fields: what is typed into some of them is elements of the page.
+    fn hide_content(&mut self, begin: usize) {
+        let mask = self.keep(MASK);
+        let mut field = None;
+        for node in &mut self.nodes[begin..] {
+            if field.is_some_and(|depth| node.depth > depth) {
+                for text in [&mut node.name, &mut node.value] {
+                    if !text.is_empty() {
+                        *text = mask;
+                    }
+                }
+                continue;
+            }
+            field = node.states.is_masked().then_some(node.depth);
+            if field.is_some() && !node.states.is_name_given() && !node.name.is_empty() {
+                node.name = mask;
+            }
+        }
     }
 
     fn add_line(
@@ -126,7 +154,7 @@ pub fn document(report: &str) -> Option<Frame> {
     if fields.next()? != "1" {
         return None;
     }
-    let mut next = || fields.next().map(str::to_owned);
+    let mut next = || fields.next().map(|field| mask(field).into_owned());
     let frame = Frame { url: next()?, origin: next()?, title: next()?, ..Frame::default() };
     let unseen = fields.nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
     Some(Frame { unseen, ..frame })

@@ -417,7 +417,8 @@ pub fn name(tree: &Tree, index: usize) -> String {
             }
         }
     }
-    text::cut_bytes(&name, LONGEST).into_owned()
+    // Parts that tell nothing one by one can be a number when they are put together.
+    text::cut_bytes(&crate::mask::mask(&name), LONGEST).into_owned()
 }
 
 /// Whether a text can tell one thing from another: more than digits, punctuation and times.

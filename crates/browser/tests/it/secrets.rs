@@ -1,0 +1,318 @@
+//! Secrets: passwords, one-time codes, card numbers and tokens are in nothing that is told of a page.
+
+use crate::bench::{Bench, bench, eval, open};
+use crate::sight::{details, get, see, show};
+use agbrowse_browser::Command;
+use agbrowse_browser::command::{
+    Answer, Console, DialogVerb, Find, Get, Requests, Snapshot, TabAction, TabVerb, Tabs,
+    TreeSource, What,
+};
+
+/// A part of every secret below.
+const SECRET: &str = "S3K";
+
+/// What is masked and what stays, shared with the tests of `page::mask`.
+const CASES: &str = include_str!("../../../page/tests/secrets.json");
+
+fn ax() -> Snapshot {
+    Snapshot { source: TreeSource::Ax, ..Snapshot::default() }
+}
+
+/// Everything, in every form.
+async fn told(t: &Bench) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for source in [TreeSource::Page, TreeSource::Ax] {
+        let loud = || Snapshot {
+            source,
+            urls: true,
+            nodes: true,
+            all_refs: true,
+            no_interactive: true,
+            max_depth: Some(50),
+            include_hidden: source == TreeSource::Page,
+            ..Snapshot::default()
+        };
+        all.push((format!("{source:?}"), see(t, loud()).await));
+        let json = serde_json::to_string(&details(t, loud()).await).unwrap();
+        all.push((format!("{source:?} json"), json));
+    }
+    for what in [What::Text, What::Html] {
+        let got = t.run(get(what, "css=body")).await.unwrap().reply.to_string();
+        all.push((format!("get {what:?}"), got));
+    }
+    for command in [
+        Command::Tabs(Tabs {}),
+        Command::Console(Console::default()),
+        Command::Requests(Requests::default()),
+    ] {
+        let outcome = t.run(command).await.unwrap();
+        all.push((outcome.reply.to_string(), serde_json::to_string(&outcome.reply).unwrap()));
+    }
+    all
+}
+
+#[test]
+fn what_a_secret_field_holds_is_told_by_nothing() {
+    bench(async |t| {
+        for field in [
+            "<input type=password value='HELD'>",
+            "<input autocomplete=current-password value='HELD'>",
+            "<input autocomplete=one-time-code value='HELD'>",
+            "<input autocomplete='section-a billing cc-csc' value='HELD'>",
+            "<input name=pass value='HELD'>",
+            "<input name=accessToken value='HELD'>",
+            "<input name=client_secret value='HELD'>",
+            "<input type=hidden name=csrf_token value='HELD'>",
+            "<label>Password <input value='HELD'></label>",
+            "<label for=x>Neues Passwort</label><input id=x value='HELD'>",
+            "<input aria-label='One-time code' value='HELD'>",
+            "<input placeholder='Verification code' value='HELD'>",
+            "<b id=l>Security code</b><input aria-labelledby=l value='HELD'>",
+            "<input id=otp type=tel value='HELD'>",
+            "<input class=dots value='HELD'>",
+            "<textarea class=dots>HELD</textarea>",
+            "<textarea autocomplete=one-time-code>HELD</textarea>",
+            "<label>API key <textarea>HELD</textarea></label>",
+            "<div contenteditable role=textbox aria-label=Text class=dots>HELD</div>",
+            "<div contenteditable class=dots>HELD</div>",
+            "<div contenteditable tabindex=0 class=dots><b>HELD</b></div>",
+            "<div contenteditable role=textbox aria-label='Your password'><b>HELD</b> <i>HELD</i></div>",
+            "<button>Go <input name=password value='HELD'></button>",
+            "<div><template shadowrootmode=open><label>Password <input value='HELD'></label></template></div>",
+        ] {
+            let field = field.replace("HELD", &format!("{SECRET}-held"));
+            let html = format!(
+                "<style>.dots {{ -webkit-text-security: disc }}</style><main>{field}</main>"
+            );
+            show(&t, &html, Snapshot::default()).await;
+            for (what, text) in told(&t).await {
+                assert!(!text.contains(SECRET), "{what} of {field}:\n{text}");
+                assert!(
+                    !text.contains("•••••••"),
+                    "its length is told by {what} of {field}:\n{text}"
+                );
+            }
+            if field.contains("template") || field.contains("hidden") {
+                continue;
+            }
+            let selector = "css=input, textarea, [contenteditable]";
+            let value = t.run(get(What::Value, selector)).await.unwrap().reply.to_string();
+            assert_eq!(value, "••••••", "{field}");
+            let attr = Get {
+                what: What::Attr,
+                target: selector.parse().unwrap(),
+                name: Some("value".into()),
+            };
+            let attr = t.run(Command::Get(attr)).await.unwrap().reply.to_string();
+            assert!(!attr.contains(SECRET), "{field}: {attr}");
+        }
+    });
+}
+
+#[test]
+fn what_an_ordinary_field_holds_is_told() {
+    bench(async |t| {
+        for field in [
+            "<input name=q value='HELD'>",
+            "<label>Search passwords <input value='HELD'></label>",
+            "<label>User name <input name=username value='HELD'></label>",
+            "<label>Token name <input value='HELD'></label>",
+            "<label>Max tokens <input value='HELD'></label>",
+            "<input type=search aria-label='Find a token' value='HELD'>",
+            "<input type=email aria-label='E-mail for password reset' value='HELD'>",
+            "<input name=passenger value='HELD'><input name=compass>",
+            "<input name=shipping-code placeholder='Discount code' value='HELD'>",
+            "<input id=pinterest value='HELD'>",
+            "<textarea aria-label='Message'>HELD</textarea>",
+            "<div contenteditable role=textbox id=secret-notes aria-label=Notes>HELD</div>",
+        ] {
+            let html = field.replace("HELD", "held-1");
+            for options in [Snapshot::default(), ax()] {
+                let text = show(&t, &html, options).await;
+                assert!(text.contains("held-1") && !text.contains('•'), "{html}:\n{text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_password_that_is_shown_in_another_field_is_still_one() {
+    bench(async |t| {
+        let html = "<div id=box></div><button onclick='draw(\"text\")'>Show</button><script>
+            const draw = (type) => { const value = box.firstChild ? box.firstChild.value : '';
+              box.innerHTML = `<input aria-label=Field type=${type}>`; box.firstChild.value = value; };
+            draw('password')</script>";
+        show(&t, html, Snapshot::default()).await;
+        t.eval("box.firstChild.value = 'S3K-typed'; 1").await;
+        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        t.eval("draw('text'); 1").await;
+        assert_eq!(t.eval("box.firstChild.type").await, "\"text\"");
+        for (what, text) in told(&t).await {
+            assert!(!text.contains("S3K-typed"), "{what}:\n{text}");
+        }
+        let text = see(&t, Snapshot::default()).await;
+        assert!(text.contains("textbox \"Field\"") && text.contains("value=\"••••••\""), "{text}");
+    });
+}
+
+/// Every case of the table, as a text, a name, a value, an address and an attribute, told in every way.
+#[test]
+fn secrets_are_masked_in_texts_names_and_addresses() {
+    bench(async |t| {
+        let cases: Vec<(String, Option<String>)> = serde_json::from_str(CASES).unwrap();
+        let escaped = |text: &str| {
+            text.replace('&', "&amp;")
+                .replace('"', "&quot;")
+                .replace('<', "&lt;")
+                .replace('\u{a0}', " ")
+        };
+        let mut html = String::new();
+        for (index, (before, _)) in cases.iter().enumerate() {
+            let text = escaped(before);
+            html += &format!(
+                "<section><p id=t{index}>{text}</p><button aria-label=\"{text}\">b</button>\
+                 <a id=a{index} href=\"{text}\">a</a><input aria-label=i value=\"{text}\"></section>"
+            );
+        }
+        for (source, format) in [(TreeSource::Page, "page"), (TreeSource::Ax, "ax")] {
+            let options = || Snapshot {
+                source,
+                all_refs: true,
+                max_depth: Some(50),
+                budget: None,
+                ..Snapshot::default()
+            };
+            show(&t, &html, options()).await;
+            let json = serde_json::to_value(
+                details(&t, Snapshot { nodes: true, no_interactive: true, ..options() }).await,
+            );
+            let json = json.unwrap();
+            let strings = strings(&json);
+            for (before, after) in &cases {
+                let plain = |text: &str| text.replace('\u{a0}', " ");
+                let (before, after) = (plain(before), after.as_deref().map(plain));
+                let wanted = after.as_deref().unwrap_or(&before);
+                let short = page_cut(wanted);
+                assert!(
+                    strings.iter().any(|it| it.starts_with(&short)),
+                    "{format}: {wanted} is not told"
+                );
+                if after.is_some() {
+                    assert!(
+                        !strings.iter().any(|it| it.contains(&before)),
+                        "{format}: {before} is told"
+                    );
+                }
+            }
+        }
+        for (index, (before, after)) in cases.iter().enumerate() {
+            let wanted = after.as_ref().unwrap_or(before).replace('\u{a0}', " ");
+            let text =
+                t.run(get(What::Text, &format!("css=#t{index}"))).await.unwrap().reply.to_string();
+            assert_eq!(text, wanted);
+            let attr = Get {
+                what: What::Attr,
+                target: format!("css=#a{index}").parse().unwrap(),
+                name: Some("href".into()),
+            };
+            assert_eq!(t.run(Command::Get(attr)).await.unwrap().reply.to_string(), wanted);
+        }
+    });
+}
+
+/// As much of a text as every form of it has.
+fn page_cut(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+fn strings(json: &serde_json::Value) -> Vec<String> {
+    match json {
+        serde_json::Value::String(text) => vec![text.clone()],
+        serde_json::Value::Array(all) => all.iter().flat_map(strings).collect(),
+        serde_json::Value::Object(all) => all.values().flat_map(strings).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn addresses_are_told_without_their_tokens() {
+    bench(async |t| {
+        let secret = format!("{SECRET}a1b2");
+        t.page("/", format!("<title>Paid with 4111 1111 1111 1111</title><p>There<iframe src='/leaf?accessToken={secret}'></iframe>"));
+        t.page("/leaf", "<title>Leaf</title>");
+        let address = format!("{}?page=2&clientSecret={secret}", t.url("/"));
+        let opened = t.run(open(&address)).await.unwrap();
+        let new = TabVerb {
+            action: TabAction::New(agbrowse_browser::command::NewTab {
+                url: Some(address.clone()),
+                proxy: None,
+            }),
+        };
+        let new = t.run(Command::Tab(new)).await.unwrap();
+        let mut all = told(&t).await;
+        for outcome in [opened, new] {
+            assert!(
+                outcome.reply.to_string().contains("?page=2&clientSecret=••••••"),
+                "{}",
+                outcome.reply
+            );
+            all.push(("reply".into(), serde_json::to_string(&outcome.reply).unwrap()));
+        }
+        for (what, text) in all {
+            assert!(!text.contains(SECRET) && !text.contains("4111"), "{what}:\n{text}");
+        }
+        // The page itself has them.
+        assert!(t.eval("location.href").await.contains(&secret));
+        t.eval("history.pushState(0, '', '?sessionToken=S3Knav1'); 1").await;
+        for (what, text) in told(&t).await {
+            assert!(!text.contains("S3Knav1"), "{what}:\n{text}");
+        }
+        let redacted = Snapshot { redact: true, ..Snapshot::default() };
+        let json = serde_json::to_string(&details(&t, redacted).await).unwrap();
+        assert!(
+            !json.contains("Paid") && !json.contains("Leaf") && !json.contains("/leaf"),
+            "{json}"
+        );
+    });
+}
+
+#[test]
+fn what_the_page_says_is_told_without_secrets() {
+    bench(async |t| {
+        t.page("/", "<title>Says</title>");
+        t.open("/").await;
+        t.eval("console.log('card 4111111111111111 http://x.test/?token=S3Kc1'); 1").await;
+        t.run(eval("alert('Card 4111 1111 1111 1111, see /x?token=S3Kd1')")).await.unwrap_err();
+        let tabs = t.run(Command::Tabs(Tabs {})).await.unwrap();
+        let dialog = Command::Dialog(DialogVerb { answer: Answer::Accept { text: None } });
+        let dialog = t.run(dialog).await.unwrap();
+        let console = t.run(Command::Console(Console::default())).await.unwrap();
+        assert!(
+            console.reply.to_string().contains("card •••••• http://x.test/?token=••••••"),
+            "{}",
+            console.reply
+        );
+        assert!(dialog.reply.to_string().contains("Card ••••••, see"), "{}", dialog.reply);
+        for outcome in [tabs, dialog, console] {
+            let json = serde_json::to_string(&outcome.reply).unwrap();
+            assert!(!json.contains(SECRET) && !json.contains("1111"), "{json}");
+        }
+    });
+}
+
+#[test]
+fn a_number_in_several_parts_is_masked_where_it_is_put_together() {
+    bench(async |t| {
+        let html = "<a href=/>4111<span> 1111</span> 1111 <b>1111</b></a><p tabindex=0>5500<i> 0000</i> 0000 0004</p>";
+        show(&t, html, Snapshot::default()).await;
+        for query in [
+            Find { role: Some("link".into()), ..Find::default() },
+            Find { role: Some("paragraph".into()), ..Find::default() },
+        ] {
+            let found = t.run(Command::Find(query)).await.unwrap().reply.to_string();
+            assert!(found.contains("••••••") && !found.contains("0000"), "{found}");
+        }
+        let text = t.run(get(What::Text, "css=body")).await.unwrap().reply.to_string();
+        assert!(!text.contains("1111") && !text.contains("0000"), "{text}");
+    });
+}
