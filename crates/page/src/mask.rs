@@ -159,7 +159,7 @@ fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for (at, c) in chars.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| chars[at]);
-        let is_small = |c: Option<&char>| c.is_some_and(|c| c.is_ascii_lowercase());
+        let is_small = |c: Option<&char>| c.is_some_and(char::is_ascii_lowercase);
         let begins = c.is_ascii_uppercase()
             && (is_small(before.as_ref())
                 || before.is_some_and(|c| c.is_ascii_uppercase()) && is_small(chars.get(at + 1)));
@@ -470,7 +470,7 @@ fn is_surely_random(value: &str) -> bool {
         return false;
     }
     let value = decoded(value);
-    let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(|c| is(c));
+    let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
     value.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-+/=".contains(&c))
         && has(u8::is_ascii_lowercase)
         && has(u8::is_ascii_uppercase)
@@ -565,10 +565,8 @@ fn card(text: &str, begin: usize) -> Option<Range<usize>> {
         Some('.' | ',') => !next.next().is_some_and(|c| c.is_ascii_digit()),
         _ => true,
     };
-    let is_usual = match groups[..=last] {
-        [_] | [4, 4, 4, 4] | [4, 6, 4 | 5] | [4, 4, 4, 4, 1..=3] => true,
-        _ => false,
-    };
+    let is_usual =
+        matches!(groups[..=last], [_] | [4, 4, 4, 4] | [4, 6, 4 | 5] | [4, 4, 4, 4, 1..=3]);
     (is_whole && is_usual && is_card(&digits[..count])).then_some(begin..end)
 }
 
@@ -598,7 +596,7 @@ fn is_card(digits: &[u8]) -> bool {
             (_, digit) => digit * 2,
         })
         .sum();
-    is_given_out && sum % 10 == 0 && digits.iter().any(|digit| *digit != digits[0])
+    is_given_out && sum.is_multiple_of(10) && digits.iter().any(|digit| *digit != digits[0])
 }
 
 /// Whether the number that is read here began before.
