@@ -436,10 +436,11 @@ fn token(text: &str, at: usize) -> Option<Range<usize>> {
     is_token.then_some(begin..end)
 }
 
-/// Whether a word begins here. The letter after a tab is a key of a report.
+/// Whether a word begins here. The letter after a tab is a key of a report; what an address escapes is no part of a word.
 fn is_word_start(bytes: &[u8], at: usize) -> bool {
     let is_word = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
     match at {
+        3.. if bytes[at - 3] == b'%' && bytes[at - 2..at].iter().all(u8::is_ascii_hexdigit) => true,
         0 => true,
         _ if !is_word(bytes[at - 1]) => true,
         1 => false,

@@ -54,8 +54,6 @@ function isCalledSecret(el, attributes) {
 
 // Card numbers and tokens are masked where the report and what else is read comes in, by one definition for all of it
 // (`page::mask`). What is told here is on its way there.
-const maskCards = (text) => text;
-const maskUrl = (url) => url;
 
 const checkedOf = getter(HTMLInputElement.prototype, "checked");
 const indeterminateOf = getter(HTMLInputElement.prototype, "indeterminate");

@@ -203,7 +203,7 @@ function finish(title) {
   const was = options.since === lastReport && lastReport > 0 ? lastOut : null;
   lastOut = options.watch ? out : [];
   lastReport++;
-  out[0] = [1, flat(maskUrl(location.href)), origin, title, mayHost.size, dropped, memo.read.size, holders.join(),
+  out[0] = [1, flat(location.href), origin, title, mayHost.size, dropped, memo.read.size, holders.join(),
     lastReport].join("\t");
   out.push("");
   if (was === null) return out.join("\n");
@@ -575,15 +575,13 @@ function addPlain(plain, depth, why) {
 }
 
 const UNTIDY = /[^\S ]|  |^ | $|[\x00-\x1f]/;
-const DIGITS = /\d(?:[ -]?\d){12}/;
 
 /** A text as it goes into a line: on one line, without what cannot be seen, not endless. */
 function tidy(text) {
   if (text === "") return "";
   let plain = text.length > maxText ? `${text.slice(0, maxText)}…` : text;
   if (UNTIDY.test(plain)) plain = plain.replace(/[\s\x00-\x1f]+/g, " ").trim();
-  if (firewall) plain = visibly(plain);
-  return DIGITS.test(plain) ? maskCards(plain) : plain;
+  return firewall ? visibly(plain) : plain;
 }
 
 const imageWidthOf = getter(HTMLImageElement.prototype, "naturalWidth");
@@ -603,7 +601,7 @@ function isMapShown(area) {
 
 const urlField = (el) => {
   const href = el.href;
-  return typeof href === "string" ? `\tu${flat(maskUrl(href))}` : "";
+  return typeof href === "string" ? `\tu${flat(href)}` : "";
 };
 
 const boxField = (el) => {

@@ -188,6 +188,13 @@ fn secrets_are_masked_in_texts_names_and_addresses() {
             );
             let json = json.unwrap();
             let strings = strings(&json);
+            // Some of what is harmless has in it what would be none by itself.
+            let harmless: Vec<&str> =
+                cases.iter().filter(|(_, after)| after.is_none()).map(|(it, _)| &**it).collect();
+            let rest: Vec<String> = strings
+                .iter()
+                .map(|it| harmless.iter().fold(it.to_string(), |it, part| it.replace(part, "")))
+                .collect();
             for (before, after) in &cases {
                 let plain = |text: &str| text.replace('\u{a0}', " ");
                 let (before, after) = (plain(before), after.as_deref().map(plain));
@@ -198,10 +205,11 @@ fn secrets_are_masked_in_texts_names_and_addresses() {
                     "{format}: {wanted} is not told"
                 );
                 if after.is_some() {
-                    assert!(
-                        !strings.iter().any(|it| it.contains(&before)),
-                        "{format}: {before} is told"
-                    );
+                    // A number in an address is the number of an article as likely as that of a card.
+                    let is_card = !before.contains(char::is_alphabetic);
+                    let told = rest.iter().filter(|it| !is_card || !it.starts_with("http://"));
+                    let told: Vec<_> = told.filter(|it| it.contains(&before)).collect();
+                    assert!(told.is_empty(), "{format}: {before} is told: {told:#?}");
                 }
             }
         }
