@@ -193,7 +193,7 @@ fn secrets_are_masked_in_texts_names_and_addresses() {
                 cases.iter().filter(|(_, after)| after.is_none()).map(|(it, _)| &**it).collect();
             let rest: Vec<String> = strings
                 .iter()
-                .map(|it| harmless.iter().fold(it.to_string(), |it, part| it.replace(part, "")))
+                .map(|it| harmless.iter().fold(String::clone(it), |it, part| it.replace(part, "")))
                 .collect();
             for (before, after) in &cases {
                 let plain = |text: &str| text.replace('\u{a0}', " ");
