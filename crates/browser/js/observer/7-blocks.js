@@ -37,8 +37,9 @@ let seesEmpty = false, neighbourly = "*";
 /** Elements whose children were seen to since the last walk. */
 let seenTo = new Set();
 
-/** What the last walk went by. */
+/** What the last walk went by, and the shadow trees that what is left of earlier ones has in it. */
 let lastWalk = null;
+let treesBefore = [];
 
 const LEAST_LINES = 6, MOST_LINES = 3000;
 const RESTLESS = new Set((
@@ -69,27 +70,30 @@ function beginBlocks(active, modal) {
     !lastWalk.looksInside && find.call(document, "[aria-owns]") === null && isSameList(walk.terms, lastWalk.terms) &&
     isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked) &&
     isSameList(sheetsInside(lastWalk.trees), lastWalk.sheetsInside);
+  treesBefore = canTake ? lastWalk.trees : [];
   lastWalk = walk;
   if (!canTake) era++;
   isKeeping = true;
   if (memo.moving !== null) for (const el of memo.moving) noteChange(el);
 }
 
-function endBlocks(isWhole) {
+/** `isCut` says that the walk ended early: what it did not come to is still as it was, with what changed there. */
+function endBlocks(isWhole, isCut) {
   if (!isKeeping) return;
   // Shadow trees have brought theirs by now.
   ({ seesEmpty } = memo.rules);
-  lastWalk.trees = [...memo.read];
+  lastWalk.trees = isCut ? [...new Set([...treesBefore, ...memo.read])] : [...memo.read];
   lastWalk.sheetsInside = sheetsInside(lastWalk.trees);
   lastWalk.looksInside = memo.rules.looksInside;
   neighbourly = memo.rules.neighbours.has("*") ? "*" : [...memo.rules.neighbours].join();
-  seenTo = new Set();
   isKeeping = false;
+  isAllChanged = false;
+  if (!isWhole) lastWalk = null;
+  if (isCut) return;
+  seenTo = new Set();
   changes = new Set();
   deepChanges = new Set();
   heeded = 0;
-  isAllChanged = false;
-  if (!isWhole) lastWalk = null;
 }
 
 const isSameSight = (one, other) => one === other ||

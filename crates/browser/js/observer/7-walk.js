@@ -94,7 +94,7 @@ function observe(wanted = {}) {
   dropped = 0;
   previousNumber = 0;
   level = 0;
-  let isWhole = false;
+  let isWhole = false, isCut = false;
   // Who knows nothing of the last report wants to know everything anew.
   if (!(wanted.since > 0) && lastReport > 0) sheetsFrom = performance.now();
   try {
@@ -123,11 +123,11 @@ function observe(wanted = {}) {
     // What was told so far is good for the next one.
     if (error === ENOUGH && wanted.watch) {
       watch();
-      isWhole = true;
+      isWhole = isCut = true;
     }
     throw error;
   } finally {
-    endBlocks(isWhole);
+    endBlocks(isWhole, isCut);
     memo = null;
     out = [];
   }

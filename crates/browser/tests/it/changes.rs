@@ -72,3 +72,32 @@ fn a_rule_in_a_shadow_tree_that_asks_what_is_in_an_element_holds() {
         assert_eq!(count(see(&t, Snapshot::default()).await), 1);
     });
 }
+
+#[test]
+fn what_changed_is_not_forgotten_when_getting_ready_is_cut_short() {
+    bench(async |t| {
+        // Gone through when its text has come; all of it is changed when it has loaded, more than is gone through at once.
+        t.page(
+            "/",
+            "<!doctype html><title>Long</title><main id=m></main><script>
+               const part = (n, word) => `<section id=s${n}>${Array.from({ length: 12 }, (_, i) =>
+                 `<p>${word} ${n} <a href=#${i}>link ${i}</a> and <b>more</b>`).join('')}</section>`;
+               m.innerHTML = Array.from({ length: 150 }, (_, n) => part(n, 'Old')).join('');
+               const idle = () => new Promise((over) => requestIdleCallback(over));
+               onload = async () => {
+                 for (let n = 0; n < 150; n++) document.getElementById('s' + n).innerHTML = part(n, 'New');
+                 for (let n = 0; n < 8; n++) await idle();
+                 document.title = 'Ready';
+               }</script>",
+        );
+        t.open("/").await;
+        t.eval("new Promise((over) => { const look = () => document.title === 'Ready' ? over(1) : setTimeout(look, 5); look() })").await;
+        let text =
+            see(&t, Snapshot { no_interactive: true, max_depth: Some(20), ..Snapshot::default() })
+                .await;
+        for n in 0..150 {
+            assert!(text.contains(&format!("\"New {n}\"")), "New {n} is missing");
+            assert!(!text.contains(&format!("\"Old {n}\"")), "Old {n} is told");
+        }
+    });
+}
