@@ -289,7 +289,7 @@ fn refuse_mistyped(command: &Command, config: &Config) -> Result<()> {
             | Command::Eval(_)
             | Command::Tab(_)
             | Command::Storage(StorageVerb { action: StorageAction::Load(_) })
-    );
+    ) || matches!(command, Command::Snapshot(snapshot) if snapshot.url.is_some());
     let name = config.session();
     let known = daemon::list();
     // One that was lost is known too: its next daemon tells what happened.

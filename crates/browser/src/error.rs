@@ -155,10 +155,10 @@ impl Error {
         self
     }
 
-    /// Adds a fact. What would go past the budget is cut, or left out.
+    /// Adds a fact, its secrets masked. What would go past the budget is cut, or left out.
     #[must_use]
     pub fn evidence(mut self, key: &str, fact: impl Into<Fact>) -> Self {
-        let mut fact = fact.into();
+        let mut fact = fact.into().masked();
         let evidence = self.0.evidence.get_or_insert_default();
         let used = evidence.iter().map(|(key, fact)| key.len() + fact.weight()).sum::<usize>();
         let left = EVIDENCE_BUDGET.saturating_sub(used + key.len());
@@ -194,6 +194,15 @@ fn sentence(means: &str) -> String {
 }
 
 impl Fact {
+    fn masked(self) -> Self {
+        let masked = |text: &String| page::mask::mask(text).into_owned();
+        match self {
+            Self::Text(text) => Self::Text(masked(&text)),
+            Self::List(list) => Self::List(list.iter().map(masked).collect()),
+            plain => plain,
+        }
+    }
+
     fn weight(&self) -> usize {
         match self {
             Self::Flag(_) => 8,
@@ -619,6 +628,16 @@ mod tests {
             );
             assert!(seen.insert(code.as_str()), "{code} twice");
         }
+    }
+
+    #[test]
+    fn evidence_has_no_secrets() {
+        let error = Error::new(Code::EvalThrew)
+            .evidence("one", "card 4111 1111 1111 1111")
+            .evidence("many", vec!["https://a.test/?token=abcdef0123456789".to_owned()]);
+        let json = serde_json::to_string(&error.details().evidence).unwrap();
+        assert!(!json.contains("4111") && !json.contains("abcdef"), "{json}");
+        assert!(json.contains("card") && json.contains("a.test"), "{json}");
     }
 
     #[test]

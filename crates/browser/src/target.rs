@@ -309,7 +309,9 @@ const FIELDS: &[Role] = &[
 ];
 
 fn is_field(node: &page::ax::Node) -> bool {
-    FIELDS.contains(&node.role) || node.states.is_file() && !node.states.is_stand_in()
+    FIELDS.contains(&node.role)
+        || node.states.is_editable()
+        || node.states.is_file() && !node.states.is_stand_in()
 }
 
 /// The labels with these words that are shown in place of a field for files.

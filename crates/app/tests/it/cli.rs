@@ -168,6 +168,11 @@ fn a_mistyped_session_is_not_made() {
     );
     home.ok(["--session", "agent1", "close"]);
     home.ok(["--session", "agent2", "close"]);
+    // A snapshot of what is there needs it to be there; one of an address does not.
+    assert_eq!(home.error(["-s", "fresh", "snapshot"])["errorCode"], "session.not-found");
+    let shown = home.ok(["-s", "fresh", "snapshot", "data:text/html,<button>Go</button>"]);
+    assert!(shown.contains("button \"Go\""), "{shown}");
+    home.ok(["-s", "fresh", "close"]);
     // One that was lost is told as that, whatever the command.
     crate::home::kill(crate::home::number(
         &home.json(["-s", "research", "daemon", "status"])["result"]["pid"],

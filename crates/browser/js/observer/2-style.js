@@ -34,6 +34,7 @@ const PROPERTIES = [
   ["left top right bottom margin inset", PLACED, IS_FAR],
   ["width height max-width max-height min-width inline-size block-size max-inline-size max-block-size", BOXED, IS_SMALL],
   ["overflow", BOXED],
+  ["contain", BOXED, /strict|size|var\(/],
   ["overflow", SCROLL, /auto|scroll|var\(/],
   ["font-size font line-height", FONT, IS_SMALL],
 ].flatMap(([names, bits, matters]) => names.split(" ").map((name) => ({ name, bits, matters })));
@@ -430,7 +431,7 @@ function maskOfStyle(text) {
 /** Attributes that are read, and those that change how the browser draws an element by itself. */
 const READ = new Set((
   "role title alt href placeholder value type name label summary autocomplete disabled required readonly " +
-  "contenteditable tabindex inert min max usemap onclick onmousedown onmouseup onpointerdown ondblclick ontouchstart").split(" "));
+  "contenteditable draggable tabindex inert min max usemap onclick onmousedown onmouseup onpointerdown ondblclick ontouchstart").split(" "));
 /** Those of them that say nothing about states. */
 const CONTENT_ONLY = new Set(["href", "alt", "title", "type", "name", "label", "summary", "usemap", "role"]);
 const attributeNamesOf = Element.prototype.getAttributeNames;

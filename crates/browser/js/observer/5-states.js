@@ -95,7 +95,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
     if (a["aria-multiline"] === "true") flags += "M";
     if (a["aria-multiselectable"] === "true") flags += "S";
     if (a.onclick !== undefined || a.onmousedown !== undefined || a.onpointerdown !== undefined ||
-        a.onmouseup !== undefined || a.ondblclick !== undefined || a.ontouchstart !== undefined) flags += "l";
+        a.onmouseup !== undefined || a.ondblclick !== undefined || a.ontouchstart !== undefined || a.draggable === "true") flags += "l";
     if (a["aria-haspopup"] && a["aria-haspopup"] !== "false") {
       rest += `\th${a["aria-haspopup"] === "true" ? "menu" : flat(a["aria-haspopup"])}`;
     }

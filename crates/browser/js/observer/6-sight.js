@@ -1,18 +1,23 @@
 // Whether a person can see a text. What nobody can see is not told: it is how pages speak to programs behind
 // the back of those who sent them.
 
-/** Characters that are not drawn: marks for direction, joiners of nothing, tags. Real joiners stay. */
-const INVISIBLE = /[\u00ad\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
-const HAS_INVISIBLE = /[\u00ad\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\udb40]/;
+/**
+ * Characters that are not drawn: marks for direction, joiners of nothing, tags. A joiner, a choice of form or the tags of a
+ * flag stay; a row of them joins and chooses nothing.
+ */
+const INVISIBLE = /(\ud83c\udff4(?:\udb40[\udc30-\udc39\udc61-\udc7a]){3,6}\udb40\udc7f)|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]|\ud834[\udd73-\udd7a]|[\u200c\u200d]{2,}|[\ufe00-\ufe0f]{2,}|[\u200c\u200d\ufe00-\ufe0f]{3,}/g;
+const HAS_INVISIBLE = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud834\udb40]/;
 
 /** What tag characters spell: letters that nobody draws and every program reads. */
 const spelled = (text) => {
   let words = "";
-  for (const [, low] of text.matchAll(/\udb40([\udc20-\udc7e])/g)) words += String.fromCharCode(low.charCodeAt(0) - 0xdc00);
+  for (const [, flag, low] of text.matchAll(/(\ud83c\udff4(?:\udb40[\udc30-\udc7a]){3,6}\udb40\udc7f)|\udb40([\udc20-\udc7e])/g)) {
+    if (flag === undefined) words += String.fromCharCode(low.charCodeAt(0) - 0xdc00);
+  }
   return words;
 };
 
-const visibly = (text) => HAS_INVISIBLE.test(text) ? text.replace(INVISIBLE, "") : text;
+const visibly = (text) => HAS_INVISIBLE.test(text) ? text.replace(INVISIBLE, "$1") : text;
 
 /** Less than this cannot be made out. */
 const FAINT = 0.05;
@@ -186,13 +191,16 @@ function isDoubtful(el, style, mask) {
 const widthOf = getter(HTMLElement.prototype, "offsetWidth");
 const heightOf = getter(HTMLElement.prototype, "offsetHeight");
 
+/** Whether a box draws nothing beyond its edges though it does not say so by `overflow`. */
+const cutsByContaining = (style) => style.contain !== "none" && /paint|strict|content/.test(style.contain);
+
 /** Boxes that are not larger than this have no room for anything, in px. */
 const FLAT = 4;
 
 /** Whether a box that cuts off what does not fit has no room for anything. */
 function isFlat(el, style) {
   const { overflowX, overflowY } = style;
-  if (overflowX === "visible" && overflowY === "visible") return false;
+  if (overflowX === "visible" && overflowY === "visible" && !cutsByContaining(style)) return false;
   asksLayout();
   if (!(el instanceof HTMLElement)) {
     const rect = rectOf.call(el);
@@ -253,7 +261,8 @@ function outOfSight(el, text) {
     if (display === "contents") continue;
     if (placed === "absolute" && position === "static" && !holdsFixed(style) || placed === "fixed" && !holdsFixed(style)) continue;
     placed = isFree(position) ? position : "static";
-    const { overflowX, overflowY } = style;
+    let { overflowX, overflowY } = style;
+    if (overflowX === "visible" && overflowY === "visible" && cutsByContaining(style)) overflowX = overflowY = "clip";
     const isCut = overflowX !== "visible" || overflowY !== "visible";
     if (!isCut || display === "inline" || at === body && isRootVisible) continue;
     if (at === el && text === null) {
@@ -264,31 +273,21 @@ function outOfSight(el, text) {
     const box = cutBoxOf(at);
     const width = box.right - box.left, height = box.bottom - box.top;
     if (overflowX !== "visible" && width <= 1 || overflowY !== "visible" && height <= 1) return "zero-size";
-    const canScrollX = overflowX === "auto" || overflowX === "scroll", canScrollY = overflowY === "auto" || overflowY === "scroll";
-    if (canScrollX && !isSlidX) {
-      const isOver = right > box.startX && left < box.endX;
-      if (!isOver) return "off-screen";
-      [left, right] = [box.left, box.right];
-    } else if (overflowX !== "visible" && !isSlidX) {
-      const isOver = right > box.left && left < box.right;
-      if (isOver) {
-        [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
-        if (width <= FLAT && right - left <= FLAT) return "zero-size";
-      } else if (at === el && text !== null && textIsOwn(at, style)) return "off-screen";
-      else isSlidX = true;
+    if (!isSlidX) {
+      const isOwn = at === el && text !== null && textIsOwn(at, style);
+      const kept = cutAlong(overflowX, left, right, box.left, box.right, box.startX, box.endX, isOwn ? "off-screen" : "");
+      if (typeof kept === "string") {
+        if (kept !== "") return kept;
+        isSlidX = true;
+      } else [left, right] = kept;
     }
-    if (canScrollY && !isSlidY) {
-      const isOver = bottom > box.startY && top < box.endY;
-      if (!isOver) return "off-screen";
-      if (height <= FLAT) return "zero-size";
-      [top, bottom] = [box.top, box.bottom];
-    } else if (overflowY !== "visible" && !isSlidY) {
-      const isOver = bottom > box.top && top < box.bottom;
-      if (isOver) {
-        [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
-        if (height <= FLAT && bottom - top <= FLAT) return "zero-size";
-      } else if (at === el && text !== null && isAllEdge(at, style)) return "zero-size";
-      else isSlidY = true;
+    if (!isSlidY) {
+      const isOwn = at === el && text !== null && isAllEdge(at, style);
+      const kept = cutAlong(overflowY, top, bottom, box.top, box.bottom, box.startY, box.endY, isOwn ? "zero-size" : "");
+      if (typeof kept === "string") {
+        if (kept !== "") return kept;
+        isSlidY = true;
+      } else [top, bottom] = kept;
     }
   }
   if (!isDrawn) return text === null && textContentOf.call(el).trim() === "" || !isShrunk(el) ? "" : "zero-size";
@@ -299,6 +298,21 @@ function outOfSight(el, text) {
   const across = Math.max(root.scrollWidth, innerWidth), down = Math.max(root.scrollHeight, innerHeight);
   const start = isRtl ? innerWidth - across : 0, end = isRtl ? innerWidth : across;
   return right + scrollX <= start || left + scrollX >= end || bottom + scrollY <= 0 || top + scrollY >= down ? "off-screen" : "";
+}
+
+/**
+ * What a box from `low` to `high` leaves of a stretch in one direction, when it can be scrolled from `start` to `end`; or
+ * why nothing of it can be seen. What is beyond a box that only cuts can be the next page of a gallery: then `beyond`.
+ */
+function cutAlong(overflow, from, to, low, high, start, end, beyond) {
+  if (overflow === "visible") return [from, to];
+  const isFlat = high - low <= FLAT;
+  if (overflow === "auto" || overflow === "scroll") {
+    return to <= start || from >= end ? "off-screen" : isFlat ? "zero-size" : [low, high];
+  }
+  if (to <= low || from >= high) return beyond;
+  const [first, last] = [Math.max(from, low), Math.min(to, high)];
+  return isFlat && last - first <= FLAT ? "zero-size" : [first, last];
 }
 
 /** Whether an element that has no size was made so by something around it, not by having nothing drawn in it. */

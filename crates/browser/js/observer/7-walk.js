@@ -605,7 +605,7 @@ const urlField = (el) => {
 };
 
 const boxField = (el) => {
-  const rect = rectOf.call(el);
+  const rect = drawnAt(el);
   const short = (number) => Math.round(number * 100) / 100;
   return `\tb${short(rect.left)},${short(rect.top)},${short(rect.width)},${short(rect.height)}`;
 };

@@ -83,7 +83,7 @@ function refusalOf(el, wants) {
 
 /** The boxes in which an element is drawn, the largest first. */
 function boxesOf(el) {
-  if (localNameOf.call(el) === "area") return areaBoxOf(el);
+  if (pictureOf(el) !== null) return [drawnAt(el)];
   let rects = [...clientRectsOf.call(el)];
   if (rects.length === 0 || rects.every(({ width, height }) => width === 0 || height === 0)) {
     // An element without a box of its own is where its content is.
@@ -99,23 +99,27 @@ const contentRectsOf = (el) => {
   return range.getClientRects();
 };
 
-function areaBoxOf(area) {
-  const map = closest.call(area, "map");
-  const name = map === null ? null : attributeOf.call(map, "name");
-  const image = name ? find.call(document, `img[usemap=${JSON.stringify(`#${name}`)}]`) : null;
-  if (image === null) return [];
-  const { left, top, width, height } = rectOf.call(image);
-  const at = (attributeOf.call(area, "coords") || "").split(",").map(Number);
-  switch ((attributeOf.call(area, "shape") || "rect").toLowerCase()) {
-    case "default": return [{ left, top, width, height }];
-    case "circle": return [{ left: left + at[0] - at[2] / 2, top: top + at[1] - at[2] / 2, width: at[2], height: at[2] }];
-    case "poly": {
-      const x = at.filter((_, index) => index % 2 === 0), y = at.filter((_, index) => index % 2 === 1);
-      const [l, t] = [Math.min(...x), Math.min(...y)];
-      return [{ left: left + l, top: top + t, width: Math.max(...x) - l, height: Math.max(...y) - t }];
-    }
-    default: return [{ left: left + at[0], top: top + at[1], width: at[2] - at[0], height: at[3] - at[1] }];
-  }
+/** The picture that an area is part of; null when it is none. */
+function pictureOf(area) {
+  const map = localNameOf.call(area) === "area" ? closest.call(area, "map") : null;
+  const name = map === null ? "" : attributeOf.call(map, "name") || attributeOf.call(map, "id");
+  return name ? find.call(document, `img[usemap="#${CSS.escape(name)}" i]`) : null;
+}
+
+/** Where an element is drawn; an area of a picture where the picture has it. */
+function drawnAt(el) {
+  const image = pictureOf(el);
+  if (image === null) return rectOf.call(el);
+  const rect = rectOf.call(image), style = styleOf(image);
+  const left = rect.left + image.clientLeft + parseFloat(style.paddingLeft);
+  const top = rect.top + image.clientTop + parseFloat(style.paddingTop);
+  const shape = (attributeOf.call(el, "shape") || "rect").toLowerCase();
+  const at = (attributeOf.call(el, "coords") || "").split(",").map(parseFloat).filter((side) => side === side);
+  if (shape === "default" || at.length < 3) return rect;
+  if (shape[0] === "c") return new DOMRect(left + at[0] - at[2], top + at[1] - at[2], 2 * at[2], 2 * at[2]);
+  const xs = at.filter((_, index) => index % 2 === 0), ys = at.filter((_, index) => index % 2 === 1);
+  const x = Math.min(...xs), y = Math.min(...ys);
+  return new DOMRect(left + x, top + y, Math.max(...xs) - x, Math.max(...ys) - y);
 }
 
 const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]];

@@ -101,12 +101,12 @@ function readElement(number, what, name) {
       return { value: /^value$/i.test(name) || said === held ? MASK : said };
     }
     case "box": {
-      const rect = rectOf.call(el);
+      const rect = drawnAt(el);
       return { value: [rect.left, rect.top, rect.width, rect.height] };
     }
     case "scroll": {
-      el.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-      const rect = rectOf.call(el);
+      (pictureOf(el) || el).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+      const rect = drawnAt(el);
       return { value: [rect.left, rect.top, rect.width, rect.height] };
     }
   }

@@ -35,24 +35,3 @@ function goneFrom(hit, x, y) {
   const now = closest.call(hit, POINTED_AT);
   return now === null || pictured.some(({ el }) => el === now) ? null : "nothing to act on";
 }
-
-/** Where the areas with these numbers are drawn, each as x, y, width, height; null for what is no area of a picture. */
-function areaBoxes(...numbers) {
-  return numbers.map((number) => {
-    const el = elementOf(number);
-    const map = el === null || el.localName !== "area" ? null : closest.call(el, "map");
-    const name = map === null ? "" : attributeOf.call(map, "name") || attributeOf.call(map, "id");
-    const image = name ? find.call(document, `img[usemap="#${CSS.escape(name)}" i]`) : null;
-    if (image === null) return null;
-    const rect = rectOf.call(image), style = styleOf(image);
-    const left = rect.left + image.clientLeft + parseFloat(style.paddingLeft);
-    const top = rect.top + image.clientTop + parseFloat(style.paddingTop);
-    const shape = (attributeOf.call(el, "shape") || "rect").toLowerCase();
-    const at = (attributeOf.call(el, "coords") || "").split(",").map(parseFloat).filter((side) => side === side);
-    if (shape === "default" || at.length < 3) return [rect.left, rect.top, rect.width, rect.height];
-    if (shape[0] === "c") return [left + at[0] - at[2], top + at[1] - at[2], 2 * at[2], 2 * at[2]];
-    const xs = at.filter((_, index) => index % 2 === 0), ys = at.filter((_, index) => index % 2 === 1);
-    const x = Math.min(...xs), y = Math.min(...ys);
-    return [left + x, top + y, Math.max(...xs) - x, Math.max(...ys) - y];
-  });
-}

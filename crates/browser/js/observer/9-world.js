@@ -37,7 +37,6 @@ Object.defineProperty(globalThis, "agbrowse", {
     through,
     at: elementAt,
     notePicture,
-    areaBoxes,
     prepare,
     compare: compareValue,
     choose,

@@ -11,12 +11,11 @@ use cdp::Deadline;
 use cdp::protocol::page::{CaptureScreenshot, CreateIsolatedWorld, GetLayoutMetrics, Viewport};
 use cdp::protocol::runtime::Evaluate;
 use clap::{Args, ValueEnum};
-use page::ax::{Bounds, RefPolicy, Role, Tree};
+use page::ax::{Bounds, RefPolicy};
 use page::refs::Scope;
-use page::view::{View, ViewOptions, view};
+use page::view::{ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -252,14 +251,12 @@ async fn label(
     for frame in 0..tree.frames.len() {
         offsets.push(observe::offset(sight, &tree, frame as u16, cx.deadline).await);
     }
-    let areas = areas(sight, &tree, &seen, cx.deadline).await;
     let boxes: Vec<(String, f32, f32, f32, f32)> = seen
         .lines
         .iter()
         .filter_map(|line| {
             let node = &tree.nodes[line.node as usize];
-            let area = areas.get(&line.node).copied();
-            let bounds = area.or_else(|| tree.extra(node)?.bounds)?;
+            let bounds = tree.extra(node)?.bounds?;
             let (x, y) = offsets.get(usize::from(node.frame))?;
             let is_drawn = bounds.width >= 1.0 && bounds.height >= 1.0;
             let name = format!("@e{}", line.number.filter(|_| is_drawn)?);
@@ -281,38 +278,6 @@ async fn label(
         .run(include_str!("../../js/labels.js"), &arguments, cx.deadline)
         .await
         .map_err(|trouble| trouble.explain(turn))
-}
-
-/// Where the areas of pictures are: an area has no box of its own.
-async fn areas(
-    sight: &observe::Sight,
-    tree: &Tree,
-    seen: &View,
-    deadline: Deadline,
-) -> HashMap<u32, Bounds> {
-    let mut found = HashMap::new();
-    for (index, frame) in tree.frames.iter().enumerate() {
-        let is_flat = |node: &u32| {
-            let node = &tree.nodes[*node as usize];
-            let bounds = tree.extra(node).and_then(|extra| extra.bounds).unwrap_or_default();
-            usize::from(node.frame) == index && node.role == Role::Link && bounds.width < 1.0
-        };
-        let nodes: Vec<u32> = seen.lines.iter().map(|line| line.node).filter(is_flat).collect();
-        let Some(world) = sight.world_of(&frame.document).filter(|_| !nodes.is_empty()) else {
-            continue;
-        };
-        let numbers: Vec<String> =
-            nodes.iter().map(|node| tree.nodes[*node as usize].element.to_string()).collect();
-        let script = format!("agbrowse.areaBoxes({})", numbers.join(", "));
-        // Without an answer they stay without a label.
-        let boxes = world.ask::<Vec<Option<[f32; 4]>>>(&script, deadline).await.unwrap_or_default();
-        for (node, area) in nodes.into_iter().zip(boxes) {
-            if let Some([x, y, width, height]) = area {
-                found.insert(node, Bounds { x, y, width, height });
-            }
-        }
-    }
-    found
 }
 
 #[allow(

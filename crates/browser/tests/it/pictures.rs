@@ -1,7 +1,7 @@
 //! Screenshots and PDF files: what is in them, by their own headers.
 
 use crate::bench::bench;
-use agbrowse_browser::command::{ImageFormat, Pdf, Screenshot, Shot};
+use agbrowse_browser::command::{ImageFormat, Pdf, Screenshot, Shot, What};
 use agbrowse_browser::{Command, Outcome, Reply};
 
 async fn shoot(t: &crate::bench::Bench, screenshot: Screenshot) -> (Shot, Outcome) {
@@ -114,6 +114,34 @@ fn an_element_is_pictured_wherever_it_is() {
 }
 
 #[test]
+fn an_area_of_a_picture_is_where_the_picture_has_it() {
+    bench(async |t| {
+        let image = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=";
+        t.page(
+            "/",
+            format!(
+                "<body style='margin:0'><div style='height:2000px'></div>\
+                 <img usemap='#M' width=200 height=100 src='{image}' style='border:5px solid'>\
+                 <map name=m><area coords='10,20,40,60' href=# alt=Corner>\
+                 <area shape=circle coords='100,50,20' href=# alt=Ring></map>"
+            ),
+        );
+        t.open("/").await;
+        for (target, place, size) in [
+            ("role=link[name=\"Corner\"]", "15 2025 30 40", (30, 40)),
+            ("role=link[name=\"Ring\"]", "85 2035 40 40", (40, 40)),
+        ] {
+            let found = t.run(crate::sight::get(What::Box, target)).await.unwrap();
+            assert_eq!(found.reply.to_string(), place, "{target}");
+            let asked =
+                Screenshot { target: Some(target.parse().unwrap()), ..Screenshot::default() };
+            let (shot, _) = shoot(&t, asked).await;
+            assert_eq!(png_size(&shot.data), size, "{target}");
+        }
+    });
+}
+
+#[test]
 fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
     bench(async |t| {
         t.page(
@@ -138,7 +166,7 @@ fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
         assert_eq!(t.eval("seen").await, before);
         // What the labels say can be used.
         let text = agbrowse_browser::command::Get {
-            what: agbrowse_browser::command::What::Text,
+            what: What::Text,
             target: "@e1".parse().unwrap(),
             name: None,
         };

@@ -228,6 +228,8 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"fill","target":"{textbox}","value":"one\ntwo"}"#], "changed +value", "i.value === 'one\\ntwo'"),
     probe("a part of the page that can be edited", "<div id=i contenteditable role=textbox aria-label=Note>old <b>text</b></div>",
         &[r#"{"verb":"fill","target":"{Note}","value":"new text"}"#], "changed +value", "i.textContent === 'new text'"),
+    probe("a part that can be edited and says no role, by its label", "<div id=i contenteditable aria-label='Message body'>old</div>",
+        &[r#"{"verb":"fill","target":"label=message body","value":"new text"}"#], "changed +value", "i.textContent === 'new text'"),
     probe("a date", "<label>Day <input id=i type=date></label>",
         &[r#"{"verb":"fill","target":"label=Day","value":"2026-01-31"}"#], "changed +value", "i.value === '2026-01-31'"),
     probe("a date in the wrong form is refused and nothing is lost", "<label>Day <input id=i type=date value=2026-01-01></label>",

@@ -430,6 +430,7 @@ fn controls_always_get_refs() {
             ("cursor: pointer", "<style>.x { cursor: pointer }</style><div class=x>Target</div>"),
             ("contenteditable", "<div contenteditable>Target</div>"),
             ("plain contenteditable", "<div contenteditable=plaintext-only>Target</div>"),
+            ("what can be dragged", "<ul><li draggable=true>Target</ul>"),
             ("summary", "<details><summary>Target</summary>More</details>"),
             ("file", "<input type=file aria-label=Target>"),
             ("disabled", "<button disabled>Target</button>"),
@@ -440,6 +441,21 @@ fn controls_always_get_refs() {
             let text = show(&t, html, Snapshot::default()).await;
             assert!(has_ref(&text, "Target"), "{case}:\n{text}");
         }
+    });
+}
+
+#[test]
+fn words_of_a_chart_are_told_unless_its_name_says_it() {
+    bench(async |t| {
+        let chart = |inside: &str| {
+            format!(
+                "<svg width=99 height=99>{inside}<g><text y=20>Jan</text><text y=40>12 %</text></g></svg>"
+            )
+        };
+        let text = show(&t, &chart(""), Snapshot::default()).await;
+        assert!(text.contains("\"Jan\"") && text.contains("\"12 %\""), "{text}");
+        let text = show(&t, &chart("<title>Sales</title>"), Snapshot::default()).await;
+        assert!(text.contains("img \"Sales\"") && !text.contains("12 %"), "{text}");
     });
 }
 

@@ -24,6 +24,8 @@ const HIDDEN: &[(&str, &str)] = &[
     ("zero-size", "<div style='max-height: 0; overflow: hidden'><p>WORDS</p></div>"),
     ("zero-size", "<div style='height: 1px; width: 1px; overflow: clip'>WORDS</div>"),
     ("zero-size", "<p style='transform: scale(0)'>WORDS</p>"),
+    ("zero-size", "<div style='contain: strict'><p>WORDS</p></div>"),
+    ("zero-size", "<div style='contain: paint; height: 0'><p>WORDS</p></div>"),
     ("clipped", "<p style='position: absolute; clip: rect(0, 0, 0, 0)'>WORDS</p>"),
     ("clipped", "<p style='position: absolute; clip: rect(1px 1px 1px 1px)'>WORDS</p>"),
     ("clipped", "<p style='clip-path: inset(50%)'>WORDS</p>"),
@@ -200,6 +202,13 @@ fn invisible_characters_are_left_out() {
         // Those that shape what is drawn stay.
         let text = show(&t, "<p>👩\u{200d}💻 नमस्\u{200d}ते</p>", Snapshot::default()).await;
         assert!(text.contains("👩\u{200d}💻 नमस्\u{200d}ते"), "{text}");
+        let flag = "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
+        let text = show(&t, &format!("<p>{flag} ❤\u{fe0f}\u{200d}🔥</p>"), everything()).await;
+        assert!(text.contains(&format!("{flag} ❤\u{fe0f}\u{200d}🔥")), "{text:?}");
+        // In rows they shape nothing: bits of a message.
+        let rows = "<p>a\u{200c}\u{200d}\u{200c}b\u{fe00}\u{fe01}c\u{fe0f}\u{200d}\u{fe0f}\u{200d}d\u{34f}\u{1d173}e</p>";
+        let text = show(&t, rows, everything()).await;
+        assert!(text.contains("\"abcde\""), "{text:?}");
     });
 }
 

@@ -68,12 +68,13 @@ fn is_leaf(tree: &Tree, node: &Node, is_childless: bool) -> bool {
         | Role::LineBreak
         | Role::DocCover
         | Role::GraphicsSymbol
-        | Role::Image
         | Role::Meter
         | Role::ScrollBar
         | Role::Slider
         | Role::Separator
         | Role::ProgressBar => true,
+        // The words of a chart that nobody named are all that there is of it.
+        Role::Image => !text::is_blank(tree.name(node)),
         role => {
             let says_content = match naming(role) {
                 Naming::Control => true,
@@ -187,6 +188,7 @@ mod tests {
         check("webarea 1\n link 2 ff \"go\"\n  text \"go\"\n button 3\n  text \"b\"", "1 2 3");
         check("webarea 1\n heading 2 \"h\"\n  text \"h\"\n heading 3\n  text \"x\"", "1 2 x");
         check("webarea 1\n img 2 \"i\"\n  text \"t\"\n img 3\n separator 4", "1 2");
+        check("webarea 1\n img 2\n  text \"2019\"\n  generic 3\n   text \"12 %\"", "1 2019 12 %");
         check("webarea 1\n textbox 2\n  text \"typed\"\n textbox 3 fe\n  text \"t\"", "1 2 3 t");
         check(
             "webarea 1\n listitem 2\n  listmarker 3 \"1.\"\n  text \"one\"\n  linebreak 4",

@@ -187,6 +187,14 @@ pub struct Node {
     extra: u32,
 }
 
+impl Node {
+    /// Whether one can write in it though its role does not say so.
+    pub fn is_editor_by_itself(&self) -> bool {
+        self.states.is_editable()
+            && !matches!(self.role, Role::TextBox | Role::SearchBox | Role::ComboBox)
+    }
+}
+
 /// A document in the page: the page itself, or one in a frame.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,

@@ -165,6 +165,7 @@ pub(crate) fn push_attributes(
     }
     push_value(out, tree, node, print);
     // What is ours.
+    push_flag(out, "editable", node.is_editor_by_itself());
     if let Some(frame) = tree.frame_below(line.node as usize) {
         push_text(out, "frame", &frame.origin, print);
         if !frame.name.is_empty() && frame.name != tree.name(node) {
@@ -344,6 +345,11 @@ mod tests {
              selected=true pressed=true level=2 value=\"yes\"]\n  - slider [ref=@e2 value=50]\n  \
              - textbox [ref=@e3 value=\"50\"]\n  - button [ref=@e4 expanded=true kind=svg popup=menu]\n  \
              - tab [ref=@e5 pressed=false]",
+        );
+        check(
+            "webarea 1\n generic 2 fe \"Note\" v=x\n textbox 3 fe",
+            &ViewOptions::default(),
+            "- webarea:\n  - generic \"Note\" [value=\"x\" editable=true]\n  - textbox [ref=@e1]",
         );
     }
 

@@ -117,6 +117,7 @@ fn push_states(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'
     words.extend(states.is_silent().then_some("no answer"));
     words.extend(states.is_cut().then_some("cut"));
     words.extend(states.is_disabled().then_some("disabled"));
+    words.extend(node.is_editor_by_itself().then_some("editable"));
     words.extend(node.expanded.map(|is| if is { "expanded" } else { "collapsed" }));
     words.extend(states.is_selected().then_some("selected"));
     words.extend(node.checked.map(|toggle| match toggle {
