@@ -340,6 +340,8 @@ function readSheets() {
     for (const sheet of sheets) {
       if (!isInForce(sheet)) continue;
       const rules = readSheet(sheet);
+      // One that could not be loaded changes nothing, also when that turns out in between.
+      if (rules === NO_RULES) continue;
       memo.sheets.push(rules);
       mergeRules(all, rules, document);
     }

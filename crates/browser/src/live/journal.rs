@@ -8,7 +8,7 @@ use crate::tab::TabId;
 use cdp::protocol::Signal;
 use cdp::protocol::browser::{DownloadProgress, DownloadWillBegin};
 use cdp::protocol::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, ResponseReceived};
-use cdp::protocol::page::{FrameRequestedNavigation, FrameStartedNavigating};
+use cdp::protocol::page::{FrameNavigated, FrameRequestedNavigation, FrameStartedNavigating};
 use cdp::protocol::runtime::{ConsoleApiCalled, ExceptionThrown, RemoteObject};
 use cdp::{Delivery, Event, Events, Text};
 use schemars::JsonSchema;
@@ -29,6 +29,7 @@ pub(super) const EVENTS: &[&str] = &[
     ExceptionThrown::NAME,
     FrameRequestedNavigation::NAME,
     FrameStartedNavigating::NAME,
+    FrameNavigated::NAME,
     DownloadWillBegin::NAME,
     DownloadProgress::NAME,
 ];
@@ -464,6 +465,13 @@ impl Live {
                         pages.bound_for = goes.loader_id.zip(goes.url);
                         pages.age();
                     });
+                }
+            }
+            // Until another document is there, errors are those of the one before.
+            FrameNavigated::NAME => {
+                let frame = event.decode::<FrameNavigated>().ok()?.frame?;
+                if frame.id.as_ref() == Some(&tab.target_id) {
+                    journal.write(Pages::age);
                 }
             }
             _ => {}
