@@ -246,19 +246,23 @@ impl Live {
     }
 
     fn gone(&self, target_id: &str) {
-        self.update(target_id, |state| {
-            state.end = Some(End::Closed);
-            state.dialog = None;
-        });
         let mut table = self.table();
-        let gone = |tab: &Arc<Tab>| tab.target_id == target_id;
-        let ids: Vec<TabId> =
-            table.tabs.values().filter(|tab| gone(tab)).map(|tab| tab.id).collect();
-        table.tabs.retain(|_, tab| !gone(tab));
+        let is_gone = |tab: &Arc<Tab>| tab.target_id == target_id;
+        let gone: Vec<Arc<Tab>> = table.tabs.values().filter(|tab| is_gone(tab)).cloned().collect();
+        table.tabs.retain(|_, tab| !is_gone(tab));
         // Its frames and workers go with it, whether or not each is told of.
-        table.sessions.retain(|_, entry| entry.tab.is_none_or(|id| !ids.contains(&id)));
+        table
+            .sessions
+            .retain(|_, entry| entry.tab.is_none_or(|id| gone.iter().all(|it| it.id != id)));
         drop(table);
         self.made.lock().unwrap_or_else(PoisonError::into_inner).retain(|made| made != target_id);
+        // Only now: who waits for its end does not find it here any more.
+        for tab in gone {
+            tab.state.send_modify(|state| {
+                state.end = Some(End::Closed);
+                state.dialog = None;
+            });
+        }
     }
 
     fn update(&self, target_id: &str, change: impl FnOnce(&mut State)) {
