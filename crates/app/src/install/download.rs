@@ -480,7 +480,11 @@ mod tests {
         while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).expect("a line") > 0 {}
         match answer {
             "silence" => wait_for_hangup(&mut stream),
-            _ => stream.write_all(answer.as_bytes()).expect("the client listens"),
+            // Said, lest the client sends its next request on a connection that is about to end.
+            _ => {
+                let answer = answer.replacen("\r\n", "\r\nconnection: close\r\n", 1);
+                stream.write_all(answer.as_bytes()).expect("the client listens");
+            }
         }
         head.to_ascii_lowercase()
     }
