@@ -52,16 +52,14 @@ pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
-/// Collapsed, and cut to `limit` bytes, which include the `...` that tells.
-pub fn cut_bytes(text: &str, limit: usize) -> Cow<'_, str> {
+/// Collapsed, and cut to `limit` characters, which include the `...` that tells.
+pub fn cut_chars(text: &str, limit: usize) -> Cow<'_, str> {
     let text = collapse(text);
-    if text.len() <= limit {
+    // A character takes at least one byte.
+    if text.len() <= limit || text.char_indices().nth(limit).is_none() {
         return text;
     }
-    let mut end = limit.saturating_sub(3);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.char_indices().nth(limit.saturating_sub(3)).map_or(0, |(at, _)| at);
     Cow::Owned(format!("{}...", &text[..end]))
 }
 
@@ -215,15 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn cutting_counts_units_or_bytes() {
+    fn cutting_counts_units_or_characters() {
         assert_eq!(cut("abcdef", 6), "abcdef");
         assert_eq!(cut("abcdefg", 6), "abcdef…");
         assert_eq!(cut("aé日b", 4), "aé日b");
         assert_eq!(cut("ab😀c", 3), "ab…");
         assert_eq!(cut("ab😀c", 4), "ab😀…");
-        assert_eq!(cut_bytes("abcdef", 6), "abcdef");
-        assert_eq!(cut_bytes("abcdefg", 6), "abc...");
-        assert_eq!(cut_bytes("ab日cdef", 6), "ab...");
+        assert_eq!(cut_chars("abcdef", 6), "abcdef");
+        assert_eq!(cut_chars("abcdefg", 6), "abc...");
+        assert_eq!(cut_chars("ab日cde", 6), "ab日cde");
+        assert_eq!(cut_chars("ab日cdef", 6), "ab日...");
         assert_eq!(first_units("a😀b", 2), "a");
         assert_eq!(utf16_len("a😀b"), 4);
     }

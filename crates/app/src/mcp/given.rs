@@ -52,7 +52,7 @@ impl Given {
     fn not_a(&self, name: &str, what: &str, value: &Value) -> Error {
         let mut shown = value.to_string();
         if shown.len() > 80 {
-            shown = format!("{}…", browser::page::text::cut_bytes(&shown, 80));
+            shown = format!("{}…", browser::page::text::cut_chars(&shown, 80));
         }
         wrong(format!("`{name}` of {} must be {what}, not `{shown}`", self.tool.name))
     }

@@ -66,7 +66,7 @@ impl Question {
         let mut shown: Vec<(&str, String)> = Vec::new();
         for (name, value) in request.arguments.iter().flatten() {
             let value = presentable(name, value);
-            shown.push((name, browser::page::text::cut_bytes(&value, 120).into_owned()));
+            shown.push((name, browser::page::text::cut_chars(&value, 120).into_owned()));
         }
         shown.sort_by_key(|(name, _)| name.to_lowercase().ends_with("element"));
         let shown: Vec<String> =

@@ -223,7 +223,7 @@ impl Said {
         }
         if let Some(element) = element {
             theirs.push_str("meant: ");
-            text::quote(&mut theirs, &text::cut_bytes(element, 100));
+            text::quote(&mut theirs, &text::cut_chars(element, 100));
             theirs.push('\n');
         }
         for (key, fact) in details.evidence.iter().flatten() {

@@ -89,7 +89,7 @@ impl<'t> Labels<'t> {
     pub(super) fn of_item(&mut self, item: usize, target: usize) -> Told {
         let node = &self.tree.nodes[item];
         if node.states.is_name_given() && !text::is_blank(self.tree.name(node)) {
-            let label = text::cut_bytes(self.tree.name(node), LONGEST).into_owned();
+            let label = text::cut_chars(self.tree.name(node), LONGEST).into_owned();
             let said = vec![without_times(&label)];
             return Told { label, telling: said.clone(), said, is_numbered: false };
         }
@@ -129,7 +129,7 @@ impl<'t> Labels<'t> {
             telling = (0..others.len()).collect();
         }
         telling.truncate(MOST_TELLING);
-        let raw = |at: &usize| text::cut_bytes(self.name(others[*at]), LONGEST);
+        let raw = |at: &usize| text::cut_chars(self.name(others[*at]), LONGEST);
         let label = telling.iter().map(raw).collect::<Vec<_>>().join(" ");
         let telling = telling.into_iter().map(|at| parts[at].clone()).collect();
         Told { label, telling, said: parts, is_numbered }
@@ -223,7 +223,7 @@ impl<'t> Labels<'t> {
     }
 
     fn part(&self, candidate: &Candidate) -> String {
-        without_times(&text::cut_bytes(self.name(candidate), LONGEST))
+        without_times(&text::cut_chars(self.name(candidate), LONGEST))
     }
 }
 

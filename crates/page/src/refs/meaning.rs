@@ -237,7 +237,7 @@ fn owner(
         return (Some(Owner { kind: OwnerKind::Item, role, label, telling, said }), is_numbered);
     }
     let Some((role, label)) = part_of_page(tree, open, labels) else { return (None, false) };
-    let mut owner = Owner::named(OwnerKind::Section, role, text::cut_bytes(&label, LONGEST));
+    let mut owner = Owner::named(OwnerKind::Section, role, text::cut_chars(&label, LONGEST));
     // A dialog is used for one question after another.
     if let Some(dialog) = parent.dialog {
         (owner.telling, owner.said) = labels.of_dialog(dialog as usize, target);
@@ -418,7 +418,7 @@ pub fn name(tree: &Tree, index: usize) -> String {
         }
     }
     // Parts that tell nothing one by one can be a number when they are put together.
-    text::cut_bytes(&crate::mask::mask(&name), LONGEST).into_owned()
+    text::cut_chars(&crate::mask::mask(&name), LONGEST).into_owned()
 }
 
 /// Whether a text can tell one thing from another: more than digits, punctuation and times.

@@ -145,17 +145,17 @@ pub fn changed_message(was: &Meaning, now: &Meaning) -> String {
 
 /// Says that an element is gone.
 pub fn gone_message(was: &Meaning, spelled: &str) -> String {
-    let name = text::cut_bytes(&was.name, 100);
+    let name = text::cut_chars(&was.name, 100);
     let space = if name.is_empty() { "" } else { " " };
     format!("Element '{name}{space}{}' (ref: {spelled}) no longer exists.", was.role.name())
 }
 
 fn described(meaning: &Meaning, with_owner: bool) -> String {
-    let mut out = format!("{} '{}'", meaning.role.name(), text::cut_bytes(&meaning.name, 100));
+    let mut out = format!("{} '{}'", meaning.role.name(), text::cut_chars(&meaning.name, 100));
     match &meaning.owner {
         Some(owner) if with_owner => {
             let label = owner.described();
-            let label = text::cut_bytes(&label, 100);
+            let label = text::cut_chars(&label, 100);
             out.push_str(&format!(" in {} '{label}'", owner.role.name()));
         }
         _ => {}

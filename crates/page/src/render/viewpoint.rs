@@ -8,8 +8,8 @@ use crate::view::{Line, View};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The bytes of a name that are printed before it is cut.
-const MAX_BYTES: usize = 100;
+/// The characters of a name that are printed before it is cut.
+const MAX_CHARS: usize = 100;
 
 /// What the viewpoint text needs to be told.
 pub struct Viewpoint<'a> {
@@ -153,7 +153,7 @@ fn push_states(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'
         let _ = write!(out, " ({key}: ");
         match key {
             "origin" | "hidden" | "popup" | "kind" => {
-                text::quote(out, &text::cut_bytes(value, MAX_BYTES));
+                text::quote(out, &text::cut_chars(value, MAX_CHARS));
             }
             _ => text::quote(out, &shown(value, options)),
         }
@@ -169,8 +169,8 @@ fn push_states(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'
 }
 
 fn shown<'t>(raw: &'t str, options: &Viewpoint<'_>) -> Cow<'t, str> {
-    let limit = if options.print.unlimited_names { usize::MAX } else { MAX_BYTES };
-    let shown = text::cut_bytes(raw, limit);
+    let limit = if options.print.unlimited_names { usize::MAX } else { MAX_CHARS };
+    let shown = text::cut_chars(raw, limit);
     if options.print.redact && !shown.is_empty() {
         return Cow::Owned(format!("[redacted:{}]", field_hash(&shown)));
     }
@@ -244,10 +244,12 @@ mod tests {
     }
 
     #[test]
-    fn names_are_cut_at_100_bytes() {
+    fn names_are_cut_at_100_characters() {
         let mut page = tree("webarea 1\n button 2");
-        page.nodes[1].name = page.keep(&"é".repeat(60));
-        assert!(render(&page).contains(&format!("button \"{}...\"", "é".repeat(48))));
+        page.nodes[1].name = page.keep(&"é".repeat(100));
+        assert!(render(&page).contains(&format!("button \"{}\"", "é".repeat(100))));
+        page.nodes[1].name = page.keep(&"é".repeat(101));
+        assert!(render(&page).contains(&format!("button \"{}...\"", "é".repeat(97))));
     }
 
     #[test]

@@ -33,6 +33,13 @@ async def snapshot_reaches_deep_into_the_page(agent, site):
         deep = f"<section aria-label='Level {level}'><ul><li>Item {level}{deep}</li></ul></section>"
     await agent.open(site.page(deep))
     (await agent.look()).ref("At the bottom")
+    inside = site.page("<button>In the innermost</button>")
+    for _ in range(4):
+        inside = site.page(f"<iframe src='{inside}'></iframe>")
+    await agent.open(inside)
+    shown = await agent.look()
+    expect(depth(shown.line("In the innermost")) > 12, "each frame is two steps deeper", shown)
+    shown.ref("In the innermost")
 
 
 @shared
