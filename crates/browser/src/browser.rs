@@ -191,6 +191,16 @@ impl Browser {
         crate::observe::oracle::reach(&mut self.test_cx()).await
     }
 
+    /// Runs a script where our own scripts are, for tests.
+    ///
+    /// # Errors
+    /// When it throws.
+    #[doc(hidden)]
+    pub async fn meddle(&self, context: &str, script: &str) -> Result<()> {
+        let mut cx = Cx { context: Some(context.to_owned()), ..self.test_cx() };
+        crate::observe::oracle::meddle(&mut cx, script).await
+    }
+
     fn test_cx(&self) -> Cx<'_> {
         Cx {
             browser: self,

@@ -28,6 +28,7 @@ mod proxy;
 mod secret;
 mod spelling;
 mod storage;
+mod strict;
 mod tab;
 mod target;
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::{AX, Sight, json};
+use crate::observe::{Sight, json};
 use crate::tab::{Tab, TabId};
 use cdp::Deadline;
 use page::ax::{Role, Tree};
@@ -337,7 +337,7 @@ async fn candidates(
     let has_element = |node: &usize| tree.nodes[*node].element > 0;
     Ok(match target {
         Target::Ref(name) => {
-            let (node, note) = find_ref(sight, tree, name, deadline).await?;
+            let (node, note) = find_ref(sight, tree, name)?;
             notes.extend(note);
             vec![node]
         }
@@ -482,14 +482,9 @@ struct PointAt {
     was: Option<String>,
 }
 
-async fn find_ref(
-    sight: &mut Sight,
-    tree: &Tree,
-    name: &RefName,
-    deadline: Deadline,
-) -> Result<(usize, Option<Note>)> {
+fn find_ref(sight: &Sight, tree: &Tree, name: &RefName) -> Result<(usize, Option<Note>)> {
     let spelled = name.to_string();
-    let mut shown = look_up(sight, name).map_err(|problem| {
+    let shown = look_up(sight, name).map_err(|problem| {
         let code = match problem {
             refs::RefProblem::TooOld(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
@@ -504,16 +499,6 @@ async fn find_ref(
             None => error,
         }
     })?;
-    // The browser's own tree has numbers of its own.
-    if let Some(document) = shown.meaning.document.strip_prefix(AX) {
-        let document = document.to_owned();
-        let number = match sight.world_of_mut(&document) {
-            Some(world) => world.number(&[i64::from(shown.element)], deadline).await.ok(),
-            None => None,
-        };
-        shown.element = number.and_then(|found| found.first().copied()).unwrap_or(0);
-        shown.meaning.document = document.into();
-    }
     let was = &shown.meaning;
     let node = tree.nodes.iter().position(|node| {
         node.element > 0

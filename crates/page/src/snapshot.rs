@@ -82,7 +82,7 @@ pub struct ElementRef {
     pub selector: Option<String>,
     /// The frames it is in, from the outside, by name or else origin; none for the page itself.
     pub frame_path: Vec<String>,
-    /// The shadow roots it is in, from the outside.
+    /// None: what is in a shadow tree is told where its host stands, and found by its ref.
     pub shadow_path: Vec<String>,
     /// The hash of what it is and where.
     pub signature_hash: String,
@@ -173,6 +173,7 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
     if view.is_bare() {
         notes.push(BARE.to_owned());
     }
+    let refs = refs(tree, view, &options.print);
     WebAiSnapshot {
         snapshot_id: options.snapshot_id.to_owned(),
         provider: options.provider.map(str::to_owned),
@@ -183,14 +184,14 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
             .filter(|url| !url.is_empty()),
         dom_hash: options.html.map(|html| dom_hash(html, DOM_HASH_MAX_CHARS)),
         ax_hash,
-        refs: refs(tree, view, &options.print),
         stats: Stats {
             node_count: view.node_count().max(1),
-            interactive_count: view.refs,
+            interactive_count: refs.len() as u32,
             token_estimate: tokens::estimate(&text),
             tokens_calibrated: tokens::calibrated(&text),
             element_count: view.elements,
         },
+        refs,
         text,
         cut: view.cut,
         folded: view.folded,
@@ -280,7 +281,8 @@ pub fn summarize_for_doctor(snapshot: &WebAiSnapshot, max_refs: usize) -> Doctor
 
 /// The refs of a view, each once, by number.
 fn refs(tree: &Tree, view: &View, print: &Print) -> Vec<ElementRef> {
-    let frame_paths: Vec<_> = (0..tree.frames.len()).map(|frame| frame_path(tree, frame)).collect();
+    let frame_paths: Vec<_> =
+        (0..tree.frames.len()).map(|frame| frame_path(tree, frame, print)).collect();
     let mut seen = HashSet::new();
     let mut lines: Vec<(u32, &Line)> =
         view.lines.iter().filter_map(|line| Some((line.number?, line))).collect();
@@ -340,22 +342,26 @@ fn nodes(tree: &Tree, view: &View, print: &Print) -> Vec<ShownNode> {
     shown.collect()
 }
 
-/// The documents. Titles and addresses are redacted like any other text; whose they are is not.
+/// The documents. Names, titles and addresses are redacted like any other text; whose they are is not.
 fn frames(tree: &Tree, print: &Print) -> Vec<Frame> {
     let frame = |frame: &Frame| Frame {
         url: redacted(frame.url.clone(), print),
         title: redacted(frame.title.clone(), print),
+        name: redacted(frame.name.clone(), print),
         ..frame.clone()
     };
     tree.frames.iter().map(frame).collect()
 }
 
 /// The frames that lead to a frame. Frames that are each other's parents lead nowhere.
-fn frame_path(tree: &Tree, frame: usize) -> Vec<String> {
+fn frame_path(tree: &Tree, frame: usize, print: &Print) -> Vec<String> {
     let mut path = Vec::new();
     let mut at = tree.frames.get(frame);
     while let Some(Frame { name, origin, parent: Some(parent), .. }) = at {
-        path.push(if name.is_empty() { origin.clone() } else { name.clone() });
+        path.push(match &**name {
+            "" => origin.clone(),
+            name => redacted(name.to_owned(), print),
+        });
         at = tree.frames.get(*parent as usize).filter(|_| path.len() < tree.frames.len());
     }
     path.reverse();

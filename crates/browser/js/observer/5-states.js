@@ -70,6 +70,10 @@ const EXPANDABLE = new Set((
 const RANGED = new Set("slider spinbutton scrollbar progressbar meter separator".split(" "));
 const TEXT_ROLES = new Set("textbox searchbox combobox spinbutton".split(" "));
 
+/** What an element can be said to open, and what can be wrong with what it holds. Other words mean nothing. */
+const POPUPS = new Set("true menu listbox tree grid dialog".split(" "));
+const ERRORS = new Set("grammar spelling".split(" "));
+
 /** The rest of an element's line: everything but depth, role, number and name. */
 function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
   let flags = "", rest = "";
@@ -96,14 +100,18 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
     if (a["aria-multiselectable"] === "true") flags += "S";
     if (a.onclick !== undefined || a.onmousedown !== undefined || a.onpointerdown !== undefined ||
         a.onmouseup !== undefined || a.ondblclick !== undefined || a.ontouchstart !== undefined || a.draggable === "true") flags += "l";
-    if (a["aria-haspopup"] && a["aria-haspopup"] !== "false") {
-      rest += `\th${a["aria-haspopup"] === "true" ? "menu" : flat(a["aria-haspopup"])}`;
+    if (a["aria-haspopup"]) {
+      const popup = a["aria-haspopup"].toLowerCase();
+      if (POPUPS.has(popup)) rest += `\th${popup === "true" ? "menu" : popup}`;
     }
-    if (a["aria-invalid"] && a["aria-invalid"] !== "false") rest += `\ti${flat(a["aria-invalid"])}`;
+    if (a["aria-invalid"]) {
+      const invalid = a["aria-invalid"].toLowerCase();
+      if (invalid !== "false") rest += `\ti${ERRORS.has(invalid) ? invalid : "true"}`;
+    }
     if (a["aria-roledescription"]) rest += `\tr${flat(a["aria-roledescription"])}`;
     if (a["aria-keyshortcuts"]) rest += `\ts${flat(a["aria-keyshortcuts"])}`;
-    if (a["aria-orientation"]) rest += `\to${flat(a["aria-orientation"])}`;
-    if (a["aria-autocomplete"] && a["aria-autocomplete"] !== "none") rest += `\ta${flat(a["aria-autocomplete"])}`;
+    if (/^(?:horizontal|vertical)$/i.test(a["aria-orientation"])) rest += `\to${flat(a["aria-orientation"])}`;
+    if (/^(?:inline|list|both)$/i.test(a["aria-autocomplete"])) rest += `\ta${flat(a["aria-autocomplete"])}`;
     if (a["aria-expanded"] !== undefined && EXPANDABLE.has(role)) {
       const open = toggle(a["aria-expanded"]);
       if (open === "0" || open === "1") rest += `\tx${open}`;

@@ -64,7 +64,7 @@ function beginBlocks(active, modal) {
   if (!options.watch || options.boxes) return;
   heed(watcher.takeRecords());
   const { firewall: isWary, hidden, urls, full } = options;
-  const walk = { sheets: memo.sheets, checked: [...findAll.call(document, ":checked")],
+  const walk = { sheets: memo.sheets, tellsUrls: urls, checked: [...findAll.call(document, ":checked")],
     terms: [active, modal, isWary, hidden, urls, full] };
   const canTake = lastWalk !== null && !isAllChanged && options.since === lastReport && !memo.rules.looksInside &&
     !lastWalk.looksInside && find.call(document, "[aria-owns]") === null && isSameList(walk.terms, lastWalk.terms) &&

@@ -154,16 +154,22 @@ function rehearse(ms) {
   }
 }
 
-/** How much of the time in which the page does nothing is taken for that, in ms: all of it, and at once. */
+/** How much of the page's spare time is taken for that, in ms: all of it, and at once. */
 let spare = 400;
 const SLICE = 15;
+/** Whoever waited for the page looks at once, and is not to wait for us: so long after it has loaded, in ms. */
+const HUSH = 150;
+let hushedUntil = 0;
 
-/** Goes on with it while the page has nothing to do. */
-function rehearseIdly(idle) {
-  const begun = performance.now();
-  const isOver = rehearse(Math.min(idle.timeRemaining(), SLICE));
-  spare -= performance.now() - begun;
-  if (!isOver && spare > 0) requestIdleCallback(rehearseIdly);
+/** Goes on with it while the page has nothing else to do. Callbacks with numbers would be missing in the page's own. */
+function rehearseLater(delay = 0) {
+  scheduler.postTask(() => {
+    const begun = performance.now();
+    if (begun < hushedUntil) return rehearseLater(hushedUntil - begun);
+    const isOver = rehearse(SLICE);
+    spare -= performance.now() - begun;
+    if (!isOver && spare > 0) rehearseLater();
+  }, { priority: "background", delay });
 }
 
 /** Whether an element can have a shadow root that we were not told of, and nothing in it speaks against it. */

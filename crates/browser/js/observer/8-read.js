@@ -3,19 +3,46 @@
 const VOID = new Set((
   "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr").split(" "));
 
-/** The tags of an element and everything in it, without what they say: enough to tell whether the page was rebuilt. */
-function shape(selector, max) {
-  const root = selector ? find.call(document, selector) : bodyOf.call(document);
-  if (root === null) return null;
+/** Elements whose markup is text to the browser, but written out like any other. */
+const UNPARSED = new Set("noscript noframes noembed iframe xmp plaintext".split(" "));
+
+const nodeNameOf = getter(Node.prototype, "nodeName");
+const templateContentOf = getter(HTMLTemplateElement.prototype, "content");
+
+function withoutComments(markup) {
+  let kept = "", at = 0;
+  for (;;) {
+    const begin = markup.indexOf("<!--", at);
+    const end = begin < 0 ? -1 : markup.indexOf("-->", begin + 4);
+    if (end < 0) return kept + markup.slice(at);
+    kept += markup.slice(at, begin);
+    at = end + 3;
+  }
+}
+
+/** The tags in a text, without attributes and whatever stands between them. */
+const shapeOfMarkup = (markup) => `>${withoutComments(markup)}<`.replace(/<([^\s<>/!"=]+)\s[^<>]*>/g, "<$1>")
+  .replace(/>[^<]+</g, "><").slice(1, -1);
+
+/** The tags of an element (0: of the page) and everything in it, without what they say: enough to tell whether the page was rebuilt. */
+function shape(number, max) {
+  const root = number > 0 ? elementOf(number) : bodyOf.call(document);
+  if (root === null || nodeTypeOf.call(root) !== 1) return null;
   let text = "";
   const visit = (el, depth) => {
     if (text.length >= max || depth > MAX_DEPTH) return;
-    const tag = localNameOf.call(el);
+    const isHtml = namespaceOf.call(el) === HTML;
+    const tag = isHtml ? localNameOf.call(el) : nodeNameOf.call(el);
     text += `<${tag}>`;
-    for (let child = firstChildOf.call(el); child !== null; child = nextSiblingOf.call(child)) {
-      if (nodeTypeOf.call(child) === 1) visit(child, depth + 1);
+    if (isHtml && VOID.has(tag)) return;
+    if (isHtml && UNPARSED.has(tag)) text += shapeOfMarkup(textContentOf.call(el));
+    else {
+      const holder = isHtml && tag === "template" && el instanceof HTMLTemplateElement ? templateContentOf.call(el) : el;
+      for (let child = firstChildOf.call(holder); child !== null; child = nextSiblingOf.call(child)) {
+        if (nodeTypeOf.call(child) === 1) visit(child, depth + 1);
+      }
     }
-    if (!VOID.has(tag)) text += `</${tag}>`;
+    text += `</${tag}>`;
   };
   visit(root, 0);
   return text.slice(0, max);

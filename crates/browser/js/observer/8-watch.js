@@ -81,6 +81,11 @@ function watch() {
     for (const name of ENDS) addEventListener(name, ended, { capture: true, passive: true });
     addEventListener("mouseover", heedHover, { capture: true, passive: true });
     for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
+    // The address can become another one without anything else.
+    navigation.addEventListener("currententrychange", () => {
+      if (lastWalk !== null && lastWalk.tellsUrls) isAllChanged = true;
+      spoil();
+    });
     // Loads in a document do not come by its window.
     listenTo.call(document, "load", heard, { capture: true, passive: true });
   }

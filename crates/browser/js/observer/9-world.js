@@ -7,7 +7,7 @@ Object.defineProperty(globalThis, "agbrowse", {
     isSpoiled,
     element: elementOf,
     elements: (wanted) => wanted.map(elementOf),
-    numbers: (...nodes) => nodes.map(numberOf).join(),
+    numbers: (...nodes) => remember(nodes).join(),
     hears: (...nodes) => hears(nodes),
     hosts: nextHosts,
     /** Takes in a closed shadow root. */
@@ -56,11 +56,11 @@ Object.defineProperty(globalThis, "agbrowse", {
 if (globalThis === top && document.readyState === "loading") {
   addEventListener("DOMContentLoaded", () => {
     rehearse(40);
-    requestIdleCallback(rehearseIdly);
+    rehearseLater();
     // After those of ours that note what moved.
     addEventListener("load", () => {
       rehearse(20);
-      requestIdleCallback(rehearseIdly);
+      hushedUntil = performance.now() + HUSH;
     }, { once: true, capture: true });
   }, { once: true });
 }

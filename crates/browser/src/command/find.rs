@@ -12,6 +12,7 @@ use page::refs::Scope;
 use page::view::{ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fmt;
 
 /// Find things on the page by what they say, what they are, or what they are called.
@@ -102,9 +103,10 @@ impl Verb for Find {
         let mut shown = view(&tree, &options, &mut |frame, element| {
             registry.number(&tree.frames[usize::from(frame)].document, element)
         });
-        shown.lines.retain(|line| nodes.contains(&(line.node as usize)));
+        let listed: HashSet<usize> = nodes.into_iter().collect();
+        shown.lines.retain(|line| listed.contains(&(line.node as usize)));
         registry.show(&tree, &shown, Scope::Part);
-        let silent = tree.silent_frames().into_iter();
+        let silent = tree.silent_frames(false).into_iter();
         cx.notes.extend(silent.map(|frame| Note::new("silent-frame", frame)));
         Ok(Finds { found })
     }

@@ -2,7 +2,7 @@
 
 use super::{Cx, Verb};
 use crate::browser::Needs;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::observe::{self, Look, Trouble, json};
 use crate::target::{self, Target};
 use cdp::Text;
@@ -59,6 +59,10 @@ impl Verb for Get {
     type Reply = Got;
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Got> {
+        if let Some(name) = self.name.as_ref().filter(|_| self.what != What::Attr) {
+            return Err(Error::new(Code::CommandInvalid)
+                .message(format!("`{name}` is one word too many: only `get attr` takes a name")));
+        }
         let turn = cx.turn(Needs::Page).await?;
         let live = cx.live().await?;
         let mut sight = turn.sight.lock().await;

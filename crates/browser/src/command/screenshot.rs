@@ -129,6 +129,7 @@ impl Verb for Screenshot {
         let mut clip = None;
         if let Some(target) = &self.target {
             let bounds = place_of(cx, &turn, target).await?;
+            note_cut(&mut cx.notes, "element", f64::from(bounds.height));
             let area = Viewport {
                 x: Some(f64::from(bounds.x + scrolled.0)),
                 y: Some(f64::from(bounds.y + scrolled.1)),
@@ -143,11 +144,7 @@ impl Verb for Screenshot {
         if self.full_page {
             let content = metrics.css_content_size.unwrap_or_default();
             let tall = content.height.unwrap_or_default();
-            if tall > MAX_HEIGHT {
-                let cut =
-                    format!("the page is {tall} px tall; the picture ends at {MAX_HEIGHT} px");
-                cx.notes.push(Note::new("cut", cut));
-            }
+            note_cut(&mut cx.notes, "page", tall);
             let area = Viewport {
                 x: Some(0.0),
                 y: Some(0.0),
@@ -190,6 +187,14 @@ impl Verb for Screenshot {
         let data = taken.data.as_deref().and_then(decode_base64).filter(|data| !data.is_empty());
         let data = data.ok_or_else(|| Error::new(Code::ScreenshotCaptureFailed))?;
         Ok(Shot { path: None, format, width, height, bytes: data.len(), data })
+    }
+}
+
+/// Says that a picture does not show all of something.
+fn note_cut(notes: &mut Vec<Note>, what: &str, tall: f64) {
+    if tall > MAX_HEIGHT {
+        let cut = format!("the {what} is {tall} px tall; the picture ends at {MAX_HEIGHT} px");
+        notes.push(Note::new("cut", cut));
     }
 }
 

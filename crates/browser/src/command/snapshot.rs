@@ -35,6 +35,10 @@ const LOOK: Duration = Duration::from_secs(3);
 /// Of how many ways to look at a part of the page it is known what they last showed.
 const MOST_WAYS: usize = 2;
 
+/// What is to be known of a page that could only be read in the other way.
+const SECOND_HAND: &str = "the page could not be read from inside: this is the browser's own tree (`--source ax`), \
+    with texts that a person may not see and without what only listens to clicks";
+
 /// Show the page as text, with a ref for everything that can be acted on.
 ///
 /// Each line is one thing: its role, its name, and in brackets its ref and states. A ref (`@e3`) can be given to
@@ -60,7 +64,7 @@ pub struct Snapshot {
     /// Write every text on a line of its own.
     #[arg(long)]
     pub no_compact: bool,
-    /// How deep to go; what lies deeper is counted.
+    /// How deep to go, 6 unless said otherwise (`--format viewpoint`: all of it); what lies deeper is counted.
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u32>,
     /// Only this element and what is in it, texts in full: a ref (`@e3`) or `css=…`.
@@ -191,13 +195,41 @@ impl Verb for Snapshot {
         let root = match self.wanted_root() {
             None => None,
             Some(wanted) => {
+                let mut notes = Vec::new();
                 let found =
-                    target::find(&turn, sight, &tree, &wanted, cx.deadline, &mut cx.notes).await;
+                    target::find(&turn, sight, &tree, &wanted, cx.deadline, &mut notes).await;
+                // They have the names of what was found.
+                notes.retain(|_| !self.redact);
+                cx.notes.extend(notes);
                 Some(found.map_err(|error| as_root(error, &wanted))?)
             }
         };
-        let _span = tracing::debug_span!("format_snapshot").entered();
-        let begun = std::time::Instant::now();
+        let shape = match self.details {
+            true => {
+                let part = root
+                    .map(|root| &tree.nodes[root])
+                    .map(|node| (&*tree.frames[usize::from(node.frame)].document, node.element));
+                observe::shape(&turn, sight, part, cx.deadline).await.unwrap_or_default()
+            }
+            false => None,
+        };
+        let formatted = async {
+            let seeing = self.see(sight, tree, root, Asked { look, way, shape });
+            self.finish(cx, &turn, sight, seeing).await
+        };
+        formatted.instrument(tracing::debug_span!("format_snapshot")).await
+    }
+}
+
+impl Snapshot {
+    /// What of a page is shown, with the refs that it gives.
+    fn see(
+        &self,
+        sight: &mut observe::Sight,
+        tree: Arc<Tree>,
+        root: Option<usize>,
+        asked: Asked,
+    ) -> Seeing {
         let options = self.view_options(root);
         let registry = &mut sight.registry;
         let seen = view(&tree, &options, &mut |frame, element| {
@@ -212,16 +244,9 @@ impl Verb for Snapshot {
         });
         let scope = if seen.is_whole { Scope::Whole } else { Scope::Part };
         registry.show(&tree, unfolded.as_ref().filter(|_| self.delta).unwrap_or(&seen), scope);
-        drop(_span);
-        let viewed = begun.elapsed();
-        let seeing = Seeing { tree, seen, unfolded, options, look, way };
-        let reply = self.finish(cx, &turn, sight, seeing).await;
-        tracing::debug!(?viewed, written = ?(begun.elapsed() - viewed), "a snapshot was made");
-        reply
+        Seeing { tree, seen, unfolded, options, asked }
     }
-}
 
-impl Snapshot {
     /// Opens the page, and leaves time to look at it.
     async fn open(&self, cx: &mut Cx<'_>, url: &str) -> Result<Turn> {
         let url = navigate::address(url)?;
@@ -264,6 +289,7 @@ impl Snapshot {
     /// The way of looking, in a word: what is shown in the same way can be compared.
     fn way(&self) -> String {
         let way = Self {
+            max_depth: Some(self.depth()),
             url: None,
             fresh: false,
             delta: false,
@@ -296,13 +322,21 @@ impl Snapshot {
         self.root.clone().or(by_selector)
     }
 
+    /// How deep to go. What is written for MCP goes as deep as the page: nobody there could ask for more.
+    fn depth(&self) -> u32 {
+        self.max_depth.unwrap_or(match self.format {
+            TextFormat::Text => DEFAULT_MAX_DEPTH,
+            TextFormat::Viewpoint => u32::MAX,
+        })
+    }
+
     fn view_options(&self, root: Option<usize>) -> ViewOptions {
         ViewOptions {
             policy: RefPolicy::Live { all: self.all_refs },
             interactive: !self.no_interactive,
             compact: !self.no_compact,
             skip_repeated: self.no_interactive,
-            max_depth: self.max_depth.unwrap_or(DEFAULT_MAX_DEPTH),
+            max_depth: self.depth(),
             root,
             refs_only: self.refs_only,
             find: self.find.clone(),
@@ -344,14 +378,11 @@ impl Snapshot {
             Some(text)
         };
         let reply = if self.details {
-            let selector = self.root_selector.as_deref();
-            let html = observe::shape(turn, sight, selector, cx.deadline).await;
-            let html = html.unwrap_or_default();
             let id = snapshot_id();
             let build_options = BuildOptions {
                 snapshot_id: &id,
                 provider: None,
-                html: html.as_deref(),
+                html: seeing.asked.shape.as_deref(),
                 print: *print,
                 nodes: self.nodes,
             };
@@ -394,7 +425,10 @@ impl Snapshot {
         if told.as_ref().is_none_or(|told| told.is_full) {
             self.note_missing(&seeing, &mut notes);
         }
-        let silent = tree.silent_frames().into_iter();
+        if sight.is_second_hand {
+            notes.push(Note::new("second-hand", SECOND_HAND));
+        }
+        let silent = tree.silent_frames(self.redact).into_iter();
         notes.extend(silent.map(|frame| Note::new("silent-frame", frame)));
         cx.notes.extend(notes);
         self.keep(sight, seeing);
@@ -426,7 +460,7 @@ impl Snapshot {
 
     /// What was shown before, as it would be shown now: in the same way if it was, else of the whole page.
     fn before(&self, sight: &mut observe::Sight, seeing: &Seeing) -> Option<ShownPage> {
-        let Seeing { tree, options, look, way, .. } = seeing;
+        let Seeing { tree, options, asked: Asked { look, way, .. }, .. } = seeing;
         let (registry, parts, whole) = (&mut sight.registry, &sight.parts, &sight.shown);
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
         let can_compare = |shown: &&observe::Shown| {
@@ -459,7 +493,7 @@ impl Snapshot {
 
     /// Remembers what was shown, to tell later what is different.
     fn keep(&self, sight: &mut observe::Sight, seeing: Seeing) {
-        let Seeing { tree, seen, unfolded, options, look, way } = seeing;
+        let Seeing { tree, seen, unfolded, options, asked: Asked { look, way, .. } } = seeing;
         let is_whole = seen.is_whole;
         let view = unfolded.unwrap_or(seen);
         let options = ViewOptions { budget: None, ..options };
@@ -488,8 +522,16 @@ struct Seeing {
     /// The same with nothing folded, when there is a budget.
     unfolded: Option<View>,
     options: ViewOptions,
+    asked: Asked,
+}
+
+/// How it was asked for.
+struct Asked {
     look: Look,
+    /// The way of looking, in a word.
     way: String,
+    /// The tags that the page is built of, for a hash of them.
+    shape: Option<String>,
 }
 
 /// Counts what a delta tells, and keeps the refs that are in it.
@@ -532,6 +574,12 @@ fn as_root(error: Error, wanted: &Target) -> Error {
             let why = if is_there { " what is shown" } else { "" };
             Error::new(Code::SnapshotRootNotFound)
                 .message(format!("snapshot root selector did not match{why}: {wanted}"))
+                .evidence("rootSelector", wanted.to_string())
+        }
+        // What is no selector matches nothing.
+        Code::CommandInvalid if matches!(wanted, Target::Css(_)) => {
+            Error::new(Code::SnapshotRootNotFound)
+                .message(format!("snapshot root selector did not match: {wanted} is no selector"))
                 .evidence("rootSelector", wanted.to_string())
         }
         _ => error,

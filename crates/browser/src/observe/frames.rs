@@ -27,6 +27,20 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The uppermost frame of a tab.
+    pub(super) fn main(tab: &Tab, loader: String) -> Self {
+        Self {
+            channel: tab.channel.clone(),
+            frame_id: tab.target_id.clone(),
+            parent: None,
+            loader,
+            name: String::new(),
+            url: String::new(),
+            is_top: true,
+            is_unreachable: false,
+        }
+    }
+
     /// Who it belongs to, by its address; nothing if that does not tell.
     pub(super) fn origin(&self) -> String {
         let Some((scheme, rest)) = self.url.split_once("://") else { return String::new() };

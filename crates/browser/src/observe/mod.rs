@@ -9,7 +9,6 @@ mod frames;
 pub(crate) mod oracle;
 mod world;
 
-pub(crate) use ax::AX;
 pub(crate) use world::{NAME as WORLD, SOURCE, Told, Trouble, World, json};
 
 use crate::error::{Code, Error, Result};
@@ -56,6 +55,8 @@ pub(crate) struct Sight {
     pub(crate) shown: Option<Shown>,
     /// What was last shown of parts of it since then, by the way of looking.
     pub(crate) parts: Vec<Shown>,
+    /// Our own scripts failed in the last look, and the browser's own tree was taken instead.
+    pub(crate) is_second_hand: bool,
     seen: Option<Seen>,
 }
 
@@ -84,6 +85,23 @@ pub(crate) struct Seen {
     moves: Option<(Arc<AtomicU64>, u64)>,
     /// Made by the way: what listens to clicks was not asked for.
     is_glimpse: bool,
+    /// The tags that were last asked for.
+    shape: Option<Shape>,
+}
+
+/// What a page or a part of it is built of.
+struct Shape {
+    /// The document and the element; none is the whole page.
+    part: Option<(String, u32)>,
+    tags: Option<String>,
+}
+
+impl Seen {
+    /// Whether nothing is known to have happened since.
+    fn is_good(&self) -> bool {
+        self.frames.iter().all(Watch::is_good)
+            && self.moves.as_ref().is_none_or(|(moves, was)| moves.load(Ordering::Acquire) == *was)
+    }
 }
 
 /// What one document told, while it is good.
@@ -203,6 +221,7 @@ impl Sight {
             mouse: None,
             shown: None,
             parts: Vec::new(),
+            is_second_hand: false,
             seen: None,
         }
     }
@@ -324,6 +343,7 @@ impl Sight {
             moves: frames.iter().any(Option::is_none).then_some(moves),
             frames: frames.into_iter().flatten().collect(),
             is_glimpse: false,
+            shape: None,
         });
     }
 
@@ -355,21 +375,13 @@ impl Sight {
         let watch = Watch::over(world);
         let loader = world.loader.clone();
         let told = Told::new(report, listening?);
-        let main = Place {
-            channel: tab.channel.clone(),
-            frame_id: tab.target_id.clone(),
-            parent: None,
-            loader,
-            name: String::new(),
-            url: String::new(),
-            is_top: true,
-            is_unreachable: false,
-        };
+        let main = Place::main(tab, loader);
         let told = HashMap::from([(tab.target_id.clone(), Arc::new(told))]);
         let tree = Arc::new(stitch(self, &main, &told, &[]).ok()?);
         let look = Look::default();
         let (frames, moves) = (vec![watch], None);
-        self.seen = Some(Seen { tree: tree.clone(), look, frames, moves, is_glimpse: true });
+        let (is_glimpse, shape) = (true, None);
+        self.seen = Some(Seen { tree: tree.clone(), look, frames, moves, is_glimpse, shape });
         Some(tree)
     }
 
@@ -377,8 +389,7 @@ impl Sight {
     pub(crate) fn glimpsed(&self, look: &Look, loader: &str) -> Option<Arc<Tree>> {
         let seen = self.seen.as_ref()?;
         let is_good = seen.look == *look
-            && seen.frames.iter().all(Watch::is_good)
-            && seen.moves.as_ref().is_none_or(|(moves, was)| moves.load(Ordering::Acquire) == *was)
+            && seen.is_good()
             && seen.tree.frames.first().is_some_and(|frame| frame.document == loader);
         is_good.then(|| seen.tree.clone())
     }
@@ -396,10 +407,6 @@ impl Sight {
     fn owner_of(&self, place: &Place) -> Option<u32> {
         let world = self.worlds.get(place.parent.as_deref()?)?;
         world.known(*self.owners.get(&place.frame_id)?)
-    }
-
-    pub(crate) fn world_of_mut(&mut self, document: &str) -> Option<&mut World> {
-        self.worlds.values_mut().find(|world| world.loader == document)
     }
 
     /// Our world in the document with this id, if it was part of what was seen last.
@@ -436,11 +443,12 @@ pub(crate) async fn observe(
     deadline: Deadline,
 ) -> Result<Arc<Tree>> {
     let mut trouble = None;
+    sight.is_second_hand = false;
     for _ in 0..LOOKS {
         let moves = tab.frame_moves.load(Ordering::Acquire);
         let looked = match look.source {
             Source::Page => look_once(live, tab, sight, look, deadline).await,
-            Source::Ax => ax::look(tab, deadline).await,
+            Source::Ax => ax::look(live, tab, sight, deadline).await,
         };
         match looked {
             Ok(tree) => {
@@ -455,6 +463,18 @@ pub(crate) async fn observe(
             Err(error) if error.is_replaced() && !deadline.is_over() => {
                 sight.worlds.remove(&tab.target_id);
                 trouble = Some(error);
+            }
+            // A page that our scripts stumble over can still be told by the browser.
+            Err(error @ Trouble::Script(_)) if look.source == Source::Page => {
+                tracing::warn!("our scripts failed in a page: the browser's own tree is asked");
+                return match ax::look(live, tab, sight, deadline).await {
+                    Ok(tree) => {
+                        sight.seen = None;
+                        sight.is_second_hand = true;
+                        Ok(Arc::new(tree))
+                    }
+                    Err(_) => Err(error.explain(tab)),
+                };
             }
             Err(error) => return Err(error.explain(tab)),
         }
@@ -474,16 +494,7 @@ async fn look_once(
     if sight.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
         sight.begin_anew();
     }
-    let main = Place {
-        channel: tab.channel.clone(),
-        frame_id: tab.target_id.clone(),
-        parent: None,
-        loader,
-        name: String::new(),
-        url: String::new(),
-        is_top: true,
-        is_unreachable: false,
-    };
+    let main = Place::main(tab, loader);
     let known: HashSet<String> = sight.owners.keys().cloned().collect();
     let (told, (places, owners)) = tokio::join!(
         watched(tab, look_at(sight, &main, look, deadline)),
@@ -715,16 +726,33 @@ impl Stitching<'_> {
     }
 }
 
-/// The tags of a part of the page, or of all of it, for a hash of its shape.
+/// The tags of an element and what is in it, or of the whole page, for a hash of its shape. While what was seen is good,
+/// so is that.
 pub(crate) async fn shape(
     tab: &Tab,
-    sight: &Sight,
-    selector: Option<&str>,
+    sight: &mut Sight,
+    root: Option<(&str, u32)>,
     deadline: Deadline,
 ) -> Result<Option<String>> {
-    let Some(world) = sight.worlds.get(&tab.target_id) else { return Ok(None) };
-    let script = format!("agbrowse.shape({}, {})", json(&selector), page::hash::DOM_HASH_MAX_CHARS);
-    world.ask(&script, deadline).await.map_err(|trouble| trouble.explain(tab))
+    let part = root.map(|(document, element)| (document.to_owned(), element));
+    let seen = sight.seen.as_ref().filter(|seen| seen.is_good());
+    let known = seen.and_then(|seen| seen.shape.as_ref()).filter(|shape| shape.part == part);
+    if let Some(known) = known {
+        return Ok(known.tags.clone());
+    }
+    let world = match root {
+        Some((document, _)) => sight.world_of(document),
+        None => sight.worlds.get(&tab.target_id),
+    };
+    let Some(world) = world else { return Ok(None) };
+    let element = root.map_or(0, |(_, element)| element);
+    let script = format!("agbrowse.shape({element}, {})", page::hash::DOM_HASH_MAX_CHARS);
+    let tags: Option<String> =
+        world.ask(&script, deadline).await.map_err(|trouble| trouble.explain(tab))?;
+    if let Some(seen) = sight.seen.as_mut().filter(|seen| seen.is_good()) {
+        seen.shape = Some(Shape { part, tags: tags.clone() });
+    }
+    Ok(tags)
 }
 
 /// Where a frame's document begins, in CSS pixels of the main frame's view.

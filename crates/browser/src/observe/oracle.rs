@@ -1,6 +1,6 @@
 //! Our tree beside the browser's own, element by element: how tests know that ours is right.
 
-use super::{Look, ax, json, observe};
+use super::{Look, Trouble, World, ax, json, observe};
 use crate::browser::Needs;
 use crate::command::Cx;
 use crate::error::{Code, Error, Result};
@@ -8,8 +8,20 @@ use cdp::Text;
 use cdp::protocol::accessibility::GetFullAxTree;
 use cdp::protocol::dom_debugger::GetEventListeners;
 use cdp::protocol::runtime::Evaluate;
-use page::ax::{RefPolicy, marks};
+use page::ax::RefPolicy;
+use page::view::{ViewOptions, view};
 use std::collections::{HashMap, HashSet};
+
+/// Runs a script in our world of the current page, so that a test can put something in the way there.
+pub(crate) async fn meddle(cx: &mut Cx<'_>, script: &str) -> Result<()> {
+    let turn = cx.turn(Needs::Page).await?;
+    let loader = turn.state.borrow().loader.clone();
+    let explain = |trouble: Trouble| trouble.explain(&turn);
+    let world = World::enter(&turn.channel, &turn.target_id, &loader, true, cx.deadline).await;
+    let world = world.map_err(|error| explain(error.into()))?;
+    world.ask::<bool>(&format!("({script}, true)"), cx.deadline).await.map_err(explain)?;
+    Ok(())
+}
 
 /// What a tree says about an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +39,16 @@ pub struct Said {
 /// An element as both trees tell it. One that a tree leaves out is absent there.
 #[derive(Clone, Debug)]
 pub struct Pair {
+    /// The browser's own number of the element.
+    pub backend_node_id: Option<i64>,
     /// The element's tag.
     pub tag: String,
     /// The attributes asked for.
     pub facts: Vec<Option<String>>,
     /// The browser does not lay it out yet, because it is out of view.
     pub is_skipped: bool,
+    /// There is no text in it.
+    pub is_blank: bool,
     /// What our tree says.
     pub ours: Option<Said>,
     /// What the browser's tree says.
@@ -50,14 +66,14 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
     let document = &tree.frames[0].document;
     let missing = || Error::new(Code::SnapshotUnavailable);
     let world = sight.world_of(document).ok_or_else(missing)?;
-    let explain = |trouble: super::Trouble| trouble.explain(&turn);
+    let explain = |trouble: Trouble| trouble.explain(&turn);
     let all: String = world.ask("agbrowse.find('*')", cx.deadline).await.map_err(explain)?;
     let mut numbers: Vec<u32> = all.split(',').filter_map(|number| number.parse().ok()).collect();
     numbers.insert(0, tree.nodes[0].element);
     let script = format!(
         "agbrowse.elements({}).map((el) => [el.localName || '#document', \
          el.checkVisibility && el.checkVisibility() && !el.checkVisibility({{ contentVisibilityAuto: true }}) ? 'skipped' \
-         : null, ...{}.map((name) => el.getAttribute ? el.getAttribute(name) : null)])",
+         : null, /\\S/.test(el.textContent || '') ? null : 'blank', ...{}.map((name) => el.getAttribute ? el.getAttribute(name) : null)])",
         json(&numbers),
         json(facts)
     );
@@ -82,8 +98,10 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
     for ((number, id), told) in numbers.into_iter().zip(ids).zip(told) {
         let mut told = told.into_iter().map(|fact| fact.map(Text::into_string));
         pairs.push(Pair {
+            backend_node_id: id,
             tag: told.next().flatten().unwrap_or_default(),
             is_skipped: told.next().flatten().is_some(),
+            is_blank: told.next().flatten().is_some(),
             facts: told.collect(),
             ours: ours.get(&number).cloned(),
             theirs: id.and_then(|id| theirs.get(&id).cloned()),
@@ -105,8 +123,10 @@ pub struct Reach {
     pub is_root: bool,
     /// It is kept from those who cannot see the page.
     pub is_aria_hidden: bool,
-    /// It has a ref in a snapshot.
+    /// It has a ref in a list of what can be acted on.
     pub has_ref: bool,
+    /// And in a snapshot as it is made when nothing else is said.
+    pub is_shown: bool,
 }
 
 /// All elements of the main document that can be seen and, as the browser tells, can take the focus or listen to
@@ -119,11 +139,14 @@ pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
     let live = cx.live().await?;
     let mut sight = turn.sight.lock().await;
     let tree = observe(&live, &turn, &mut sight, &Look::default(), cx.deadline).await?;
-    let refs = marks(&tree, RefPolicy::Live { all: false });
-    let with_ref: HashSet<u32> = (0..tree.nodes.len())
-        .filter(|index| tree.nodes[*index].frame == 0 && refs.has_ref(*index))
-        .map(|index| tree.nodes[index].element)
-        .collect();
+    let policy = RefPolicy::Live { all: false };
+    let [listed, shown] = [true, false].map(|refs_only| -> HashSet<u32> {
+        let options = ViewOptions { policy, refs_only, ..ViewOptions::default() };
+        let seen = view(&tree, &options, &mut |_, element| element);
+        let with_ref = seen.lines.iter().filter(|line| line.number.is_some());
+        let nodes = with_ref.map(|line| &tree.nodes[line.node as usize]);
+        nodes.filter(|node| node.frame == 0).map(|node| node.element).collect()
+    });
     let theirs = turn.call(GetFullAxTree::default(), cx.deadline).await?.nodes.unwrap_or_default();
     let theirs: HashMap<i64, Said> = theirs.iter().filter_map(ax::said).collect();
     let document = Evaluate { expression: "document".into(), ..Evaluate::default() };
@@ -138,7 +161,7 @@ pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
         .filter_map(|listener| listener.backend_node_id)
         .collect();
     let world = sight.world_of(&tree.frames[0].document).ok_or_else(missing)?;
-    let explain = |trouble: super::Trouble| trouble.explain(&turn);
+    let explain = |trouble: Trouble| trouble.explain(&turn);
     let all: String = world.ask("agbrowse.find('*')", cx.deadline).await.map_err(explain)?;
     let numbers: Vec<u32> = all.split(',').filter_map(|number| number.parse().ok()).collect();
     let script = format!(
@@ -159,8 +182,16 @@ pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
         let listens = heard.contains(&id);
         if is_focusable || listens {
             let markup = markup.into_string();
-            let has_ref = with_ref.contains(&number);
-            found.push(Reach { markup, is_focusable, listens, is_root, is_aria_hidden, has_ref });
+            let (has_ref, is_shown) = (listed.contains(&number), shown.contains(&number));
+            found.push(Reach {
+                markup,
+                is_focusable,
+                listens,
+                is_root,
+                is_aria_hidden,
+                has_ref,
+                is_shown,
+            });
         }
     }
     Ok(found)

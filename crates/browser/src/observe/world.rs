@@ -1,12 +1,12 @@
 //! Our own world in a document: a place for scripts that the page cannot see, and what we asked it so far.
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, RetryHint};
 use cdp::protocol::dom::ResolveNode;
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners};
 use cdp::protocol::page::{CreateIsolatedWorld, GetResourceContent, GetResourceTree};
 use cdp::protocol::runtime::{
-    CallArgument, CallFunctionOn, Evaluate, EvaluateReply, ReleaseObject, RemoteObject,
-    SerializationOptions,
+    CallArgument, CallFunctionOn, Evaluate, EvaluateReply, ExceptionDetails, ReleaseObject,
+    RemoteObject, SerializationOptions,
 };
 use cdp::{Channel, Deadline, Reply, Text};
 use serde::de::DeserializeOwned;
@@ -189,8 +189,10 @@ impl World {
             silent: Some(true),
             ..Evaluate::default()
         };
-        self.channel.call(bring, deadline).await?;
-        Ok(())
+        match self.channel.call(bring, deadline).await?.exception_details {
+            Some(thrown) => Err(thrown_by(thrown)),
+            None => Ok(()),
+        }
     }
 
     async fn evaluate(
@@ -768,6 +770,7 @@ impl Trouble {
                 .message("the page could not be read")
                 .evidence("thrown", message),
             Self::Nothing => Error::new(Code::SnapshotUnavailable)
+                .hint(RetryHint::Retry)
                 .message("the page was replaced while it was read"),
         }
     }
@@ -788,11 +791,15 @@ pub(crate) fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".into())
 }
 
+fn thrown_by(thrown: ExceptionDetails) -> Trouble {
+    let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
+    Trouble::Script(what.into_string())
+}
+
 /// What a script gave, or what it threw.
 fn value_of(reply: EvaluateReply) -> Result<Box<RawValue>, Trouble> {
     if let Some(thrown) = reply.exception_details {
-        let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
-        return Err(Trouble::Script(what.into_string()));
+        return Err(thrown_by(thrown));
     }
     let result = reply.result.ok_or(Trouble::Nothing)?;
     // The decoder takes a null for an absent value.

@@ -17,6 +17,7 @@ mod probes;
 mod proxies;
 mod secrets;
 mod sight;
+mod sources;
 mod storage;
 mod stuck;
 mod tabs;

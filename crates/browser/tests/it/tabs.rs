@@ -5,7 +5,7 @@ use agbrowse_browser::command::{CloseTab, NewTab, SwitchTab, TabAction, TabVerb}
 use agbrowse_browser::{Code, Command, Request, TabId};
 use futures_util::future::join_all;
 
-fn new_tab(url: Option<String>) -> Command {
+pub fn new_tab(url: Option<String>) -> Command {
     Command::Tab(TabVerb { action: TabAction::New(NewTab { url, ..NewTab::default() }) })
 }
 

@@ -338,14 +338,14 @@ impl Tree {
         self.frames.iter().map(|frame| frame.unseen).sum()
     }
 
-    /// The names and origins of the frames that did not answer, in words.
-    pub fn silent_frames(&self) -> Vec<String> {
+    /// The names and origins of the frames that did not answer, in words; without the names if they are not to be told.
+    pub fn silent_frames(&self, redact: bool) -> Vec<String> {
         let all = self.nodes.iter().enumerate().filter(|(_, node)| node.states.is_silent());
         let told = all.map(|(index, node)| {
             let frame = self.frame_below(index).filter(|frame| !frame.origin.is_empty());
             let of = frame.map(|frame| format!(" of {}", frame.origin)).unwrap_or_default();
             let mut name = String::new();
-            if !self.name(node).is_empty() {
+            if !self.name(node).is_empty() && !redact {
                 name.push(' ');
                 crate::text::quote(&mut name, self.name(node));
             }

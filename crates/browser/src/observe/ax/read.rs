@@ -1,15 +1,14 @@
-//! The browser's own accessibility tree, read into ours: the second source of a snapshot.
+//! What the browser tells of a document, read into our tree.
 //!
 //! It knows what only the browser can know (closed shadow roots, parts of native controls) and does not know
 //! what our observer finds out: what a person cannot see, who listens to clicks. Which fields besides passwords hold
-//! secrets is asked of our world. Frames are told as elements; what is in them is not read here.
+//! secrets is asked of our world.
 
-use super::{Trouble, World, watched};
-use crate::tab::Tab;
-use cdp::protocol::accessibility::{AxName, AxNode, AxText, GetFullAxTree};
-use cdp::{Deadline, Text};
-use page::ax::{Frame, Role, Toggle, Tree};
-use page::mask::{MASK, mask as without_secrets};
+use crate::observe::oracle::Said;
+use cdp::Text;
+use cdp::protocol::accessibility::{AxName, AxNode, AxText};
+use page::ax::{Role, Toggle, Tree};
+use page::mask::MASK;
 use page::text::{collapse, is_blank};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -18,58 +17,8 @@ use std::collections::HashMap;
 /// What the browser shows instead of the letters of a secret: disc, circle, square.
 const MARKS: [char; 3] = ['•', '◦', '■'];
 
-/// What the name of a document begins with that the browser told.
-pub(crate) const AX: &str = "ax:";
-
-/// The main document as the browser tells it.
-///
-/// Elements have the browser's numbers, which are not those of our world, so the document goes by a name that
-/// our world does not use.
-pub(super) async fn look(tab: &Tab, deadline: Deadline) -> Result<Tree, Trouble> {
-    let loader = tab.state.borrow().loader.clone();
-    let asked = async { Ok(tab.channel.call(GetFullAxTree { frame_id: None }, deadline).await?) };
-    let mut nodes = watched(tab, asked).await?.nodes.unwrap_or_default();
-    if nodes.is_empty() {
-        return Err(Trouble::Nothing);
-    }
-    let asked = async {
-        let world = World::enter(&tab.channel, &tab.target_id, &loader, true, deadline).await?;
-        world.ask::<Vec<Text>>("agbrowse.secrets()", deadline).await
-    };
-    hide(&mut nodes, &watched(tab, asked).await?);
-    let mut tree = read(&nodes);
-    let state = tab.state.borrow();
-    if state.loader != loader {
-        return Err(Trouble::Nothing);
-    }
-    tree.frames = vec![Frame {
-        document: format!("{AX}{loader}"),
-        url: without_secrets(&state.url).into_owned(),
-        origin: origin(&state.url),
-        // The tab hears of a new title later than its document has it.
-        title: tree.nodes.first().map(|root| tree.name(root).to_owned()).unwrap_or_default(),
-        ..Frame::default()
-    }];
-    Ok(tree)
-}
-
-/// Who the document at an address belongs to.
-fn origin(url: &str) -> String {
-    let url = url.strip_prefix("blob:").unwrap_or(url);
-    let host = url.split_once("://").and_then(|(scheme, rest)| {
-        // In `data:` and the like it can be part of what they hold.
-        if !scheme.bytes().all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c)) {
-            return None;
-        }
-        let authority = rest.split(['/', '?', '#']).next()?;
-        let host = authority.rsplit('@').next().filter(|host| !host.is_empty())?;
-        Some(format!("{scheme}://{host}"))
-    });
-    host.unwrap_or_else(|| "null".to_owned())
-}
-
 /// What secret fields hold is not told: neither as their value nor where it is part of a name or a text.
-fn hide(nodes: &mut [AxNode], secrets: &[Text]) {
+pub(super) fn hide(nodes: &mut [AxNode], secrets: &[Text]) {
     /// Shorter ones would be found in everything.
     const SHORTEST: usize = 4;
     let secrets: Vec<Cow<'_, str>> = secrets.iter().map(|text| collapse(text)).collect();
@@ -103,51 +52,84 @@ fn hide(nodes: &mut [AxNode], secrets: &[Text]) {
     }
 }
 
+/// Where a document stands in the whole page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    /// How deep.
+    pub(super) depth: u32,
+    /// Which one it is.
+    pub(super) frame: u16,
+}
+
 /// A node that is still to be told, and what it is inside of.
 #[derive(Clone, Copy)]
 struct Visit {
     node: usize,
-    depth: u32,
+    at: At,
     /// The content around it can be edited.
     is_edited: bool,
     /// The plain field that it is a part of, in our tree.
     field: Option<usize>,
 }
 
-/// The tree without its frames. The first node is the root; the others come in no order to rely on.
-fn read(nodes: &[AxNode]) -> Tree {
-    let mut tree = Tree::default();
-    let places: HashMap<&str, usize> = nodes
+/// A document that is being read.
+pub(super) struct Reading<'a> {
+    nodes: &'a [AxNode],
+    /// Where each is, by what others call it.
+    places: HashMap<&'a str, usize>,
+    is_told: Vec<bool>,
+    open: Vec<Visit>,
+}
+
+/// Begins to read a document. The first node is the root; the others come in no order to rely on.
+pub(super) fn begin(nodes: &[AxNode], at: At) -> Reading<'_> {
+    let places = nodes
         .iter()
         .enumerate()
         .filter_map(|(index, node)| Some((node.node_id.as_deref()?, index)))
         .collect();
-    let mut is_told = vec![false; nodes.len()];
-    let mut open = Vec::new();
-    if !nodes.is_empty() {
-        open.push(Visit { node: 0, depth: 0, is_edited: false, field: None });
-    }
-    // Not by calling itself: a page can be deeper than a stack.
-    while let Some(visit) = open.pop() {
-        if std::mem::replace(&mut is_told[visit.node], true) {
-            continue;
+    let root = Visit { node: 0, at, is_edited: false, field: None };
+    let open = if nodes.is_empty() { Vec::new() } else { vec![root] };
+    Reading { nodes, places, is_told: vec![false; nodes.len()], open }
+}
+
+impl Reading<'_> {
+    /// Goes on until an element is told: the browser's number of it, and how deep what is in it stands. Until asked for
+    /// more, it is the last node of the tree.
+    pub(super) fn next(&mut self, tree: &mut Tree) -> Option<(i64, u32)> {
+        // Not by calling itself: a page can be deeper than a stack.
+        while let Some(visit) = self.open.pop() {
+            if std::mem::replace(&mut self.is_told[visit.node], true) {
+                continue;
+            }
+            let node = &self.nodes[visit.node];
+            let before = tree.nodes.len();
+            let Some(below) = tell(tree, node, visit) else { continue };
+            let children = node.child_ids.as_deref().unwrap_or_default().iter().rev();
+            self.open.extend(
+                children
+                    .filter_map(|id| self.places.get(id.as_str()))
+                    .map(|child| Visit { node: *child, ..below }),
+            );
+            if tree.nodes.len() > before
+                && let Some(id) = node.backend_dom_node_id
+            {
+                return Some((id, below.at.depth));
+            }
         }
-        let node = &nodes[visit.node];
-        let Some(below) = tell(&mut tree, node, visit) else { continue };
-        let children = node.child_ids.as_deref().unwrap_or_default().iter().rev();
-        open.extend(
-            children
-                .filter_map(|id| places.get(id.as_str()))
-                .map(|child| Visit { node: *child, ..below }),
-        );
+        None
     }
-    tree.close();
-    tree
+}
+
+/// The browser's number of a node that is told as an element.
+pub(super) fn element(node: &AxNode) -> Option<i64> {
+    let is_told = matches!(meaning(node), Meaning::Role(role) if role != Role::Text);
+    node.backend_dom_node_id.filter(|_| is_told)
 }
 
 /// Adds a node, if it is one to be told. Returns what its children are inside of; nothing if they are not told.
 fn tell(tree: &mut Tree, node: &AxNode, visit: Visit) -> Option<Visit> {
-    let is_root = tree.nodes.is_empty();
+    let is_root = visit.node == 0;
     let role = match meaning(node) {
         _ if is_root => Role::WebArea,
         Meaning::Nothing => return None,
@@ -167,24 +149,25 @@ fn tell(tree: &mut Tree, node: &AxNode, visit: Visit) -> Option<Visit> {
         _ => {}
     }
     if role == Role::Text {
-        tell_text(tree, node, visit.depth);
+        tell_text(tree, node, visit.at);
         return None;
     }
     let element = node.backend_dom_node_id.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
-    let index = tree.push(role, visit.depth, element, 0);
+    let index = tree.push(role, visit.at.depth, element, visit.at.frame);
     let editable = tell_states(tree, node, index, is_root);
     let is_field = editable == Editable::Plain && is_text_field(role);
     let is_edited = editable != Editable::No;
     let is_host = is_edited && !visit.is_edited && !is_field;
-    tell_texts(tree, node, index, is_host);
+    tell_texts(tree, node, index, is_host, is_root);
     let states = tree.nodes[index].states;
     tree.nodes[index].states = states.with_editable(is_host);
     let field = is_field.then_some(index);
-    Some(Visit { depth: visit.depth + 1, is_edited, field, ..visit })
+    let at = At { depth: visit.at.depth + 1, ..visit.at };
+    Some(Visit { at, is_edited, field, ..visit })
 }
 
 /// Adds a text, if there is anything in it.
-fn tell_text(tree: &mut Tree, node: &AxNode, depth: u32) {
+fn tell_text(tree: &mut Tree, node: &AxNode, at: At) {
     let text = name(node);
     // Where a list is used as a menu or the like, its marks come as text that no node of the page holds.
     let is_mark = node.backend_dom_node_id.is_none() && matches!(&*text, "•" | "◦" | "▪");
@@ -193,7 +176,7 @@ fn tell_text(tree: &mut Tree, node: &AxNode, depth: u32) {
     }
     // Anywhere else these may be signs that are meant to be read.
     let is_secret = is_marks(&text) && properties(node).any(|(name, _)| name == "editable");
-    let index = tree.push(Role::Text, depth, 0, 0);
+    let index = tree.push(Role::Text, at.depth, 0, at.frame);
     tree.nodes[index].name = tree.keep(if is_secret { MASK } else { &text });
     tree.nodes[index].states = tree.nodes[index].states.with_masked(is_secret);
 }
@@ -248,12 +231,12 @@ fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> E
 }
 
 /// The texts of a node: name, value and what only few have.
-fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool) {
+fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_root: bool) {
     let role = tree.nodes[index].role;
     // A cell that only places things is named by what is in it, which is told anyway.
     if !is_layout(node) {
         tree.nodes[index].name = tree.keep(&name(node));
-        let is_given = node.name.as_ref().is_some_and(is_given) && index > 0;
+        let is_given = node.name.as_ref().is_some_and(is_given) && !is_root;
         tree.nodes[index].states = tree.nodes[index].states.with_name_given(is_given);
     }
     let value = node.value.as_ref().and_then(|value| value.value.as_deref()).map(plain);
@@ -345,13 +328,13 @@ fn meaning(node: &AxNode) -> Meaning {
 }
 
 /// What the browser's tree says about an element, by the browser's number of it; nothing when it leaves it out.
-pub(super) fn said(node: &AxNode) -> Option<(i64, super::oracle::Said)> {
+pub(crate) fn said(node: &AxNode) -> Option<(i64, Said)> {
     let Meaning::Role(role) = meaning(node) else { return None };
     if role == Role::Text {
         return None;
     }
     let is_focusable = properties(node).any(|(name, value)| name == "focusable" && is_true(value));
-    let said = super::oracle::Said {
+    let said = Said {
         role: role.name().to_owned(),
         name: name(node).into_owned(),
         is_focusable,
@@ -490,6 +473,14 @@ fn plain(value: &RawValue) -> Cow<'_, str> {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+
+    fn read(nodes: &[AxNode]) -> Tree {
+        let mut tree = Tree::default();
+        let mut reading = begin(nodes, At { depth: 0, frame: 0 });
+        while reading.next(&mut tree).is_some() {}
+        tree.close();
+        tree
+    }
 
     fn nodes(nodes: &Value) -> Vec<AxNode> {
         serde_json::from_str(&nodes.to_string()).unwrap()
@@ -884,23 +875,5 @@ mod tests {
             &["webarea 1", " group 2", "  button 3"],
         );
         assert_eq!(read(&nodes(&json!([{}, {}]))).nodes.len(), 1);
-    }
-
-    #[test]
-    fn origins_are_told_from_addresses() {
-        for (url, expected) in [
-            ("https://a.test/x?y=http://b.test#z", "https://a.test"),
-            ("http://u:p@a.test:8080", "http://a.test:8080"),
-            ("http://[::1]:9/x", "http://[::1]:9"),
-            ("https://a.test?x=@b", "https://a.test"),
-            ("blob:https://a.test/1-2", "https://a.test"),
-            ("chrome://version/", "chrome://version"),
-            ("file:///tmp/x.html", "null"),
-            ("about:blank", "null"),
-            ("data:text/html,<a href='http://a.test/'>", "null"),
-            ("", "null"),
-        ] {
-            assert_eq!(origin(url), expected, "{url}");
-        }
     }
 }

@@ -1,0 +1,65 @@
+//! The strict policy of refs: what a caller is told when the page is not as the snapshot showed it. The registry
+//! itself is data and lives in `page::refs::strict`.
+
+use crate::error::{Code, Error};
+use page::refs::strict::Problem;
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        let message = problem.to_string();
+        let (code, facts) = match problem {
+            Problem::NotFound { name, snapshot_id } => {
+                (Code::SnapshotRefNotFound, vec![("ref", Some(name)), ("snapshotId", snapshot_id)])
+            }
+            Problem::Stale(stale) => {
+                let facts = vec![
+                    ("ref", Some(stale.name)),
+                    ("snapshotId", stale.snapshot_id),
+                    ("expectedSnapshotId", stale.expected_snapshot_id),
+                    ("domHash", stale.dom_hash),
+                    ("currentDomHash", stale.current_dom_hash),
+                    ("axHash", stale.ax_hash),
+                    ("currentAxHash", stale.current_ax_hash),
+                ];
+                (Code::SnapshotRefStale, facts)
+            }
+        };
+        let error = Self::new(code).message(message);
+        facts.into_iter().fold(error, |error, (key, fact)| match fact {
+            Some(fact) => error.evidence(key, fact),
+            None => error,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use page::refs::strict::{Now, Registry};
+
+    /// What a registry says to a ref, as an agent reads it.
+    fn told(registry: &Registry, name: &str, now: &Now<'_>) -> String {
+        let error = Error::from(registry.resolve(name, now).unwrap_err());
+        serde_json::to_string(&error).unwrap()
+    }
+
+    #[test]
+    fn problems_have_the_specified_codes_stages_hints_and_evidence() {
+        let registry = Registry {
+            snapshot_id: Some("s1".into()),
+            ax_hash: Some("sha256:a".into()),
+            dom_hash: Some("sha256:d".into()),
+            ..Registry::default()
+        };
+        assert_eq!(
+            told(&registry, "e9", &Now::default()),
+            r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-not-found","stage":"snapshot-ref-resolve","message":"ref @e9 not found in current snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"ref":"@e9","snapshotId":"s1"}}"#
+        );
+        let now =
+            Now { expected_snapshot_id: Some("s2"), dom_hash: Some("sha256:e"), ..Now::default() };
+        assert_eq!(
+            told(&registry, "@e1", &now),
+            r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-stale","stage":"snapshot-ref-resolve","message":"ref @e1 belongs to a stale snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"axHash":"sha256:a","currentDomHash":"sha256:e","domHash":"sha256:d","expectedSnapshotId":"s2","ref":"@e1","snapshotId":"s1"}}"#
+        );
+    }
+}
