@@ -74,18 +74,22 @@ impl Output {
     /// When its file cannot be written.
     pub fn outcome(self, session: &str, command: &Command, mut outcome: Outcome) -> Result<()> {
         write_file(command, &mut outcome.reply)?;
-        if is_stdout(command) {
-            return Ok(());
-        }
         for note in outcome.notes.iter().filter(|_| !self.json) {
             say(&format!("{YELLOW}note:{YELLOW:#} {}", tame(&note.message)));
         }
+        if is_stdout(command) {
+            return Ok(());
+        }
         let Outcome { reply, tab, notes } = &outcome;
-        if let (Reply::Snapshot(Snapped::Text(snapshot)), false) = (reply, self.json)
-            && anstream::stdout().is_terminal()
-        {
-            say(&format!("{DIM}{} refs, about {} tokens{DIM:#}", snapshot.refs, snapshot.tokens));
-            return self.write(&(), &paint::snapshot(&tame(&snapshot.text)));
+        if let (Reply::Snapshot(Snapped::Text(snapshot)), false) = (reply, self.json) {
+            let is_terminal = anstream::stdout().is_terminal();
+            if is_terminal {
+                let counts = format!("{} refs, about {} tokens", snapshot.refs, snapshot.tokens);
+                say(&format!("{DIM}{counts}{DIM:#}"));
+            }
+            if is_terminal || anstream::ColorChoice::global() == anstream::ColorChoice::Always {
+                return self.write(&(), &paint::snapshot(&tame(&snapshot.text)));
+            }
         }
         // What a script gives and what an element has is taken as it is by who has it go elsewhere.
         if matches!(reply, Reply::Eval(_) | Reply::Get(_))

@@ -18,5 +18,6 @@ mod mcp;
 mod miniwob;
 mod recall;
 mod sameness;
+mod showing;
 mod surface;
 mod torture;

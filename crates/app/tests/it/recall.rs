@@ -1,7 +1,7 @@
 //! What a person can use, a snapshot points at: every element that can be seen and that, as the browser itself tells,
 //! takes the focus or listens to clicks has a ref. On pages nobody here wrote, the demo, and pages of widgets.
 
-use crate::fidelity::{browser, corpus, name_of, open, runtime, serve};
+use crate::fidelity::{PAGES, browser, corpus, name_of, open, runtime, serve};
 use agbrowse::demo::Site;
 use browser::Reach;
 
@@ -34,18 +34,17 @@ fn everything_one_can_use_has_a_ref() {
         let mut urls: Vec<String> =
             pages.iter().map(|page| format!("{origin}/{}", name_of(page))).collect();
         urls.push(format!("{own}/widgets.html"));
-        for path in ["/", "/product/1", "/login", "/cart", "/checkout", "/lab"] {
-            urls.push(format!("{}{path}", site.origin));
-        }
+        urls.extend(PAGES.iter().map(|path| format!("{}{path}", site.origin)));
         let mut missing = Vec::new();
         let mut ruled = vec![0; RULES.len()];
-        let (mut all, mut listening) = (0, 0);
+        let (mut all, mut listening, mut deep) = (0, 0, 0);
         for url in &urls {
             open(&browser, url).await;
             for it in browser.reachable().await.unwrap() {
                 all += 1;
                 listening += usize::from(it.listens);
                 if it.has_ref {
+                    deep += usize::from(!it.is_shown);
                     continue;
                 }
                 match RULES.iter().position(|rule| (rule.applies)(&it)) {
@@ -60,10 +59,13 @@ fn everything_one_can_use_has_a_ref() {
             }
         }
         println!("{all} elements can be used, {listening} of them listen to clicks");
+        println!("{deep} lie too deep for a snapshot that is not told how deep to go");
         for (rule, count) in RULES.iter().zip(ruled) {
             println!("{count} left out: {}", rule.reason);
         }
         assert!(missing.is_empty(), "{} without a ref:\n{}", missing.len(), missing.join("\n"));
+        // That depth is enough, because what only holds things together does not count.
+        assert!(deep * 100 <= all, "{deep} of {all} are missing in an ordinary snapshot");
         // The pages of our own have fewer than real ones.
         let (most, heard) = if pages.is_empty() { (100, 10) } else { (25 * urls.len(), 20) };
         assert!(all > most && listening > heard, "too little was looked at");
