@@ -161,7 +161,10 @@ const SLICE = 15;
 const HUSH = 150;
 let hushedUntil = 0;
 
-/** Goes on with it while the page has nothing else to do. Callbacks with numbers would be missing in the page's own. */
+/**
+ * Goes on with it in turns with what the page does while it loads, and thereafter when it has nothing else to do. Callbacks
+ * with numbers would be missing in the page's own.
+ */
 function rehearseLater(delay = 0) {
   scheduler.postTask(() => {
     const begun = performance.now();
@@ -169,7 +172,7 @@ function rehearseLater(delay = 0) {
     const isOver = rehearse(SLICE);
     spare -= performance.now() - begun;
     if (!isOver && spare > 0) rehearseLater();
-  }, { priority: "background", delay });
+  }, { priority: document.readyState === "complete" ? "background" : "user-visible", delay });
 }
 
 /** Whether an element can have a shadow root that we were not told of, and nothing in it speaks against it. */

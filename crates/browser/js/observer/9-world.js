@@ -59,7 +59,7 @@ if (globalThis === top && document.readyState === "loading") {
     rehearseLater();
     // After those of ours that note what moved.
     addEventListener("load", () => {
-      rehearse(20);
+      rehearse(35);
       hushedUntil = performance.now() + HUSH;
     }, { once: true, capture: true });
   }, { once: true });
