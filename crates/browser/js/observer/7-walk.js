@@ -166,7 +166,7 @@ let hushedUntil = 0;
  * with numbers would be missing in the page's own.
  */
 function rehearseLater(delay = 0) {
-  scheduler.postTask(() => {
+  globalThis.scheduler?.postTask(() => {
     const begun = performance.now();
     if (begun < hushedUntil) return rehearseLater(hushedUntil - begun);
     const isOver = rehearse(SLICE);

@@ -82,7 +82,7 @@ function watch() {
     addEventListener("mouseover", heedHover, { capture: true, passive: true });
     for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
     // The address can become another one without anything else.
-    navigation.addEventListener("currententrychange", () => {
+    globalThis.navigation?.addEventListener("currententrychange", () => {
       if (lastWalk !== null && lastWalk.tellsUrls) isAllChanged = true;
       spoil();
     });
