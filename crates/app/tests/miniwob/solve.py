@@ -925,7 +925,7 @@ def phone_book(page):
     for _ in range(6):
         view = page.look()
         if view.one("heading").name == name:
-            return page.do(click(view.of("generic")[["phone", "email", "address"].index(what) + 1]))
+            return page.do(click(view.of("link")[["phone", "email", "address"].index(what)]))
         page.do(click(view.one("link", ">")))
     raise Unsolved(name)
 

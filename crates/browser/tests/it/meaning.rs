@@ -132,7 +132,14 @@ impl<'a> Page<'a> {
             }
         };
         match self.run(command).await {
-            Ok(shown) if shown.to_string().contains(&format!("[ref={name}]")) => Glance::Shown,
+            // States come after the ref.
+            Ok(shown)
+                if [']', ' ']
+                    .iter()
+                    .any(|end| shown.to_string().contains(&format!("[ref={name}{end}"))) =>
+            {
+                Glance::Shown
+            }
             _ => glance,
         }
     }

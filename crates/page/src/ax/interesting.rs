@@ -82,7 +82,9 @@ fn is_leaf(tree: &Tree, node: &Node, is_childless: bool) -> bool {
                 Naming::Content => !node.states.is_name_given(),
                 Naming::Author => false,
             };
-            (node.states.is_focusable() || role == Role::Heading)
+            // An author's link without an address is one all the same when somebody listens to it.
+            let is_heard = node.states.has_listener() && matches!(naming(role), Naming::Control);
+            (node.states.is_focusable() || is_heard || role == Role::Heading)
                 && says_content
                 && !text::is_blank(tree.name(node))
         }
@@ -206,6 +208,12 @@ mod tests {
         );
         check("webarea 1\n img 2 \"i\"\n  link 3 \"l\"", "1 2 3");
         check("webarea 1\n combobox 2\n  listbox 3\n   option 4 \"o\"\n    text \"o\"", "1 2 4");
+    }
+
+    #[test]
+    fn a_link_that_only_listens_is_not_told_twice() {
+        check("webarea 1\n link 2 fl \"l\"\n  text \"l\"", "1 2");
+        check("webarea 1\n generic 2 fl \"g\"\n  text \"g\"", "1 2 g");
     }
 
     #[test]
