@@ -572,7 +572,7 @@ fn card(text: &str, begin: usize) -> Option<Range<usize>> {
 }
 
 /// Whether there are cards with such a number: of that length, by one that gives out cards, with the right last digit.
-fn is_card(digits: &[u8]) -> bool {
+pub(crate) fn is_card(digits: &[u8]) -> bool {
     let first = |count: usize| {
         digits[..count].iter().fold(0_u32, |sum, digit| sum * 10 + u32::from(*digit))
     };

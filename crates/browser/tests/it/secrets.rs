@@ -322,5 +322,12 @@ fn a_number_in_several_parts_is_masked_where_it_is_put_together() {
         }
         let text = t.run(get(What::Text, "css=body")).await.unwrap().reply.to_string();
         assert!(!text.contains("1111") && !text.contains("0000"), "{text}");
+        // And where it is never put together.
+        let html = "<p>Card 4111 <b>1111</b> <span>1111</span> 1111</p><div><i>5500</i><i>0000</i><i>0000</i><i>0004</i></div>";
+        for snapshot in [Snapshot::default(), ax()] {
+            let told = show(&t, html, snapshot).await;
+            assert!(told.contains("\"Card ••••••\""), "{told}");
+            assert!(!told.contains("1111") && !told.contains("0000"), "{told}");
+        }
     });
 }

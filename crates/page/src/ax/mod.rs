@@ -6,6 +6,7 @@
 
 mod interactive;
 mod interesting;
+mod pieces;
 pub mod report;
 mod roles;
 #[cfg(test)]
@@ -382,7 +383,8 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    /// Sets where each node's descendants end. To be called once, after the last node was added.
+    /// Sets where each node's descendants end, and masks the secrets that only the whole tells. To be called once, after
+    /// the last node was added.
     pub fn close(&mut self) {
         let mut open: Vec<usize> = Vec::new();
         for index in 0..self.nodes.len() {
@@ -396,5 +398,6 @@ impl Tree {
         for last in open {
             self.nodes[last].end = end;
         }
+        self.hide_pieces();
     }
 }
