@@ -20,7 +20,8 @@ pub fn interesting(tree: &Tree, marks: &Marks) -> Vec<bool> {
             outer.push((end, leaf_end, control_end));
             (leaf_end, control_end) = (0, 0);
         }
-        let is_leaf = is_leaf(tree, node, end == index + 1);
+        let is_leaf = is_leaf(tree, node, end == index + 1)
+            || is_told_cell(tree, node) && marks.could_have_ref(index);
         let in_leaf = index < leaf_end;
         let in_control = index < control_end;
         keep[index] = index == 0
@@ -89,6 +90,15 @@ fn is_leaf(tree: &Tree, node: &Node, is_childless: bool) -> bool {
                 && !text::is_blank(tree.name(node))
         }
     }
+}
+
+/// Whether a cell that is shown with its name has said all that is in it. Formats cut off longer names.
+fn is_told_cell(tree: &Tree, node: &Node) -> bool {
+    const SHORT: usize = 100;
+    matches!(node.role, Role::Cell | Role::GridCell | Role::ColumnHeader | Role::RowHeader)
+        && !node.states.is_name_given()
+        && !text::is_blank(tree.name(node))
+        && tree.name(node).chars().nth(SHORT).is_none()
 }
 
 enum Naming {
@@ -214,6 +224,16 @@ mod tests {
     fn a_link_that_only_listens_is_not_told_twice() {
         check("webarea 1\n link 2 fl \"l\"\n  text \"l\"", "1 2");
         check("webarea 1\n generic 2 fl \"g\"\n  text \"g\"", "1 2 g");
+    }
+
+    #[test]
+    fn a_cell_is_not_told_twice() {
+        check("webarea 1\n grid 2\n  row 3\n   gridcell 4 ft \"c\"\n    text \"c\"", "1 3 4");
+        check("webarea 1\n grid 2\n  row 3\n   gridcell 4 ftg \"c\"\n    text \"d\"", "1 3 4 d");
+        let long = "c".repeat(101);
+        let page = format!("webarea 1\n grid 2\n  gridcell 4 ft \"{long}\"\n   text \"{long}\"");
+        check(&page, &format!("1 4 {long}"));
+        check("webarea 1\n table 2\n  row 3\n   cell 4 \"c\"\n    text \"c\"", "1 c");
     }
 
     #[test]
