@@ -33,14 +33,23 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "line breaks",
-        reason: "a gap between two texts is not a thing",
-        applies: |pair| matches!(&*pair.tag, "br" | "wbr"),
+        name: "gaps",
+        reason: "a line break or a paragraph without any text is a gap, not a thing",
+        applies: |pair| {
+            matches!(&*pair.tag, "br" | "wbr")
+                || pair.tag == "p" && pair.ours.is_none() && pair.is_blank
+        },
     },
     Rule {
-        name: "empty paragraphs",
-        reason: "a paragraph without any text is a gap",
-        applies: |pair| pair.tag == "p" && pair.ours.is_none() && pair.is_blank,
+        name: "white space",
+        reason: "what parts two words is told as the page wrote it, also where layout swallows it or makes some",
+        applies: |pair| match (&pair.ours, &pair.theirs) {
+            (Some(ours), Some(theirs)) => {
+                let solid = |name: &str| name.split_whitespace().collect::<String>();
+                ours.role == theirs.role && solid(&ours.name) == solid(&theirs.name)
+            }
+            _ => false,
+        },
     },
     Rule {
         name: "paragraphs of boxes",
@@ -55,6 +64,19 @@ const RULES: &[Rule] = &[
         name: "skipped content",
         reason: "what the browser does not lay out before one scrolls there (`content-visibility: auto`) is on the page",
         applies: |pair| pair.theirs.is_none() && pair.is_skipped,
+    },
+    Rule {
+        name: "blank names",
+        reason: "a label or a content without a word names nothing, so that a title, placeholder or value can",
+        applies: |pair| match (&pair.ours, &pair.theirs) {
+            (Some(ours), Some(theirs)) => {
+                let is_next = |name: &String| collapse(name) == collapse(&ours.name);
+                ours.role == theirs.role
+                    && theirs.name.trim().is_empty()
+                    && theirs.passed_over.iter().any(is_next)
+            }
+            _ => false,
+        },
     },
     Rule {
         name: "media fallback",
@@ -163,15 +185,19 @@ pub fn share(part: usize, all: usize) -> f64 {
 }
 
 fn told(pair: &Pair) -> String {
+    let names = [&pair.ours, &pair.theirs].map(|said| said.as_ref().map_or("", |said| &said.name));
+    let same = names[0].chars().zip(names[1].chars()).take_while(|(one, other)| one == other);
+    // Of long names, what is different in them.
+    let from = same.count().saturating_sub(30);
     let said = |said: &Option<Said>| match said {
         None => "-".to_owned(),
-        Some(said) => format!("{} {:?}", said.role, short(&said.name)),
+        Some(said) => {
+            let begin = if from > 0 { "…" } else { "" };
+            let name: String = said.name.chars().skip(from).take(80).collect();
+            format!("{} {begin}{name:?}", said.role)
+        }
     };
     format!("<{}> ours {} theirs {}", pair.tag, said(&pair.ours), said(&pair.theirs))
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(80).collect()
 }
 
 fn collapse(text: &str) -> String {
@@ -272,6 +298,9 @@ fn roles_and_names_agree_with_the_browser() {
                 tally.role_share() * 100.0,
                 tally.name_share() * 100.0
             );
+            for wrong in &tally.wrong {
+                println!("  {wrong}");
+            }
             elements += tally.elements;
             all += tally.elements + tally.ruled.values().sum::<usize>();
             for (rule, count) in &tally.ruled {

@@ -443,7 +443,7 @@ function attributesOf(el, tag) {
   if (!hasAttributes.call(el)) return null;
   const { rules } = memo;
   let mask = maskOfTag(tag);
-  const all = { mask: 0, isBare: true, isPlain: true };
+  const all = { mask: 0, isBare: true, isPlain: true, isGrouped: false };
   const names = attributeNamesOf.call(el);
   const byAttribute = rules.attributes.size > 0;
   for (let at = 0; at < names.length; at++) {
@@ -464,8 +464,9 @@ function attributesOf(el, tag) {
       if (REFERRING.has(name)) isRestless = true;
     } else if (name === "hidden" || name === "popover" || name === "open") {
       mask |= DISPLAY | VISIBILITY;
-      if (name === "popover") isRestless = true;
-    } else if (name === "popovertarget" || name === "commandfor") isRestless = true;
+      if (name === "popover") isRestless = all.isGrouped = true;
+    } else if (name === "autofocus") all.isGrouped = true;
+    else if (name === "popovertarget" || name === "commandfor") isRestless = true;
     else if (name === "color" || name === "text" && tag === "body") mask |= COLOR;
     else if (name === "bgcolor" || name === "background") mask |= BACKGROUND;
   }

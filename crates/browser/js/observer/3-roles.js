@@ -89,7 +89,7 @@ function nativeRole(el, tag) {
     }
     case "select":
       return selectMultipleOf.call(el) || selectSizeOf.call(el) > 1 ? "listbox" : "combobox";
-    case "area": return "link";
+    case "area": return hasAttribute.call(el, "href") ? "link" : "none";
     case "img": {
       const alt = attributeOf.call(el, "alt");
       if (alt === "" && !hasAuthorName(el)) return "none";
@@ -211,6 +211,8 @@ function decideDataTable(table) {
     for (const cell of rows[at].cells) {
       if (localNameOf.call(cell) === "th") return true;
       for (const name of ["headers", "abbr", "axis", "scope"]) if (attributeOf.call(cell, name)) return true;
+      // One in which there is no room says nothing.
+      if (widthOf.call(cell) === 0 || heightOf.call(cell) === 0) continue;
       count++;
       const drawn = styleOf(cell);
       const has = ["Top", "Bottom", "Left", "Right"].map((side) => parseFloat(drawn[`border${side}Width`]) > 0);
@@ -241,11 +243,15 @@ const hasAuthorName = (el) =>
   referenced(el, attributeOf.call(el, "aria-labelledby") || "").length > 0 ||
   !!(attributeOf.call(el, "title") || "").trim();
 
+/** Boxes that mean something when they can be dragged, shown or gone to. */
+const GROUPED = new Set(["div", "center", "pre"]);
+
 /** The role an element has, by what its author said and by its tag; "none" for one that is not to be told of. */
 function roleOf(el, tag, isHtml, attributes) {
   const native = isHtml ? nativeRole(el, tag) : tag === "svg" ? "img" : foreignRole(el, tag, attributes);
   if (attributes === null) return native === "section" ? "generic" : native;
   const said = attributes.role;
+  if (said === undefined && GROUPED.has(tag) && (attributes.isGrouped || attributes.draggable !== undefined)) return "group";
   if (said) {
     for (const word of said.trim().toLowerCase().split(/\s+/)) {
       if (!ARIA_ROLES.has(word)) continue;
@@ -266,13 +272,13 @@ function foreignRole(el, tag, attributes) {
   if (namespaceOf.call(el) === MATH) return tag === "math" ? "math" : "generic";
   switch (tag) {
     case "a": return hasAttribute.call(el, "href") || hasAttribute.call(el, "xlink:href") ? "link" : "generic";
-    case "image": return "img";
+    case "image": return svgTitle(el) !== null || hasAuthorName(el) ? "img" : "none";
     case "g": case "use": case "path": case "rect": case "circle": case "ellipse": case "line": case "polygon":
     case "polyline":
       return svgTitle(el) !== null || hearing.has(el) || attributes !== null && !attributes.isBare &&
         (hasAuthorName(el) || attributes.tabindex !== undefined || attributes.onclick !== undefined ||
           Object.keys(attributes).some((name) => name.startsWith("aria-")))
-        ? (tag === "g" ? "group" : "graphics-symbol") : "none";
+        ? (tag === "g" ? "group" : tag === "use" ? "graphics-object" : "graphics-symbol") : "none";
     case "text": case "tspan": case "textPath": return "generic";
     case "foreignObject": return "generic";
     default: return "generic";

@@ -76,14 +76,14 @@ function nameOf(el, tag, role, attributes, mask, transform) {
   if (NAMED_BY_CONTENT.has(role) && tag !== "math" || role === "row" && isInGrid(el)) {
     memo.naming.add(el);
     const name = collapse(contentOf(el, tag, mask,
-      { labelledby: false, hidden: false, self: el, depth: 0, label: false, inside: true, seen: true, transform }));
+      { labelledby: false, hidden: false, quiet: false, self: el, depth: 0, label: false, inside: true, seen: true, transform }));
     if (name) return nameSource = "content", name;
   }
   if (attributes !== null && !isSettled) {
     const title = attributes.title;
     if (title !== undefined && !NAMELESS.has(role) && (role !== "generic" || isFocusable(el, tag, attributes))) {
       const name = collapse(title);
-      if (name) return nameSource = "title", name;
+      if (name && !isAllText(el, title)) return nameSource = "title", name;
     }
     const placeholder = attributes.placeholder ?? attributes["aria-placeholder"];
     if (placeholder !== undefined && TEXT_ROLES.has(role)) {
@@ -92,6 +92,12 @@ function nameOf(el, tag, role, attributes, mask, transform) {
     }
   }
   return "";
+}
+
+/** Whether a title says what can be read in the element, and nothing else. */
+function isAllText(el, title) {
+  const said = title.trim();
+  return textContentOf.call(el).includes(said) && el instanceof HTMLElement && innerTextOf.call(el).trim() === said;
 }
 
 /** Whether a row is part of a grid: such a row is called what is in it. */
@@ -105,7 +111,9 @@ function labelledBy(el, ids) {
   for (const other of referenced(el, ids)) {
     const isDrawn = isRendered(other);
     if (!isDrawn || isLost(other)) isNameUnseen = true;
-    const part = collapse(alternativeAt(other, startOf(other, el, true, !isDrawn)));
+    // What is hidden from some is named by all that is hidden in it.
+    const isQuiet = closest.call(other, "[aria-hidden=true]") !== null;
+    const part = collapse(alternativeAt(other, { ...startOf(other, el, true, !isDrawn), quiet: isQuiet }));
     if (part) parts.push(part);
   }
   return parts.join(" ");
@@ -116,7 +124,7 @@ const isLost = (el) => firewall && lostBy(el, computed(el), SIGHT) !== "";
 
 /** How a name is put together, from the first element on that adds to it. */
 const startOf = (el, self, labelledby, hidden) =>
-  ({ labelledby, hidden, self, depth: 0, label: false, inside: false, seen: true, transform: transformAt(el) });
+  ({ labelledby, hidden, quiet: false, self, depth: 0, label: false, inside: false, seen: true, transform: transformAt(el) });
 
 /** The name that HTML gives; null when it has no say, "" when it says that there is none. */
 function nativeName(el, tag, role, attributes) {
@@ -196,9 +204,20 @@ function svgName(el) {
   return link && collapse(link) ? (nameSource = "attribute", collapse(link)) : null;
 }
 
+/** The title of what a drawing takes from elsewhere in the document. */
+function usedTitle(el) {
+  const address = attributeOf.call(el, "href") ?? attributeOf.call(el, "xlink:href");
+  if (address === null || !address.startsWith("#")) return "";
+  isRestless = true;
+  const used = byId(rootOf.call(el), address.slice(1));
+  const title = used === null ? null : svgTitle(used);
+  return title === null ? "" : collapse(textContentOf.call(title));
+}
+
 function childName(el, tag) {
   for (let child = firstChildOf.call(el); child; child = nextSiblingOf.call(child)) {
     if (nodeTypeOf.call(child) === 1 && localNameOf.call(child) === tag) {
+      if (!isRendered(child)) return null;
       const name = collapse(alternativeAt(child, startOf(child, el, false, false)));
       return name ? (nameSource = "related", name) : null;
     }
@@ -263,7 +282,10 @@ function alternative(el, tag, attributes, mask, how) {
   if (attributes === null && (tag === "span" || tag === "b" || tag === "i" || tag === "em" || tag === "strong")) {
     return contentOf(el, tag, mask, how);
   }
-  const role = roleOf(el, tag, namespaceOf.call(el) === HTML, attributes);
+  const isHtml = namespaceOf.call(el) === HTML;
+  // It stands for what is put into it.
+  if (tag === "slot" && isHtml) return contentOf(el, tag, mask, how);
+  const role = roleOf(el, tag, isHtml, attributes);
   const isFirst = how.depth === 0;
   // A control adds nothing to its own name from inside its label.
   if (el === how.self && !isFirst) return "";
@@ -295,6 +317,10 @@ function alternative(el, tag, attributes, mask, how) {
     if (native === "" && tag === "img") return "";
   } else {
     return "";
+  }
+  if (tag === "use" && !isHtml) {
+    const title = usedTitle(el);
+    if (title !== "") return lastSource = "related", title;
   }
   let blank = "";
   if (isFirst || tag !== "aside" && (!OPAQUE.has(role) || SEE_THROUGH.has(tag) && !attributes?.role)) {
@@ -347,6 +373,9 @@ function heldBy(el, tag, role, attributes, mask, how) {
   return null;
 }
 
+/** Whether what was last collected from an element begins and ends with something that stands apart from what is beside it. */
+let beginsApart = false, endsApart = false;
+
 /** The text inside an element, as it is read: with generated content, slots and the names of what is in it. */
 function contentOf(el, tag, mask, how) {
   if (how.depth > MAX_NAME_DEPTH) return "";
@@ -355,37 +384,44 @@ function contentOf(el, tag, mask, how) {
   const next = { ...how, depth: how.depth + 1, seen: isSeen, transform };
   const isFlexible = (mask & DISPLAY) !== 0 && BLOCKIFYING.test(computed(el).display);
   let text = isSeen && (mask & BEFORE) !== 0 ? pseudoText(el, "::before") : "";
-  let wasApart = false;
-  const add = (part, isApart) => {
-    if (part === "") return void (wasApart ||= isApart);
-    if ((isApart || wasApart) && text !== "" && !text.endsWith(" ")) text += " ";
+  let isFirstApart = false, wasApart = false;
+  const add = (part, isBeginApart, isEndApart) => {
+    if (part === "") return void (wasApart ||= isBeginApart || isEndApart);
+    const isApart = isBeginApart || wasApart;
+    if (text === "") isFirstApart = isApart;
+    else if (isApart && !text.endsWith(" ")) text += " ";
     text += part;
-    wasApart = isApart;
+    wasApart = isEndApart;
   };
-  const only = onlyText(el, tag);
-  if (only !== null) {
-    if (isSeen) add(transformed(only, transform), false);
-  } else forEachFlatChild(el, tag, (child, isText) => {
-    if (isText) {
-      if (isSeen) add(transformed(dataOf.call(child), transform), false);
-      return;
-    }
+  const addChild = (child) => {
     const childTag = localNameOf.call(child);
-    if (childTag === "br") return add("\n", false);
+    if (childTag === "br") return add("\n", false, false);
     if (SILENT.has(childTag) || childTag === "rt") return;
     const attributes = attributesOf(child, childTag);
     const childMask = attributes === null ? maskOfTag(childTag) : attributes.mask;
     if (!next.hidden) {
-      if (attributes !== null && (attributes["aria-hidden"] === "true" || attributes.inert !== undefined)) return;
+      if (attributes !== null && (attributes["aria-hidden"] === "true" && !next.quiet || attributes.inert !== undefined)) return;
       if ((childMask & DISPLAY) !== 0 && computed(child).display === "none") return;
     }
     // What cannot be seen says nothing by its attributes; something in it may be seen again.
     const isChildSeen = next.hidden || ((childMask & VISIBILITY) === 0 ? isSeen : computed(child).visibility === "visible");
+    beginsApart = endsApart = false;
     const part = isChildSeen ? alternativeOf(child, childTag, attributes, childMask, next)
       : LEAVES.has(childTag) ? "" : contentOf(child, childTag, childMask, next);
-    const isSaid = lastSource !== "";
+    // Where nothing is drawn, nothing is part of one line.
+    const isApart = lastSource !== "" || next.hidden || isBlockLike(child, childTag, childMask, isFlexible);
     lastSource = "";
-    add(part, isSaid || isBlockLike(child, childTag, childMask, isFlexible));
+    add(part, isApart || beginsApart, isApart || endsApart);
+  };
+  const only = onlyText(el, tag);
+  if (only !== null) {
+    if (isSeen) add(transformed(only, transform), false, false);
+  } else forEachFlatChild(el, tag, (child, isText) => {
+    if (!isText) {
+      if (!memo.owned?.has(child)) addChild(child);
+    } else if (isSeen) add(transformed(dataOf.call(child), transform), false, false);
   });
+  memo.owners?.get(el)?.forEach(addChild);
+  [beginsApart, endsApart] = [isFirstApart, wasApart];
   return isSeen && (mask & AFTER) !== 0 ? text + pseudoText(el, "::after") : text;
 }

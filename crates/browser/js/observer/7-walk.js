@@ -265,13 +265,14 @@ function addLine(depth, role, el, name, flags, rest) {
   out.push(flags === "" ? begin + name + rest : `${begin}${name}\tf${flags}${rest}`);
 }
 
-/** Who is told of as a child of somebody else. */
+/** Who is told of as a child of somebody else. What is not told of owns nothing, and nobody owns what is not drawn. */
 function readOwners() {
   memo.owned = new Set();
   memo.owners = new Map();
   for (const owner of findAll.call(document, "[aria-owns]")) {
+    if (!isShown.call(owner) && !isContents(owner) || closest.call(owner, "[aria-hidden=true]") !== null) continue;
     const children = referenced(owner, attributeOf.call(owner, "aria-owns"))
-      .filter((child) => !memo.owned.has(child) && !contains.call(child, owner));
+      .filter((child) => !memo.owned.has(child) && !contains.call(child, owner) && isRendered(child));
     for (const child of children) memo.owned.add(child);
     if (children.length > 0) memo.owners.set(owner, children);
   }

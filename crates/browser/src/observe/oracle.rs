@@ -34,6 +34,8 @@ pub struct Said {
     pub is_focusable: bool,
     /// Whether it is part of a table that only places things side by side.
     pub is_layout: bool,
+    /// What else could have named it, after what did.
+    pub passed_over: Vec<String>,
 }
 
 /// An element as both trees tell it. One that a tree leaves out is absent there.
@@ -89,6 +91,7 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
                 name: tree.name(node).to_owned(),
                 is_focusable: node.states.is_focusable(),
                 is_layout: false,
+                passed_over: Vec::new(),
             };
             (node.element, said)
         })

@@ -485,6 +485,42 @@ fn a_label_stands_in_for_a_box_that_is_not_drawn() {
 }
 
 #[test]
+fn names_are_put_together_with_the_spaces_that_one_sees() {
+    bench(async |t| {
+        let icon = "<svg width=9 height=9 aria-label=Icon><path d='M0 0h9v9'/></svg>";
+        let hidden = "<span style='position:absolute'>1/5</span>";
+        for (inside, name) in [
+            (format!("Tell{icon}"), "Tell Icon"),
+            (format!("Tell<span>{icon}</span>now"), "Tell Icon now"),
+            (format!("<i><b>{icon}</b></i>Tell"), "Icon Tell"),
+            ("Tell<i><img alt=Bird></i>now".into(), "Tell Bird now"),
+            ("one<i><b aria-label=two>x</b></i>three".into(), "one two three"),
+            ("one<span><div>two</div></span>three".into(), "one two three"),
+            ("un<b>broken</b> word".into(), "unbroken word"),
+            ("mo<wbr>zilla".into(), "mozilla"),
+            (format!("{hidden} floats"), "1/5 floats"),
+        ] {
+            let text = show(&t, &format!("<a href=/>{inside}</a>"), Snapshot::default()).await;
+            assert!(text.contains(&format!("link \"{name}\"")), "{inside}: {text}");
+        }
+    });
+}
+
+#[test]
+fn a_drawing_that_is_taken_from_elsewhere_names_its_link() {
+    bench(async |t| {
+        let sprite = "<svg style='display:none'><symbol id=s><title>search</title><path d='M0 0h9v9'/></symbol></svg>";
+        let html = format!("{sprite}<a href=/><svg width=9 height=9><use href='#s'/></svg></a>");
+        let text = show(&t, &html, Snapshot::default()).await;
+        assert!(text.contains("link \"search\""), "{text}");
+        // What it is taken from can get another title without any change near the link.
+        t.eval("document.querySelector('title + path').previousSibling.textContent = 'find'").await;
+        let text = see(&t, Snapshot::default()).await;
+        assert!(text.contains("link \"find\""), "{text}");
+    });
+}
+
+#[test]
 fn items_get_refs_where_one_chooses_from_them() {
     bench(async |t| {
         for (html, words) in [

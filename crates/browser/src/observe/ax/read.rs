@@ -339,8 +339,17 @@ pub(crate) fn said(node: &AxNode) -> Option<(i64, Said)> {
         name: name(node).into_owned(),
         is_focusable,
         is_layout: is_layout(node),
+        passed_over: passed_over(node),
     };
     Some((node.backend_dom_node_id?, said))
+}
+
+/// The names that the browser did not take because of one that counts more.
+fn passed_over(node: &AxNode) -> Vec<String> {
+    let sources = node.name.iter().flat_map(|name| name.sources.iter().flatten());
+    let passed = sources.filter(|source| source.superseded == Some(true));
+    let values = passed.filter_map(|source| source.value.as_ref()?.value.as_ref());
+    values.filter_map(|value| serde_json::from_str(value.get()).ok()).collect()
 }
 
 /// The role with a name of the browser's: that of an ARIA role where there is one, else one of its own.
