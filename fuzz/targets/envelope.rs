@@ -1,64 +1,6 @@
-//! A connection whose peer sends arbitrary bytes: nothing panics, and an ordinary answer that comes after
-//! them still finds its caller.
-
 #![no_main]
 
-use agbrowse_cdp::protocol::browser::GetVersion;
-use agbrowse_cdp::{Connection, Deadline, Delivery, Events, Options, Transport};
-use libfuzzer_sys::fuzz_target;
-use std::hash::{BuildHasher, RandomState};
-use std::os::fd::OwnedFd;
-use std::sync::LazyLock;
-use std::time::Duration;
-use tokio::io::AsyncWriteExt;
-use tokio::net::unix::pipe;
-use tokio::runtime::{Builder, Runtime};
+#[path = "../bodies/envelope.rs"]
+mod body;
 
-/// Sent after the arbitrary bytes, to know that all of them have been read.
-const MARK: &str = "Fuzz.mark";
-
-/// More than an input can hold of them: one that is lost would be waited for in vain.
-const QUEUE: usize = 1 << 20;
-
-static RUNTIME: LazyLock<Runtime> =
-    LazyLock::new(|| Builder::new_current_thread().enable_all().build().expect("a runtime"));
-
-fuzz_target!(|bytes: &[u8]| RUNTIME.block_on(listen_to(bytes)));
-
-async fn listen_to(bytes: &[u8]) {
-    let (from_browser, to_us) = std::io::pipe().expect("a pipe");
-    let (_from_us, to_browser) = std::io::pipe().expect("a pipe");
-    let transport = Transport::pipe(OwnedFd::from(from_browser), OwnedFd::from(to_browser));
-    let connection = Connection::open(transport.expect("two pipes"), Options::default());
-    let mut peer = pipe::Sender::from_owned_fd(OwnedFd::from(to_us)).expect("a pipe");
-    let mut marks = connection.events(&[MARK], QUEUE);
-
-    // Had the call been made first, the arbitrary bytes might answer it.
-    let token = RandomState::new().hash_one(bytes).to_string();
-    say(&mut peer, bytes).await;
-    say(&mut peer, format!(r#"{{"method":"{MARK}","params":"{token}"}}"#).as_bytes()).await;
-    wait_for(&mut marks, &token).await;
-
-    let call = connection.browser().start(&GetVersion {}).expect("the connection stands");
-    say(&mut peer, br#"{"id":1,"result":{"product":"still here"}}"#).await;
-    let answer = call.wait(Deadline::after(Duration::from_secs(10))).await.expect("an answer");
-    assert_eq!(answer.product.as_deref(), Some("still here"));
-    assert_eq!(connection.pending(), 0);
-}
-
-async fn say(peer: &mut pipe::Sender, message: &[u8]) {
-    peer.write_all(message).await.expect("we read");
-    peer.write_all(b"\0").await.expect("we read");
-}
-
-async fn wait_for(marks: &mut Events, token: &str) {
-    loop {
-        match marks.next().await.expect("the connection stands") {
-            Delivery::Lagged(lost) => panic!("{lost} marks were lost"),
-            Delivery::Event(mark) if mark.decode::<String>().is_ok_and(|said| said == token) => {
-                break;
-            }
-            Delivery::Event(_) => {}
-        }
-    }
-}
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| body::check(bytes));

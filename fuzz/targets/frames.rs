@@ -1,24 +1,6 @@
-//! The splitter, fed with arbitrary chunks, gives what a plain split of all the bytes gives.
-
 #![no_main]
 
-use agbrowse_cdp::frames::Splitter;
-use libfuzzer_sys::fuzz_target;
+#[path = "../bodies/frames.rs"]
+mod body;
 
-fuzz_target!(|chunks: Vec<Vec<u8>>| {
-    let mut splitter = Splitter::default();
-    let mut messages = Vec::new();
-    for chunk in &chunks {
-        splitter.buffer().extend_from_slice(chunk);
-        while let Some(message) = splitter.next_message().expect("far below the limit") {
-            messages.push(message.to_vec());
-        }
-    }
-
-    let wire = chunks.concat();
-    let mut pieces: Vec<&[u8]> = wire.split(|byte| *byte == 0).collect();
-    let unfinished = pieces.pop().expect("a split has at least one piece");
-    pieces.retain(|piece| !piece.is_empty());
-    assert_eq!(messages, pieces);
-    assert_eq!(splitter.unfinished(), unfinished.len());
-});
+libfuzzer_sys::fuzz_target!(|chunks: Vec<Vec<u8>>| body::check(&chunks));

@@ -1,6 +1,6 @@
 //! The command line: what is understood, and which door each command takes.
 
-use crate::config::{Config, PROJECT_FILE, Settings};
+use crate::config::{Config, PROJECT_FILE, Settings, json_errors};
 use crate::daemon::{self, Action, Client, Place};
 use crate::doctor::Doctor;
 use crate::install::{self, Install};
@@ -8,7 +8,7 @@ use crate::output::{self, Output};
 use crate::{demo, mcp, sessions};
 use browser::command::{Eval, Step, StorageAction, StorageVerb, TabAction, TabVerb, TextFormat};
 use browser::page::refs::Dialect;
-use browser::{Code, Command, Error, Outcome, Request, Result};
+use browser::{Code, Command, Error, Note, Outcome, Request, Result, Target};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
@@ -137,7 +137,15 @@ pub fn main() -> ExitCode {
     let done = Config::load(&cli.settings).and_then(|config| {
         output.json = config.json();
         output::set_colors(config.settings.color);
-        run(cli.command, &config, output)
+        output.notes(&config.notes);
+        run(cli.command, &config, output).map_err(|error| match &*config.notes {
+            // They were not said before: standard error is for programs, too.
+            notes if output.json && !notes.is_empty() => {
+                let said: Vec<String> = notes.iter().map(|note| note.message.clone()).collect();
+                error.evidence("notes", said)
+            }
+            _ => error,
+        })
     });
     match done {
         Ok(code) => code,
@@ -197,7 +205,10 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
     match door {
         Door::Browser(command) => {
             let command = prepare(command, output)?;
-            let outcome = ask(&command, config)?;
+            let mut outcome = ask(&command, config)?;
+            if output.json {
+                outcome.notes.extend(config.notes.iter().cloned());
+            }
             output.outcome(config.session(), &command, outcome)?;
         }
         Door::Sessions => output.result(&sessions::sessions()?)?,
@@ -254,11 +265,12 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
     let began = Instant::now();
     let only_looks = matches!(command, Command::Tabs(_) | Command::Status(_));
     let mut is_second = false;
+    let mut slip = None;
     loop {
         let mut client = match Client::connect(&place) {
             Some(client) => client,
             None => {
-                refuse_mistyped(command, config)?;
+                slip = check_session(command, config)?.or(slip);
                 daemon::ensure(&place, config.idle_timeout())?
             }
         };
@@ -272,17 +284,27 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             Err(error) if error.code() == Code::DaemonLost && only_looks && !is_second => {
                 is_second = true;
             }
-            done => return done,
+            Ok(mut outcome) => {
+                outcome.notes.splice(0..0, slip);
+                return Ok(outcome);
+            }
+            Err(error) => {
+                return Err(match slip {
+                    Some(slip) => error.evidence("note", slip.message),
+                    None => error,
+                });
+            }
         }
     }
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A command about what is already there makes no session by itself when another one was likely meant.
-fn refuse_mistyped(command: &Command, config: &Config) -> Result<()> {
+/// A command about what is already there makes no session by itself. One that makes a session says so when another one
+/// was likely meant: at once, or in the notes of its reply where standard error is for programs too.
+fn check_session(command: &Command, config: &Config) -> Result<Option<Note>> {
     let makes_pages = matches!(
         command,
         Command::Open(_)
@@ -294,15 +316,18 @@ fn refuse_mistyped(command: &Command, config: &Config) -> Result<()> {
     let known = daemon::list();
     // One that was lost is known too: its next daemon tells what happened.
     if name == crate::config::DEFAULT_SESSION || known.iter().any(|session| session == name) {
-        return Ok(());
+        return Ok(None);
     }
     if !makes_pages {
         return Err(sessions::not_found(name));
     }
-    if let Some(near) = known.iter().find(|session| is_slip(name, session) && !config.json()) {
-        output::say(&format!("note: starting session `{name}`; `{near}` is there already"));
+    let Some(near) = known.iter().find(|session| is_slip(name, session)) else { return Ok(None) };
+    let message = format!("starting session `{name}`; `{near}` is there already");
+    if !config.json() {
+        output::say(&format!("note: {message}"));
+        return Ok(None);
     }
-    Ok(())
+    Ok(Some(Note::new("session-started", message)))
 }
 
 /// Whether one name is likely the other, mistyped. `agent2` is no slip of `agent1`.
@@ -315,7 +340,7 @@ fn is_slip(typed: &str, known: &str) -> bool {
 }
 
 /// What has to be read on this side of the socket.
-fn prepare(command: Command, output: Output) -> Result<Command> {
+pub(crate) fn prepare(command: Command, output: Output) -> Result<Command> {
     match command {
         Command::Snapshot(mut snapshot) => {
             if output.json && snapshot.format == TextFormat::Viewpoint {
@@ -349,7 +374,7 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
         Command::Screenshot(mut shot) => {
             // `screenshot @e3 button.png`: what stands first may be an element, and is one if a file follows.
             let first = shot.path.as_ref().and_then(|path| path.to_str()).unwrap_or_default();
-            if shot.file.is_some() || is_surely_target(first) {
+            if shot.file.is_some() || names_target(first) {
                 let wrong = |why| Error::new(Code::CommandInvalid).message(why);
                 if shot.target.is_some() {
                     return Err(wrong("`--target` names the element: give one file".to_owned()));
@@ -396,11 +421,22 @@ fn prepare(command: Command, output: Output) -> Result<Command> {
     }
 }
 
-/// Whether a word can only be meant as an element, not as a file.
-fn is_surely_target(word: &str) -> bool {
-    const KINDS: &[&str] =
-        &["@e", "[ref=", "ref=", "css=", "role=", "text=", "label=", "placeholder=", "testid="];
-    KINDS.iter().any(|kind| word.starts_with(kind))
+/// Whether the one word that a picture was asked for with is an element, not a file: a file is named as a picture, or by
+/// its folder.
+fn names_target(word: &str) -> bool {
+    let is_file =
+        word.is_empty() || word == "-" || word.contains('/') || output::is_picture(Path::new(word));
+    !is_file || says_how(word)
+}
+
+/// Whether a word names a way to point, such as `text=…`, or an attribute's value: no file is meant then. Any other `=`
+/// may well be in the name of one.
+fn says_how(word: &str) -> bool {
+    let Some((kind, _)) = word.split_once('=') else { return false };
+    let is_word = kind.bytes().all(|byte| byte.is_ascii_lowercase());
+    // A kind that is not known is taken for the beginning of a selector.
+    let is_known = || !matches!(word.parse::<Target>(), Ok(Target::Css(css)) if css == word.trim());
+    kind.rfind('[') > kind.rfind(']') || (is_word && is_known())
 }
 
 /// A path that is relative to the caller's folder, as the daemon, which has another, can use it.
@@ -422,11 +458,11 @@ fn daemon_verb(verb: &DaemonVerb, config: &Config, output: Output) -> Result<()>
             output.result(&status)
         }
         DaemonVerb::Stop(Stop { all }) => {
-            let names = if *all { daemon::list() } else { vec![place.session] };
+            let names = if *all { daemon::list_all() } else { vec![place.session] };
             let mut stopped = Vec::new();
             let mut failed = Ok(());
             for name in names {
-                match sessions::stop(&Place::of(&name)?) {
+                match Place::of(&name).and_then(|place| sessions::stop(&place)) {
                     Ok(true) => stopped.push(name),
                     Ok(false) => {}
                     // The others shall end all the same.
@@ -516,11 +552,14 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
 
 /// A wrong call: clap's own words, or the envelope when JSON was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
-    let is_set =
-        |name: &str| std::env::var_os(name).is_some_and(|value| value == "1" || value == "true");
-    let wants_json = std::env::args_os().any(|arg| arg == "--json" || arg == "--json=true")
-        || is_set("AGBROWSE_JSON_ERRORS")
-        || is_set("AGBROWSE_JSON");
+    // What was called wrongly has no settings, so those of files and variables count, and the flag as it stands.
+    let flag = std::env::args_os().find_map(|arg| match arg.to_str()? {
+        "--json" | "--json=true" => Some(true),
+        "--json=false" => Some(false),
+        _ => None,
+    });
+    let is_set = || Config::load(&Settings::default()).is_ok_and(|config| config.json());
+    let wants_json = flag.unwrap_or_else(is_set) || json_errors();
     if !error.use_stderr() || !wants_json {
         // Help and version are results, not errors.
         _ = error.print();
@@ -557,4 +596,36 @@ fn log_to_stderr(level: &str) {
     let levels = wanted.or_else(|| level.parse().ok()).unwrap_or_default();
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     tracing_subscriber::registry().with(lines.with_filter(levels)).init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_may_have_an_equals_sign() {
+        for (word, is_target) in [
+            ("@e3", true),
+            (".button", true),
+            ("role=button", true),
+            ("role=nonsense.png", true),
+            ("text=a/b.png", true),
+            ("css=./a", true),
+            ("label=", true),
+            ("[data-way=a/b]", true),
+            ("a[href=\"/cart\"]", true),
+            ("ul:not([hidden]) [href='/cart.png']", true),
+            ("", false),
+            ("-", false),
+            ("page.png", false),
+            ("out/page", false),
+            ("run=1.png", false),
+            ("./run=1.png", false),
+            ("@2x=1.png", false),
+            ("out/date=2026-01-01/page.png", false),
+            ("out[1]/run=2.png", false),
+        ] {
+            assert_eq!(names_target(word), is_target, "{word}");
+        }
+    }
 }

@@ -2,12 +2,13 @@
 //!
 //! One struct describes them all, and its types read themselves in the same way wherever a value comes from.
 
-use browser::launch::Wish;
-use browser::{Code, Error, Result};
+use browser::launch::{Wish, program_named};
+use browser::{Code, Error, Note, Result};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -55,7 +56,7 @@ pub struct Settings {
     #[arg(long, global = true, value_name = "URL", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cdp: Option<String>,
-    /// The browser's program.
+    /// The browser's program: a path, or a name on `PATH`.
     #[arg(long, global = true, value_name = "PATH", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chrome: Option<PathBuf>,
@@ -124,6 +125,8 @@ impl fmt::Display for Origin {
 pub struct Config {
     /// What is set.
     pub settings: Settings,
+    /// What a file says and is not heeded, with the reason.
+    pub notes: Vec<Note>,
     origins: BTreeMap<String, Origin>,
 }
 
@@ -182,7 +185,7 @@ impl Config {
     pub fn wish(&self) -> Wish {
         let settings = &self.settings;
         Wish {
-            chrome: settings.chrome.as_deref().map(absolute),
+            chrome: settings.chrome.as_deref().map(|name| absolute(&program_named(name))),
             headed: settings.headed,
             profile: settings.profile.as_ref().map(|name| name.0.clone()),
             cdp: settings.cdp.clone(),
@@ -213,11 +216,22 @@ impl Config {
                 .message(format!("`{}`: {message}", path.display()))
                 .evidence("file", path.display().to_string())
         };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let failed = |error: std::io::Error| wrong(error.to_string());
+        let file = File::open(path).map_err(failed)?;
+        let text = std::io::read_to_string(&file).map_err(failed)?;
         let table: toml::Table =
             text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+        let mistrust = match origin {
+            Origin::ProjectFile(_) => mistrust(path, &file).map_err(failed)?,
+            _ => None,
+        };
+        let mut skipped = Vec::new();
         let mut layer = Settings::default();
         for (key, value) in &table {
+            if mistrust.is_some() && is_risky(key) {
+                skipped.push(&**key);
+                continue;
+            }
             let values = match value {
                 toml::Value::Array(values) => values.iter().collect(),
                 value => vec![value],
@@ -234,6 +248,12 @@ impl Config {
             }
         }
         self.lay(&layer, |_| origin.clone());
+        if let Some(why) = mistrust.filter(|_| !skipped.is_empty()) {
+            self.notes.push(Note::new(
+                "settings-skipped",
+                format!("`{}` of `{}` is not heeded: {why}", skipped.join("`, `"), path.display()),
+            ));
+        }
         Ok(())
     }
 
@@ -301,6 +321,36 @@ fn project_file(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file())
 }
 
+/// Settings by which a file could run programs, hand the pages to somebody else's browser, or write to files.
+fn is_risky(key: &str) -> bool {
+    matches!(key, "cdp" | "chrome" | "chrome-arg" | "no-sandbox" | "trace-cdp")
+}
+
+/// Why a project's file may hold what its user did not write: anybody can put one into a folder that is above the
+/// working folder, such as `/tmp`. The file is the one that was read: by now another may have its place.
+fn mistrust(path: &Path, file: &File) -> std::io::Result<Option<&'static str>> {
+    use std::os::unix::fs::MetadataExt;
+    let me = rustix::process::geteuid().as_raw();
+    let entry = std::fs::symlink_metadata(path)?;
+    // The mode of a link says nothing; who made it counts.
+    let link = entry.is_symlink().then(|| foreign(me, entry.uid(), entry.gid(), 0)).flatten();
+    let read = file.metadata()?;
+    Ok(link.or_else(|| foreign(me, read.uid(), read.gid(), read.mode())))
+}
+
+/// Root can do anything already. A group with the number of its user is the user's own on many systems, where new files
+/// may be written to by the group.
+fn foreign(me: u32, owner: u32, group: u32, mode: u32) -> Option<&'static str> {
+    let is_own_group = group == owner;
+    if owner != me && owner != 0 {
+        return Some("the file belongs to another user");
+    }
+    if mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_own_group) {
+        return Some("others may write to the file; `chmod go-w` mends that");
+    }
+    None
+}
+
 impl Settings {
     /// Sets one setting from text, as a file or a variable gives it. The types read themselves as they do
     /// for flags; going through the flags' own parser would take longer than most commands.
@@ -340,11 +390,24 @@ impl Settings {
 }
 
 fn yes_or_no(key: &str, text: &str) -> std::result::Result<Option<bool>, String> {
-    match text {
-        "1" | "true" | "yes" | "on" => Ok(Some(true)),
-        "0" | "false" | "no" | "off" => Ok(Some(false)),
-        _ => Err(format!("`{key}` cannot be `{text}`: expected `true` or `false`")),
+    match truth(text) {
+        None => Err(format!("`{key}` cannot be `{text}`: expected `true` or `false`")),
+        known => Ok(known),
     }
+}
+
+/// The words for yes and no.
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether errors are to be JSON whatever results are.
+pub fn json_errors() -> bool {
+    std::env::var("AGBROWSE_JSON_ERRORS").is_ok_and(|text| truth(&text) == Some(true))
 }
 
 /// The names of all settings. Written out, because asking the parser costs as much as parsing; a test
@@ -514,11 +577,13 @@ impl Serialize for Size {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn file(text: &str) -> Result<Config> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(PROJECT_FILE);
         std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut config = Config::default();
         config.add_file(&path, &Origin::ProjectFile(PROJECT_FILE.into()))?;
         Ok(config)
@@ -579,6 +644,39 @@ mod tests {
             assert_eq!(error.code(), Code::ConfigInvalid);
             assert!(error.details().message.contains(expected), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_file_that_others_wrote_or_may_write_is_foreign() {
+        for (owner, group, mode, is_foreign) in [
+            (1000, 1000, 0o644, false),
+            (1000, 1000, 0o664, false),
+            (1000, 100, 0o664, true),
+            (1000, 1000, 0o646, true),
+            (1001, 1001, 0o644, true),
+            (0, 0, 0o644, false),
+            (0, 100, 0o664, true),
+        ] {
+            let why = foreign(1000, owner, group, mode);
+            assert_eq!(why.is_some(), is_foreign, "{owner}:{group} {mode:o} {why:?}");
+        }
+        assert!(foreign(0, 1000, 1000, 0o644).is_some());
+    }
+
+    #[test]
+    fn the_file_that_was_read_is_judged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(PROJECT_FILE);
+        let put = |mode: u32| {
+            let new = folder.path().join("new");
+            std::fs::write(&new, "").unwrap();
+            std::fs::set_permissions(&new, std::fs::Permissions::from_mode(mode)).unwrap();
+            std::fs::rename(&new, &path).unwrap();
+            File::open(&path).unwrap()
+        };
+        let (read, later) = (put(0o666), put(0o600));
+        assert!(mistrust(&path, &read).unwrap().is_some(), "others could write to it");
+        assert_eq!(mistrust(&path, &later).unwrap(), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What people and programs read: results on standard output, everything else on standard error.
 
-use crate::config::Color;
+use crate::config::{Color, json_errors};
 use crate::paint;
 use anstyle::{AnsiColor, Style};
 use browser::command::{ImageFormat, Screenshot, Snapped, StorageAction};
@@ -74,9 +74,7 @@ impl Output {
     /// When its file cannot be written.
     pub fn outcome(self, session: &str, command: &Command, mut outcome: Outcome) -> Result<()> {
         write_file(command, &mut outcome.reply)?;
-        for note in outcome.notes.iter().filter(|_| !self.json) {
-            say(&format!("{YELLOW}note:{YELLOW:#} {}", tame(&note.message)));
-        }
+        self.notes(&outcome.notes);
         if is_stdout(command) {
             return Ok(());
         }
@@ -99,6 +97,18 @@ impl Output {
             return self.write(&(), reply);
         }
         self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes }, reply)
+    }
+
+    /// Says what a caller should know besides the result. In JSON it is part of the result.
+    pub fn notes(self, notes: &[Note]) {
+        for note in notes.iter().filter(|_| !self.json) {
+            // Some are specified with the word.
+            let (word, rest) = match note.message.strip_prefix("Note: ") {
+                Some(rest) => ("Note:", rest),
+                None => ("note:", &*note.message),
+            };
+            say(&format!("{YELLOW}{word}{YELLOW:#} {}", tame(rest)));
+        }
     }
 
     /// Prints a result that is not a page's.
@@ -141,7 +151,7 @@ impl Output {
 
     /// Prints an error: once, on standard error.
     pub fn error(self, error: &Error) {
-        if self.json || std::env::var_os("AGBROWSE_JSON_ERRORS").is_some_and(|value| value == "1") {
+        if self.json || json_errors() {
             let envelope = ErrorEnvelope { ok: false, status: "error", error };
             say(&tame(&serde_json::to_string_pretty(&envelope).unwrap_or_default()));
             return;
@@ -184,8 +194,16 @@ pub fn say(text: &str) {
     _ = writeln!(anstream::stderr(), "{text}");
 }
 
+/// What a command prints with `--json`.
+pub(crate) fn json(session: &str, outcome: &Outcome) -> String {
+    let Outcome { reply, tab, notes } = outcome;
+    let envelope = ReplyEnvelope { ok: true, session, tab: *tab, reply, notes };
+    let json = serde_json::to_string(&envelope).expect("a reply is JSON");
+    tame(&json).into_owned()
+}
+
 /// Writes the file that came with a reply, and says where it is.
-fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
+pub(crate) fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
     let path = match (command, &*reply) {
         (Command::Screenshot(Screenshot { path, .. }), Reply::Screenshot(shot)) => {
             path.clone().unwrap_or_else(|| unused("screenshot", shot.format.as_str()))
@@ -261,9 +279,8 @@ fn unused(what: &str, ending: &str) -> PathBuf {
 /// `command.invalid` when name and `--format` disagree, or the name asks for what is not written.
 pub fn check_picture(shot: &Screenshot) -> Result<()> {
     let Some(path) = &shot.path else { return Ok(()) };
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let is_other = OTHER_PICTURES.contains(&&*ending.to_ascii_lowercase());
-    if is_other {
+    if is_other_picture(path) {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         return Err(Error::new(Code::CommandInvalid).message(format!(
             "`{}` is named {ending}, but pictures are png, jpeg or webp",
             path.display()
@@ -279,6 +296,16 @@ pub fn check_picture(shot: &Screenshot) -> Result<()> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Whether a file is named as a picture, of whatever kind.
+pub fn is_picture(path: &Path) -> bool {
+    ImageFormat::of(path).is_some() || is_other_picture(path)
+}
+
+fn is_other_picture(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    OTHER_PICTURES.contains(&&*ending.to_ascii_lowercase())
 }
 
 /// Prints bytes as they are.

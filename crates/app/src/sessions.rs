@@ -1,15 +1,23 @@
 //! `agbrowse sessions` and `agbrowse daemon …`: what daemons there are, told by asking each.
 
 use crate::config::closest;
-use crate::daemon::{Action, Client, DaemonStatus, Done, Place, State, list};
-use browser::{Code, Error, Result};
+use crate::daemon::{Action, Client, DaemonStatus, Done, Place, State, ensure, list};
+use browser::{Code, Error, Left, Result, RetryHint};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde::Serialize;
 use std::fmt;
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A daemon that does not say what it is within this is stuck.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A daemon that is asked to end has this long, with its browser; one that is killed, a moment. Longer than an orderly
+/// end of both takes.
+const ORDERLY_END: Duration = Duration::from_secs(5);
+const KILLED: Duration = Duration::from_secs(3);
 
 /// The sessions.
 #[derive(Debug, Serialize)]
@@ -69,23 +77,47 @@ pub fn status(place: &Place) -> Option<Result<DaemonStatus>> {
     })
 }
 
-/// Stops a session's daemon and waits until it is gone. `false` when none ran.
+/// Stops a session's daemon and waits until it is gone; one that is gone already has what it left removed. `false` when
+/// there was neither.
+///
+/// One that does not end is killed. Its browser dies with it, and its state file stays and says so.
 ///
 /// # Errors
-/// When it does not end.
+/// When it does not end even so.
 pub fn stop(place: &Place) -> Result<bool> {
-    let Some(mut client) = Client::connect(place) else {
-        // What a lost session left is what the caller wants to be rid of.
-        return Ok(std::fs::remove_file(place.state()).is_ok());
-    };
-    match client.ask(&Action::Stop, PATIENCE) {
-        Ok(_) => {}
-        Err(error) if error.code() == Code::DaemonStopping => {}
-        // Versions differ, or it is stuck: it is ours all the same.
-        Err(_) => terminate(place)?,
+    let (mut daemon, mut client) = find(place);
+    let was_dead = client.is_none() && !daemon.is_there();
+    // It left tabs in somebody's browser, which the next daemon closes when it is stopped.
+    if was_dead
+        && State::read(place).is_some_and(|state| state.left.is_some())
+        && ensure(place, ORDERLY_END).is_ok()
+    {
+        (daemon, client) = find(place);
     }
-    wait_gone(place)?;
-    Ok(true)
+    if was_dead && client.is_none() {
+        // What a lost session left is what the caller wants to be rid of.
+        return Ok(place.clear());
+    }
+    // One that has the lock and does not listen is about to end.
+    let asked = client.map(|mut client| client.ask(&Action::Stop, PATIENCE));
+    // Versions differ, or it is stuck: it is ours all the same.
+    if let Some(Err(error)) = asked
+        && error.code() != Code::DaemonStopping
+    {
+        daemon.signal(place, Signal::TERM)?;
+    }
+    if daemon.ends_within(ORDERLY_END) {
+        if was_dead {
+            place.clear();
+        }
+        return Ok(true);
+    }
+    daemon.signal(place, Signal::KILL)?;
+    if daemon.ends_within(KILLED) {
+        return Ok(true);
+    }
+    let stays = format!("the daemon of session `{}` does not end, not even killed", place.session);
+    Err(Error::new(Code::DaemonUnresponsive).hint(RetryHint::RunDoctor).message(stays))
 }
 
 /// The end of a session's log.
@@ -94,7 +126,7 @@ pub fn stop(place: &Place) -> Result<bool> {
 /// `session.not-found` when it has none.
 pub fn log_tail(place: &Place, lines: usize) -> Result<String> {
     let read = || -> std::io::Result<String> {
-        let mut file = std::fs::File::open(place.log())?;
+        let mut file = File::open(place.log())?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(1 << 20)))?;
         let mut text = Vec::new();
@@ -108,8 +140,9 @@ pub fn log_tail(place: &Place, lines: usize) -> Result<String> {
 
 /// The error for a session without a daemon: it was lost, or there never was one.
 pub fn no_daemon(place: &Place) -> Error {
-    match State::read(place).and_then(|state| state.loss()) {
-        Some(loss) => Error::new(Code::BrowserLost).message(format!("{loss}; its tabs are gone")),
+    let state = State::read(place).unwrap_or_default();
+    match state.loss() {
+        Some(loss) => Error::new(Code::BrowserLost).message(Left::tell(state.left.as_ref(), &loss)),
         None => not_found(&place.session),
     }
 }
@@ -126,31 +159,73 @@ pub fn not_found(name: &str) -> Error {
     Error::new(Code::SessionNotFound).message(message).evidence("sessions", known)
 }
 
-/// Asks the daemon's process to end, by its lock: only who holds it is meant.
-fn terminate(place: &Place) -> Result<()> {
-    let pid = State::read(place).map(|state| state.pid).and_then(|pid| i32::try_from(pid).ok());
-    let pid = pid.and_then(rustix::process::Pid::from_raw).filter(|_| is_locked(place));
-    if let Some(pid) = pid {
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)
-            .map_err(|error| Error::new(Code::DaemonUnresponsive).message(error.to_string()))?;
-    }
-    Ok(())
+/// The daemon that has a session's lock, as it was found. One that comes after it has another lock or, where the first
+/// was killed and left its own, is another process.
+struct Holder {
+    lock: Option<File>,
+    /// The process that listens, where the system tells.
+    listens: Option<Pid>,
+    /// The process that the state file names.
+    named: Option<Pid>,
 }
 
-fn is_locked(place: &Place) -> bool {
-    std::fs::File::open(place.lock()).is_ok_and(|lock| lock.try_lock().is_err())
-}
-
-fn wait_gone(place: &Place) -> Result<()> {
-    let began = std::time::Instant::now();
-    while is_locked(place) {
-        if began.elapsed() > Duration::from_secs(10) {
-            return Err(Error::new(Code::DaemonUnresponsive)
-                .message(format!("the daemon of session `{}` does not end", place.session)));
+/// The daemon of a session, and the line to it if it listens.
+fn find(place: &Place) -> (Holder, Option<Client>) {
+    loop {
+        // Before the line: if it is still in its place after that, it is the lock of who listens.
+        let lock = File::open(place.lock()).ok();
+        let client = Client::connect(place);
+        let is_its = match &lock {
+            Some(lock) => place.is_lock(lock).unwrap_or(true),
+            None => !place.lock().exists(),
+        };
+        if client.is_none() || is_its {
+            let listens = client.as_ref().and_then(Client::peer);
+            return (Holder { lock, listens, named: named_in(place) }, client);
         }
-        std::thread::sleep(Duration::from_millis(5));
     }
-    Ok(())
+}
+
+/// The process that the state file names.
+fn named_in(place: &Place) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(State::read(place)?.pid).ok()?)
+}
+
+impl Holder {
+    fn is_there(&self) -> bool {
+        let is_held = self.lock.as_ref().is_some_and(|lock| {
+            let is_free = lock.try_lock().is_ok();
+            if is_free {
+                // It is for who comes next.
+                _ = lock.unlock();
+            }
+            !is_free
+        });
+        is_held && self.listens.is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+    }
+
+    /// Sends its process a signal: the one that listened, else the one that the state file names. Only while it is there,
+    /// so that nobody else is meant.
+    fn signal(&self, place: &Place, signal: Signal) -> Result<()> {
+        // What another one has written since names that one.
+        let named = self.named.filter(|pid| named_in(place) == Some(*pid));
+        let Some(pid) = self.listens.or(named).filter(|_| self.is_there()) else { return Ok(()) };
+        match kill_process(pid, signal) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(error) => Err(Error::new(Code::DaemonUnresponsive).message(error.to_string())),
+        }
+    }
+
+    fn ends_within(&self, limit: Duration) -> bool {
+        let began = Instant::now();
+        while self.is_there() {
+            if began.elapsed() > limit {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
 }
 
 impl fmt::Display for Sessions {
@@ -192,5 +267,70 @@ impl fmt::Display for DaemonStatus {
             Some(kb) => write!(f, ", {}.{} MB", kb / 1024, kb % 1024 * 10 / 1024),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+
+    /// A process that ends well when its input ends, unless it is killed before.
+    fn process() -> Child {
+        Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    fn ends_well(mut process: Child) -> bool {
+        drop(process.stdin.take());
+        process.wait().unwrap().success()
+    }
+
+    fn write_state(place: &Place, process: &Child) {
+        State { pid: process.id(), ..State::default() }.write(place).unwrap();
+    }
+
+    /// The session's lock. What another test starts may hold it for a moment longer than its holder.
+    fn seize(place: &Place) -> File {
+        let began = Instant::now();
+        loop {
+            if let Some(lock) = place.seize().unwrap() {
+                return lock;
+            }
+            assert!(began.elapsed() < KILLED, "it is free");
+        }
+    }
+
+    #[test]
+    fn who_comes_after_a_daemon_is_not_taken_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::in_folder(folder.path(), "a");
+        let (first, next) = (process(), process());
+        for was_killed in [false, true] {
+            write_state(&place, &first);
+            let lock = seize(&place);
+            let (daemon, client) = find(&place);
+            assert!(client.is_none() && daemon.is_there());
+            if !was_killed {
+                std::fs::remove_file(place.lock()).unwrap();
+            }
+            drop(lock);
+            let _lock = seize(&place);
+            write_state(&place, &next);
+            // The lock of one that was killed is there for the next.
+            assert!(if was_killed { daemon.is_there() } else { daemon.ends_within(KILLED) });
+            daemon.signal(&place, Signal::KILL).unwrap();
+        }
+        assert!(ends_well(first) && ends_well(next));
+    }
+
+    #[test]
+    fn who_has_the_lock_gets_the_signal() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::in_folder(folder.path(), "a");
+        let daemon = process();
+        write_state(&place, &daemon);
+        let _lock = seize(&place);
+        find(&place).0.signal(&place, Signal::KILL).unwrap();
+        assert!(!ends_well(daemon));
     }
 }

@@ -8,7 +8,7 @@ use crate::command::{Command, Reply};
 use crate::error::{Code, Error, Result, Stage};
 use crate::launch::{Options, Wish};
 use crate::live::journal::Happening;
-use crate::live::{Before, Live};
+use crate::live::{Before, Left, Live};
 use crate::navigate::{Trip, Until};
 use crate::note::Note;
 use crate::secret::{Hidden, Secrets};
@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tracing::Instrument as _;
 
 /// How long a command may take unless it says otherwise.
@@ -92,18 +92,32 @@ struct Shared {
     lost: Mutex<Option<String>>,
     /// Turns true when the browser that is being closed is gone.
     closing: Mutex<Option<watch::Receiver<bool>>>,
+    /// How many browsers were closed, and who closed the last.
+    closes: Mutex<(u64, Closer)>,
     /// What is left of earlier browsers.
     before: Mutex<Before>,
+    /// Rung when there is a new tab of ours.
+    tab_made: Arc<Notify>,
     /// Texts that went into a page and must not come out of it.
     secrets: Secrets,
+}
+
+/// Who closes a browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closer {
+    /// The command `close`.
+    Command,
+    /// Whoever has the [`Browser`].
+    Owner,
 }
 
 enum Slot {
     /// Not started, or closed on purpose.
     Idle,
-    /// On its way. Whoever waits for it may give up without harm: it comes up all the same.
+    /// On its way. Whoever waits for it may give up without harm: it comes up all the same, unless it is closed.
     Starting {
         done: watch::Receiver<Option<Result<Vec<Note>>>>,
+        give_up: watch::Sender<bool>,
     },
     Live(Arc<Live>),
 }
@@ -117,7 +131,9 @@ impl Browser {
                 slot: Mutex::new(Slot::Idle),
                 lost: Mutex::new(None),
                 closing: Mutex::new(None),
+                closes: Mutex::new((0, Closer::Owner)),
                 before: Mutex::default(),
+                tab_made: Arc::default(),
                 secrets: Secrets::default(),
             }),
         }
@@ -143,6 +159,7 @@ impl Browser {
             used: None,
             notes: Vec::new(),
         };
+        let (closes, _) = *lock(&self.shared.closes);
         self.shared.learn_end().await;
         let mut reply = request.command.run(&mut cx).await;
         if request.dialect == Dialect::Mcp
@@ -157,7 +174,7 @@ impl Browser {
         }
         match reply {
             Ok(reply) => {
-                let happened = cx.happened().into_iter();
+                let happened = cx.happened().await.into_iter();
                 cx.notes.extend(happened.map(|it| match it.path {
                     Some(path) => Note::new(&it.kind, format!("{}: `{path}`", it.message)),
                     None => Note::new(&it.kind, it.message),
@@ -169,7 +186,7 @@ impl Browser {
                     notes: secrets.out_of(cx.notes),
                 })
             }
-            Err(error) => Err(self.shared.secrets.out_of(self.blame(error).await)),
+            Err(error) => Err(self.shared.secrets.out_of(self.blame(error, closes).await)),
         }
     }
 
@@ -223,7 +240,7 @@ impl Browser {
     /// # Errors
     /// `browser.options-conflict`, naming what differs.
     pub fn ask_for(&self, wish: &Wish) -> Result<()> {
-        let is_starting = matches!(&*self.shared.slot(), Slot::Starting { .. });
+        let is_starting = self.is_starting();
         let running = self.live().map(|live| live.options.clone());
         let mut options = lock(&self.shared.options);
         let running = running.or_else(|| is_starting.then(|| options.clone()));
@@ -246,31 +263,44 @@ impl Browser {
 
     /// Ends the browser if there is one, and waits until nothing is left of it.
     pub async fn close(&self) {
-        // Waits for as long as a start may take.
-        _ = self.begin_close(Deadline::after(LAUNCH)).await;
+        _ = self.begin_close(Closer::Owner, Deadline::after(LAUNCH)).await;
         self.shared.closed().await;
     }
 
     /// Begins to end the browser. It takes no more commands from here on; the rest is done in the background.
-    pub(crate) async fn begin_close(&self, deadline: Deadline) -> Result<()> {
-        // One that is on its way cannot be stopped half-way: its process would have no owner.
+    pub(crate) async fn begin_close(&self, closer: Closer, deadline: Deadline) -> Result<()> {
+        if !matches!(&*self.shared.slot(), Slot::Idle) {
+            let mut closes = lock(&self.shared.closes);
+            *closes = (closes.0 + 1, closer);
+        }
         let starting = match &*self.shared.slot() {
-            Slot::Starting { done, .. } => Some(done.clone()),
+            Slot::Starting { done, give_up } => {
+                give_up.send_replace(true);
+                Some(done.clone())
+            }
             _ => None,
         };
+        // It may have come up at the same moment, and its process has to be gone before the next is started.
         if let Some(mut done) = starting {
-            let started =
+            let given_up =
                 tokio::time::timeout_at(deadline.at(), done.wait_for(Option::is_some)).await;
-            if started.is_err() {
+            if given_up.is_err() {
                 return Err(Error::new(Code::CommandTimeout)
                     .stage(Stage::Launch)
                     .message("the browser is still being started"));
             }
         }
         let slot = std::mem::replace(&mut *self.shared.slot(), Slot::Idle);
+        let mut before = lock(&self.shared.before);
+        let elsewhere = before.left.take();
         if let Slot::Live(live) = slot {
-            lock(&self.shared.before).go_on(live.left());
+            // Its own tabs are closed with it.
+            before.go_on(Before { left: None, ..live.left() });
             self.shared.finish(live);
+        }
+        drop(before);
+        if let Some(left) = elsewhere {
+            self.shared.background(left.close());
         }
         // Who closes gives up what was lost, too.
         *lock(&self.shared.lost) = None;
@@ -283,6 +313,11 @@ impl Browser {
         self.live().is_some()
     }
 
+    /// Whether one is on its way.
+    pub(crate) fn is_starting(&self) -> bool {
+        matches!(&*self.shared.slot(), Slot::Starting { .. })
+    }
+
     /// The highest number given to a tab so far.
     pub fn last_tab(&self) -> u32 {
         let now = self.live().map_or(0, |live| live.last_tab());
@@ -293,6 +328,29 @@ impl Browser {
     pub fn number_tabs_after(&self, last: u32) {
         let mut before = lock(&self.shared.before);
         before.tabs = before.tabs.max(last);
+    }
+
+    /// The tabs of ours that would stay in somebody else's browser if we were gone now.
+    pub fn left(&self) -> Option<Left> {
+        let now = self.live().and_then(|live| live.left_tabs());
+        now.or_else(|| lock(&self.shared.before).left.clone())
+    }
+
+    /// Waits until there is a new tab of ours: [`left`](Self::left) may be another then, in the middle of a command.
+    pub async fn tab_was_made(&self) {
+        self.shared.tab_made.notified().await;
+    }
+
+    /// Takes in the tabs that an earlier owner left in somebody else's browser: they are ours again once it is attached
+    /// to, and go with the next close.
+    pub fn take_over(&self, left: Left) {
+        lock(&self.shared.before).left = Some(left);
+    }
+
+    /// The error for pages that went with their browser.
+    fn lost(&self, reason: &str) -> Error {
+        let left = lock(&self.shared.before).left.clone();
+        Error::new(Code::BrowserLost).message(Left::tell(left.as_ref(), reason))
     }
 
     /// How many tabs are open now.
@@ -338,10 +396,20 @@ impl Browser {
         })
     }
 
-    /// A call that failed because the browser ended is told as that, with the reason.
-    async fn blame(&self, error: Error) -> Error {
+    /// A call that failed because the browser ended is told as that, with the reason. `closes` is how many browsers had
+    /// been closed when it began.
+    async fn blame(&self, error: Error, closes: u64) -> Error {
         let is_suspect =
             matches!(error.code(), Code::BrowserLost | Code::TabTargetLost | Code::TabCrashed);
+        let (closes_now, closer) = *lock(&self.shared.closes);
+        if is_suspect && closes_now != closes {
+            let by = match closer {
+                Closer::Command => "by another command, `close`,",
+                Closer::Owner => "by its owner",
+            };
+            return Error::new(Code::BrowserLost)
+                .message(format!("the browser was closed {by} while this command was under way"));
+        }
         let live = match &*self.shared.slot() {
             Slot::Live(live) if is_suspect => live.clone(),
             _ => return error,
@@ -351,7 +419,7 @@ impl Browser {
         }
         let reason = live.wait_ended().await;
         self.live();
-        Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone"))
+        self.lost(&reason)
     }
 }
 
@@ -388,11 +456,19 @@ impl Shared {
 
     /// Has what is left of a browser go in the background: it may still be writing its profile.
     fn finish(&self, live: Arc<Live>) {
+        self.background(async move { live.close().await });
+    }
+
+    /// Does a part of closing in the background, beside those that are under way.
+    fn background(&self, work: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (tell, done) = watch::channel(false);
-        *lock(&self.closing) = Some(done);
+        let other = lock(&self.closing).replace(done);
         runtime.spawn(async move {
-            live.close().await;
+            work.await;
+            if let Some(mut other) = other {
+                _ = other.wait_for(|gone| *gone).await;
+            }
             tell.send_replace(true);
         });
     }
@@ -412,18 +488,28 @@ impl Shared {
             return done.clone();
         }
         let (tell, done) = watch::channel(None);
-        *slot = Slot::Starting { done: done.clone() };
+        let (give_up, mut given_up) = watch::channel(false);
+        *slot = Slot::Starting { done: done.clone(), give_up };
         drop(slot);
         let options = lock(&self.options).clone();
         tokio::spawn(async move {
             // The one before may still hold the profile.
             self.closed().await;
             let before = lock(&self.before).clone();
-            let started = Live::start(&options, before, Deadline::after(LAUNCH))
-                .instrument(tracing::debug_span!("browser_initialize"))
-                .await;
+            let unwanted = async move {
+                // An error is the end of what could give up.
+                if given_up.wait_for(|given_up| *given_up).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            let tab_made = self.tab_made.clone();
+            let started =
+                Live::start(&options, before, tab_made, Deadline::after(LAUNCH), unwanted)
+                    .instrument(tracing::debug_span!("browser_initialize"))
+                    .await;
             let result = match started {
                 Ok((live, notes)) => {
+                    lock(&self.before).left.clone_from(&live.left_elsewhere);
                     *self.slot() = Slot::Live(live);
                     Ok(notes)
                 }
@@ -483,9 +569,7 @@ impl Cx<'_> {
         if let Some(reason) =
             self.browser.loss().filter(|_| needs == Needs::Page || self.tab.is_some())
         {
-            return Err(
-                Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone"))
-            );
+            return Err(self.browser.lost(&reason));
         }
         let live = self.live().await?;
         if let Some(id) = self.tab {
@@ -509,7 +593,17 @@ impl Cx<'_> {
     /// The caller asks for a page of its own, so what was lost before is told for the last time.
     pub(crate) fn begin_anew(&mut self) {
         if let Some(reason) = lock(&self.browser.shared.lost).take() {
-            let message = format!("a new browser was started; the tabs before are gone: {reason}");
+            let attached = self.browser.live().filter(|live| live.process.is_none());
+            let regained: Option<Vec<String>> =
+                attached.map(|live| live.regained().iter().map(ToString::to_string).collect());
+            let message = match regained.as_deref() {
+                None => format!("a new browser was started; the tabs before are gone: {reason}"),
+                Some([]) => format!("attached to a browser; the tabs before are gone: {reason}"),
+                Some(tabs) => {
+                    let tabs = tabs.join(", ");
+                    format!("attached to the browser again, with {tabs} from before: {reason}")
+                }
+            };
             self.notes.push(Note::new("restarted", message));
         }
     }
@@ -517,18 +611,17 @@ impl Cx<'_> {
     /// The error for a page that is gone with its browser, if it is.
     pub(crate) fn unless_lost(&self) -> Result<()> {
         match self.browser.loss() {
-            Some(reason) => {
-                Err(Error::new(Code::BrowserLost).message(format!("{reason}; its tabs are gone")))
-            }
+            Some(reason) => Err(self.browser.lost(&reason)),
             None => Ok(()),
         }
     }
 
     /// What happened on the tab since the last reply, if its reply does not tell it itself.
-    fn happened(&self) -> Vec<Happening> {
-        let live = self.browser.live();
-        let tab = live.zip(self.used).and_then(|(live, id)| live.tab(id).ok());
-        tab.map(|tab| tab.journal.take_untold()).unwrap_or_default()
+    async fn happened(&self) -> Vec<Happening> {
+        let Some((live, id)) = self.browser.live().zip(self.used) else { return Vec::new() };
+        let Ok(tab) = live.tab(id) else { return Vec::new() };
+        live.journals_are_written().await;
+        tab.journal.take_untold()
     }
 
     /// A way to go somewhere with a tab.

@@ -57,6 +57,8 @@ pub struct Details {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fact {
+    /// Not known.
+    Unknown,
     /// Yes or no.
     Flag(bool),
     /// A count or an id.
@@ -100,6 +102,11 @@ impl From<&str> for Fact {
 impl From<String> for Fact {
     fn from(text: String) -> Self {
         Self::Text(text)
+    }
+}
+impl From<Option<String>> for Fact {
+    fn from(text: Option<String>) -> Self {
+        text.map_or(Self::Unknown, Self::Text)
     }
 }
 impl From<Vec<String>> for Fact {
@@ -205,7 +212,7 @@ impl Fact {
 
     fn weight(&self) -> usize {
         match self {
-            Self::Flag(_) => 8,
+            Self::Unknown | Self::Flag(_) => 8,
             Self::Number(_) => 24,
             Self::Text(text) => text.len() + 8,
             Self::List(list) => list.iter().map(|text| text.len() + 4).sum::<usize>() + 8,
@@ -229,7 +236,7 @@ impl Fact {
                     list.pop();
                 }
             }
-            Self::Flag(_) | Self::Number(_) => {}
+            Self::Unknown | Self::Flag(_) | Self::Number(_) => {}
         }
     }
 }
@@ -326,6 +333,7 @@ words! {
         FixRootSelector = "fix-root-selector",
         FixUsage = "fix-usage",
         InstallBrowser = "install-browser",
+        ListContexts = "list-contexts",
         ListSessions = "list-sessions",
         ListTabs = "list-tabs",
         LookAgain = "look-again",
@@ -387,6 +395,7 @@ impl RetryHint {
             Self::InstallBrowser => {
                 "run `agbrowse install`, or name a browser with `--chrome PATH`"
             }
+            Self::ListContexts => "see `agbrowse status`, which names the contexts",
             Self::ListSessions => "see `agbrowse sessions`",
             Self::ListTabs => "see `agbrowse tabs`",
             Self::LookAgain => "look at the page before you try again: it may have worked",
@@ -497,6 +506,8 @@ codes! {
     BrowserLaunchFailed = "browser.launch-failed", Launch, RunDoctor, false;
     /// The browser ended and its tabs are gone.
     BrowserLost = "browser.lost", Connect, OpenAgain, true;
+    /// There is no such context in the browser.
+    BrowserContextNotFound = "browser.context-not-found", TargetResolution, ListContexts, false;
     /// The session's browser runs with other options than were asked for.
     BrowserOptionsConflict = "browser.options-conflict", Connect, CloseOrNewSession, false;
     /// The browser refused a call of the protocol.
@@ -521,6 +532,8 @@ codes! {
     DaemonStopping = "daemon.stopping", Daemon, Retry, false;
     /// The daemon does not answer.
     DaemonUnresponsive = "daemon.unresponsive", Daemon, RestartDaemon, true;
+    /// The daemon has no room for another large request now.
+    DaemonBusy = "daemon.busy", Daemon, Retry, false;
     /// The daemon of this session is of another version.
     DaemonVersionMismatch = "daemon.version-mismatch", Daemon, RestartDaemon, false;
     /// What came over the socket is not a request.

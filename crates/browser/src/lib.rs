@@ -25,6 +25,7 @@ mod navigate;
 mod note;
 mod observe;
 mod proxy;
+mod script;
 mod secret;
 mod spelling;
 mod storage;
@@ -36,6 +37,7 @@ pub use browser::{Browser, Outcome, Request};
 pub use cdp::Deadline;
 pub use command::{Command, Reply};
 pub use error::{Code, Details, Error, Fact, Result, RetryHint, Stage, Usual};
+pub use live::Left;
 pub use note::Note;
 #[doc(hidden)]
 pub use observe::oracle::{Pair, Reach, Said};
@@ -47,4 +49,4 @@ pub use tab::{Dialog, Phase, TabId};
 pub use target::Target;
 
 /// The protocol methods and events that this build relies on: `agbrowse doctor` compares them with a browser.
-pub use cdp::protocol::{Use, uses, wire_name};
+pub use cdp::protocol::{Use, UseKind, UsedField, uses, wire_name};

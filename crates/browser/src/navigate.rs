@@ -361,13 +361,19 @@ pub(crate) fn address(typed: &str) -> Result<String> {
         let is_name = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
         // `localhost:8080` is a host and its port, not a scheme.
-        is_name && !rest.starts_with(|c: char| c.is_ascii_digit())
+        let is_port = rest.starts_with(|c: char| c.is_ascii_digit());
+        is_name && (!is_port || scheme.eq_ignore_ascii_case("javascript"))
     });
     match scheme {
         // A script is no place: it would run and count as a failure.
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("javascript") => {
             return Err(Error::new(Code::CommandInvalid)
                 .message("an address that is a script is not opened; `eval` runs scripts"));
+        }
+        Some((scheme, _)) if is_foreign(typed) => {
+            return Err(Error::new(Code::CommandInvalid)
+                .message(format!("`{scheme}:` is for another program: a browser cannot show it"))
+                .evidence("scheme", scheme));
         }
         Some(_) => return Ok(typed.to_owned()),
         None => {}
@@ -377,6 +383,39 @@ pub(crate) fn address(typed: &str) -> Result<String> {
     let is_local = name == "localhost" || name.ends_with(".localhost") || name.starts_with('[');
     let is_ip = name.parse::<std::net::Ipv4Addr>().is_ok();
     Ok(format!("{}://{typed}", if is_local || is_ip { "http" } else { "https" }))
+}
+
+/// The schemes of addresses that a browser shows itself.
+const SHOWN_SCHEMES: &[&str] = &[
+    "about",
+    "blob",
+    "brave",
+    "chrome",
+    "chrome-error",
+    "chrome-extension",
+    "chrome-search",
+    "chrome-untrusted",
+    "cid",
+    "data",
+    "devtools",
+    "edge",
+    "file",
+    "filesystem",
+    "ftp",
+    "http",
+    "https",
+    "isolated-app",
+    "javascript",
+    "view-source",
+];
+
+/// Whether an address is for another program, as `tel:` and `mailto:` are.
+pub(crate) fn is_foreign(url: &str) -> bool {
+    url.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+            && !SHOWN_SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known))
+    })
 }
 
 /// An address for a message: never its query, which may hold a secret, and never long.
@@ -411,7 +450,15 @@ mod tests {
         ] {
             assert_eq!(address(typed).unwrap(), expected, "{typed}");
         }
-        assert_eq!(address(" ").unwrap_err().code(), Code::CommandInvalid);
+        for wrong in [" ", "javascript:alert(1)", "JavaScript:1", "nosuch://x", "mailto:a@b.org"] {
+            assert_eq!(address(wrong).unwrap_err().code(), Code::CommandInvalid, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn our_scripts_know_the_same_schemes() {
+        let list = format!("SHOWN_SCHEMES = new Set({SHOWN_SCHEMES:?})");
+        assert!(crate::observe::SOURCE.contains(&list), "{list}");
     }
 
     #[test]

@@ -171,7 +171,12 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
     match reply {
         Reply::Snapshot(Snapped::Text(text)) => vec![&mut text.text],
         Reply::Find(found) => {
-            found.found.iter_mut().filter_map(|row| row.name_of_ref.as_mut()).collect()
+            let rows = found.found.iter_mut();
+            rows.flat_map(|row| {
+                let beside = row.beside.iter_mut().map(|it| &mut it.name_of_ref);
+                row.name_of_ref.iter_mut().chain(beside)
+            })
+            .collect()
         }
         Reply::Can(row) => {
             let mut texts: Vec<&mut String> =
@@ -220,7 +225,7 @@ fn texts_of(fact: &mut Fact) -> Vec<&mut String> {
     match fact {
         Fact::Text(text) => vec![text],
         Fact::List(all) => all.iter_mut().collect(),
-        Fact::Flag(_) | Fact::Number(_) => Vec::new(),
+        Fact::Unknown | Fact::Flag(_) | Fact::Number(_) => Vec::new(),
     }
 }
 

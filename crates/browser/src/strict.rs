@@ -13,7 +13,6 @@ impl From<Problem> for Error {
             }
             Problem::Stale(stale) => {
                 let facts = vec![
-                    ("ref", Some(stale.name)),
                     ("snapshotId", stale.snapshot_id),
                     ("expectedSnapshotId", stale.expected_snapshot_id),
                     ("domHash", stale.dom_hash),
@@ -25,10 +24,7 @@ impl From<Problem> for Error {
             }
         };
         let error = Self::new(code).message(message);
-        facts.into_iter().fold(error, |error, (key, fact)| match fact {
-            Some(fact) => error.evidence(key, fact),
-            None => error,
-        })
+        facts.into_iter().fold(error, |error, (key, fact)| error.evidence(key, fact))
     }
 }
 
@@ -55,11 +51,15 @@ mod tests {
             told(&registry, "e9", &Now::default()),
             r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-not-found","stage":"snapshot-ref-resolve","message":"ref @e9 not found in current snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"ref":"@e9","snapshotId":"s1"}}"#
         );
+        assert!(
+            told(&Registry::default(), "e9", &Now::default())
+                .ends_with(r#""evidence":{"ref":"@e9","snapshotId":null}}"#)
+        );
         let now =
             Now { expected_snapshot_id: Some("s2"), dom_hash: Some("sha256:e"), ..Now::default() };
         assert_eq!(
             told(&registry, "@e1", &now),
-            r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-stale","stage":"snapshot-ref-resolve","message":"ref @e1 belongs to a stale snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"axHash":"sha256:a","currentDomHash":"sha256:e","domHash":"sha256:d","expectedSnapshotId":"s2","ref":"@e1","snapshotId":"s1"}}"#
+            r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-stale","stage":"snapshot-ref-resolve","message":"ref @e1 belongs to a stale snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"axHash":"sha256:a","currentAxHash":null,"currentDomHash":"sha256:e","domHash":"sha256:d","expectedSnapshotId":"s2","snapshotId":"s1"}}"#
         );
     }
 }

@@ -283,14 +283,27 @@ impl Tab {
     /// dialog holds the page, the page crashed, the tab was closed.
     pub(crate) async fn call<M: Method>(&self, method: M, deadline: Deadline) -> Result<M::Reply> {
         let reply = self.channel.start(&method).map_err(|error| self.explain(error))?;
+        self.unless_blocked(reply.wait(deadline)).await
+    }
+
+    /// The same for a call that is already under way, to the tab or to a frame in it.
+    pub(crate) async fn unless_blocked<T>(
+        &self,
+        call: impl Future<Output = std::result::Result<T, cdp::Error>>,
+    ) -> Result<T> {
         let mut state = self.state.subscribe();
         tokio::select! {
             biased;
-            reply = reply.wait(deadline) => reply.map_err(|error| self.explain(error)),
-            blocked = state.wait_for(|state| self.obstacle(state).is_some()) => Err(match blocked {
-                Ok(state) => self.obstacle(&state).unwrap_or_else(|| self.lost()),
-                Err(_) => self.lost(),
-            }),
+            reply = call => reply.map_err(|error| self.explain(error)),
+            blocked = self.blocked(&mut state) => Err(blocked),
+        }
+    }
+
+    /// Waits until the page cannot answer any more, and says why.
+    pub(crate) async fn blocked(&self, state: &mut watch::Receiver<State>) -> Error {
+        match state.wait_for(|state| self.obstacle(state).is_some()).await {
+            Ok(state) => self.obstacle(&state).unwrap_or_else(|| self.lost()),
+            Err(_) => self.lost(),
         }
     }
 

@@ -381,16 +381,13 @@ async fn candidates(
 fn best(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
     let Some(words) = words.filter(|_| found.len() > 1) else { return found };
     let mut needle = page::text::Needle::new(words);
-    let exact: Vec<usize> = found
-        .iter()
-        .copied()
-        .filter(|node| needle.is_all_of(tree.name(&tree.nodes[*node])))
-        .collect();
+    let exact: Vec<usize> =
+        found.iter().copied().filter(|node| needle.is_all_of(&refs::name(tree, *node))).collect();
     if exact.len() == 1 { exact } else { found }
 }
 
 /// Without those that others are in.
-fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
+pub(crate) fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
     let holds = |node: usize| {
         let end = tree.nodes[node].end as usize;
         found.iter().any(|other| *other > node && *other < end)
@@ -420,11 +417,36 @@ async fn matched(
         .collect();
     let shown: Vec<usize> = all.iter().filter_map(|place| nodes.get(place).copied()).collect();
     if shown.is_empty() {
+        if let Some(error) = kept(sight, tree, all[0], spelled, deadline).await {
+            return Err(error);
+        }
         return Err(Error::new(Code::TargetNotFound)
             .message(format!("the element that `{spelled}` matches is not shown"))
             .evidence("selector", css));
     }
     Ok(shown)
+}
+
+/// The error for what is drawn but kept from readers, and so from snapshots.
+async fn kept(
+    sight: &Sight,
+    tree: &Tree,
+    (frame, element): (u16, u32),
+    spelled: &str,
+    deadline: Deadline,
+) -> Option<Error> {
+    let world = sight.world_of(&tree.frames.get(usize::from(frame))?.document)?;
+    let at: Option<[i64; 2]> =
+        world.ask(&format!("agbrowse.kept({element})"), deadline).await.ok()?;
+    let [x, y] = at?;
+    let how = match frame {
+        0 => format!("; `xy={x},{y}` reaches it"),
+        _ => String::new(),
+    };
+    let error = Error::new(Code::TargetNotFound).message(format!(
+        "the element that `{spelled}` matches is drawn, but hidden from readers (aria-hidden){how}"
+    ));
+    Some(error.evidence("target", spelled))
 }
 
 /// What is drawn at a point, in whatever frame, and the same point in its document.

@@ -10,10 +10,10 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 /// More than this waiting to be sent means that the browser has stopped reading.
 const MAX_QUEUED: usize = 64 << 20;
@@ -70,28 +70,122 @@ pub enum Delivery {
     Lagged(u64),
 }
 
-/// A bounded queue of events.
+/// A bounded queue of events. Dropped, nothing more is kept for it.
 #[derive(Debug)]
 pub struct Events {
-    queue: mpsc::Receiver<Event>,
-    lost: Arc<AtomicU64>,
-    waiting: Option<Event>,
+    queue: Arc<Queue>,
 }
 
 impl Events {
-    /// The next event, or how many were lost before it; `None` when the connection has ended.
+    /// The next event, or how many were lost before it; `None` when the connection has ended. Whoever asks for the next
+    /// one is done with those before.
     pub async fn next(&mut self) -> Option<Delivery> {
-        if let Some(event) = self.waiting.take() {
-            return Some(Delivery::Event(event));
-        }
-        let event = self.queue.recv().await;
-        match self.lost.swap(0, Ordering::AcqRel) {
-            0 => event.map(Delivery::Event),
-            lost => {
-                self.waiting = event;
-                Some(Delivery::Lagged(lost))
+        loop {
+            {
+                let mut line = lock(&self.queue.line);
+                if line.done < line.taken {
+                    line.done = line.taken;
+                    self.queue.progress.notify_waiters();
+                }
+                if let Some(delivery) = line.waiting.pop_front() {
+                    line.taken += 1;
+                    return Some(delivery);
+                }
+                if line.is_over {
+                    return None;
+                }
             }
+            self.queue.news.notified().await;
         }
+    }
+
+    /// How far the listener has come, for others who rely on what it does.
+    pub fn progress(&self) -> Progress {
+        Progress { queue: self.queue.clone() }
+    }
+}
+
+/// How far a listener has come with its events.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    queue: Arc<Queue>,
+}
+
+impl Progress {
+    /// Waits until the listener is done with all that had come when this was called.
+    pub async fn catch_up(&self) {
+        let goal = {
+            let line = lock(&self.queue.line);
+            line.taken + line.waiting.len() as u64
+        };
+        loop {
+            let mut news = std::pin::pin!(self.queue.progress.notified());
+            // From here on no word is missed.
+            news.as_mut().enable();
+            {
+                let line = lock(&self.queue.line);
+                if line.done >= goal || line.is_over {
+                    return;
+                }
+            }
+            news.await;
+        }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        let mut line = lock(&self.queue.line);
+        line.is_over = true;
+        line.waiting.clear();
+        drop(line);
+        self.queue.progress.notify_waiters();
+    }
+}
+
+/// What a listener has not taken yet. Losses stand in line like events, so that the listener learns what came before
+/// and what after them.
+#[derive(Debug)]
+struct Queue {
+    capacity: usize,
+    line: Mutex<Line>,
+    /// There is one who waits, so word to one is kept until it comes.
+    news: Notify,
+    /// The listener is done with something.
+    progress: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    waiting: VecDeque<Delivery>,
+    /// How many were taken out of it, and how many of these the listener is done with.
+    taken: u64,
+    done: u64,
+    /// Nobody adds to it any more, or nobody takes from it.
+    is_over: bool,
+}
+
+impl Queue {
+    /// Adds an event, or counts it as lost; `false` when nobody listens any more.
+    fn add(&self, event: &Event) -> bool {
+        let mut line = lock(&self.line);
+        if line.is_over {
+            return false;
+        }
+        if line.waiting.len() < self.capacity {
+            line.waiting.push_back(Delivery::Event(event.clone()));
+        } else if let Some(Delivery::Lagged(lost)) = line.waiting.back_mut() {
+            *lost += 1;
+        } else {
+            line.waiting.push_back(Delivery::Lagged(1));
+        }
+        drop(line);
+        self.news.notify_one();
+        true
+    }
+
+    fn is_over(&self) -> bool {
+        lock(&self.line).is_over
     }
 }
 
@@ -191,8 +285,15 @@ struct Call {
 struct Listener {
     session: Option<Arc<str>>,
     methods: &'static [&'static str],
-    queue: mpsc::Sender<Event>,
-    lost: Arc<AtomicU64>,
+    queue: Arc<Queue>,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        lock(&self.queue.line).is_over = true;
+        self.queue.news.notify_one();
+        self.queue.progress.notify_waiters();
+    }
 }
 
 /// A call under way. Dropped, it is forgotten on our side.
@@ -284,15 +385,15 @@ impl Shared {
         methods: &'static [&'static str],
         capacity: usize,
     ) -> Events {
-        let (queue, receiver) = mpsc::channel(capacity.max(1));
-        let lost = Arc::new(AtomicU64::new(0));
-        let listener = Listener { session, methods, queue, lost: lost.clone() };
+        let (line, news, progress) = (Mutex::default(), Notify::new(), Notify::new());
+        let queue = Arc::new(Queue { capacity: capacity.max(1), line, news, progress });
+        let listener = Listener { session, methods, queue: queue.clone() };
         let mut listeners = lock(&self.listeners);
         // After the end nobody would ever close this queue.
         if self.closed.borrow().is_none() {
             listeners.push(listener);
         }
-        Events { queue: receiver, lost, waiting: None }
+        Events { queue }
     }
 
     fn reason(&self) -> Arc<str> {
@@ -351,21 +452,14 @@ impl Shared {
             let wants = listener.methods.contains(&method)
                 && listener.session.as_deref().is_none_or(|wanted| Some(wanted) == session);
             if !wants {
-                return !listener.queue.is_closed();
+                return !listener.queue.is_over();
             }
             let event = event.get_or_insert_with(|| Event {
                 session: session.map(Into::into),
                 method: method.into(),
                 params: params.map_or(Bytes::from_static(b"{}"), |params| part(message, params)),
             });
-            match listener.queue.try_send(event.clone()) {
-                Ok(()) => true,
-                Err(mpsc::error::TrySendError::Full(_)) => {
-                    listener.lost.fetch_add(1, Ordering::AcqRel);
-                    true
-                }
-                Err(mpsc::error::TrySendError::Closed(_)) => false,
-            }
+            listener.queue.add(event)
         });
         // Chromium leaves calls of a session that ends unanswered.
         match method {

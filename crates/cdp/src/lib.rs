@@ -17,7 +17,7 @@ mod transport;
 
 pub use attach::{AutoAttach, TargetChange};
 pub use channel::{Channel, Reply};
-pub use connection::{Connection, Delivery, Direction, Event, Events, Options, Tap};
+pub use connection::{Connection, Delivery, Direction, Event, Events, Options, Progress, Tap};
 pub use deadline::Deadline;
 pub use error::Error;
 pub use text::Text;

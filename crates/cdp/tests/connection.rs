@@ -154,21 +154,78 @@ async fn an_answer_of_another_form_is_a_typed_error() {
 }
 
 #[tokio::test]
-async fn a_slow_listener_is_told_what_it_lost() {
+async fn a_slow_listener_is_told_what_it_lost_and_where() {
     let (connection, mut peer) = connect(Options::default());
     let mut events = connection.events(&["Page.lifecycleEvent"], 2);
-    for number in 0..5 {
-        peer.say(&format!(r#"{{"method":"Page.lifecycleEvent","params":{{"name":"{number}"}}}}"#));
+    let mut tell = async |names: std::ops::Range<u32>, id: u32| {
+        for name in names {
+            peer.say(&format!(
+                r#"{{"method":"Page.lifecycleEvent","params":{{"name":"{name}"}}}}"#
+            ));
+        }
+        // The answer comes after the events, so all of them have been handed out by then.
+        let call = connection.browser().start(&GetVersion {}).unwrap();
+        peer.say(&format!(r#"{{"id":{id},"result":{{}}}}"#));
+        call.wait(soon()).await.unwrap();
+    };
+    let mut heard = Vec::new();
+    let mut hear = async |count: usize| {
+        for _ in 0..count {
+            heard.push(match events.next().await.unwrap() {
+                Delivery::Lagged(lost) => format!("{lost} lost"),
+                Delivery::Event(event) => {
+                    event.decode::<page::LifecycleEvent>().unwrap().name.unwrap()
+                }
+            });
+        }
+    };
+    tell(0..5, 1).await;
+    hear(2).await;
+    tell(5..8, 2).await;
+    hear(3).await;
+    assert_eq!(heard, ["0", "1", "3 lost", "5", "2 lost"]);
+}
+
+#[tokio::test]
+async fn others_can_wait_until_a_listener_is_done() {
+    let (connection, mut peer) = connect(Options::default());
+    let mut events = connection.events(&["Page.lifecycleEvent"], 8);
+    let progress = events.progress();
+    progress.catch_up().await;
+    for _ in 0..2 {
+        peer.say(r#"{"method":"Page.lifecycleEvent","params":{}}"#);
     }
-    // The answer comes after the events, so all of them have been handed out by then.
     let call = connection.browser().start(&GetVersion {}).unwrap();
     peer.say(r#"{"id":1,"result":{}}"#);
     call.wait(soon()).await.unwrap();
-    assert!(matches!(events.next().await, Some(Delivery::Lagged(3))));
-    for number in ["0", "1"] {
-        let Some(Delivery::Event(event)) = events.next().await else { panic!("no event") };
-        assert_eq!(event.decode::<page::LifecycleEvent>().unwrap().name.unwrap(), number);
+    let mut waiting = std::pin::pin!(progress.catch_up());
+    for _ in 0..2 {
+        events.next().await.unwrap();
+        // The one that was taken may still be worked on.
+        tokio::select! {
+            biased;
+            () = &mut waiting => panic!("it was not done"),
+            () = std::future::ready(()) => {}
+        }
     }
+    tokio::select! {
+        biased;
+        _ = events.next() => panic!("there was one too many"),
+        () = &mut waiting => {}
+    }
+    peer.say(r#"{"method":"Page.lifecycleEvent","params":{}}"#);
+    let call = connection.browser().start(&GetVersion {}).unwrap();
+    peer.say(r#"{"id":2,"result":{}}"#);
+    call.wait(soon()).await.unwrap();
+    // Nobody waits for a listener that has gone.
+    let mut left = std::pin::pin!(progress.catch_up());
+    tokio::select! {
+        biased;
+        () = &mut left => panic!("it was not done"),
+        () = std::future::ready(()) => {}
+    }
+    drop(events);
+    tokio::time::timeout(soon().left(), left).await.unwrap();
 }
 
 #[tokio::test]

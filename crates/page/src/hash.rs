@@ -225,4 +225,20 @@ mod tests {
         }
         assert_ne!(ax_hash("- a\n- b"), ax_hash("- a\n- c"));
     }
+
+    #[test]
+    fn another_structure_is_another_hash() {
+        let list = "- list:\n  - listitem \"One\"\n  - listitem \"Two\"";
+        for other in [
+            "- list:\n  - listitem \"Two\"\n  - listitem \"One\"",
+            "- listitem \"One\"\n- listitem \"Two\"",
+            "- list\n- listitem \"One\"\n- listitem \"Two\"",
+            "- list:\n  - listitem \"One\":\n    - listitem \"Two\"",
+            "- list:\n  - listitem \"One\"\n  - list:\n    - listitem \"Two\"",
+        ] {
+            assert_ne!(ax_hash(list), ax_hash(other), "{other}");
+        }
+        // How far a line is indented is white space: what tells is who has something below it.
+        assert_eq!(ax_hash(list), ax_hash(&list.replace("  ", " ")));
+    }
 }

@@ -11,7 +11,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
 /// What is said of a page with nothing on it.
-pub const BARE: &str = "the page has no accessible content";
+pub fn bare(tree: &Tree) -> String {
+    let kind = tree.frames.first().map_or("", |page| &page.kind);
+    // These are pages like others.
+    if kind.is_empty() || kind.starts_with("text/") || kind.ends_with("xml") {
+        return "the page has no accessible content".into();
+    }
+    format!("the page has no accessible content: it is {kind}, which `screenshot` can show")
+}
 
 /// The version of this format.
 pub const FORMAT: u32 = 1;
@@ -92,6 +99,9 @@ pub struct ElementRef {
     /// Its name comes from text that a person cannot see.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub name_hidden: bool,
+    /// It has the focus. The text does not say so: a hash of it would change with each click.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub focused: bool,
     /// What is in it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub value: String,
@@ -171,7 +181,7 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
         notes.push(format!("{silent} parts of the page did not answer"));
     }
     if view.is_bare() {
-        notes.push(BARE.to_owned());
+        notes.push(bare(tree));
     }
     let refs = refs(tree, view, &options.print);
     WebAiSnapshot {
@@ -279,15 +289,15 @@ pub fn summarize_for_doctor(snapshot: &WebAiSnapshot, max_refs: usize) -> Doctor
     }
 }
 
-/// The refs of a view, each once, by number.
+/// The refs of a view, each once, by number. Where folded parts can be unfolded is no ref of what is shown.
 fn refs(tree: &Tree, view: &View, print: &Print) -> Vec<ElementRef> {
     let frame_paths: Vec<_> =
         (0..tree.frames.len()).map(|frame| frame_path(tree, frame, print)).collect();
     let mut seen = HashSet::new();
+    let shown = view.lines.iter().filter(|line| line.folded.is_none());
     let mut lines: Vec<(u32, &Line)> =
-        view.lines.iter().filter_map(|line| Some((line.number?, line))).collect();
-    // A line that is shown tells more of a ref than one that only says where to unfold.
-    lines.sort_by_key(|(number, line)| (*number, line.folded.is_some()));
+        shown.filter_map(|line| Some((line.number?, line))).collect();
+    lines.sort_by_key(|(number, _)| *number);
     let once = lines.into_iter().filter(|(number, _)| seen.insert(*number));
     once.map(|(number, line)| element_ref(tree, view, line, number, &frame_paths, print)).collect()
 }
@@ -312,6 +322,7 @@ fn element_ref(
         name: redacted(name.into_owned(), print),
         selector: None,
         frame_path: frame_paths.get(node.frame as usize).cloned().unwrap_or_default(),
+        focused: node.states.is_focused(),
         shadow_path: Vec::new(),
         frame: node.frame,
         name_hidden: node.states.is_name_hidden(),

@@ -27,6 +27,14 @@ impl Client {
         UnixStream::connect(place.socket()).ok().map(|stream| Self { stream })
     }
 
+    /// The process that listens at the other end, where the system tells.
+    pub fn peer(&self) -> Option<rustix::process::Pid> {
+        #[cfg(target_os = "linux")]
+        return rustix::net::sockopt::socket_peercred(&self.stream).ok().map(|peer| peer.pid);
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+
     /// Asks for one thing, and gives up on the daemon after `allowed`.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! side uses no async runtime: one frame out, one frame in.
 
 mod client;
+mod guests;
 mod line;
 mod place;
 mod server;
@@ -12,7 +13,7 @@ mod wire;
 
 pub use client::{Client, ensure};
 pub use line::Line;
-pub use place::{Place, list, runtime_dir};
+pub use place::{Place, list, list_all, runtime_dir};
 pub use server::serve;
 pub use state::{Ended, State};
 pub use wire::{Action, Answer, Call, DaemonStatus, Done, MAX_REQUEST};

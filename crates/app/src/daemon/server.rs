@@ -1,6 +1,7 @@
 //! The daemon's side: many clients at once, each answered in its own task, none able to harm another.
 
 use super::client::READY;
+use super::guests::{Guest, Guests};
 use super::wire::{self, Action, Answer, Call, DaemonStatus, Done, HEADER, MAX_REQUEST};
 use super::{Client, Ended, Place, State};
 use crate::{VERSION, rest};
@@ -15,16 +16,24 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Notify, Semaphore, watch};
-
-/// Clients served at the same time. More wait in the socket's queue.
-const MAX_CLIENTS: usize = 256;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
 
 /// A client that has begun a frame must finish it, and one that is answered must read, within this.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// What all large requests together may take, from their first byte until they are answered; in KiB, and room for two of
+/// the largest. Small ones are not counted: they always pass, and 256 of them are little.
+const ROOM_KIB: usize = 64 << 10;
+const SMALL: usize = 64 << 10;
+
+/// How long a large request waits for room. Its client gives up on writing after that, too.
+const ROOM_WAIT: Duration = Duration::from_secs(15);
+
 /// How long a new daemon waits for the one before it to be gone.
 const HANDOVER: Duration = Duration::from_secs(8);
+
+/// How long a daemon that ends waits for commands that were under way to say how they ended.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// Runs the daemon of a session until it is stopped or idle.
 ///
@@ -43,6 +52,7 @@ pub async fn serve(place: Place, idle_timeout: Duration) -> Result<()> {
     };
     let daemon = Arc::new(Daemon::new(place, idle_timeout));
     daemon.remember();
+    daemon.place.remove_old_logs();
     say(READY)?;
     tracing::info!(
         session = daemon.place.session,
@@ -69,7 +79,9 @@ struct Daemon {
     since: Instant,
     commands: AtomicU64,
     running: AtomicU64,
-    clients: AtomicU64,
+    guests: Arc<Guests>,
+    /// For large requests.
+    room: Semaphore,
     /// Lines that the daemon stays for.
     holders: AtomicU64,
     /// The session is somebody's own: nothing of it is of use to anybody else.
@@ -88,6 +100,7 @@ impl Daemon {
         let left = State::read(&place);
         if let Some(left) = &left {
             browser.number_tabs_after(left.last_tab);
+            left.left.clone().into_iter().for_each(|left| browser.take_over(left));
         }
         if let Some(reason) = left.and_then(|left| left.loss()) {
             tracing::warn!(reason, "the session was lost");
@@ -100,7 +113,8 @@ impl Daemon {
             since: Instant::now(),
             commands: AtomicU64::new(0),
             running: AtomicU64::new(0),
-            clients: AtomicU64::new(0),
+            guests: Arc::default(),
+            room: Semaphore::new(ROOM_KIB),
             holders: AtomicU64::new(0),
             is_private: AtomicBool::new(false),
             last_use: Mutex::new(Instant::now()),
@@ -113,24 +127,20 @@ impl Daemon {
 
     /// Serves clients until a client, the clock or the system ends it.
     async fn accept_until_stopped(self: &Arc<Self>, listener: &UnixListener) -> Option<Ended> {
-        let places = Arc::new(Semaphore::new(MAX_CLIENTS));
         let mut stop = self.stop.subscribe();
         let mut terminate = signals();
         loop {
             let next = async {
-                let permit = places.clone().acquire_owned().await;
-                (listener.accept().await, permit)
+                self.guests.room().await;
+                listener.accept().await
             };
             tokio::select! {
-                (client, permit) = next => match client {
+                client = next => match client {
                     Ok((stream, _)) => {
-                        let daemon = self.clone();
+                        let (daemon, guest) = (self.clone(), self.guests.enter());
                         tokio::spawn(async move {
-                            daemon.clients.fetch_add(1, Ordering::Relaxed);
-                            daemon.attend(stream).await;
-                            daemon.clients.fetch_sub(1, Ordering::Relaxed);
+                            daemon.attend(stream, guest).await;
                             daemon.touch();
-                            drop(permit);
                         });
                     }
                     // Out of descriptors: those in use will be given back.
@@ -147,9 +157,9 @@ impl Daemon {
     }
 
     /// Serves one client, request after request.
-    async fn attend(self: &Arc<Self>, stream: UnixStream) {
+    async fn attend(self: &Arc<Self>, stream: UnixStream, guest: Guest) {
         let mut holds = false;
-        self.converse(stream, &mut holds).await;
+        self.converse(stream, &guest, &mut holds).await;
         if holds && self.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
             tracing::info!("nobody is left to stay for");
             self.is_stopping.store(true, Ordering::Release);
@@ -157,9 +167,9 @@ impl Daemon {
         }
     }
 
-    async fn converse(self: &Arc<Self>, mut stream: UnixStream, holds: &mut bool) {
+    async fn converse(self: &Arc<Self>, mut stream: UnixStream, guest: &Guest, holds: &mut bool) {
         loop {
-            let call = match read_call(&mut stream).await {
+            let (call, _room) = match read_call(&mut stream, guest, &self.room).await {
                 Ok(Some(call)) => call,
                 Ok(None) => return,
                 Err(error) => {
@@ -170,7 +180,7 @@ impl Daemon {
             };
             self.touch();
             self.running.fetch_add(1, Ordering::Relaxed);
-            let done = unless_gone(&mut stream, self.answer(&call)).await;
+            let done = unless_gone(&mut stream, self.answer(call)).await;
             self.running.fetch_sub(1, Ordering::Relaxed);
             self.commands.fetch_add(1, Ordering::Relaxed);
             self.touch();
@@ -196,10 +206,14 @@ impl Daemon {
             if written.is_err() {
                 return;
             }
+            // Whom the daemon stays for has nothing else to say.
+            if !*holds {
+                guest.falls_silent();
+            }
         }
     }
 
-    async fn answer(&self, call: &Call) -> Done {
+    async fn answer(&self, call: Call) -> Done {
         if self.is_stopping.load(Ordering::Acquire) {
             return Done::Error(Error::new(Code::DaemonStopping));
         }
@@ -223,6 +237,7 @@ impl Daemon {
                 );
             }
         };
+        drop(call);
         match action {
             Action::Run { request, wish } => {
                 // Closing needs no agreement about the browser that is closed.
@@ -235,7 +250,7 @@ impl Daemon {
                 {
                     return Done::Error(error);
                 }
-                let outcome = self.browser.run(request).await;
+                let outcome = self.remembering_tabs(self.browser.run(request)).await;
                 self.remember();
                 outcome.map_or_else(Done::Error, Done::Outcome)
             }
@@ -253,7 +268,7 @@ impl Daemon {
             uptime_s: self.since.elapsed().as_secs(),
             commands: self.commands.load(Ordering::Relaxed),
             running: self.running.load(Ordering::Relaxed).saturating_sub(1),
-            clients: self.clients.load(Ordering::Relaxed),
+            clients: self.guests.count() as u64,
             rss_kb: rss_kb(),
             browser: self.browser.is_running(),
             tabs: self.browser.tab_count(),
@@ -274,6 +289,19 @@ impl Daemon {
         }
     }
 
+    /// Does a command. A tab that it makes in somebody else's browser is written down before the command ends: it would
+    /// outlive a daemon that is killed meanwhile, and nobody would know whose it is.
+    async fn remembering_tabs<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = work.as_mut() => return done,
+                () = self.browser.tab_was_made() => self.remember(),
+            }
+        }
+    }
+
     fn state(&self, ended: Option<Ended>) -> State {
         State {
             pid: std::process::id(),
@@ -281,13 +309,15 @@ impl Daemon {
             had_browser: self.browser.is_running(),
             last_tab: self.browser.last_tab(),
             lost: self.browser.loss(),
+            left: self.browser.left(),
             ended,
         }
     }
 
     async fn farewell(&self, ended: Option<Ended>) {
-        let state = self.state(ended);
+        let state = State { left: None, ..self.state(ended) };
         self.browser.close().await;
+        self.last_answers().await;
         let word = match ended.and(state.loss()) {
             Some(_) => state.write(&self.place),
             None => std::fs::remove_file(self.place.state()),
@@ -296,10 +326,22 @@ impl Daemon {
             tracing::warn!(%error, "state not left");
         }
         if self.is_private.load(Ordering::Acquire) {
-            for path in [self.place.state(), self.place.log(), self.place.lock()] {
+            for path in [self.place.state(), self.place.log()] {
                 _ = std::fs::remove_file(path);
             }
         }
+        // Last, and while it is held: who waits for it takes a new one.
+        _ = std::fs::remove_file(self.place.lock());
+    }
+
+    /// Lets commands that the end of the browser cut off say so, for a moment.
+    async fn last_answers(&self) {
+        let answered = async {
+            while self.running.load(Ordering::Relaxed) > 0 {
+                self.used.notified().await;
+            }
+        };
+        _ = tokio::time::timeout(LAST_ANSWERS, answered).await;
     }
 
     fn touch(&self) {
@@ -331,17 +373,12 @@ async fn listen(place: &Place) -> Result<Option<(UnixListener, File)>> {
     let failed = |what: &str, error: std::io::Error| {
         Error::new(Code::DaemonStartFailed).message(format!("{what}: {error}"))
     };
-    let lock = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(place.lock())
-        .map_err(|error| failed("the lock cannot be opened", error))?;
     let began = Instant::now();
     // The one before may be on its way out: it has no socket any more but still closes its browser.
-    while let Err(error) = lock.try_lock() {
-        if let std::fs::TryLockError::Error(error) = error {
-            return Err(failed("the lock cannot be taken", error));
+    let lock = loop {
+        let seized = place.seize().map_err(|error| failed("the lock cannot be taken", error))?;
+        if let Some(lock) = seized {
+            break lock;
         }
         if Client::connect(place).is_some() {
             return Ok(None);
@@ -356,7 +393,7 @@ async fn listen(place: &Place) -> Result<Option<(UnixListener, File)>> {
                 .evidence("pid", holder));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    };
     _ = std::fs::remove_file(place.socket());
     let listener = UnixListener::bind(place.socket())
         .map_err(|error| failed("the socket cannot be made", error))?;
@@ -371,53 +408,81 @@ async fn refuse_the_rest(listener: &UnixListener) {
     }
 }
 
-/// Reads one request; `None` when the client has gone.
-async fn read_call(stream: &mut UnixStream) -> Result<Option<Call>> {
+/// Reads one request; `None` when the client has gone, or was silent and has to make room. A large one comes with the
+/// room that it takes.
+async fn read_call<'r>(
+    stream: &mut UnixStream,
+    guest: &Guest,
+    room: &'r Semaphore,
+) -> Result<Option<(Call, Option<SemaphorePermit<'r>>)>> {
     let bad = |message: String| Error::new(Code::DaemonBadFrame).message(message);
+    let broken = |error: std::io::Error| bad(format!("the request broke off: {error}"));
+    let late = |_| bad("the request did not come to its end".into());
     // A usual request comes in one piece. Between requests a client may take its time; once it has begun, it
     // has to go on.
     let mut first = [0; 2048];
-    let got = match stream.read(&mut first).await {
+    let read = tokio::select! {
+        biased;
+        read = stream.read(&mut first) => read,
+        () = guest.has_to_leave() => {
+            tracing::debug!("silent client sent away");
+            return Ok(None);
+        }
+    };
+    let mut got = match read {
         Ok(0) | Err(_) => return Ok(None),
         Ok(got) => got,
     };
-    let rest = async {
-        let mut got = got;
+    // It is heard from its first byte on, and what it has begun has an end of its own.
+    guest.is_welcome();
+    let header = async {
         while got < HEADER {
             match stream.read(&mut first[got..HEADER]).await? {
                 0 => return Err(std::io::Error::from(ErrorKind::UnexpectedEof)),
                 more => got += more,
             }
         }
-        let (header, begun) = first[..got].split_at(HEADER);
-        let (json, file) = wire::lengths(header);
-        if json > MAX_REQUEST || file > 0 {
-            return Ok(Err(json.max(file)));
-        }
-        // Grows as bytes come, so that a promise of many costs nothing.
+        Ok(())
+    };
+    tokio::time::timeout(PATIENCE, header).await.map_err(late)?.map_err(broken)?;
+    let (header, begun) = first[..got].split_at(HEADER);
+    let (json, file) = wire::lengths(header);
+    if json > MAX_REQUEST || file > 0 {
+        let length = json.max(file);
+        return Err(Error::new(Code::DaemonFrameTooLarge)
+            .message(format!("a request of {length} bytes where at most {MAX_REQUEST} of JSON and no file are read"))
+            .evidence("bytes", length));
+    }
+    let room = take_room(json, room).await?;
+    let rest = async {
+        // Grows as bytes come, so that a promise of many costs no memory.
         let mut body = begun.to_vec();
         let missing = json.checked_sub(body.len()).ok_or_else(|| {
             std::io::Error::new(ErrorKind::InvalidData, "more came than was announced")
         })?;
         let read = (&mut *stream).take(missing as u64).read_to_end(&mut body).await?;
         if read < missing {
-            Err(std::io::Error::from(ErrorKind::UnexpectedEof))
-        } else {
-            Ok(Ok(body))
+            return Err(std::io::Error::from(ErrorKind::UnexpectedEof));
         }
+        Ok(body)
     };
-    let body = tokio::time::timeout(PATIENCE, rest)
-        .await
-        .map_err(|_| bad("the request did not come to its end".into()))?
-        .map_err(|error| bad(format!("the request broke off: {error}")))?;
-    let body = body.map_err(|length| {
-        Error::new(Code::DaemonFrameTooLarge)
-            .message(format!("a request of {length} bytes where at most {MAX_REQUEST} of JSON and no file are read"))
-            .evidence("bytes", length)
-    })?;
+    let body = tokio::time::timeout(PATIENCE, rest).await.map_err(late)?.map_err(broken)?;
     let call =
         serde_json::from_slice(&body).map_err(|error| bad(format!("no request: {error}")))?;
-    Ok(Some(call))
+    Ok(Some((call, room)))
+}
+
+/// Room for a request of so many bytes; none is needed for a small one. Taken whole before anything is read: two that
+/// each waited for the other's half would both fail.
+async fn take_room(bytes: usize, room: &Semaphore) -> Result<Option<SemaphorePermit<'_>>> {
+    if bytes <= SMALL {
+        return Ok(None);
+    }
+    let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+    match tokio::time::timeout(ROOM_WAIT, room.acquire_many(kib)).await {
+        Ok(taken) => Ok(taken.ok()),
+        Err(_) => Err(Error::new(Code::DaemonBusy).evidence("bytes", bytes)),
+    }
 }
 
 async fn write_answer(stream: &mut UnixStream, mut done: Done) -> std::io::Result<()> {

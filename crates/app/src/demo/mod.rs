@@ -13,6 +13,8 @@ use crate::output::{self, Output};
 use browser::launch::Options;
 use browser::{Browser, Code, Error, Result};
 use clap::Args;
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 
 /// See what agbrowse can do, on a shop that ships with it.
@@ -24,7 +26,7 @@ pub struct Demo {
     /// Only serve the shop, until Ctrl-C, to try commands on it by hand.
     #[arg(long)]
     pub serve: bool,
-    /// The folder for the pictures that the walk takes; `agbrowse-demo` in the temporary folder when absent.
+    /// The folder for the pictures and other files of the walk; one of your own in the temporary folder when absent.
     #[arg(long, value_name = "FOLDER")]
     pub pictures: Option<PathBuf>,
 }
@@ -47,17 +49,30 @@ impl Demo {
             _ = tokio::signal::ctrl_c().await;
             return Ok(true);
         }
-        let pictures =
-            self.pictures.clone().unwrap_or_else(|| std::env::temp_dir().join("agbrowse-demo"));
-        std::fs::create_dir_all(&pictures).map_err(|error| {
-            Error::new(Code::FileWriteFailed).message(format!("`{}`: {error}", pictures.display()))
-        })?;
+        let folder = self.folder()?;
         let (options, _) = config.wish().apply(&Options::default());
         let browser = Browser::new(options);
-        let told = walk::walk(&browser, &site, &pictures, output).await;
+        let told = walk::walk(&browser, &site, &folder, output).await;
         browser.close().await;
         let told = told?;
         output.report(told.ok, &told)?;
         Ok(told.ok)
+    }
+    /// Where the files go, made when it is not there. The temporary folder is shared: what is there under our name
+    /// but somebody else's is not used.
+    fn folder(&self) -> Result<PathBuf> {
+        let user = rustix::process::getuid();
+        let own = || std::env::temp_dir().join(format!("agbrowse-demo-{}", user.as_raw()));
+        let folder = self.pictures.clone().unwrap_or_else(own);
+        let failed = |why: &str| {
+            Error::new(Code::FileWriteFailed).message(format!("`{}`: {why}", folder.display()))
+        };
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        let about = made.and_then(|()| std::fs::symlink_metadata(&folder));
+        let about = about.map_err(|error| failed(&error.to_string()))?;
+        if self.pictures.is_none() && (!about.is_dir() || about.uid() != user.as_raw()) {
+            return Err(failed("it is somebody else's; name another folder with `--pictures`"));
+        }
+        Ok(folder)
     }
 }

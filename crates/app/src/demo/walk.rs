@@ -1,18 +1,22 @@
-//! The walk: each step says what it shows, runs a command, prints its answer, and checks it.
+//! The walk: each step is a command line, read by the program's own parser and shown as it is run; its answer is
+//! printed, and checked.
 
 use super::Site;
-use crate::output::{Output, say};
+use crate::cli::{self, Cli, Door};
+use crate::config::DEFAULT_SESSION;
+use crate::output::{self, Output, say};
 use anstyle::{AnsiColor, Style};
-use browser::command::{
-    After, Aim, Answer, Can, Click, DialogVerb, Doing, Eval, Fill, NewTab, Open, Pdf, Reload,
-    Screenshot, Snapshot, Status, TabAction, TabVerb, Tabs, Until,
-};
-use browser::page::ax::Role;
-use browser::{Browser, Code, Command, Hidden, Outcome, Reply, Request, Result, Target};
+use browser::page::refs::Dialect;
+use browser::{Browser, Code, Command, Error, Hidden, Outcome, Reply, Request, Result};
+use clap::Parser;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::time::Instant;
+
+/// The secret that Ada signs in with. Callers have theirs in their environment; the shop's is known.
+const PASSWORD_NAME: &str = "FERNWAY_PASSWORD";
 
 const TITLE: Style = AnsiColor::Cyan.on_default().bold();
 const PROMPT: Style = AnsiColor::Green.on_default();
@@ -29,7 +33,7 @@ pub(super) struct Told {
     pub(super) steps: Vec<Step>,
     /// How long the walk took.
     pub(super) ms: u64,
-    /// The pictures' folder.
+    /// Where its files are.
     pub(super) pictures: String,
 }
 
@@ -45,143 +49,118 @@ pub(super) struct Step {
 pub(super) async fn walk(
     browser: &Browser,
     site: &Site,
-    pictures: &Path,
+    folder: &Path,
     output: Output,
 ) -> Result<Told> {
     let began = Instant::now();
     let mut walk = Walk { browser, quiet: output.json, steps: Vec::new() };
     let shop = &*site.origin;
+    let at = |path: &str| format!("{shop}{path}");
+    let file = |name: &str| folder.join(name).display().to_string();
 
     walk.title("A browser comes up, and a page is there when `open` returns");
-    walk.run(open(shop), &format!("open {shop}"), |done| is_titled(done, "Fernway")).await;
+    walk.run(&["open", shop], |done| is_titled(done, "Fernway")).await;
     let count = "document.querySelectorAll('[data-product]').length";
-    walk.run(eval(count), &format!("eval \"{count}\""), |done| prints(done, "12")).await;
-    let shot = Screenshot { full_page: true, ..Screenshot::default() };
-    let file = pictures.join("shop.png");
-    let data = walk
-        .run(
-            Command::Screenshot(shot),
-            &format!("screenshot --full-page {}", file.display()),
-            Done::is_ok,
-        )
-        .await;
-    save(data, &file);
+    walk.run(&["eval", count], |done| prints(done, "12")).await;
+    walk.run(&["screenshot", "--full-page", &file("shop.png")], Done::is_ok).await;
 
     walk.title("A page in few words, with a ref for everything that can be acted on");
-    let kettle = format!("{shop}/product/camp-kettle");
-    walk.run(open(&kettle), &format!("open {kettle}"), |done| is_titled(done, "Kettle")).await;
-    let seen = Snapshot { find: Some("quantity".into()), ..Snapshot::default() };
-    walk.run(Command::Snapshot(seen), "snapshot --find quantity", |done| shows(done, "[ref=@e"))
-        .await;
+    walk.run(&["open", &at("/product/camp-kettle")], |done| is_titled(done, "Kettle")).await;
+    walk.run(&["snapshot", "--find", "quantity"], |done| shows(done, "[ref=@e")).await;
 
     walk.title("What is done is done to that element alone, and comes with a receipt");
-    let quantity = Target::Label("quantity".into());
-    let fill = Fill {
-        aim: Aim::at(quantity),
-        value: Some(Hidden::from("2")),
-        secret: None,
-        submit: false,
-        after: After::default(),
-    };
-    walk.run(Command::Fill(fill), "fill label=quantity 2", |done| shows(done, "value=2")).await;
-    let add = Target::Role { role: Role::Button, name: Some("add to cart".into()) };
-    walk.run(click(add), "click 'role=button[name=\"add to cart\"]'", |done| {
-        shows(done, "navigated")
+    walk.run(&["fill", "label=quantity", "2"], |done| shows(done, "value=2")).await;
+    let add = "role=button[name=\"add to cart\"]";
+    walk.run(&["click", add], |done| shows(done, "navigated")).await;
+
+    walk.title("Several things in one go; frames of other sites are part of the page");
+    let checkout = r#"{"verb":"click","target":"text=Checkout"}"#;
+    let name = r#"{"verb":"fill","target":"label=full name","value":"Ada Fern"}"#;
+    walk.run(&["batch", checkout, name], |done| shows(done, "value=\"Ada Fern\"")).await;
+    walk.run(&["fill", "label=expiry", "12/30"], |done| shows(done, "12/30")).await;
+    walk.run(&["tabs", "--json"], |done| {
+        matches!(done, Ok(Outcome { reply: Reply::Tabs(list), .. }) if list.tabs.iter().any(|tab| tab.frames == 1))
+    })
+    .await;
+    walk.run(&["pdf", &file("checkout.pdf")], Done::is_ok).await;
+
+    walk.title("What is not ready is waited for, and what changed is told alone");
+    walk.run(&["open", &at("/lab")], Done::is_ok).await;
+    let slow = "role=region[name=\"slow to enable\"]";
+    // On a slow machine it may be ready before it is looked at; then nothing changes.
+    let mut was_disabled = false;
+    walk.run(&["snapshot", "--root", slow], |done| {
+        was_disabled = shows(done, "disabled=true");
+        shows(done, "Pour the tea")
+    })
+    .await;
+    walk.run(&["wait", "text=Pour the tea", "--state", "enabled"], Done::is_ok).await;
+    walk.run(&["snapshot", "--delta", "--root", slow], |done| {
+        done.is_ok() && shows(done, "was [disabled=true]") == was_disabled
     })
     .await;
 
+    walk.title("Shadow trees, closed ones too, are part of the page");
+    walk.run(&["snapshot", "--find", "dial"], |done| shows(done, "\"Turn the dial\" [ref=@e"))
+        .await;
+    walk.run(&["click", "text=Turn the dial"], |done| shows(done, "Facing east")).await;
+    walk.run(&["screenshot", &file("lab.png")], Done::is_ok).await;
+
     walk.title("What cannot be done is refused with the reason, and nothing else is hit instead");
-    walk.run(open(&format!("{shop}/lab")), &format!("open {shop}/lab"), Done::is_ok).await;
-    let berry = || Target::Text("Pick the berry".into());
-    let can = Command::Can(Can { action: Doing::Click, aim: Aim::at(berry()) });
-    walk.run(can, "can click 'text=Pick the berry'", |done| shows(done, "fail")).await;
-    walk.run_within(1500, click(berry()), "click 'text=Pick the berry' --timeout 1500ms", |done| {
+    walk.run(&["can", "click", "text=Pick the berry"], |done| shows(done, "fail")).await;
+    walk.run(&["click", "text=Pick the berry", "--timeout", "1500ms"], |done| {
         fails(done, Code::ActCovered)
     })
     .await;
 
-    walk.title("A context is a cookie jar of its own: Ada is signed in here, nobody there");
-    let sign_in = "await fetch('/login', { method: 'POST', body: new URLSearchParams({ email: 'ada.fern@example.com', password: 'fernway' }) }); location.reload()";
-    walk.run_in("ada", open(shop), &format!("--context ada open {shop}"), Done::is_ok).await;
-    walk.run_in("ada", eval(sign_in), "--context ada eval \"await fetch('/login', …)\"", |done| {
-        done.is_ok()
+    walk.title("A file is there when `download` returns");
+    let catalogue = file("catalogue.csv");
+    walk.run(&["download", "text=Download the catalogue", "--to", &catalogue], |done| {
+        done.is_ok() && Path::new(&catalogue).exists()
     })
     .await;
-    let tea = format!("{shop}/account/subscription");
-    let who = "document.querySelector('#user-name')?.textContent ?? 'nobody'";
-    walk.run_in("ada", open(&tea), &format!("--context ada open {tea}"), Done::is_ok).await;
-    walk.run_in("ada", eval(who), &format!("--context ada eval \"{who}\""), |done| {
-        prints(done, "Ada Fern")
-    })
-    .await;
-    walk.run(eval(who), &format!("eval \"{who}\""), |done| prints(done, "nobody")).await;
 
-    walk.title("Frames of other sites and shadow trees: attached as soon as they exist");
-    let fill = "await fetch('/cart/add', { method: 'POST', body: new URLSearchParams({ product: 'camp-kettle' }) }); 'in the cart'";
-    walk.run(eval(fill), "eval \"await fetch('/cart/add', …)\"", Done::is_ok).await;
-    walk.run(open(&format!("{shop}/checkout")), &format!("open {shop}/checkout"), |done| {
-        done.is_ok()
-    })
-    .await;
-    walk.run(Command::Tabs(Tabs {}), "tabs --json   (frames: the card form of another site)", |done| {
-        matches!(done, Ok(Outcome { reply: Reply::Tabs(list), .. }) if list.tabs.iter().any(|tab| tab.frames == 1))
-    })
-    .await;
-    let file = pictures.join("checkout.pdf");
-    let data = walk
-        .run(Command::Pdf(Pdf::default()), &format!("pdf {}", file.display()), Done::is_ok)
-        .await;
-    save(data, &file);
-    let lab = format!("{shop}/lab");
-    walk.run(open(&lab), &format!("open {lab}"), Done::is_ok).await;
-    let file = pictures.join("lab.png");
-    let data = walk
-        .run(
-            Command::Screenshot(Screenshot::default()),
-            &format!("screenshot {}", file.display()),
-            Done::is_ok,
-        )
-        .await;
-    save(data, &file);
+    walk.title("A context is a cookie jar of its own: Ada is signed in here, nobody there");
+    let ada = ["--context", "ada"];
+    let tea = at("/account/subscription");
+    // Who is not signed in is asked to, and comes back here.
+    walk.run_in(ada, &["open", &tea], Done::is_ok).await;
+    walk.run_in(ada, &["fill", "label=e-mail", "ada.fern@example.com"], Done::is_ok).await;
+    let password = ["fill", "label=password", "--secret", PASSWORD_NAME, "--submit"];
+    walk.run_in(ada, &password, |done| shows(done, "navigated")).await;
+    let who = "document.querySelector('#user-name')?.textContent ?? 'nobody'";
+    walk.run_in(ada, &["eval", who], |done| prints(done, "Ada Fern")).await;
+    walk.run(&["eval", who], |done| prints(done, "nobody")).await;
+    let kept = file("ada.json");
+    walk.run_in(ada, &["storage", "save", &kept], |done| shows(done, "saved 1 cookie")).await;
+    let later = ["--context", "later"];
+    walk.run_in(later, &["storage", "load", &kept], |done| shows(done, "loaded 1 cookie")).await;
+    walk.run_in(later, &["open", shop], Done::is_ok).await;
+    walk.run_in(later, &["eval", who], |done| prints(done, "Ada Fern")).await;
 
     walk.title("A dialog never blocks in silence: it is an error that says how to go on");
-    walk.run(
-        eval("confirm('Empty your saved items?')"),
-        "eval \"confirm('Empty your saved items?')\"",
-        |done| fails(done, Code::PageDialogOpen),
-    )
-    .await;
-    let accept = Command::Dialog(DialogVerb { answer: Answer::Accept { text: None } });
-    walk.run(accept, "dialog accept", Done::is_ok).await;
-
-    walk.title("A page in an endless loop: its command ends in time, everything else goes on");
-    let stuck = "data:text/html,<title>stuck</title><script>setTimeout(() => { while (true) {} }, 0)</script>";
-    let open_stuck = Command::Open(Open { url: stuck.into(), until: Until::Commit, new_tab: true });
-    walk.run(
-        open_stuck,
-        "open --new-tab --until commit 'data:text/html,<script>while (true) {}</script>'",
-        Done::is_ok,
-    )
-    .await;
-    walk.run_within(800, eval("1"), "eval 1 --timeout 800ms", |done| {
-        fails(done, Code::PageUnresponsive)
+    walk.run(&["eval", "confirm('Empty your saved items?')"], |done| {
+        fails(done, Code::PageDialogOpen)
     })
     .await;
-    walk.run(Command::Status(Status {}), "status", Done::is_ok).await;
-    let new = Command::Tab(TabVerb {
-        action: TabAction::New(NewTab { url: Some(shop.to_owned()), ..NewTab::default() }),
-    });
-    walk.run(new, &format!("tab new {shop}"), Done::is_ok).await;
-    walk.run(eval("document.title"), "eval document.title", Done::is_ok).await;
+    walk.run(&["dialog", "accept"], Done::is_ok).await;
+
+    walk.title("A page in an endless loop: its command ends in time, everything else goes on");
+    let stuck = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
+    walk.run(&["open", "--new-tab", "--until", "commit", stuck], Done::is_ok).await;
+    walk.run(&["eval", "1", "--timeout", "800ms"], |done| fails(done, Code::PageUnresponsive))
+        .await;
+    walk.run(&["status"], Done::is_ok).await;
+    walk.run(&["tab", "new", shop], Done::is_ok).await;
+    walk.run(&["eval", "document.title"], |done| shows(done, "Fernway")).await;
 
     walk.title("A crash is told as what it is, and mended by a reload");
-    walk.run(open("chrome://crash"), "open chrome://crash", |done| fails(done, Code::TabCrashed))
-        .await;
-    walk.run(eval("1"), "eval 1", |done| fails(done, Code::TabCrashed)).await;
-    walk.run(Command::Reload(Reload::default()), "reload", |done| is_titled(done, "Fernway")).await;
+    walk.run(&["open", "chrome://crash"], |done| fails(done, Code::TabCrashed)).await;
+    walk.run(&["eval", "1"], |done| fails(done, Code::TabCrashed)).await;
+    walk.run(&["reload"], |done| is_titled(done, "Fernway")).await;
 
     let ok = walk.steps.iter().all(|step| step.ok);
-    Ok(Told { ok, steps: walk.steps, ms: millis(began), pictures: pictures.display().to_string() })
+    Ok(Told { ok, steps: walk.steps, ms: millis(began), pictures: folder.display().to_string() })
 }
 
 struct Walk<'a> {
@@ -199,88 +178,92 @@ impl Walk<'_> {
         }
     }
 
-    /// Runs a command; returns the file that came with the answer.
-    async fn run(
-        &mut self,
-        command: Command,
-        shown: &str,
-        promise: impl FnOnce(&Done) -> bool,
-    ) -> Option<Vec<u8>> {
-        self.step(Request::new(command), shown, promise).await
-    }
-
     async fn run_in(
         &mut self,
-        context: &str,
-        command: Command,
-        shown: &str,
+        context: [&str; 2],
+        words: &[&str],
         promise: impl FnOnce(&Done) -> bool,
     ) {
-        let request = Request { context: Some(context.to_owned()), ..Request::new(command) };
-        _ = self.step(request, shown, promise).await;
+        self.run(&[&context, words].concat(), promise).await;
     }
 
-    async fn run_within(
-        &mut self,
-        ms: u64,
-        command: Command,
-        shown: &str,
-        promise: impl FnOnce(&Done) -> bool,
-    ) {
-        let request = Request { timeout_ms: Some(ms), ..Request::new(command) };
-        _ = self.step(request, shown, promise).await;
-    }
-
-    async fn step(
-        &mut self,
-        request: Request,
-        shown: &str,
-        promise: impl FnOnce(&Done) -> bool,
-    ) -> Option<Vec<u8>> {
+    /// Runs a command line, tells it with its answer, and notes whether that is what was promised.
+    async fn run(&mut self, words: &[&str], promise: impl FnOnce(&Done) -> bool) {
+        let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        let cli = Cli::try_parse_from([&["agbrowse"], words].concat());
+        let is_json = cli.as_ref().is_ok_and(|cli| cli.settings.json == Some(true));
         let began = Instant::now();
-        let done = self.browser.run(request).await;
+        let done = match cli {
+            Ok(cli) => self.ask(cli).await,
+            Err(wrong) => Err(Error::new(Code::CommandInvalid).message(wrong.to_string())),
+        };
         let (ms, ok) = (millis(began), promise(&done));
         if !self.quiet {
             say(&format!("{PROMPT}$ agbrowse {shown}{PROMPT:#}  {DIM}{ms} ms{DIM:#}"));
-            match &done {
-                Ok(outcome) => {
-                    for note in &outcome.notes {
-                        say(&format!("  {DIM}note: {}{DIM:#}", note.message));
-                    }
-                    for line in outcome.reply.to_string().lines() {
-                        say(&format!("  {line}"));
-                    }
-                }
-                Err(error) => {
-                    say(&format!("  error: {}", error.details().message));
-                    say(&format!(
-                        "  {DIM}[{}] {}{DIM:#}",
-                        error.code(),
-                        error.details().retry_hint.advice()
-                    ));
-                }
-            }
+            tell(&done, is_json);
             if !ok {
                 say(&format!("  {BAD}this is not what was promised{BAD:#}"));
             }
         }
-        self.steps.push(Step { command: shown.to_owned(), ok, ms });
-        done.ok()?.reply.file_mut().map(std::mem::take)
+        self.steps.push(Step { command: shown, ok, ms });
+    }
+
+    /// Does what the program does with a command line, with our browser in the daemon's place.
+    async fn ask(&self, Cli { settings, command }: Cli) -> Done {
+        let Door::Browser(mut command) = command else {
+            return Err(Error::new(Code::CommandInvalid).message("this is no verb of the browser"));
+        };
+        if let Command::Fill(fill) = &mut command
+            && fill.secret.as_deref() == Some(PASSWORD_NAME)
+        {
+            fill.value = Some(Hidden::from(super::site::PASSWORD));
+        }
+        let output = Output { json: settings.json.unwrap_or_default() };
+        let command = cli::prepare(command, output)?;
+        let timeout_ms = settings.timeout.map(|span| cli::millis(span.0));
+        let request = Request {
+            command: command.clone(),
+            context: settings.context.map(|name| name.0),
+            tab: settings.tab,
+            timeout_ms,
+            patience_ms: timeout_ms,
+            dialect: Dialect::Cli,
+        };
+        let mut outcome = self.browser.run(request).await?;
+        output::write_file(&command, &mut outcome.reply)?;
+        Ok(outcome)
     }
 }
 
-fn open(url: &str) -> Command {
-    Command::Open(Open { url: url.to_owned(), ..Open::default() })
+/// Says what the program would say.
+fn tell(done: &Done, is_json: bool) {
+    match done {
+        Ok(outcome) if is_json => say(&format!("  {}", output::json(DEFAULT_SESSION, outcome))),
+        Ok(outcome) => {
+            for note in &outcome.notes {
+                say(&format!("  {DIM}note: {}{DIM:#}", note.message));
+            }
+            for line in outcome.reply.to_string().lines() {
+                say(&format!("  {line}"));
+            }
+        }
+        Err(error) => {
+            let details = error.details();
+            say(&format!("  error: {}", details.message));
+            say(&format!("  {DIM}[{}] {}{DIM:#}", error.code(), details.retry_hint.advice()));
+        }
+    }
 }
 
-fn eval(script: &str) -> Command {
-    Command::Eval(Eval { script: script.to_owned(), ..Eval::default() })
-}
-
-fn click(target: Target) -> Command {
-    let (aim, after) = (Aim::at(target), After::default());
-    let button = browser::command::Button::default();
-    Command::Click(Click { aim, button, count: 1, modifiers: Vec::new(), after })
+/// A word as one would type it at a shell.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:@,+%".contains(c);
+    match word {
+        _ if !word.is_empty() && word.chars().all(is_plain) => Cow::Borrowed(word),
+        _ if !word.contains('\'') => Cow::Owned(format!("'{word}'")),
+        _ if !word.contains(['"', '$', '`', '\\', '!']) => Cow::Owned(format!("\"{word}\"")),
+        _ => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
+    }
 }
 
 fn shows(done: &Done, part: &str) -> bool {
@@ -299,14 +282,6 @@ fn fails(done: &Done, code: Code) -> bool {
     matches!(done, Err(error) if error.code() == code)
 }
 
-fn save(data: Option<Vec<u8>>, file: &Path) {
-    if let Some(data) = data
-        && let Err(error) = std::fs::write(file, data)
-    {
-        say(&format!("  {BAD}{}: {error}{BAD:#}", file.display()));
-    }
-}
-
 fn millis(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
@@ -316,11 +291,31 @@ impl fmt::Display for Told {
         let good = self.steps.iter().filter(|step| step.ok).count();
         write!(
             f,
-            "\n{good} of {} steps did what they promised, in {}.{} s. Pictures: {}\nThe browser and the shop are closed. Next: agbrowse open URL",
+            "\n{good} of {} steps did what they promised, in {}.{} s. Files: {}\nThe browser and the shop are closed. Next: agbrowse open URL",
             self.steps.len(),
             self.ms / 1000,
             self.ms % 1000 / 100,
             self.pictures
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_a_shell_takes_it() {
+        for (word, shown) in [
+            ("label=quantity", "label=quantity"),
+            ("http://127.0.0.1:80/lab", "http://127.0.0.1:80/lab"),
+            ("", "''"),
+            ("text=Pick the berry", "'text=Pick the berry'"),
+            ("role=button[name=\"x\"]", "'role=button[name=\"x\"]'"),
+            ("confirm('sure?')", "\"confirm('sure?')\""),
+            ("'a' + \"b\"", r#"''\''a'\'' + "b"'"#),
+        ] {
+            assert_eq!(quoted(word), shown);
+        }
     }
 }

@@ -1,18 +1,19 @@
 //! What we use of the protocol, compared with what a browser says it offers.
 
-use browser::{Use, wire_name};
+use browser::{Use, UseKind, UsedField, wire_name};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 /// How far a browser is from what we expect of it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Drift {
     /// Methods and events we use.
     pub(super) calls: usize,
-    /// Their fields that we send or read.
+    /// Their fields that we send or read, and the fields of what is in them.
     pub(super) fields: usize,
     /// Methods and events that the browser does not offer.
     pub(super) missing_calls: Vec<String>,
-    /// Fields that the browser does not know, of methods and events that it does.
+    /// Fields that the browser does not know, of methods, events and types that it does.
     pub(super) missing_fields: Vec<String>,
 }
 
@@ -20,27 +21,84 @@ pub(super) struct Drift {
 ///
 /// # Errors
 /// When that is no description of a protocol.
-pub(super) fn drift<'a>(
+pub(super) fn drift(
     protocol_json: &str,
-    uses: impl Iterator<Item = &'a Use>,
+    uses: impl Iterator<Item = &'static Use>,
 ) -> serde_json::Result<Drift> {
     let protocol: Protocol = serde_json::from_str(protocol_json)?;
-    let mut drift = Drift::default();
-    for used in uses {
-        drift.calls += 1;
-        drift.fields += used.sent.len() + used.read.len();
-        let Some(offer) = protocol.offer(used) else {
-            drift.missing_calls.push(used.name.to_owned());
-            continue;
+    let (types, calls): (Vec<_>, Vec<_>) = uses.partition(|used| used.kind == UseKind::Type);
+    let mut comparison = Comparison {
+        protocol: &protocol,
+        types,
+        compared: BTreeSet::new(),
+        drift: Drift { calls: calls.len(), ..Drift::default() },
+    };
+    for used in calls {
+        comparison.call(used);
+    }
+    Ok(comparison.drift)
+}
+
+struct Comparison<'p> {
+    protocol: &'p Protocol,
+    /// Ours.
+    types: Vec<&'static Use>,
+    /// Which of ours was compared with which of theirs.
+    compared: BTreeSet<(&'static str, String)>,
+    drift: Drift,
+}
+
+/// Something with fields: its name, and the domain in which the names of types in it are looked up.
+struct Place<'p> {
+    name: String,
+    domain: &'p str,
+    fields: &'p [Offered],
+}
+
+impl<'p> Comparison<'p> {
+    fn call(&mut self, used: &Use) {
+        let Some((domain, offer)) = self.protocol.offer(used) else {
+            self.drift.missing_calls.push(used.name.to_owned());
+            self.drift.fields += used.sent.len() + used.read.len();
+            return;
         };
-        let read = if used.is_event { &offer.parameters } else { &offer.returns };
-        for (fields, offered) in [(used.sent, &offer.parameters), (used.read, read)] {
-            let names = fields.iter().map(|field| wire_name(field));
-            let missing = names.filter(|name| !offered.iter().any(|field| field.name == *name));
-            drift.missing_fields.extend(missing.map(|name| format!("{}.{name}", used.name)));
+        let read = if used.kind == UseKind::Event { &offer.parameters } else { &offer.returns };
+        for (used_fields, fields) in [(used.sent, &offer.parameters), (used.read, read)] {
+            let place = Place { name: used.name.to_owned(), domain, fields };
+            self.fields(domain_of(used), used_fields, &place);
         }
     }
-    Ok(drift)
+
+    fn fields(&mut self, our_domain: &str, used: &'static [UsedField], place: &Place<'p>) {
+        self.drift.fields += used.len();
+        for field in used {
+            let name = wire_name(field.name);
+            let path = format!("{}.{name}", place.name);
+            let Some(offered) = place.fields.iter().find(|offered| offered.name == name) else {
+                self.drift.missing_fields.push(path);
+                continue;
+            };
+            let Some(ours) = self.type_of(our_domain, field) else { continue };
+            let inner = self.protocol.inside(path, place.domain, &offered.of, 0);
+            if self.compared.insert((ours.name, inner.name.clone())) {
+                self.fields(domain_of(ours), ours.read, &inner);
+            }
+        }
+    }
+
+    /// Our type of a field, when it is one with fields. A domain may borrow it from another.
+    fn type_of(&self, our_domain: &str, field: &UsedField) -> Option<&'static Use> {
+        let is_it = |used: &&&'static Use| {
+            used.name.split_once('.').is_some_and(|it| it.1 == field.inner())
+        };
+        let mut named = self.types.iter().filter(is_it);
+        let first = named.clone().next();
+        named.find(|used| domain_of(used) == our_domain).or(first).copied()
+    }
+}
+
+fn domain_of(used: &Use) -> &'static str {
+    used.name.split_once('.').map_or(used.name, |(domain, _)| domain)
 }
 
 #[derive(Deserialize)]
@@ -52,6 +110,8 @@ struct Protocol {
 struct Domain {
     domain: String,
     #[serde(default)]
+    types: Vec<Type>,
+    #[serde(default)]
     commands: Vec<Offer>,
     #[serde(default)]
     events: Vec<Offer>,
@@ -62,22 +122,69 @@ struct Domain {
 struct Offer {
     name: String,
     #[serde(default)]
-    parameters: Vec<Field>,
+    parameters: Vec<Offered>,
     #[serde(default)]
-    returns: Vec<Field>,
+    returns: Vec<Offered>,
 }
 
 #[derive(Deserialize)]
-struct Field {
-    name: String,
+struct Type {
+    id: String,
+    #[serde(flatten)]
+    of: Of,
 }
 
+#[derive(Deserialize)]
+struct Offered {
+    name: String,
+    #[serde(flatten)]
+    of: Of,
+}
+
+/// What something is: the name of a type, a list of something, or something with fields. Otherwise it has
+/// nothing inside.
+#[derive(Deserialize)]
+struct Of {
+    #[serde(rename = "$ref")]
+    named: Option<String>,
+    items: Option<Box<Of>>,
+    #[serde(default)]
+    properties: Vec<Offered>,
+}
+
+/// A type that is called by another name, which is a list of … is not followed for ever.
+const DEEPEST: usize = 8;
+
 impl Protocol {
-    fn offer(&self, used: &Use) -> Option<&Offer> {
+    fn offer(&self, used: &Use) -> Option<(&str, &Offer)> {
         let (domain, name) = used.name.split_once('.')?;
-        let domain = self.domains.iter().find(|offered| offered.domain == domain)?;
-        let offers = if used.is_event { &domain.events } else { &domain.commands };
-        offers.iter().find(|offer| offer.name == name)
+        let domain = self.domain(domain)?;
+        let offers = if used.kind == UseKind::Event { &domain.events } else { &domain.commands };
+        Some((&domain.domain, offers.iter().find(|offer| offer.name == name)?))
+    }
+
+    fn domain(&self, name: &str) -> Option<&Domain> {
+        self.domains.iter().find(|domain| domain.domain == name)
+    }
+
+    /// What the fields in something are. It has the name of its type where it has one, else that of the way.
+    fn inside<'p>(&'p self, way: String, domain: &'p str, of: &'p Of, depth: usize) -> Place<'p> {
+        let named = of.named.as_deref().and_then(|named| self.named(domain, named));
+        match (named, &of.items) {
+            (Some((domain, found)), _) if depth < DEEPEST => {
+                let name = format!("{domain}.{}", found.id);
+                self.inside(name, domain, &found.of, depth + 1)
+            }
+            (None, Some(items)) if depth < DEEPEST => self.inside(way, domain, items, depth + 1),
+            _ => Place { name: way, domain, fields: &of.properties },
+        }
+    }
+
+    /// A type by its name, which is that of the same domain unless it says otherwise.
+    fn named<'p>(&'p self, domain: &'p str, name: &str) -> Option<(&'p str, &'p Type)> {
+        let (domain, name) = name.split_once('.').unwrap_or((domain, name));
+        let domain = self.domain(domain)?;
+        Some((&domain.domain, domain.types.iter().find(|found| found.id == name)?))
     }
 }
 
@@ -88,12 +195,21 @@ mod tests {
     const USES: &[Use] = &[
         Use {
             name: "Page.navigate",
-            is_event: false,
-            sent: &["url", "r#type"],
-            read: &["frame_id"],
+            kind: UseKind::Method,
+            sent: &[text("url"), text("r#type")],
+            read: &[text("frame_id")],
         },
-        Use { name: "Page.frameNavigated", is_event: true, sent: &[], read: &["frame_id"] },
+        Use {
+            name: "Page.frameNavigated",
+            kind: UseKind::Event,
+            sent: &[],
+            read: &[text("frame_id")],
+        },
     ];
+
+    const fn text(name: &'static str) -> UsedField {
+        UsedField::new(name, "String")
+    }
 
     fn check(protocol: &str, missing_calls: &[&str], missing_fields: &[&str]) {
         let drift = drift(protocol, USES.iter()).unwrap();
@@ -156,6 +272,83 @@ mod tests {
         );
     }
 
+    /// A tab has a window and tabs that it opened; who sees the tab has another name for it than we do.
+    const NESTED: &[Use] = &[
+        Use {
+            name: "Target.getTabs",
+            kind: UseKind::Method,
+            sent: &[UsedField::new("filter", "Option<Vec<Filter>>")],
+            read: &[UsedField::new("tabs", "Vec<Tab>")],
+        },
+        Use {
+            name: "Target.tabChanged",
+            kind: UseKind::Event,
+            sent: &[],
+            read: &[UsedField::new("tab", "Tab")],
+        },
+        Use {
+            name: "Target.Tab",
+            kind: UseKind::Type,
+            sent: &[],
+            read: &[
+                text("url"),
+                UsedField::new("opened", "Vec<Tab>"),
+                UsedField::new("window", "Window"),
+            ],
+        },
+        Use { name: "Target.Filter", kind: UseKind::Type, sent: &[], read: &[text("exclude")] },
+        Use { name: "Browser.Window", kind: UseKind::Type, sent: &[], read: &[text("is_open")] },
+        Use { name: "Page.Window", kind: UseKind::Type, sent: &[], read: &[text("elsewhere")] },
+    ];
+
+    const OFFERED: &str = r#"{"domains":[
+        {"domain":"Browser","types":[{"id":"Bounds","properties":[{"name":"isOpen"}]}]},
+        {"domain":"Target",
+         "types":[{"id":"Filters","type":"array","items":{"properties":[{"name":"exclude"}]}},
+                  {"id":"TabInfo","type":"object","properties":[
+                    {"name":"url","type":"string"},
+                    {"name":"opened","type":"array","items":{"$ref":"TabInfo"}},
+                    {"name":"window","$ref":"Browser.Bounds"}]}],
+         "commands":[{"name":"getTabs","parameters":[{"name":"filter","$ref":"Filters"}],
+                      "returns":[{"name":"tabs","type":"array","items":{"$ref":"TabInfo"}}]}],
+         "events":[{"name":"tabChanged","parameters":[{"name":"tab","$ref":"TabInfo"}]}]}]}"#;
+
+    #[test]
+    fn fields_within_fields_are_compared() {
+        for (was, is, missing) in [
+            ("", "", &[] as &[&str]),
+            (r#""isOpen""#, r#""open""#, &["Browser.Bounds.isOpen"]),
+            (r#""url""#, r#""address""#, &["Target.TabInfo.url"]),
+            (r#""exclude""#, r#""without""#, &["Target.Filters.exclude"]),
+            (r#""opened""#, r#""children""#, &["Target.TabInfo.opened"]),
+            // What has nothing inside lacks all that we know of it.
+            (
+                r#""$ref":"Browser.Bounds""#,
+                r#""type":"integer""#,
+                &["Target.TabInfo.window.isOpen"],
+            ),
+            (r#""$ref":"Browser.Bounds""#, r#""$ref":"Gone""#, &["Target.TabInfo.window.isOpen"]),
+            // A type that is only another name of itself has no end, and nothing inside.
+            (
+                r#""id":"Bounds","properties":[{"name":"isOpen"}]"#,
+                r#""id":"Bounds","$ref":"Bounds""#,
+                &["Browser.Bounds.isOpen"],
+            ),
+        ] {
+            let drift = drift(&OFFERED.replacen(was, is, 1), NESTED.iter()).unwrap();
+            assert_eq!(drift.missing_fields, missing, "{was} is {is}");
+            assert_eq!((drift.calls, drift.missing_calls.len()), (2, 0));
+        }
+    }
+
+    #[test]
+    fn a_type_is_counted_and_told_once() {
+        let renamed = OFFERED.replace(r#""url""#, r#""address""#);
+        let drift = drift(&renamed, NESTED.iter()).unwrap();
+        // filter, tabs, tab; exclude; url, opened, window; is_open.
+        assert_eq!((drift.fields, drift.missing_fields.len()), (8, 1));
+    }
+
     #[test]
     fn what_describes_no_protocol_is_refused() {
         for text in ["", "{", "[]", "{}", r#"{"domains":{}}"#, r#"{"domains":[{"commands":[]}]}"#] {
@@ -166,7 +359,8 @@ mod tests {
     #[test]
     fn everything_we_use_is_compared() {
         let drift = drift(r#"{"domains":[]}"#, browser::uses()).unwrap();
-        assert_eq!(drift.calls, browser::uses().count());
+        let calls = browser::uses().filter(|used| used.kind != UseKind::Type);
+        assert_eq!(drift.calls, calls.count());
         assert_eq!(drift.missing_calls.len(), drift.calls);
         assert!(drift.fields > 0);
     }

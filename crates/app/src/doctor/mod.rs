@@ -168,7 +168,8 @@ impl Doctor {
 
 /// The browser that a command would start.
 fn program(config: &Config) -> Result<Found> {
-    find(&Wanted { chrome: config.settings.chrome.clone() })
+    let wish = config.wish();
+    find(&Wanted { chrome: wish.chrome, headed: wish.headed.unwrap_or_default() })
 }
 
 fn ms_since(began: Instant) -> u64 {

@@ -18,7 +18,8 @@ pub(super) async fn look(config: &Config) -> Finding {
     match tried {
         Ok(()) => Finding::new(Severity::Info, format!("{shown} is private and takes sockets")),
         Err(why) => Finding::new(Severity::Fail, why).fix(
-            "set AGBROWSE_RUNTIME_DIR to a folder of your own with a short path, on a local disk",
+            "set AGBROWSE_RUNTIME_DIR to a folder with a short path that you can write to, on a local \
+             disk",
         ),
     }
 }

@@ -5,7 +5,7 @@ use super::reply::Rests;
 use super::tools::Cap;
 use crate::config::Config;
 use crate::daemon::{Action, Line, Place};
-use browser::command::{CloseTab, TabAction, TabVerb};
+use browser::command::{CloseTab, NewTab, TabAction, TabVerb};
 use browser::launch::Wish;
 use browser::page::refs::Dialect;
 use browser::{Code, Command, Error, Outcome, Request, Result, TabId};
@@ -176,6 +176,12 @@ impl Desk {
                 self.close_tabs(old).await;
             }
         }
+    }
+
+    /// Opens a page for a client. Where others use the session, their current tab stays theirs.
+    pub(super) fn new_page(&self, url: Option<String>) -> Command {
+        let new = NewTab { url, aside: !self.is_private, ..NewTab::default() };
+        Command::Tab(TabVerb { action: TabAction::New(new) })
     }
 
     /// Closes tabs. One that is gone already is closed.

@@ -15,12 +15,14 @@ const LISTED: &[&str] = &["attempts", "candidates", "dialog", "done", "options",
 const OURS: &[Code] = &[
     Code::AskDeclined,
     Code::AskUnavailable,
+    Code::BrowserContextNotFound,
     Code::BrowserLaunchFailed,
     Code::BrowserLost,
     Code::BrowserNotFound,
     Code::BrowserOptionsConflict,
     Code::CommandInvalid,
     Code::CommandTimeout,
+    Code::DaemonBusy,
     Code::DaemonLost,
     Code::DaemonStartFailed,
     Code::DaemonUnresponsive,
@@ -417,6 +419,7 @@ fn spoken(message: &str) -> String {
 
 fn told(fact: &Fact) -> String {
     match fact {
+        Fact::Unknown => "not known".to_owned(),
         Fact::Flag(flag) => flag.to_string(),
         Fact::Number(number) => number.to_string(),
         Fact::Text(text) => text.clone(),
@@ -476,6 +479,7 @@ fn next(code: Code) -> Option<&'static str> {
         Code::TargetNotFound => "look with browser_snapshot, or wait with browser_wait_for",
         Code::PageDialogOpen => "answer the dialog with browser_handle_dialog",
         Code::TabNotFound | Code::TabTargetLost => "list the tabs with browser_tabs",
+        Code::BrowserContextNotFound => "list the contexts with browser_context_list",
         Code::BrowserLost | Code::DaemonLost => "open the page again with browser_navigate",
         Code::BrowserNotFound => "have the user run `agbrowse install`",
         _ => return None,

@@ -203,7 +203,7 @@ impl Server {
             if !is_given && !known.iter().any(|(name, _)| *name == to.context) {
                 return Err(unknown_context(&to.context, &known));
             }
-            let new = Command::Tab(TabVerb { action: TabAction::New(NewTab::default()) });
+            let new = self.desk.new_page(None);
             let opened = self.desk.run(new, &to).await?;
             self.now_on(opened.tab, &to);
             to.page = opened.tab;
@@ -249,7 +249,7 @@ impl Server {
         to.page = None;
         self.me().forget(|_| true);
         *page = None;
-        let new = Command::Tab(TabVerb { action: TabAction::New(NewTab::default()) });
+        let new = self.desk.new_page(None);
         match self.desk.run(new, &to).await {
             Ok(opened) => {
                 self.now_on(opened.tab, &to);
@@ -391,9 +391,7 @@ impl Server {
             TabsPlan::List => {}
             TabsPlan::New(url) => {
                 let to = Whereto { page: None, ..to };
-                let new = Command::Tab(TabVerb {
-                    action: TabAction::New(NewTab { url, ..NewTab::default() }),
-                });
+                let new = self.desk.new_page(url);
                 let opened = self.desk.run(new, &to).await?;
                 self.now_on(opened.tab, &to);
                 notes = opened.notes;
@@ -550,7 +548,7 @@ impl Server {
             storage.read()?;
         }
         let to = Whereto { context: name, ..Whereto::default() };
-        let new = TabAction::New(NewTab { url: None, proxy });
+        let new = TabAction::New(NewTab { proxy, ..NewTab::default() });
         let opened = self.desk.run(Command::Tab(TabVerb { action: new }), &to).await?;
         let mut notes = opened.notes;
         if let Some(storage) = storage {

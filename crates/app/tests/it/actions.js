@@ -23,7 +23,9 @@
   window.truth = (key) => (isThere(byKey(key)) ? wordsOf(byKey(key)) : null);
   const log = (event) => {
     if (!event.isTrusted) return;
-    const path = event.composedPath().filter((it) => it instanceof Element && it.dataset && it.dataset.key);
+    // Who presses a label presses what it labels.
+    const whole = event.composedPath().flatMap((it) => (it instanceof HTMLLabelElement && it.control ? [it, it.control] : [it]));
+    const path = whole.filter((it) => it instanceof Element && it.dataset && it.dataset.key);
     const all = JSON.parse(sessionStorage.reached || "[]");
     all.push({ type: event.type, path: path.map((el) => [el.dataset.key, wordsOf(el)]) });
     sessionStorage.reached = JSON.stringify(all.slice(-20));

@@ -93,7 +93,8 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     let line = lines[pick(random, lines.len())].trim();
     let name = line.split("[ref=").nth(1).and_then(|rest| rest.split([' ', ']']).next()).unwrap();
     let target: browser::Target = name.parse().unwrap();
-    let get = Get { what: What::Attr, target: target.clone(), name: Some("data-key".into()) };
+    let get =
+        Get { what: What::Attr, target: target.clone(), name: Some("data-key".into()), nth: None };
     // What is in a frame or a shadow tree has no key.
     let key = match run(browser, Command::Get(get), 5_000).await {
         Ok(Outcome { reply: Reply::Get(got), .. }) => match got.value {
@@ -149,8 +150,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
         match own {
             // Its meaning was the same when the press came; what a press changes is its own business.
             Some((_, words)) => event.r#type == "mousedown" && !same(words),
-            // A click on a label is one on its field, and the other way round.
-            None => event.type_is_press() && !line.contains("checkbox") && !line.contains("radio"),
+            None => event.type_is_press(),
         }
     });
     if foreign.is_some() {

@@ -32,7 +32,7 @@ fn nothing_points_back() {
         let manifest: toml::Table = std::fs::read_to_string(manifest).unwrap().parse().unwrap();
         let name = manifest["package"]["name"].as_str().unwrap();
         let allowed = may_use.get(name).unwrap_or_else(|| panic!("`{name}` is not in the picture"));
-        for used in manifest["dependencies"].as_table().unwrap().keys().map(|used| package(used)) {
+        for used in dependencies(&manifest).map(&package) {
             let is_ours = used.starts_with("agbrowse");
             assert!(!is_ours || allowed.contains(&&*used), "`{name}` must not use `{used}`");
         }
@@ -41,17 +41,71 @@ fn nothing_points_back() {
     assert_eq!(seen, MAY_USE.len());
 }
 
+/// All that a crate names: for itself, its build and its tests, on any system.
+fn dependencies(manifest: &toml::Table) -> impl Iterator<Item = &str> {
+    let systems = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();
+    let tables = std::iter::once(manifest).chain(systems.filter_map(|(_, it)| it.as_table()));
+    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let all = tables.flat_map(move |table| kinds.into_iter().filter_map(|kind| table.get(kind)));
+    all.filter_map(toml::Value::as_table).flat_map(|table| table.keys().map(String::as_str))
+}
+
+#[test]
+fn every_kind_of_dependency_is_looked_at() {
+    let manifest: toml::Table = "[dependencies]\na = '1'\n[dev-dependencies]\nb = '1'\n\
+         [build-dependencies]\nc = '1'\n[target.'cfg(unix)'.dependencies]\nd = '1'"
+        .parse()
+        .unwrap();
+    let mut all: Vec<_> = dependencies(&manifest).collect();
+    all.sort_unstable();
+    assert_eq!(all, ["a", "b", "c", "d"]);
+}
+
 #[test]
 fn only_the_doors_print_or_exit() {
     for krate in ["cdp", "page", "browser"] {
-        for (path, text) in sources(&root().join("crates").join(krate).join("src")) {
-            let code = text.split("#[cfg(test)]").next().unwrap();
-            for forbidden in ["println!", "eprintln!", "process::exit", "env::args"] {
-                let found = code
-                    .lines()
-                    .find(|line| line.contains(forbidden) && !line.trim_start().starts_with("//"));
-                assert!(found.is_none(), "{}: {}", path.display(), found.unwrap_or_default());
-            }
+        has_none_of(krate, &["println!", "eprintln!", "process::exit", "env::args"]);
+    }
+}
+
+#[test]
+fn a_page_is_data_and_does_no_io() {
+    has_none_of(
+        "page",
+        &[
+            "std::fs",
+            "std::net",
+            "std::io",
+            "std::os",
+            "std::process",
+            "std::thread",
+            "std::env",
+            "std::time",
+            "tokio",
+            "async ",
+            ".await",
+            "print!",
+            "dbg!",
+            "unsafe ",
+        ],
+    );
+    let manifest = std::fs::read_to_string(root().join("crates/page/Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    for used in manifest["dependencies"].as_table().unwrap().keys() {
+        let is_data = ["schemars", "serde", "serde_json", "sha2"].contains(&used.as_str());
+        assert!(is_data, "does `{used}` do IO? `page` must not");
+    }
+}
+
+/// Fails when the code of a crate, without its tests and comments, has one of these words.
+fn has_none_of(krate: &str, words: &[&str]) {
+    for (path, text) in sources(&root().join("crates").join(krate).join("src")) {
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for word in words {
+            let found = code
+                .lines()
+                .find(|line| line.contains(word) && !line.trim_start().starts_with("//"));
+            assert!(found.is_none(), "{}: {}", path.display(), found.unwrap_or_default());
         }
     }
 }
@@ -74,7 +128,7 @@ fn scripts_for_the_page_are_files() {
     }
 }
 
-fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+pub fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut out = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,6 +1,6 @@
 //! The command line: results, errors, exit codes, settings, sessions.
 
-use crate::home::{Home, has_browser, wait_until};
+use crate::home::{Done, Home, has_browser, wait_until};
 use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -146,6 +146,28 @@ fn a_wrong_call_ends_with_2_and_says_what_may_be_meant() {
 }
 
 #[test]
+fn a_wrong_call_is_json_wherever_json_was_asked_for() {
+    let home = Home::new();
+    let is_json = |home: &Home, args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = home.command(args);
+        let done = Done(command.envs(variables.iter().copied()).output().unwrap());
+        assert_eq!(done.code(), 2, "{}", done.err());
+        serde_json::from_str::<serde_json::Value>(&done.err()).is_ok()
+    };
+    for word in ["1", "true", "yes", "on"] {
+        assert!(is_json(&home, &["fly"], &[("AGBROWSE_JSON", word)]), "{word}");
+        assert!(is_json(&home, &["fly"], &[("AGBROWSE_JSON_ERRORS", word)]), "{word}");
+    }
+    assert!(is_json(&home, &["fly", "--json"], &[]));
+    for word in ["0", "no", "off"] {
+        assert!(!is_json(&home, &["fly"], &[("AGBROWSE_JSON", word)]), "{word}");
+    }
+    assert!(!is_json(&home, &["fly", "--json=false"], &[("AGBROWSE_JSON", "yes")]));
+    std::fs::write(home.path("project/agbrowse.toml"), "json = true\n").unwrap();
+    assert!(is_json(&home, &["fly"], &[]), "by the project's file");
+}
+
+#[test]
 fn a_mistyped_session_is_not_made() {
     if !has_browser() {
         return;
@@ -158,6 +180,11 @@ fn a_mistyped_session_is_not_made() {
     let slip = home.run(["--session", "reserch", "eval", "1"]);
     assert_eq!((slip.code(), slip.out()), (0, "1".into()));
     assert!(slip.err().contains("`research` is there already"), "{}", slip.err());
+    let slip = home.json(["--session", "resaerch", "eval", "1"]);
+    let notes = slip["notes"].to_string();
+    assert!(notes.contains("session-started") && notes.contains("`research`"), "{slip}");
+    let slip = home.error(["--session", "resarch", "eval", "nothing.here"]);
+    assert!(slip["evidence"].to_string().contains("is there already"), "{slip}");
     home.ok(["--session", "reserch", "close"]);
     home.ok(["--session", "agent1", "eval", "1"]);
     let numbered = home.run(["--session", "agent2", "eval", "1"]);
@@ -218,12 +245,77 @@ fn settings_come_from_five_places() {
 }
 
 #[test]
+fn a_project_file_that_others_may_write_to_runs_no_program() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let file = home.path("agbrowse.toml");
+    let text = "timeout = \"8s\"\nchrome = \"/bin/false\"\nchrome-arg = [\"--a\", \"--b\"]";
+    std::fs::write(&file, text).unwrap();
+    for (mode, is_heeded) in [(0o644, true), (0o646, false)] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        let done = home.run(["config", "show"]);
+        assert!(done.out().contains("8s"), "{}", done.out());
+        assert_eq!(done.out().contains("/bin/false"), is_heeded, "{}", done.out());
+        let told = done.err().contains("`chrome`, `chrome-arg` of `");
+        assert_eq!(told, !is_heeded, "{}", done.err());
+    }
+    let reply = home.json(["status"]);
+    assert_eq!(reply["notes"][0]["code"], "settings-skipped", "{reply}");
+    // Who fails is told too.
+    let error = home.error(["--session", "unheard", "tabs"]);
+    assert_eq!(error["errorCode"], "session.not-found");
+    let note = error["evidence"]["notes"][0].as_str().unwrap_or_default();
+    assert!(note.contains("is not heeded"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_whose_owner_nobody_reaps_is_left_behind() {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let home = Home::new();
+    let mut owner = std::process::Command::new("true").spawn().unwrap();
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(Pid::from_child(&owner)), ended).unwrap();
+    let profile = home.path("data/agbrowse/profiles/work");
+    std::fs::create_dir_all(&profile).unwrap();
+    let lock = format!(r#"{{"pid":{},"token":"x"}}"#, owner.id());
+    std::fs::write(profile.join("profile.lock"), lock).unwrap();
+    let told = home.run(["doctor", "stale"]).out();
+    assert!(told.contains("profile `work` is locked by a dead owner"), "{told}");
+    owner.wait().unwrap();
+}
+
+#[test]
 fn no_browser_is_said_with_what_to_do() {
     let home = Home::new();
     let mut command = home.command(["eval", "1", "--json", "--chrome", "/nonexistent/chrome"]);
     let done = command.output().unwrap();
     let error = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(error.contains("browser.not-found") && error.contains("install-browser"), "{error}");
+}
+
+#[test]
+fn a_bare_name_of_a_browser_is_looked_for_on_the_path() {
+    let home = Home::new();
+    let make = |path: &str| {
+        let path = home.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/bin/false", &path).unwrap();
+        path
+    };
+    let on_path = make("bin/my-browser");
+    let here = make("project/my-browser");
+    let only_here = make("project/other-browser");
+    for (name, expected) in
+        [("my-browser", &on_path), ("./my-browser", &here), ("other-browser", &only_here)]
+    {
+        let mut command = home.command(["doctor", "browser", "--json", "--chrome", name]);
+        let path = std::env::join_paths([home.path("bin"), "/usr/bin".into(), "/bin".into()]);
+        let told = command.env("PATH", path.unwrap()).output().unwrap();
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        let expected = format!("`{} --version`", expected.display());
+        assert!(told.contains(&expected), "{name}: {told}");
+    }
 }
 
 #[test]
@@ -236,6 +328,19 @@ fn a_window_needs_a_display() {
     let done = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
     let error = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(error.contains("no display") && error.contains("set-display"), "{error}");
+}
+
+#[test]
+fn a_window_needs_a_browser_that_has_some() {
+    let home = Home::new();
+    let shell = home.path("headless_shell");
+    std::os::unix::fs::symlink("/bin/true", &shell).unwrap();
+    let error = home.error(["--headed", "eval", "1", "--chrome", shell.to_str().unwrap()]);
+    assert_eq!(
+        (&error["errorCode"], &error["retryHint"]),
+        (&"browser.not-found".into(), &"install-browser".into())
+    );
+    assert!(error["message"].as_str().unwrap().contains("has no windows"), "{error}");
 }
 
 #[test]
@@ -276,22 +381,29 @@ fn a_page_that_never_ends_does_not_hold_up_the_rest() {
     assert_eq!(stuck["errorCode"], "page.unresponsive");
     let mut held = home.start(["eval", "1", "--timeout", "20s"]);
     wait_until("it is under way", Duration::from_secs(5), || home.ok(["tabs"]).contains("[busy]"));
-    for verb in ["tabs", "status", "close"] {
-        let began = Instant::now();
-        home.ok([verb]);
-        let took = began.elapsed();
-        // 100 ms are asked for; a loaded machine gets some room.
-        assert!(took < Duration::from_millis(400), "{verb} took {took:?}");
-        println!("{verb}: {took:?}");
-        if verb == "status" {
-            assert_eq!(
-                home.ok(["tab", "new", "data:text/html,<title>fine</title>"]).split(' ').next(),
-                Some("t2")
-            );
-            assert_eq!(home.ok(["eval", "document.title"]), "fine");
-        }
+    for verb in ["tabs", "status"] {
+        // What is promised is held by the best of three: the others may have met a loaded machine.
+        let took = (0..3).map(|_| timed(&home, verb)).min().unwrap();
+        assert!(took < Duration::from_millis(100), "{verb} took {took:?}");
     }
+    assert_eq!(
+        home.ok(["tab", "new", "data:text/html,<title>fine</title>"]).split(' ').next(),
+        Some("t2")
+    );
+    assert_eq!(home.ok(["eval", "document.title"]), "fine");
+    // There is only one try at this, so it has room for a loaded machine.
+    let took = timed(&home, "close");
+    assert!(took < Duration::from_millis(400), "close took {took:?}");
     assert_eq!(held.wait().unwrap().code(), Some(1), "its browser is gone");
+}
+
+/// How long a command takes, from its start to its end.
+fn timed(home: &Home, verb: &str) -> Duration {
+    let began = Instant::now();
+    home.ok([verb]);
+    let took = began.elapsed();
+    println!("{verb}: {took:?}");
+    took
 }
 
 #[test]
@@ -308,8 +420,31 @@ fn the_demo_keeps_its_promises() {
         .filter(|step| step["ok"] != true)
         .collect();
     assert!(broken.is_empty(), "{broken:#?}");
-    assert!(home.path("project/pictures/shop.png").exists());
+    for name in ["shop.png", "lab.png", "checkout.pdf", "catalogue.csv", "ada.json"] {
+        assert!(home.path("project/pictures").join(name).exists(), "{name}");
+    }
     assert_eq!(home.ok(["sessions"]), "no sessions", "it has a browser of its own");
+}
+
+#[test]
+fn a_demo_that_cannot_write_its_files_has_failed() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    // A folder is in the way, which stops root, too.
+    let temporary = home.path("temporary");
+    let own = format!("agbrowse-demo-{}", rustix::process::getuid().as_raw());
+    std::fs::create_dir_all(temporary.join(own).join("shop.png")).unwrap();
+    let mut command = home.command(["demo", "--json"]);
+    let done = Done(command.env("TMPDIR", &temporary).output().unwrap());
+    assert_eq!(done.code(), 1, "{}", done.out());
+    let told: serde_json::Value = serde_json::from_str(&done.out()).unwrap();
+    assert_eq!((&told["ok"], &told["result"]["ok"]), (&false.into(), &false.into()));
+    let steps = told["result"]["steps"].as_array().unwrap();
+    let broken: Vec<_> = steps.iter().filter(|step| step["ok"] != true).collect();
+    let [step] = *broken else { panic!("{broken:#?}") };
+    assert!(step["command"].as_str().unwrap().ends_with("shop.png"), "{step}");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use agbrowse::daemon::{Action, MAX_REQUEST};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant, SystemTime};
 
 fn frame(json: &[u8]) -> Vec<u8> {
     let mut bytes = u32::try_from(json.len()).unwrap().to_le_bytes().to_vec();
@@ -171,11 +173,334 @@ fn a_stopped_daemon_leaves_nothing() {
     let (browser, profile) = (home.browser_pid(), crate::home::profile_of(home.browser_pid()));
     assert!(home.ok(["daemon", "logs"]).contains("listening"));
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
+    assert_eq!(home.left(), ["default.log"], "one may want to know why");
     assert_eq!(home.ok(["daemon", "stop"]), "no daemon was running");
+    assert_eq!(home.left(), [""; 0]);
     assert!(Home::processes_of(browser, &profile).is_empty());
     assert_eq!(home.ok(["sessions"]), "no sessions");
     // A new one starts afresh: nothing was lost that the caller did not give up.
     assert_eq!(home.ok(["eval", "location.href"]), "about:blank");
+}
+
+#[test]
+fn no_temporary_file_outlives_a_browser() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let folder = home.path("tmp");
+    std::fs::create_dir(&folder).unwrap();
+    // The folder of fresh profiles stays, and is empty.
+    let left = || -> Vec<_> {
+        let entries = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+        let (ours, others): (Vec<_>, Vec<_>) = entries(&folder)
+            .partition(|path| path.to_string_lossy().contains("/agbrowse-profiles-"));
+        ours.iter().flat_map(|folder| entries(folder)).chain(others).collect()
+    };
+    let open = |options: &[&str]| {
+        let mut command = home.command([&["open", "about:blank"], options].concat());
+        assert!(command.env("TMPDIR", &folder).status().unwrap().success());
+    };
+    for options in [&[][..], &["--profile", "kept"]] {
+        open(options);
+        assert!(!left().is_empty());
+        home.ok(["close"]);
+        wait_until("nothing left", Duration::from_secs(10), || left().is_empty());
+
+        open(options);
+        let (browser, profile) = (home.browser_pid(), crate::home::profile_of(home.browser_pid()));
+        kill(home.daemon_pid());
+        wait_until("the browser gone", Duration::from_secs(10), || {
+            Home::processes_of(browser, &profile).is_empty()
+        });
+        open(options);
+        home.ok(["daemon", "stop"]);
+        wait_until("nothing left", Duration::from_secs(10), || left().is_empty());
+    }
+}
+
+#[test]
+fn a_browser_starts_however_long_the_path_to_temporary_files_is() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let folder = home.path(&"long".repeat(30));
+    std::fs::create_dir(&folder).unwrap();
+    let done = home.command(["eval", "6*7"]).env("TMPDIR", &folder).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "42", "{done:?}");
+}
+
+#[test]
+fn a_daemon_whose_browser_hangs_at_its_start_can_be_stopped() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let script = home.path("project/hangs.sh");
+    std::fs::write(&script, "#!/bin/sh\nexec sleep 300\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let error = home.error(["eval", "1", "--chrome", "hangs.sh", "--timeout", "1s"]);
+    assert_eq!(error["errorCode"], "command.timeout");
+    assert_eq!(home.json(["status"])["result"]["state"], "starting");
+    let began = Instant::now();
+    assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_command_that_somebodys_close_cuts_off_is_told_so() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    home.ok(["eval", "1"]);
+    let mut held = home.command(["eval", "new Promise(() => {})", "--timeout", "60s"]);
+    let held = held.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("it runs", Duration::from_secs(10), || home.ok(["tabs"]).contains("[busy]"));
+    home.ok(["close"]);
+    let told = held.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains("browser.lost") && told.contains("`close`"), "{told}");
+}
+
+#[test]
+fn a_wedged_daemon_is_stopped_and_its_browser_with_it() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    home.ok(["eval", "1"]);
+    let (browser, profile) = (home.browser_pid(), crate::home::profile_of(home.browser_pid()));
+    crate::home::signal(home.daemon_pid(), rustix::process::Signal::STOP);
+    assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
+    wait_until("its browser is gone", Duration::from_secs(2), || {
+        Home::processes_of(browser, &profile).is_empty()
+    });
+    let error = home.error(["eval", "1"]);
+    assert_eq!(error["errorCode"], "browser.lost");
+    assert!(error["message"].as_str().unwrap().contains("was killed"), "{error}");
+}
+
+#[test]
+fn all_that_a_killed_daemon_left_goes_with_a_stop() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    for session in ["one", "two"] {
+        home.ok(["--session", session, "eval", "1"]);
+        kill(number(&home.json(["--session", session, "daemon", "status"])["result"]["pid"]));
+    }
+    wait_until("the first is known to be lost", Duration::from_secs(5), || {
+        home.ok(["sessions"]).matches("was killed").count() == 2
+    });
+    assert_eq!(home.ok(["daemon", "stop", "--session", "one"]), "stopped one");
+    assert!(home.left().iter().all(|name| name.starts_with("two.")), "{:?}", home.left());
+    assert_eq!(home.ok(["daemon", "stop", "--all"]), "stopped two");
+    assert_eq!(home.left(), [""; 0]);
+}
+
+#[test]
+fn what_is_not_ours_stays_wherever_the_sockets_are() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let folder = home.path("run");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let theirs = ["package.json", "Cargo.lock", "build.log"].map(|name| folder.join(name));
+    let long_ago = SystemTime::now() - Duration::from_secs(100 * 24 * 3600);
+    for path in &theirs {
+        std::fs::File::create(path).unwrap().set_modified(long_ago).unwrap();
+    }
+    home.ok(["status"]);
+    // No session can be called so, and the others end all the same.
+    let name = "x".repeat(120);
+    std::fs::write(home.socket(&name).with_extension("log"), "").unwrap();
+    assert_eq!(home.ok(["daemon", "stop", "--all"]), "stopped default");
+    assert!(theirs.iter().all(|path| path.exists()), "{theirs:?}");
+    let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755, "nor is their folder changed");
+}
+
+#[test]
+fn many_large_requests_at_once_find_the_daemon_small() {
+    let home = Home::new();
+    home.ok(["status"]);
+    let before = rss_kb(&home);
+    let mut begun = u32::to_le_bytes(31 << 20).to_vec();
+    begun.extend(vec![0; 4 + (30 << 20)]);
+    let begin = |begun: &[u8]| {
+        let mut stream = UnixStream::connect(home.socket("default")).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
+        // The daemon reads as many as it has room for; the others wait.
+        _ = stream.write_all(begun);
+        stream
+    };
+    let streams: Vec<UnixStream> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..20).map(|_| scope.spawn(|| begin(&begun))).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    // Small requests pass meanwhile.
+    let now = rss_kb(&home);
+    assert!(now < before + 100 * 1024, "{before} kB, then {now} kB");
+    drop(streams);
+    assert_eq!(code(exchange(&home, &frame(&vec![b' '; MAX_REQUEST]))), "daemon.bad-frame");
+}
+
+/// A browser that somebody else runs, with a page of its own.
+struct Theirs {
+    process: std::process::Child,
+    port: String,
+    _profile: tempfile::TempDir,
+}
+
+impl Theirs {
+    fn start() -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let found = browser::launch::find(&Default::default()).unwrap();
+        let process = std::process::Command::new(found.path)
+            .args(["--headless=new", "--remote-debugging-port=0", "--no-first-run", "--no-sandbox"])
+            .args(["--disable-gpu", "--disable-background-networking", "data:text/html,theirs"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut port = String::new();
+        wait_until("its port", Duration::from_secs(20), || {
+            let text = std::fs::read_to_string(profile.path().join("DevToolsActivePort"));
+            port = text.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
+            !port.is_empty()
+        });
+        Self { process, port, _profile: profile }
+    }
+
+    fn has(&self, address: &str) -> bool {
+        let mut stream = std::net::TcpStream::connect(format!("127.0.0.1:{}", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream
+            .write_all(b"GET /json/list HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let (mut list, mut piece) = (Vec::new(), [0; 4096]);
+        while !list.trim_ascii_end().ends_with(b"]") {
+            match stream.read(&mut piece).unwrap() {
+                0 => break,
+                read => list.extend(&piece[..read]),
+            }
+        }
+        String::from_utf8_lossy(&list).contains(address)
+    }
+}
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}
+
+#[test]
+fn tabs_of_a_killed_daemon_do_not_stay_in_somebodys_browser() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let theirs = Theirs::start();
+    let open = |page: &str| home.json(["open", page, "--cdp", &theirs.port]);
+    let lose = || {
+        open("about:blank#first");
+        kill(home.daemon_pid());
+        wait_until("it is known to be lost", Duration::from_secs(5), || {
+            home.ok(["sessions"]).contains("was killed")
+        });
+    };
+    lose();
+    // It is said that it may be there, and that it is.
+    let error = home.error(["eval", "1", "--cdp", &theirs.port]);
+    assert_eq!(error["errorCode"], "browser.lost");
+    assert!(error["message"].as_str().unwrap().contains("may still be open"), "{error}");
+    let notes = open("about:blank#second")["notes"].to_string();
+    assert!(notes.contains("attached to the browser again"), "{notes}");
+    let tabs = home.ok(["tabs"]);
+    let first = tabs.lines().find(|line| line.contains("#first")).expect("it is there");
+    let first = first.trim_start_matches('*').split_whitespace().next().unwrap();
+    assert!(notes.contains(&format!("with {first} from before")), "{first}: {notes}");
+    // It is ours again, and goes with the others.
+    assert_eq!(home.ok(["close"]), "let go of the browser; it runs on, without our tabs");
+    let only_theirs =
+        || !theirs.has("#first") && !theirs.has("#second") && theirs.has("html,theirs");
+    wait_until("ours are gone", Duration::from_secs(5), only_theirs);
+    // Nobody has to attach for it.
+    for stop in [&["close"][..], &["daemon", "stop"][..]] {
+        lose();
+        home.ok(stop);
+        wait_until("ours are gone", Duration::from_secs(5), only_theirs);
+    }
+}
+
+#[test]
+fn a_tab_in_somebodys_browser_is_known_before_its_page_has_come() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let theirs = Theirs::start();
+    // It takes connections, and nothing comes.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let page = format!("http://{}/", server.local_addr().unwrap());
+    let mut opening = home.start(["open", &page, "--cdp", &theirs.port]);
+    let state = home.socket("default").with_extension("json");
+    let mut tab = String::new();
+    wait_until("its tab is written down", Duration::from_secs(15), || {
+        let text = std::fs::read_to_string(&state).unwrap_or_default();
+        let state: Value = serde_json::from_str(&text).unwrap_or_default();
+        tab = state["left"]["tabs"][0].as_str().unwrap_or_default().to_owned();
+        !tab.is_empty()
+    });
+    assert!(opening.try_wait().unwrap().is_none(), "it is still under way");
+    assert!(theirs.has(&tab));
+    kill(home.daemon_pid());
+    assert!(!opening.wait().unwrap().success());
+    wait_until("it is known to be lost", Duration::from_secs(5), || {
+        home.ok(["sessions"]).contains("was killed")
+    });
+    home.ok(["daemon", "stop"]);
+    wait_until("its tab is gone", Duration::from_secs(5), || !theirs.has(&tab));
+}
+
+#[test]
+fn a_client_in_the_middle_of_its_request_makes_no_room() {
+    let home = Home::new();
+    home.ok(["status"]);
+    let call = format!(r#"{{"version":"{}","action":{{"do":"status"}}}}"#, agbrowse::VERSION);
+    let request = frame(call.as_bytes());
+    let (begin, rest) = request.split_at(3);
+    // It is there longest, and has said least.
+    let mut slow = UnixStream::connect(home.socket("default")).unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    slow.write_all(begin).unwrap();
+    let silent: Vec<UnixStream> =
+        (0..300).map(|_| UnixStream::connect(home.socket("default")).unwrap()).collect();
+    home.ok(["status"]);
+    slow.write_all(rest).unwrap();
+    let answer = read_answer(&mut slow).expect("an answer");
+    assert_eq!(answer["done"]["status"]["session"], "default", "{answer}");
+    drop(silent);
+}
+
+#[test]
+fn silent_connections_lock_nobody_out() {
+    let home = Home::new();
+    home.ok(["status"]);
+    let mut held = client(&home.socket("default"));
+    held.ask(&Action::Hold, Duration::from_secs(5)).unwrap();
+    let silent: Vec<UnixStream> =
+        (0..300).map(|_| UnixStream::connect(home.socket("default")).unwrap()).collect();
+    for _ in 0..3 {
+        let began = Instant::now();
+        home.ok(["status"]);
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    }
+    assert!(held.ask(&Action::Status, Duration::from_secs(5)).is_ok(), "its silence is its job");
+    drop(silent);
 }
 
 #[test]
@@ -219,4 +544,28 @@ fn a_daemon_holds_nothing_of_its_starters() {
     let mut rest = Vec::new();
     reader.read_to_end(&mut rest).unwrap();
     assert!(home.daemon_pid() > 0, "it runs on");
+}
+
+#[test]
+fn whether_a_snapshot_was_remembered_is_logged_for_those_who_look_closely() {
+    if !has_browser() {
+        return;
+    }
+    for (level, is_told) in [("debug", true), ("info", false)] {
+        let home = Home::new();
+        let page = "data:text/html,<button>Go</button>";
+        let opened = home.command(["open", page]).env("AGBROWSE_LOG", level).output().unwrap();
+        assert!(opened.status.success());
+        home.ok(["snapshot"]);
+        home.ok(["snapshot"]);
+        let log = home.ok(["daemon", "logs"]);
+        let told: Vec<&str> = ["miss", "hit"]
+            .into_iter()
+            .filter(|word| log.contains(&format!("cache=\"{word}\"")))
+            .collect();
+        assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{log}");
+        if let (Some(miss), Some(hit)) = (log.find("\"miss\""), log.find("\"hit\"")) {
+            assert!(miss < hit, "{log}");
+        }
+    }
 }

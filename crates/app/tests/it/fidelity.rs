@@ -277,10 +277,11 @@ fn roles_and_names_agree_with_the_browser() {
     let Some(browser) = browser() else { return };
     runtime().block_on(async {
         let pages = corpus("pages");
-        let origin = serve(&pages).await;
+        let files = [pages.clone(), corpus("accname")].concat();
+        let origin = serve(&files).await;
         let site = Site::serve().await.unwrap();
         let mut urls: Vec<String> =
-            pages.iter().map(|page| format!("{origin}/{}", name_of(page))).collect();
+            files.iter().map(|page| format!("{origin}/{}", name_of(page))).collect();
         urls.extend(PAGES.iter().map(|path| format!("{}{path}", site.origin)));
         let oddities = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oddities.html").into();
         urls.push(format!("{}/oddities.html", serve(&[oddities]).await));

@@ -90,9 +90,24 @@ impl Home {
         self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// The folder that the program makes for its sockets in the one that it is told of.
+    fn sockets(&self) -> PathBuf {
+        self.path("run").join(format!("agbrowse-{}", rustix::process::getuid().as_raw()))
+    }
+
     /// The place of a session, for tests that talk to the daemon themselves.
     pub fn socket(&self, session: &str) -> PathBuf {
-        self.path("run").join(format!("{session}.sock"))
+        self.sockets().join(format!("{session}.sock"))
+    }
+
+    /// The files that are beside the sockets, and those.
+    pub fn left(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.sockets()).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort_unstable();
+        names
     }
 
     pub fn daemon_pid(&self) -> u32 {
@@ -109,6 +124,12 @@ impl Home {
             .into_iter()
             .filter(|pid| group(*pid) == Some(browser) || names(*pid, profile))
             .collect()
+    }
+
+    /// Those of them that pages run in.
+    pub fn renderers_of(browser: u32, profile: &str) -> Vec<u32> {
+        let all = Self::processes_of(browser, profile).into_iter();
+        all.filter(|pid| names(*pid, "--type=renderer")).collect()
     }
 }
 
@@ -148,8 +169,12 @@ pub fn wait_until(what: &str, limit: Duration, mut done: impl FnMut() -> bool) {
 }
 
 pub fn kill(pid: u32) {
+    signal(pid, rustix::process::Signal::KILL);
+}
+
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    _ = rustix::process::kill_process(pid, signal);
 }
 
 /// The profile folder that a browser was started with.

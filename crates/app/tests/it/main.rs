@@ -11,6 +11,7 @@ mod actions;
 mod architecture;
 mod cli;
 mod daemon;
+mod doctor;
 mod fidelity;
 mod home;
 mod install;

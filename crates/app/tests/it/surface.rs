@@ -2,6 +2,7 @@
 
 use browser::{Code, RetryHint};
 use clap::CommandFactory;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -127,4 +128,32 @@ fn every_verb_has_a_schema() {
         assert!(browser::Command::parser_of(verb).is_some(), "`{verb}` has no parser of its own");
     }
     assert!(verbs.contains(&"screenshot") && verbs.len() >= 12, "{verbs:?}");
+}
+
+#[test]
+fn the_guide_lists_every_code_of_a_note() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut codes = BTreeSet::new();
+    for krate in ["app", "browser"] {
+        for (_, text) in crate::architecture::sources(&root.join("crates").join(krate).join("src"))
+        {
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            let notes = code.split("Note::new(").skip(1);
+            // Others have the kind of an event as their code.
+            let named = notes.filter_map(|rest| rest.trim_start().strip_prefix('"'));
+            codes.extend(named.map(|rest| rest.split('"').next().unwrap().to_owned()));
+        }
+    }
+    assert!(codes.len() > 10, "{codes:?}");
+    let guide = std::fs::read_to_string(root.join("docs/guide.md")).unwrap();
+    let list =
+        guide.split("Notes have these codes: ").nth(1).unwrap().split("\n\n").next().unwrap();
+    let listed: BTreeSet<String> = list
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| !word.starts_with('-'))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(listed, codes, "left what docs/guide.md lists, right what there is");
 }

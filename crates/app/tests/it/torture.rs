@@ -1,9 +1,10 @@
 //! Torture: the long versions run under `./dev soak`, a tenth of them in every test run. Seeded; the seed
 //! is printed, and `AGBROWSE_SEED` repeats a run.
 
-use crate::home::{Home, client, has_browser, kill, number, profile_of, wait_until};
+use crate::home::{Done, Home, client, has_browser, kill, number, profile_of, wait_until};
 use agbrowse::daemon::Action;
 use browser::{Command, Request, command::Eval};
+use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 /// Rounds: all of them under `soak`, a tenth otherwise.
@@ -54,7 +55,9 @@ fn torture_kill_anything() {
         counts[usize::try_from(victim).unwrap()] += 1;
         // Half of the time in the middle of a command.
         let mut busy = (random.below(2) == 0 || victim == 1).then(|| {
-            let child = home.start(["eval", "new Promise(() => {})", "--timeout", "60s"]);
+            let endless = ["eval", "new Promise(() => {})", "--timeout", "60s", "--json"];
+            let mut command = home.command(endless);
+            let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
             wait_until("it is under way", Duration::from_secs(10), || {
                 home.ok(["tabs"]).contains("[busy]")
             });
@@ -84,11 +87,20 @@ fn torture_kill_anything() {
                 assert!(error["message"].as_str().unwrap().contains("signal 9"), "{error}");
             }
             _ => {
-                if let Some(mut child) = busy.take() {
-                    kill(child.id());
-                    child.wait().unwrap();
+                let renderers = Home::renderers_of(browser, &profile);
+                if let Some(child) = busy.take() {
+                    assert!(!renderers.is_empty());
+                    renderers.iter().copied().for_each(kill);
+                    let told = Done(child.wait_with_output().unwrap());
+                    assert!(told.err().contains("\"tab.crashed\""), "{}", told.err());
+                } else {
+                    assert_eq!(home.error(["open", "chrome://crash"])["errorCode"], "tab.crashed");
                 }
-                assert_eq!(home.error(["open", "chrome://crash"])["errorCode"], "tab.crashed");
+                wait_until("renderer died", Duration::from_secs(2), || {
+                    let left = Home::renderers_of(browser, &profile);
+                    !renderers.iter().any(|pid| left.contains(pid))
+                });
+                assert!(!home.ok(["tabs"]).contains("[busy]"), "its turn is given back");
                 assert_eq!(home.error(["eval", "1"])["errorCode"], "tab.crashed");
                 home.ok(["reload"]);
                 assert_eq!(home.ok(["eval", "document.title"]), format!("round {round}"));
@@ -100,7 +112,10 @@ fn torture_kill_anything() {
         let again = home.run(["open", &*page]);
         assert_eq!(again.code(), 0, "round {round}, victim {victim}: {}", again.err());
     }
+    let browser = home.browser_pid();
+    let profile = profile_of(browser);
     home.ok(["daemon", "stop"]);
+    gone(browser, &profile, "daemon stopped");
     let [daemon, client, browser, renderer] = counts;
     println!(
         "{all} rounds: daemon {daemon}, client {client}, browser {browser}, renderer {renderer}"
@@ -158,7 +173,7 @@ fn torture_many_clients() {
     let children: Vec<_> = (0..clients.min(20))
         .map(|number| {
             let mut command = home.command(["eval", &format!("'child {number}'")]);
-            (number, command.stdout(std::process::Stdio::piped()).spawn().unwrap())
+            (number, command.stdout(Stdio::piped()).spawn().unwrap())
         })
         .collect();
     for (number, child) in children {

@@ -429,8 +429,15 @@ def find_link_in_sections(page):
     name = page.parts(r'"(.*)"')
     for section in [n for n in page.look().of("tab") if n.name.startswith("Section")]:
         page.do(click(section))
-        # A section slides open, and the one before it slides shut; all of them end in a full stop.
-        view = page.until(lambda: whole_section(page.look(), section))
+        # A section slides open, and the one before it slides shut; all of them end in a full stop, and so do parts.
+        looks = []
+
+        def whole():
+            looks.append(whole_section(page.look(), section))
+            same = [[node.name for node in look or []] for look in looks[-2:]]
+            return looks[-1] if looks[-1] and len(same) == 2 and same[0] == same[1] else None
+
+        view = page.until(whole)
         link = link_in(view, name)
         if link:
             return page.do(click(link))

@@ -14,8 +14,10 @@ const isConnectedOf = getter(Node.prototype, "isConnected");
 const textContentOf = getter(Node.prototype, "textContent");
 const rootOf = Node.prototype.getRootNode;
 const contains = Node.prototype.contains;
-const localNameOf = getter(Element.prototype, "localName");
+const givenNameOf = getter(Element.prototype, "localName");
 const namespaceOf = getter(Element.prototype, "namespaceURI");
+const previousElementOf = getter(Element.prototype, "previousElementSibling");
+const nextElementOf = getter(Element.prototype, "nextElementSibling");
 const elementCountOf = getter(Element.prototype, "childElementCount");
 const shadowRootOf = getter(Element.prototype, "shadowRoot");
 const assignedSlotOf = getter(Element.prototype, "assignedSlot");
@@ -40,6 +42,7 @@ const documentElementOf = getter(Document.prototype, "documentElement");
 const bodyOf = getter(Document.prototype, "body");
 const titleOf = getter(Document.prototype, "title");
 const addressOf = getter(Document.prototype, "URL");
+const kindOf = getter(Document.prototype, "contentType");
 const byTag = Document.prototype.getElementsByTagName;
 const documentInside = getter(HTMLIFrameElement.prototype, "contentDocument");
 const activeElementOf = getter(Document.prototype, "activeElement");
@@ -50,6 +53,16 @@ const dataOf = getter(CharacterData.prototype, "data");
 const HTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
 const MATH = "http://www.w3.org/1998/Math/MathML";
+
+/** Names that are something in HTML alone. A drawing can have elements with these names too, and they are nothing there. */
+const HTML_ONLY = new Set(("area audio button canvas details dialog embed fieldset frame iframe img input label legend map meter object " +
+  "optgroup option output progress select slot summary template textarea video").split(" "));
+
+/** The name of an element, to be called with it; of what only looks like an element of HTML, one that means nothing. */
+function localNameOf() {
+  const name = givenNameOf.call(this);
+  return HTML_ONLY.has(name) && namespaceOf.call(this) !== HTML ? `not:${name}` : name;
+}
 
 /** Shadow roots that the page keeps to itself, by their host; filled in from outside. */
 const closedRoots = new WeakMap();

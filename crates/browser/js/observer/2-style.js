@@ -335,6 +335,8 @@ function readSheets() {
   if (isQuirkyNow !== isQuirky) [isQuirky, sheetsFrom] = [isQuirkyNow, performance.now()];
   unreadable = [];
   const all = newRules();
+  // The browser's own sheet says so.
+  all.tags.set("q", BEFORE | AFTER);
   memo.sheets = [];
   const read = (sheets) => {
     for (const sheet of sheets) {
@@ -443,7 +445,7 @@ function attributesOf(el, tag) {
   if (!hasAttributes.call(el)) return null;
   const { rules } = memo;
   let mask = maskOfTag(tag);
-  const all = { mask: 0, isBare: true, isPlain: true, isGrouped: false };
+  const all = { mask: 0, isBare: true, isPlain: true, isGrouped: false, opens: false };
   const names = attributeNamesOf.call(el);
   const byAttribute = rules.attributes.size > 0;
   for (let at = 0; at < names.length; at++) {
@@ -466,7 +468,7 @@ function attributesOf(el, tag) {
       mask |= DISPLAY | VISIBILITY;
       if (name === "popover") isRestless = all.isGrouped = true;
     } else if (name === "autofocus") all.isGrouped = true;
-    else if (name === "popovertarget" || name === "commandfor") isRestless = true;
+    else if (name === "popovertarget" || name === "commandfor") isRestless = all.opens = true;
     else if (name === "color" || name === "text" && tag === "body") mask |= COLOR;
     else if (name === "bgcolor" || name === "background") mask |= BACKGROUND;
   }
@@ -516,17 +518,59 @@ function pseudoText(el, which) {
   const slash = content.lastIndexOf("/ ");
   const said = slash >= 0 && /^\/ ("|attr|counter)/.test(content.slice(slash)) ? content.slice(slash + 2) : content;
   let text = "";
-  for (const [, quoted, attribute, counter, list, glue] of said.matchAll(CONTENT)) {
-    text += quoted !== undefined ? unescapeCss(quoted)
-      : attribute !== undefined ? attributeOf.call(el, attribute) || ""
-      : counter !== undefined ? counted(el, which, counter, null)
-      : counted(el, which, list, unescapeCss(glue));
+  for (const [, quoted, attribute, counter, list, glue, quote] of said.matchAll(CONTENT)) {
+    if (quoted !== undefined) text += unescapeCss(quoted);
+    else if (attribute !== undefined) text += attributeOf.call(el, attribute) || "";
+    else if (counter !== undefined) text += counted(el, which, counter, null);
+    else if (list !== undefined) text += counted(el, which, list, unescapeCss(glue));
+    else if (quote !== undefined) text += quoteMark(el, style.quotes, quote === "open" ? 0 : 1);
   }
   text = transformed(text, style.textTransform);
   return said !== content || BLOCKS.test(style.display) ? ` ${text} ` : text;
 }
 
-const CONTENT = /"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|counter\(\s*([\w-]+)[^)]*\)|counters\(\s*([\w-]+)\s*,\s*"((?:[^"\\]|\\.)*)"[^)]*\)/g;
+/** The parts of generated content. Pictures come first: their addresses are in quotes too, and say nothing. */
+const CONTENT = /(?:url|src)\((?:"(?:[^"\\]|\\.)*"|[^)]*)\)|image-set\((?:"(?:[^"\\]|\\.)*"|\([^()]*\)|[^()"])*\)|"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|counter\(\s*([\w-]+)[^)]*\)|counters\(\s*([\w-]+)\s*,\s*"((?:[^"\\]|\\.)*)"[^)]*\)|\b(open|close)-quote/g;
+
+/** The marks that languages put around what is quoted, and around what is quoted in that; others do as English does. */
+const QUOTES = new Map(Object.entries({
+  "„“‚‘": "de cs sk sl hr et",
+  "«»«»": "fr",
+  "«»‹›": "fr-ch fa am",
+  "«»”“": "fr-ca",
+  "«»“”": "it pt-pt el ca",
+  "‘’‘’": "nl",
+  "«»„“": "ru uk",
+  "„”«»": "pl ro",
+  "””’’": "sv fi he",
+  "«»‘’": "nb nn no",
+  "„”»«": "hu",
+  "「」『』": "ja zh-hant",
+  "”“’‘": "ar ur",
+  "„”’’": "sr",
+  "„“„“": "bg lt",
+}).flatMap(([marks, languages]) => languages.split(" ").map((language) => [language, marks])));
+
+/** The mark at the beginning (0) or the end (1) of what an element quotes. */
+function quoteMark(el, quotes, end) {
+  if (quotes === "none") return "";
+  isRestless = true;
+  let depth = 0;
+  for (let at = flatParentOf(el); at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    if (localNameOf.call(at) === "q" || hasAttributes.call(at) && styleOf(at, "::before").content.includes("open-quote")) depth++;
+  }
+  const said = Array.from(quotes.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, mark]) => unescapeCss(mark));
+  const marks = said.length > 1 ? said : [...quotesOf(el)];
+  return marks[Math.min(depth * 2, marks.length - marks.length % 2 - 2) + end];
+}
+
+function quotesOf(el) {
+  let language = "";
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1 && language === ""; at = flatParentOf(at)) {
+    language = (attributeOf.call(at, "lang") ?? attributeOf.call(at, "xml:lang") ?? "").toLowerCase();
+  }
+  return QUOTES.get(language) ?? QUOTES.get(language.split("-")[0]) ?? "“”‘’";
+}
 
 const unescapeCss = (text) =>
   text.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gis, (_, code, char) =>

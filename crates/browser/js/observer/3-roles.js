@@ -103,10 +103,11 @@ function nativeRole(el, tag) {
       return tableRole(el, tag);
     case "summary": {
       const parent = parentOf(el);
-      const isFirst = parent && localNameOf.call(parent) === "details" &&
-        findInside.call(parent, ":scope > summary") === el;
+      const isFirst = parent && localNameOf.call(parent) === "details" && summaryOf(parent) === el;
       return isFirst ? "disclosuretriangle" : "generic";
     }
+    // The browser draws one of its own in it.
+    case "details": if (summaryOf(el) === null) return "disclosuretriangle"; break;
     case "aside":
       return sectionAround(el) && !hasAuthorName(el) && !isTopLevelAside(el) ? "generic" : "complementary";
     case "br": return "linebreak";
@@ -115,6 +116,9 @@ function nativeRole(el, tag) {
   }
   return role || "generic";
 }
+
+/** What opens and closes a `details`; null when its author wrote none. */
+const summaryOf = (details) => findInside.call(details, ":scope > summary");
 
 /** Whether the list that an item is directly in, if any, was not made something else: the same for all items of it. */
 function isItem(el) {
@@ -301,12 +305,18 @@ const tabIndexAttribute = (el) => {
 
 const isEditableHost = (el) => {
   const value = attributeOf.call(el, "contenteditable");
-  return value !== null && /^(|true|plaintext-only)$/i.test(value);
+  return value !== null && /^(|true|plaintext-only)$/i.test(value) && namespaceOf.call(el) === HTML;
 };
 
 const DISABLEABLE = new Set(["button", "input", "select", "textarea", "optgroup", "option", "fieldset"]);
 
 const isDisabled = (el, tag) => DISABLEABLE.has(tag) && matches.call(el, ":disabled");
+
+const objectWindowOf = getter(HTMLObjectElement.prototype, "contentWindow");
+
+/** Whether what is embedded is a picture, by what its author says: pictures cannot be used. */
+const isPicture = (embed) => /^image\/(?!svg)/i.test(attributeOf.call(embed, "type") || "") ||
+  !attributeOf.call(embed, "src") || /\.(?:png|jpe?g|gif|webp|avif|bmp|ico)(?:[?#]|$)/i.test(attributeOf.call(embed, "src"));
 
 /** Whether the keyboard or a script can bring the focus to an element with these attributes. */
 function isFocusable(el, tag, attributes) {
@@ -318,7 +328,10 @@ function isFocusable(el, tag, attributes) {
     case "button": case "select": case "textarea": case "iframe": case "frame": return true;
     case "input": return inputTypeOf.call(el) !== "hidden";
     case "audio": case "video": return hasAttribute.call(el, "controls");
-    case "summary": return nativeRole(el, tag) === "disclosuretriangle";
+    case "summary": case "details": return nativeRole(el, tag) === "disclosuretriangle";
+    case "dialog": return true;
+    case "object": return objectWindowOf.call(el) !== null;
+    case "embed": return !isPicture(el);
     default: return attributes !== null && attributes.contenteditable !== undefined && isEditableHost(el);
   }
 }

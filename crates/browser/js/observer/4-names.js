@@ -184,7 +184,7 @@ function nativeName(el, tag, role, attributes) {
       if (label) return nameSource = "attribute", collapse(label);
       return name ? (nameSource = "content", name) : null;
     }
-    case "details": return null;
+    case "details": return role === "disclosuretriangle" ? (nameSource = "value", "Details") : null;
     case "svg": return svgName(el);
     case "iframe": case "frame": return null;
   }

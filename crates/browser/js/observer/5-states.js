@@ -74,16 +74,22 @@ const TEXT_ROLES = new Set("textbox searchbox combobox spinbutton".split(" "));
 const POPUPS = new Set("true menu listbox tree grid dialog".split(" "));
 const ERRORS = new Set("grammar spelling".split(" "));
 
+/** Tags that have states without any attribute, besides those that labels are for. */
+const BARE_STATES = new Set(["summary", "details", "dialog", "option", "object", "embed"]);
+
 /** The rest of an element's line: everything but depth, role, number and name. */
 function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
   let flags = "", rest = "";
   const a = attributes;
   const isControl = isHtml && LABELABLE.has(tag);
-  if (isControl || a !== null || tag === "summary") {
-    const isOff = isHtml && isDisabled(el, tag) || a !== null && a["aria-disabled"] === "true" && role !== "generic" ||
-      inherited.isOff && role !== "generic";
+  if (isControl || a !== null || isHtml && BARE_STATES.has(tag)) {
+    const canFocus = isFocusable(el, tag, a);
+    const said = a === null ? undefined : a["aria-disabled"];
+    // What is disabled around it matters to what could be used; fields and buttons know of their groups themselves.
+    const isOff = isHtml && isDisabled(el, tag) || said === "true" && role !== "generic" ||
+      inherited.isOff && said !== "false" && canFocus;
     if (isOff) flags += "d";
-    if (isFocusable(el, tag, a)) {
+    if (canFocus) {
       flags += "f";
       if (inherited.active === el) flags += "F";
     }
@@ -120,6 +126,10 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
       const down = toggle(a["aria-pressed"]);
       if (down) rest += `\tp${down}`;
     }
+  }
+  if (a !== null && a.opens && role === "button" && !rest.includes("\tx")) {
+    const popover = popoverOf(el, tag);
+    if (popover !== null) rest += matches.call(popover, ":popover-open") ? "\tx1" : "\tx0";
   }
   if (CHECKABLE.has(role)) {
     const checked = isHtml && tag === "input" ? (indeterminateOf.call(el) ? "m" : checkedOf.call(el) ? "1" : "0")
@@ -179,7 +189,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
       if (selectMultipleOf.call(el)) flags += "S";
       break;
     case "progress": case "meter":
-      if (a !== null && a.value !== undefined) rest += valueField(a.value);
+      if (a !== null && a.value !== undefined) rest += valueField(numberField(a.value));
       break;
     case "details":
       rest += openOf.call(el) ? "\tx1" : "\tx0";
@@ -203,7 +213,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
         if (TEXT_ROLES.has(role) && textContentOf.call(el) !== "") rest += `\tv${MASK}`;
         flags += "y";
       } else if (a !== null && TEXT_ROLES.has(role) && isEditableHost(el)) {
-        rest += valueField(textContentOf.call(el).slice(0, 2000));
+        rest += valueField((elementCountOf.call(el) === 0 ? textContentOf : innerTextOf).call(el).slice(0, 2000));
       } else if (role === "combobox") {
         // One for choosing only shows what is chosen.
         rest += valueField(collapse(textContentOf.call(el).slice(0, 200)));
@@ -212,7 +222,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
   if (a !== null && (!a.isPlain || role === "heading")) {
     if (RANGED.has(role) && tag !== "input") {
       const now = a["aria-valuenow"];
-      if (now !== undefined && tag !== "progress" && tag !== "meter") rest += valueField(now);
+      if (now !== undefined && tag !== "progress" && tag !== "meter") rest += valueField(numberField(now));
     }
     if (RANGED.has(role)) {
       const min = a["aria-valuemin"] ?? a.min, max = a["aria-valuemax"] ?? a.max;
@@ -231,6 +241,15 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
   return [flags, rest];
 }
 
+/** What a button of HTML's own shows and hides; null when it does not. */
+function popoverOf(el, tag) {
+  if (tag !== "button" && tag !== "input") return null;
+  const id = attributeOf.call(el, "popovertarget") ??
+    (/-popover$/i.test(attributeOf.call(el, "command") || "") ? attributeOf.call(el, "commandfor") : null);
+  const popover = id === null ? null : byId(rootOf.call(el), id);
+  return popover !== null && hasAttribute.call(popover, "popover") ? popover : null;
+}
+
 /** Whether the keyboard scrolls an element because nothing in it takes the focus. */
 function isScroller(el) {
   asksLayout();
@@ -247,6 +266,12 @@ function isUnseenControl(el) {
   const rect = rectOf.call(el);
   return rect.width <= 2 || rect.height <= 2 || lostBy(el, computed(el), SIGHT) !== "";
 }
+
+/** A number as everybody writes it: 0.5 for .5. */
+const numberField = (text) => {
+  const number = parseFloat(text);
+  return /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(text) && Number.isFinite(number) ? String(number) : text;
+};
 
 const valueField = (value) => {
   const plain = flat(value.length > 2000 ? value.slice(0, 2000) : value);

@@ -213,7 +213,7 @@ function finish(title) {
   lastOut = options.watch ? out : [];
   lastReport++;
   out[0] = [1, flat(location.href), origin, title, mayHost.size, dropped, memo.read.size, holders.join(),
-    lastReport].join("\t");
+    lastReport, kindOf.call(document).replace(/^text\/html$/, "")].join("\t");
   out.push("");
   if (was === null) return out.join("\n");
   const most = Math.min(was.length, out.length);
@@ -331,7 +331,10 @@ function walkAnew(el, depth, around) {
   const attributes = attributesOf(el, tag);
   let mask;
   if (attributes !== null) {
-    if (attributes["aria-hidden"] === "true" || attributes.inert !== undefined) return;
+    if (attributes["aria-hidden"] === "true" || attributes.inert !== undefined) {
+      if (tellsHidden && attributes["aria-hidden"] === "true") addKept(el, depth);
+      return;
+    }
     mask = attributes.mask;
   } else {
     mask = maskOfTag(tag);
@@ -378,14 +381,14 @@ function walkAnew(el, depth, around) {
   if (isTold) {
     below = depth + 1;
     // Most of a page is text in a link, a cell, a paragraph: no need to put its name together from parts.
-    if (NAMED_BY_CONTENT.has(role) && (attributes === null || !hasOwnName(attributes)) && tag !== "button" && isHtml) {
+    if (NAMED_BY_CONTENT.has(role) && (attributes === null || !hasOwnName(attributes)) && tag !== "button" && tag !== "details" && isHtml) {
       const text = (mask & (BEFORE | AFTER)) === 0 ? onlyText(el, tag) : null;
       if (text !== null) {
         const plain = tidy(transformed(text, transform));
         if (plain !== "") {
           const why = firewall ? unseen(sight, el, null) : "";
           const rest = attributes === null ? restOfPlain(tag, role) : null;
-          if (why === "" && rest !== null) {
+          if (why === "" && rest !== null && !options.boxes) {
             addLine(depth, role, el, "\u0001", pointerFlag(cursor, around), rest);
             out.push(beginningOfText(below) + plain);
             return;
@@ -403,6 +406,11 @@ function walkAnew(el, depth, around) {
     let name = nameOf(el, tag, role, attributes, mask, transform);
     source = nameSource;
     let [states, rest] = detailsOf(el, tag, isHtml, role, attributes, around, mask);
+    // What can be clicked through a drawing on top of it is drawn by that; one with a label stands for it there.
+    if (lost === "transparent" && tag === "input" && DRAWN_ANEW.has(inputTypeOf.call(el)) && labelsOf(el) === null && !isSpeck(el)) {
+      lost = "";
+      isNameUnseen = true;
+    }
     // A control can be used where nobody sees it, but what it says is then said to nobody.
     if (lost !== "" && !tellsHidden && !isShownByMouse(el)) {
       if (source !== "related" || isNameUnseen) name = source = "";
@@ -413,6 +421,8 @@ function walkAnew(el, depth, around) {
     if (isNameUnseen) flags += "n";
     let more = rest;
     if (options.urls && role === "link") more += urlField(el);
+    // What has no name of its own is at least described.
+    if (name === "" && lost === "" && attributes !== null && attributes.title) more += `\td${tidy(attributes.title)}`;
     if (options.boxes) more += boxField(el);
     if (lost !== "") {
       flags += "h";
@@ -421,6 +431,8 @@ function walkAnew(el, depth, around) {
     line = out.length;
     numberBefore = previousNumber;
     addLine(depth, role === "generic" ? "." : role, el, tidy(name), flags, more);
+    // What the browser draws to open and close it is told by this line; what it opens stands beside that.
+    if (tag === "details" && role === "disclosuretriangle") below = depth;
     if (HOLDERS.has(tag) && (lost === "" || tellsHidden)) holders.push(previousNumber + (tag === "iframe" ? blankMark(el) : ""));
   }
   if (isHtml && LEAVES.has(tag)) return;
@@ -428,11 +440,12 @@ function walkAnew(el, depth, around) {
     if (line > 0) out[line] = withFlag(out[line], "c");
     return;
   }
-  const next = { active: around.active, isOff: around.isOff || flags !== "" && flags[0] === "d", cursor, transform,
-    isVisible, sight, isFlexible };
+  const said = attributes === null ? undefined : attributes["aria-disabled"];
+  const isOff = said === "true" || around.isOff && said !== "false";
+  const next = { active: around.active, isOff, cursor, transform, isVisible, sight, isFlexible };
   if (isHtml && tag === "details" && !openOf.call(el)) {
-    const summary = findInside.call(el, ":scope > summary");
-    if (summary) walk(summary, below, next);
+    const summary = summaryOf(el);
+    if (summary !== null) walk(summary, below, next);
     return;
   }
   if (isHtml && tag === "select") return walkOptions(el, below, next);
@@ -467,10 +480,11 @@ function walkBelow(el, tag, mask, depth, around, cursor, transform, isVisible, s
 
 function walkInside(el, tag, mask, depth, next) {
   const { isVisible } = next;
-  if (isVisible && (mask & BEFORE) !== 0) addGenerated(el, "::before", depth, next.sight);
   const only = memo.owners === null ? onlyText(el, tag) : null;
+  if (isVisible && (mask & BEFORE) !== 0 && (tag !== "q" || only === null)) addGenerated(el, "::before", depth, next.sight);
   if (only !== null) {
     if (tag.includes("-") || only === "" && HOSTS.has(tag)) mayHost.add(el);
+    if (tag === "q" && isVisible) return addQuoted(el, only, depth, next);
     if (only !== "" && isVisible) addText(transformed(only, next.transform), depth, next.sight, el, null);
     if (isVisible && (mask & AFTER) !== 0) addGenerated(el, "::after", depth, next.sight);
     return;
@@ -519,6 +533,9 @@ function isVisibleNow(el) {
   return style.visibility === "visible";
 }
 
+/** Fields that pages make transparent to draw them themselves, and that hold no words of the page's. */
+const DRAWN_ANEW = new Set("range checkbox radio file color date time month week datetime-local number".split(" "));
+
 const hasOwnName = (attributes) =>
   attributes["aria-label"] !== undefined || attributes["aria-labelledby"] !== undefined;
 
@@ -564,6 +581,12 @@ function addGenerated(el, which, depth, sight) {
   if (plain !== "") addPlain(plain, depth, firewall ? unseenGenerated(el, pseudoStyle, sight) : "");
 }
 
+/** A quotation with its marks. */
+function addQuoted(el, text, depth, { transform, sight }) {
+  const whole = pseudoText(el, "::before") + transformed(text, transform) + pseudoText(el, "::after");
+  addText(whole, depth, sight, el, null);
+}
+
 /** `node` is the text; null when it is all that its parent has. */
 function addText(text, depth, sight, parent, node) {
   if (tellsHidden && HAS_INVISIBLE.test(text)) {
@@ -572,7 +595,9 @@ function addText(text, depth, sight, parent, node) {
   }
   const plain = tidy(text);
   if (plain === "") return;
-  addPlain(plain, depth, firewall ? unseen(sight, parent, node) : "");
+  const why = firewall ? unseen(sight, parent, node) : "";
+  if (why === "") addPlain(plain, depth, "");
+  else addUnseen(plain, depth, why, parent);
 }
 
 /** `why` is the reason why nobody can see it. */

@@ -1,5 +1,4 @@
-// What a hand needs of the page: whether something can be done now and where, that it is done to nothing else, and
-// what came of it. All answers are about the moment: nothing is kept but what is being done.
+// What a hand needs of the page: whether something can be done now, and where. All answers are about the moment.
 
 const composedPathOf = Event.prototype.composedPath;
 const preventDefault = Event.prototype.preventDefault;
@@ -41,11 +40,27 @@ function hitAt(x, y) {
   return hit;
 }
 
+const editContextOf = "editContext" in HTMLElement.prototype ? getter(HTMLElement.prototype, "editContext") : () => null;
+
+/** Whether an element takes keys and does itself what they mean: an editor that is drawn by its page. */
+function takesKeys(el) {
+  if (!(el instanceof HTMLElement) || isEditableOf.call(el) || /^(?:input|textarea|select)$/.test(localNameOf.call(el))) return false;
+  return editContextOf.call(el) !== null ||
+    /^(?:textbox|searchbox)$/.test(attributeOf.call(el, "role")) && hasAttribute.call(el, "tabindex") && el.tabIndex >= 0;
+}
+
+/** Has the next key go over all that an editor of its own holds, if its page has not done that. */
+function selectAll(number) {
+  const el = elementOf(number), context = el instanceof HTMLElement ? editContextOf.call(el) : null;
+  if (context !== null && context.selectionStart === context.selectionEnd) context.updateSelection(0, context.text.length);
+  return true;
+}
+
 /** Whether a key can change what an element holds. */
 function isEditable(el) {
   const tag = localNameOf.call(el);
   if (tag === "input") return !/^(?:button|submit|reset|image|checkbox|radio|file|hidden)$/.test(inputTypeOf.call(el));
-  return tag === "textarea" || (el instanceof HTMLElement && isEditableOf.call(el));
+  return tag === "textarea" || (el instanceof HTMLElement && isEditableOf.call(el)) || takesKeys(el);
 }
 
 const isReadOnly = (el) => hasAttribute.call(el, "readonly") && /^(?:input|textarea)$/.test(localNameOf.call(el)) ||
@@ -56,6 +71,21 @@ function ownModal() {
   const all = findAll.call(document, "[aria-modal=true]");
   for (let at = all.length - 1; at >= 0; at--) {
     if (isShown.call(all[at], { visibilityProperty: true, opacityProperty: true }) && boxesOf(all[at]).length > 0) return all[at];
+  }
+  return null;
+}
+
+/** The dialog that something is behind which a selector or some words are about; null when there is none. */
+function behind(css, words) {
+  const modal = modalOf();
+  if (modal === null) return null;
+  const wanted = collapse(words).toLowerCase();
+  const says = (text) => text !== null && collapse(text.slice(0, 2000)).toLowerCase().includes(wanted);
+  const isIt = (el) => css !== "" || says(textContentOf.call(el)) ||
+    ["aria-label", "placeholder", "title", "alt", "value"].some((name) => says(attributeOf.call(el, name)));
+  for (const el of findAll.call(document, css || "body *")) {
+    if (!isInside(el, modal) && !isInside(modal, el) && !/^(?:script|style|template)$/.test(localNameOf.call(el)) && isIt(el) &&
+      isShown.call(el, { visibilityProperty: true })) return described(modal);
   }
   return null;
 }
@@ -84,6 +114,14 @@ function refusalOf(el, wants) {
 /** The boxes in which an element is drawn, the largest first. */
 function boxesOf(el) {
   if (pictureOf(el) !== null) return [drawnAt(el)];
+  // What opens and closes it is its first line, when its author wrote no summary.
+  if (localNameOf.call(el) === "details" && nativeRole(el, "details") === "disclosuretriangle") {
+    const { left, top, width, height } = rectOf.call(el);
+    const style = styleOf(el);
+    const across = clientLeftOf.call(el) + parseFloat(style.paddingLeft), down = clientTopOf.call(el) + parseFloat(style.paddingTop);
+    return [{ left: left + across, top: top + down, width: Math.max(width - 2 * across, 1),
+      height: Math.min(height - down, parseFloat(style.lineHeight) || parseFloat(style.fontSize) * 1.2) }];
+  }
   let rects = [...clientRectsOf.call(el)];
   if (rects.length === 0 || rects.every(({ width, height }) => width === 0 || height === 0)) {
     // An element without a box of its own is where its content is.
@@ -214,6 +252,13 @@ function standIn(el) {
   return el;
 }
 
+/** What an event may be sent to for an element, the best first: for a field, after itself, each of its labels. */
+function spotsFor(el, on) {
+  if (on !== el || localNameOf.call(el) !== "input") return [on];
+  const labels = [...(el.labels || [])].filter((label) => isShown.call(label, { visibilityProperty: true }) && boxesOf(label).length > 0);
+  return [on, ...labels];
+}
+
 const PLACES = [{ block: "nearest", inline: "nearest" }, { block: "center", inline: "center" },
   { block: "start", inline: "nearest" }, { block: "end", inline: "nearest" }];
 
@@ -251,7 +296,7 @@ async function check(number, wants) {
   if (el === null || !isConnectedOf.call(el)) return { problem: "gone" };
   const refusal = refusalOf(el, wants);
   if (refusal !== null) return refusal;
-  const on = standIn(el);
+  let on = standIn(el);
   if (!wants.point && !wants.visible) return { number, on, fact: factOf(el) };
   // What stands for an area of a picture is not drawn itself.
   const isDrawn = localNameOf.call(on) === "area" || isShown.call(on, { visibilityProperty: true, contentVisibilityAuto: false });
@@ -275,17 +320,26 @@ async function check(number, wants) {
     return isMeant(hit, on) ? { number, x, y, on: hit, fact: factOf(el) }
       : { problem: "covered", by: described(hit), cover: numberOf(hit) };
   }
-  let point = pointOn(on, isOwn);
-  if (point.x === undefined && wants.dry && point.cover === null) return { number, on, needsScroll: true, fact: factOf(el) };
-  if (point.x === undefined && !wants.dry) {
-    for (const place of PLACES) {
-      scrollIntoView.call(on, { ...place, behavior: "instant" });
-      point = pointOn(on, isOwn);
-      if (point.x !== undefined) break;
-    }
+  const spots = spotsFor(el, on);
+  let point = null;
+  const isReached = (spot) => {
+    const found = pointOn(spot, isOwn);
+    if (found.x !== undefined) on = spot;
+    if (found.x !== undefined || point === null || point.cover === null) point = found;
+    return found.x !== undefined;
+  };
+  // What is only out of view is brought into it; labels are for what cannot be reached itself.
+  const isFound = isReached(spots[0]) || point.cover !== null && spots.slice(1).some(isReached);
+  if (!isFound && wants.dry && point.cover === null) return { number, on, needsScroll: true, fact: factOf(el) };
+  if (!isFound && !wants.dry) {
+    point = null;
+    spots.some((spot) => PLACES.some((place) => {
+      scrollIntoView.call(spot, { ...place, behavior: "instant" });
+      return isReached(spot);
+    }));
   }
   if (point.x === undefined) {
-    if (styleOf(on).pointerEvents === "none") return { problem: "pointer-events", by: "pointer-events: none" };
+    if (spots.length === 1 && styleOf(on).pointerEvents === "none") return { problem: "pointer-events", by: "pointer-events: none" };
     const { cover } = point;
     if (cover === null) return { problem: "off-screen" };
     return { problem: "covered", by: described(cover), cover: numberOf(cover) };
@@ -322,550 +376,4 @@ function wordsOf(el) {
   const own = [attributeOf.call(el, "aria-label"), attributeOf.call(el, "title"), attributeOf.call(el, "href"),
     textContentOf.call(el).slice(0, 500), row === null || row === el ? "" : textContentOf.call(row).slice(0, 1000)].join("\n");
   return own.replace(/\d+/g, "0");
-}
-
-/** What a hand is about to do, and to what; null when nothing is being done. */
-let deed = null;
-/** Nobody takes that long: who has not said that it is over is gone. */
-const DEED_MS = 60000;
-
-const HANDS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu"];
-const KEYS = ["keydown", "keypress", "keyup", "beforeinput"];
-const isPress = /^(?:pointerdown|mousedown|keydown|beforeinput)$/;
-
-/** Lets nothing through to anything but the element that was checked, as long as it is what it was. */
-function keepOff(event) {
-  if (deed === null || !event.isTrusted || performance.now() > deed.until || deed.guard === "") return;
-  const isKey = event instanceof KeyboardEvent || event instanceof InputEvent;
-  if (isKey !== (deed.guard === "keys")) return;
-  const hit = isKey ? deepActive() : trueTarget(event);
-  if (event.type === "mouseup") deed.ups++;
-  // Once it was let in, what the page makes of it is the page's own business.
-  const isSame = () => deed.hits > 0 || deed.words === wordsOf(deed.el);
-  if (deed.guard !== "beside" && hit !== null && isLetThrough(hit, event) && isSame()) {
-    if (COUNTED.test(event.type)) deed.hits++;
-    return;
-  }
-  preventDefault.call(event);
-  stopImmediately.call(event);
-  // What follows a press that was let in is no miss.
-  if (deed.missed === "" && deed.hits === 0) {
-    deed.missed = deed.guard !== "beside" && hit !== null && isMeant(hit, deed.el) ? "changed" : described(hit);
-  }
-}
-
-/** Of each press, what says that it has arrived. */
-const COUNTED = /^(?:mousedown|click|keydown|beforeinput)$/;
-
-/** What an event is about; inside closed shadow trees that is not told. */
-function trueTarget(event) {
-  let hit = composedPathOf.call(event)[0];
-  if (!(hit instanceof Element)) return null;
-  for (let shadow; closedCount > 0 && (shadow = closedRoots.get(hit)) !== undefined;) {
-    const inner = pointInShadow.call(shadow, event.clientX, event.clientY);
-    if (inner === null || inner === hit) break;
-    hit = inner;
-  }
-  return hit;
-}
-
-function isLetThrough(hit, event) {
-  const { el, on } = deed;
-  if (isMeant(hit, el) || isMeant(hit, on)) return true;
-  // Typing moves on where the page moves the focus on, as from one digit of a code to the next.
-  if (deed.guard === "keys" && deed.hits > 0) return true;
-  // The release belongs to the press. The click that may come of both must be the element's again.
-  if (deed.hits > 0 && /^(?:pointerup|mouseup)$/.test(event.type)) return true;
-  // A click on a label is followed by one on its field.
-  return localNameOf.call(on) === "label" && labelControlOf.call(on) === hit;
-}
-
-/** `document.open()` takes all listeners away: they are put up again before anything is done. */
-function putUp() {
-  for (const name of [...HANDS, ...KEYS]) addEventListener(name, keepOff, { capture: true, passive: false });
-}
-putUp();
-
-/** Elements that change by themselves: how often they were seen to lately, and since when. */
-const restless = new WeakMap();
-/** So many changes are no accident, and after so long without one it is over. What changes at once is one change. */
-const MANY = 3, LATELY_MS = 4000, AT_ONCE_MS = 10;
-/** What has not changed for so many of its own pauses is at rest: it was only being built. */
-const PAUSES = 3, PAUSE_MS = 50;
-
-/** Whether a node was changing by itself when the deed began. What still does so is remembered. */
-function isRestlessNode(node) {
-  const seen = restless.get(node);
-  if (seen === undefined || seen.count < MANY) return false;
-  const pause = (seen.at - seen.since) / Math.max(1, seen.times - 1);
-  if (deed.begun - seen.at > Math.min(LATELY_MS, PAUSES * pause + PAUSE_MS)) return false;
-  seen.at = performance.now();
-  return true;
-}
-
-/** When something was last done, and for how long what changes then may be because of it. */
-let lastDeed = -Infinity;
-const LATE_MS = 1500, LATE_WEIGHT = 0.3;
-
-function noteRestless(node) {
-  const now = performance.now(), seen = restless.get(node);
-  const weight = now - lastDeed < LATE_MS ? LATE_WEIGHT : 1;
-  if (seen === undefined || now - seen.at > LATELY_MS) {
-    restless.set(node, { count: weight, times: 1, since: now, at: now });
-    return;
-  }
-  if (now - seen.at < AT_ONCE_MS) return;
-  seen.at = now;
-  seen.times++;
-  seen.count += weight;
-}
-
-/** Takes note of what changes while nothing is being done, and of scripts that move things. */
-function heedMoves(records = watcher.takeRecords()) {
-  if (records.length === 0) return;
-  if (arguments.length === 0) {
-    heed(records);
-    noteTouched(records);
-    spoil();
-  }
-  if (deed === null) for (const { target } of records) noteRestless(target);
-  if (records.some(({ type, attributeName }) => type === "attributes" && attributeName === "style")) lastMove = performance.now();
-}
-
-const effects = new MutationObserver(noteEffects);
-
-function noteEffects(records) {
-  if (deed === null) return;
-  for (const { target, attributeName } of records) {
-    if (isRestlessNode(target)) continue;
-    deed.mutations++;
-    if (attributeName === "style") deed.slides = true;
-  }
-  deed.stirs += records.length;
-}
-
-const SIGNS = ["input", "change", "focusin", "scroll", "toggle", "submit", "reset", "close", "fullscreenchange"];
-
-function noteSign({ type, target }) {
-  if (deed === null) return;
-  // What we scrolled ourselves to get there.
-  if (type === "scroll" && isWhereItWas(target)) return;
-  deed.stirs++;
-  deed.signs.add(type);
-  if (type === "focusin") deed.focused = target;
-}
-
-/** Whether something is scrolled as far as it was when it began. */
-function isWhereItWas(target) {
-  const box = target === document ? document.scrollingElement : target;
-  const was = deed.places.get(box);
-  return was !== undefined && was[0] === box.scrollLeft && was[1] === box.scrollTop;
-}
-
-/** How far everything around an element is scrolled. */
-function placesAround(el) {
-  const places = new Map();
-  const note = (box) => { if (box) places.set(box, [box.scrollLeft, box.scrollTop]); };
-  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) note(at);
-  note(document.scrollingElement);
-  return places;
-}
-
-/** From here on, what happens is because of what is done. `guard` says what else is kept off: hands or keys. */
-function begin(number, guard, on) {
-  const el = elementOf(number);
-  if (el === null) return false;
-  return beginOn(el, guard, on || standIn(el));
-}
-
-function beginOn(el, guard, on) {
-  heedMoves();
-  deed = { el, on, guard, words: wordsOf(el), until: performance.now() + DEED_MS, hits: 0, ups: 0, missed: "", mutations: 0, stirs: 0, slides: false,
-    begun: performance.now(), places: placesAround(on),
-    signs: new Set(), focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
-  effects.observe(document, WATCHED);
-  for (const shadow of shadows) effects.observe(shadow, WATCHED);
-  putUp();
-  for (const name of SIGNS) addEventListener(name, noteSign, { capture: true, passive: true });
-  return true;
-}
-
-/** Watches for what comes, in a document that nothing is done to itself. */
-function beginBeside() {
-  const root = documentElementOf.call(document);
-  return root !== null && beginOn(root, "beside", root);
-}
-
-/** Watches for what comes of something that is done to no element in particular. */
-function beginAnywhere() {
-  const root = documentElementOf.call(document);
-  return root !== null && beginOn(root, "", root);
-}
-
-const heldValue = (el) => {
-  switch (localNameOf.call(el)) {
-    case "input": return inputValueOf.call(el);
-    case "textarea": return areaValueOf.call(el);
-    case "select": return [...selectedOptionsOf.call(el)].map((option) => option.value).join("\n");
-    default: return isEditable(el) ? textContentOf.call(el) : "";
-  }
-};
-
-/** Where something changed since the last look; null when that is too much to know. */
-let touched = new Set();
-const MOST_TOUCHED = 1000;
-
-function noteTouched(records) {
-  for (let at = 0; at < records.length && touched !== null; at++) {
-    touched.add(records[at].target);
-    if (touched.size > MOST_TOUCHED) touched = null;
-  }
-}
-
-/** Whether something changed since the last look in what an element is about: itself, its row, what is right around it. */
-function isTouched(el) {
-  if (touched === null) return true;
-  const parent = parentOf(el);
-  const isSmall = parent !== null && nodeTypeOf.call(parent) === 1 && textContentOf.call(parent).length < 200;
-  const scope = closest.call(el, ROW) || (isSmall ? parent : el);
-  for (const node of touched) {
-    const at = nodeTypeOf.call(node) === 1 ? node : parentOf(node);
-    if (at !== null && nodeTypeOf.call(at) === 1 && (isInside(at, scope) || isInside(el, at) && at !== bodyOf.call(document))) return true;
-  }
-  return false;
-}
-
-/** Checks and begins in one step: nothing can happen in between. */
-async function ready(number, wants, guard, isSure) {
-  // Who looked some time ago has to look again if something happened since then; who looked just now, if it
-  // happened here.
-  const el = elementOf(number);
-  if (isSpoiled() && (!isSure || el === null || isTouched(el))) return { problem: "spoiled" };
-  const words = el === null ? "" : wordsOf(el);
-  const found = await check(number, wants);
-  // The check may have waited for things to come to rest.
-  if (found.problem === undefined && wordsOf(el) !== words) return { problem: "spoiled" };
-  if (found.problem === undefined && guard !== null) begin(number, guard, found.on || null);
-  delete found.on;
-  return found;
-}
-
-/** What has come of it so far. */
-function outcome() {
-  if (deed === null) return null;
-  noteEffects(effects.takeRecords());
-  const { el, hits, ups, missed, mutations, signs, focused, value, checked, href } = deed;
-  const active = deepActive();
-  // That the element itself takes the focus is what a click does, not what comes of it.
-  const isOwn = deed.guard === "hands" && el !== documentElementOf.call(document) && active !== null && isInside(active, el);
-  const hasMoved = active !== deed.active && !isOwn;
-  return {
-    hits, ups, missed, mutations,
-    focus: hasMoved && focused !== null || isEditable(el) && active === el && deed.active !== el,
-    value: signs.has("input") || signs.has("change") || heldValue(el) !== value || factOf(el).isChecked !== checked,
-    scrolled: signs.has("scroll"), toggled: signs.has("toggle") || signs.has("fullscreenchange") || signs.has("close"),
-    moved: location.href !== href, gone: !isConnectedOf.call(el),
-  };
-}
-
-const turnOfEvents = new MessageChannel();
-let afterTurn = null;
-turnOfEvents.port1.onmessage = () => afterTurn && afterTurn();
-/** Lets everything run that waits to. */
-const nextTurn = () => new Promise((go) => { afterTurn = go; turnOfEvents.port2.postMessage(0); });
-
-/** Waits until what the action set in motion has come to rest: animations that end, and scripts that move things. */
-async function rested(end) {
-  // Components begin to move with the next picture.
-  const isComponent = rootOf.call(deed.el) instanceof ShadowRoot || localNameOf.call(deed.el).includes("-");
-  if (isComponent && deed.mutations > 0) {
-    await nextFrame();
-    await nextFrame();
-    if (deed !== null) noteEffects(effects.takeRecords());
-  }
-  for (;;) {
-    const left = end - performance.now();
-    if (deed === null || left <= 0) return;
-    const moving = [document, ...shadows].flatMap((tree) => tree.getAnimations()).filter(({ playState, startTime, effect }) => playState === "running" &&
-      effect !== null && effect.getComputedTiming().endTime < Infinity && (startTime === null || startTime >= deed.begun - 50));
-    if (moving.length > 0) {
-      const over = Promise.allSettled(moving.map(({ finished }) => finished));
-      await Promise.race([over, new Promise((go) => setTimeout(go, left))]);
-      noteEffects(effects.takeRecords());
-      continue;
-    }
-    if (!deed.slides) return;
-    deed.slides = false;
-    await nextFrame();
-    await nextFrame();
-    if (deed !== null) noteEffects(effects.takeRecords());
-  }
-}
-
-/** How many turns without a consequence are enough. */
-const QUIET_TURNS = 3;
-
-/** How long a click may take to arrive before somebody asks what became of it. */
-const ARRIVAL_MS = 250;
-
-/**
- * Waits until what was done has no more consequences, or the time is up; then says what they are. `ups` is how many
- * times a button of the mouse is going to be released before that; `look` is how to look at the page afterwards.
- */
-async function settle(ms, ups = 0, look = null) {
-  const begun = performance.now();
-  const end = begun + ms;
-  let quiet = 0;
-  while (deed !== null && deed.ups < ups && performance.now() < begun + ARRIVAL_MS) await nextTurn();
-  while (deed !== null && performance.now() < end && quiet < QUIET_TURNS) {
-    const before = deed.stirs;
-    await nextTurn();
-    if (deed === null) break;
-    noteEffects(effects.takeRecords());
-    quiet = deed.stirs === before ? quiet + 1 : 0;
-  }
-  if (deed !== null && quiet >= QUIET_TURNS) await rested(end);
-  const came = { ...outcome(), isQuiet: quiet >= QUIET_TURNS };
-  // Asked for later, a look would have to wait for the picture that comes next.
-  if (look !== null && came.isQuiet && came.mutations > 0) came.report = observe(look);
-  return came;
-}
-
-/** Waits for the first consequence. */
-async function sign(ms) {
-  const end = performance.now() + ms;
-  while (deed !== null && performance.now() < end) {
-    const { mutations, focus, value, scrolled, toggled, moved } = outcome();
-    if (mutations > 0 || focus || value || scrolled || toggled || moved) return true;
-    await Promise.race([nextFrame(), new Promise((go) => setTimeout(go, 10))]);
-  }
-  return false;
-}
-
-/** Waits for anything new, such as what a page makes of an answer. */
-async function stir(ms) {
-  const end = performance.now() + ms;
-  const before = deed === null ? 0 : deed.stirs;
-  while (deed !== null && performance.now() < end) {
-    noteEffects(effects.takeRecords());
-    if (deed.stirs !== before) return true;
-    await Promise.race([nextFrame(), new Promise((go) => setTimeout(go, 5))]);
-  }
-  return false;
-}
-
-/** It is done: hands are free again. */
-function over() {
-  const came = outcome();
-  effects.disconnect();
-  deed = null;
-  lastDeed = performance.now();
-  return came;
-}
-
-const setInputValue = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
-const setSelected = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set;
-const optionValueOf = getter(HTMLOptionElement.prototype, "value");
-const optionLabelOf = getter(HTMLOptionElement.prototype, "label");
-const optionsOf = getter(HTMLSelectElement.prototype, "options");
-const dispatch = EventTarget.prototype.dispatchEvent;
-
-const announce = (el, ...names) => {
-  for (const name of names) dispatch.call(el, name === "input" ? new InputEvent(name, { bubbles: true, composed: true }) : new Event(name, { bubbles: true }));
-};
-
-const takeFocus = (el) => (el instanceof SVGElement ? focusOnSvg : focusOn).call(el, { preventScroll: true });
-
-/** Kinds of fields that are chosen from, not typed into. */
-const CHOSEN = /^(?:date|month|week|time|datetime-local|color|range)$/;
-
-/**
- * Gets a field ready to be typed into: focused, with all that is in it selected. Fields that are not typed into take the
- * value at once. Says what is left to do: `type`, `clear` or nothing.
- */
-function prepare(number, value, keeps) {
-  const el = elementOf(number);
-  if (el === null || !isConnectedOf.call(el)) return { left: "gone" };
-  const tag = localNameOf.call(el);
-  if (tag === "input" && CHOSEN.test(inputTypeOf.call(el))) {
-    takeFocus(el);
-    const before = inputValueOf.call(el), kind = inputTypeOf.call(el);
-    setInputValue.call(el, value);
-    const now = inputValueOf.call(el);
-    const isTaken = now === value || kind === "range" && Number(now) === Number(value) || kind === "color" && now === value.toLowerCase();
-    if (!isTaken) {
-      setInputValue.call(el, before);
-      return { left: "refused" };
-    }
-    announce(el, "input", "change");
-    return { left: "nothing" };
-  }
-  takeFocus(el);
-  if (deepActive() !== el && !isInside(deepActive(), el)) return { left: "unfocused" };
-  if (tag === "input" || tag === "textarea") {
-    if (keeps) toEnd(el);
-    else el.select();
-    const held = heldValue(el);
-    return { left: value !== "" ? "type" : held !== "" && !keeps ? "clear" : "nothing" };
-  }
-  const selection = getSelection();
-  const range = new Range();
-  range.selectNodeContents(el);
-  if (keeps) range.collapse(false);
-  selection.removeAllRanges();
-  selection.addRange(range);
-  return { left: value !== "" ? "type" : textContentOf.call(el) !== "" && !keeps ? "clear" : "nothing" };
-}
-
-function toEnd(el) {
-  try {
-    const { length } = heldValue(el);
-    el.setSelectionRange(length, length);
-  } catch {
-    // Numbers and addresses have no selection; typing goes to their end anyway.
-  }
-}
-
-/** How what a field holds now compares with what was wanted. */
-function compareValue(number, wanted, keeps) {
-  const el = elementOf(number);
-  if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
-  const isField = /^(?:input|textarea)$/.test(localNameOf.call(el));
-  const plain = (text) => isField ? text.replace(/\r\n?/g, "\n") : collapse(text);
-  const held = plain(isField ? heldValue(el) : innerTextOf.call(el)), want = plain(wanted);
-  const oneLine = (text) => localNameOf.call(el) === "input" ? text.replace(/\n/g, "") : text;
-  if (held === oneLine(want) || keeps && held.includes(oneLine(want))) return { is: "equal" };
-  const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
-  const kind = inputTypeOf.call(el instanceof HTMLInputElement ? el : document.createElement("input"));
-  if (letters(held) === letters(want) || kind === "number" && Number(held) === Number(want)) return { is: "formatted" };
-  return { is: held === "" ? "empty" : "other", held: areSecret([el])[0] ? MASK : held.slice(0, 200) };
-}
-
-/** Chooses options of a list by value, label or position. */
-function choose(number, wanted) {
-  const el = elementOf(number);
-  if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
-  if (localNameOf.call(el) !== "select") return { is: "widget" };
-  const all = [...optionsOf.call(el)];
-  const nameOf = (option) => collapse(optionLabelOf.call(option));
-  const chosen = [];
-  for (const want of wanted) {
-    const found = (want.startsWith("index=") ? all[Number(want.slice(6))] : undefined) ||
-      all.find((option) => optionValueOf.call(option) === want) ||
-      all.find((option) => nameOf(option) === collapse(want)) ||
-      all.find((option) => nameOf(option).toLowerCase() === collapse(want).toLowerCase());
-    if (found === undefined) return { is: "missing", wanted: want, options: all.slice(0, 40).map(nameOf) };
-    if (matches.call(found, ":disabled")) return { is: "disabled", wanted: want };
-    chosen.push(found);
-  }
-  if (chosen.length > 1 && !selectMultipleOf.call(el)) return { is: "single" };
-  takeFocus(el);
-  let isChanged = false;
-  for (const option of all) {
-    const will = chosen.includes(option);
-    if (selectedOf.call(option) === will) continue;
-    isChanged = true;
-    if (will || selectMultipleOf.call(el)) setSelected.call(option, will);
-  }
-  if (isChanged) announce(el, "input", "change");
-  return { is: "chosen", labels: chosen.map(nameOf), isChanged };
-}
-
-/** The nearest thing around an element that can be scrolled; the document when there is none. */
-function scrollerOf(el, isAcross) {
-  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
-    const style = styleOf(at);
-    const room = isAcross ? at.scrollWidth - at.clientWidth : at.scrollHeight - at.clientHeight;
-    if (room > 1 && /auto|scroll|overlay/.test(isAcross ? style.overflowX : style.overflowY)) return at;
-  }
-  return document.scrollingElement || documentElementOf.call(document);
-}
-
-/** Scrolls, and says how far it went and what is left. */
-function scrollWith(number, { to, x, y }) {
-  const el = number === 0 ? documentElementOf.call(document) : elementOf(number);
-  if (el === null || !isConnectedOf.call(el)) return null;
-  if (to === "view") {
-    const at = () => { const { left, top } = rectOf.call(el); return [left, top]; };
-    const was = at();
-    scrollIntoView.call(el, { block: "center", inline: "nearest", behavior: "instant" });
-    const now = at();
-    return { x: was[0] - now[0], y: was[1] - now[1], left: 0 };
-  }
-  const box = scrollerOf(el, y === 0 && x !== 0);
-  const was = [box.scrollLeft, box.scrollTop];
-  if (to === "end") box.scrollTo({ top: box.scrollHeight, behavior: "instant" });
-  else if (to === "start") box.scrollTo({ top: 0, behavior: "instant" });
-  else box.scrollBy({ left: x, top: y, behavior: "instant" });
-  const left = Math.max(0, box.scrollHeight - box.clientHeight - box.scrollTop);
-  return { x: box.scrollLeft - was[0], y: box.scrollTop - was[1], left: Math.round(left) };
-}
-
-/** Puts the focus on an element. */
-function focusElement(number) {
-  const el = elementOf(number);
-  if (el === null || !isConnectedOf.call(el)) return "gone";
-  if (document.hasFocus() && deepActive() === el) return "already";
-  // A text in something that takes the focus stands for that.
-  for (let at = el, up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < 4; at = flatParentOf(at), up++) {
-    takeFocus(at);
-    const active = deepActive();
-    const isIn = active !== null && isInside(active, at) && (active !== bodyOf.call(document) || isEditable(active));
-    if (isIn) return "focused";
-  }
-  return "refused";
-}
-
-/** What holds a frame: whether a point of its document is open to events, and where that is in this document. */
-function through(number, x, y) {
-  const el = elementOf(number);
-  if (el === null || !isConnectedOf.call(el)) return { problem: "gone" };
-  const style = styleOf(el);
-  const spot = () => {
-    const rect = rectOf.call(el);
-    const across = el.offsetWidth > 0 ? rect.width / el.offsetWidth : 1, down = el.offsetHeight > 0 ? rect.height / el.offsetHeight : 1;
-    return { x: rect.left + (el.clientLeft + parseFloat(style.paddingLeft) + x) * across,
-      y: rect.top + (el.clientTop + parseFloat(style.paddingTop) + y) * down };
-  };
-  let at = spot();
-  const isIn = () => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
-  let hit = isIn() ? hitAt(at.x, at.y) : null;
-  for (let place = 1; hit !== el && place < PLACES.length; place++) {
-    scrollIntoView.call(el, { ...PLACES[place], behavior: "instant" });
-    at = spot();
-    if (!isIn()) {
-      const box = scrollerOf(parentOf(el) || el, false);
-      box.scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: "instant" });
-      at = spot();
-    }
-    hit = isIn() ? hitAt(at.x, at.y) : null;
-  }
-  if (hit !== el) return hit === null ? { problem: "off-screen" } : { problem: "covered", by: described(hit), cover: numberOf(hit) };
-  return at;
-}
-
-/** What is drawn at a point of the view: the numbers of that and of what it is in, and the same point in a frame. */
-function elementAt(x, y) {
-  const hit = hitAt(x, y);
-  if (hit === null) return null;
-  const all = [];
-  for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) all.push(at);
-  const isFrame = HOLDERS.has(localNameOf.call(hit));
-  let inside = null;
-  if (isFrame) {
-    const style = styleOf(hit), rect = rectOf.call(hit);
-    const across = hit.offsetWidth > 0 ? rect.width / hit.offsetWidth : 1, down = hit.offsetHeight > 0 ? rect.height / hit.offsetHeight : 1;
-    inside = [(x - rect.left) / across - hit.clientLeft - parseFloat(style.paddingLeft),
-      (y - rect.top) / down - hit.clientTop - parseFloat(style.paddingTop)];
-  }
-  return { path: remember(all), isFrame, inside, was: goneFrom(hit, x, y) };
-}
-
-/** Has what a field holds be nobody's business from here on. */
-function hideValue(number) {
-  const el = elementOf(number);
-  if (el === null) return false;
-  passwords.add(el);
-  noteChange(el);
-  return true;
 }

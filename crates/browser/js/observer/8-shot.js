@@ -35,3 +35,46 @@ function goneFrom(hit, x, y) {
   const now = closest.call(hit, POINTED_AT);
   return now === null || pictured.some(({ el }) => el === now) ? null : "nothing to act on";
 }
+
+/** What one can see of elements, each as `[x, y, width, height]`; null where that is nothing. */
+function seenParts(numbers) {
+  memo = newMemo();
+  try {
+    return numbers.map((number) => {
+      const el = elementOf(number);
+      return el === null ? null : seenPart(el);
+    });
+  } finally {
+    memo = null;
+  }
+}
+
+/** The part of an element that no box around it cuts off, if nothing lies upon it. */
+function seenPart(el) {
+  let { left, top, right, bottom } = drawnAt(standIn(el));
+  const root = documentElementOf.call(document), body = bodyOf.call(document);
+  let placed = computed(el).position;
+  for (let at = flatParentOf(el); at !== null && nodeTypeOf.call(at) === 1 && at !== root && at !== body; at = flatParentOf(at)) {
+    const style = computed(at);
+    if (style.display === "contents" || style.display === "inline") continue;
+    if (placed === "absolute" && style.position === "static" && !holdsFixed(style) || placed === "fixed" && !holdsFixed(style)) continue;
+    placed = style.position;
+    const isCutting = cutsByContaining(style);
+    const box = cutBoxOf(at);
+    if (isCutting || style.overflowX !== "visible") [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
+    if (isCutting || style.overflowY !== "visible") [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+  }
+  // The view of a frame cuts too; what is beyond the page's own can be in its picture.
+  if (window !== window.parent) {
+    [left, top] = [Math.max(left, 0), Math.max(top, 0)];
+    [right, bottom] = [Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
+  }
+  if (right - left < 1 || bottom - top < 1) return null;
+  const isFree = SPOTS.some(([across, down]) => {
+    const x = left + (right - left) * across, y = top + (bottom - top) * down;
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return true;
+    const hit = hitAt(x, y);
+    return hit === null || isMeant(hit, el) || isInside(el, hit);
+  });
+  return isFree ? [left, top, right - left, bottom - top] : null;
+}

@@ -48,7 +48,9 @@ function heedHover(event) {
     noteDeepChange(parentOf(el));
     isChanged = true;
   }
-  if (isChanged) spoil();
+  if (!isChanged) return;
+  spoil();
+  if (deed !== null) deed.isHovering = true;
 }
 
 /** Begins to watch from here on. */

@@ -45,6 +45,36 @@ fn verb_for(role: Role) -> Option<&'static str> {
     })
 }
 
+/// The control that a node is a part of: the nearest thing around it that one can click, if that takes clicks for all
+/// that is in it. What can be clicked itself is no part of anything.
+fn control_around(tree: &Tree, node: usize) -> Option<usize> {
+    let takes_all = |role: Role| {
+        matches!(
+            role,
+            Role::Button
+                | Role::Link
+                | Role::Tab
+                | Role::Option
+                | Role::MenuItem
+                | Role::MenuItemCheckBox
+                | Role::MenuItemRadio
+                | Role::CheckBox
+                | Role::Radio
+                | Role::Switch
+        )
+    };
+    let is_clicked = |index: usize| {
+        let node = &tree.nodes[index];
+        takes_all(node.role) || page::ax::is_control(node)
+    };
+    if is_clicked(node) {
+        return None;
+    }
+    let holds = |outer: &usize| tree.nodes[*outer].end as usize > node;
+    let nearest = (0..node).rev().filter(holds).find(|outer| is_clicked(*outer))?;
+    takes_all(tree.nodes[nearest].role).then_some(nearest)
+}
+
 /// How long to wait for a sign of change before looking again.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -359,6 +389,16 @@ impl<'a> Hand<'a> {
                         continue;
                     }
                     Err(obstacle) => {
+                        // A part of a control that cannot be hit itself is clicked with the control.
+                        if let Some(around) = control_around(&tree, node)
+                            && wants.point
+                            && wants.at.is_none()
+                            && matches!(&*obstacle.problem, "hidden" | "covered")
+                            && let Ok(spot) =
+                                self.ready(&tree, around, target, wants, guard, is_sure).await?
+                        {
+                            return Ok(spot);
+                        }
                         let refusal = self.refusal(&tree, node, target, &obstacle);
                         // Another kind of thing will not become a field by waiting.
                         if refusal.details().evidence.iter().any(|all| all.contains_key(USE)) {
@@ -377,11 +417,33 @@ impl<'a> Hand<'a> {
                 Err(error) => error,
             };
             if limit.is_over() || aim.no_wait {
+                let failure = match failure.code() {
+                    Code::TargetNotFound => self.behind(target).await.unwrap_or(failure),
+                    _ => failure,
+                };
                 let waited = millis(self.begun.elapsed());
                 return Err(failure.evidence("waitedMs", waited));
             }
             self.wait_for_change(&tree, limit).await?;
         }
+    }
+
+    /// The error for what is not shown because a dialog keeps everything else out of reach.
+    async fn behind(&self, target: &Target) -> Option<Error> {
+        let (css, words) = match target {
+            Target::Css(css) => (css.clone(), ""),
+            Target::TestId(id) => (format!("[data-testid={}]", json(id)), ""),
+            Target::Text(text) | Target::Label(text) | Target::Placeholder(text) => {
+                (String::new(), &**text)
+            }
+            Target::Role { name: Some(name), .. } => (String::new(), &**name),
+            _ => return None,
+        };
+        let script = format!("agbrowse.behind({}, {})", json(&css), json(words));
+        let by = self.ask_main::<Option<String>>(&script).await.ok()??;
+        let message = format!("`{target}` is out of reach behind {by}");
+        let error = Error::new(Code::ActInert).message(message);
+        Some(error.evidence("target", target.to_string()).evidence("by", by))
     }
 
     /// Waits until something happens in the page, for a moment at most.

@@ -28,7 +28,8 @@ pub struct Receipt {
     pub settled: Settled,
     /// What came of it.
     pub effect: Effect,
-    /// What that was: `content`, `value`, `focus`, `scroll`, `address`, `requests`, `tab`, `chooser`, `toggle`.
+    /// What that was: `content`, `value`, `focus`, `scroll`, `address`, `requests`, `tab`, `chooser`, `toggle`,
+    /// `selection`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<String>,
     /// What is different on the page, in the lines of a snapshot.

@@ -6,7 +6,7 @@
 use super::receipt::{Effect, Receipt, Settled};
 use super::{Hand, Spot, millis};
 use crate::error::{Code, Error, Result};
-use crate::live::journal::{Happening, Mark};
+use crate::live::journal::{self, Happening, Mark};
 use crate::navigate;
 use crate::observe::{self, Look, Shown, Trouble};
 use crate::tab::{Phase, State};
@@ -133,7 +133,15 @@ pub(crate) struct Came {
     scrolled: bool,
     toggled: bool,
     moved: bool,
+    selected: bool,
+    /// The mouse is over something that rules show other things for.
+    is_hovering: bool,
+    /// And they show something.
+    #[serde(skip)]
+    is_uncovered: bool,
     pub(crate) is_quiet: bool,
+    /// Addresses for other programs, which were not opened.
+    turned_away: Vec<String>,
     /// What the page looks like then.
     report: Option<cdp::Text>,
 }
@@ -141,6 +149,7 @@ pub(crate) struct Came {
 impl Came {
     fn is_nothing(&self) -> bool {
         self.mutations == 0
+            && self.turned_away.is_empty()
             && !(self.focus || self.value || self.scrolled || self.toggled || self.moved)
     }
 
@@ -152,6 +161,9 @@ impl Came {
         self.scrolled |= other.scrolled;
         self.toggled |= other.toggled;
         self.moved |= other.moved;
+        self.selected |= other.selected;
+        self.is_hovering |= other.is_hovering;
+        self.turned_away.extend_from_slice(&other.turned_away);
         if self.missed.is_empty() {
             self.missed.clone_from(&other.missed);
         }
@@ -224,8 +236,11 @@ impl Hand<'_> {
         let end = self.deadline.at_most(cap);
         let mut how = "quiet";
         let mut came = Came::default();
+        let mut turned_away = Vec::new();
         let mut was_given_a_moment = false;
         loop {
+            // Each is told once.
+            turned_away.append(&mut came.turned_away);
             match self.word(end, count).await {
                 // It is not known yet what became of them.
                 Word::Said(said) if (said.hits == 0 || said.ups < count) && !sent.is_empty() => {
@@ -250,6 +265,7 @@ impl Hand<'_> {
                 how = "capped";
                 break;
             }
+            self.live.journals_are_written().await;
             let mark = self.tab.journal.mark();
             if mark.departures > self.before.mark.departures {
                 how = self.departed(end).await;
@@ -272,13 +288,19 @@ impl Hand<'_> {
                 continue;
             }
             let is_same = Mark { asked: mark.asked, ..self.before.mark } == mark;
-            let is_nothing = came.is_nothing() && came.missed.is_empty() && is_same;
+            let is_nothing =
+                came.is_nothing() && turned_away.is_empty() && came.missed.is_empty() && is_same;
             if is_nothing && !was_given_a_moment {
                 was_given_a_moment = true;
+                // What rules show for the mouse changes nothing in the document.
+                if came.is_hovering && self.looks_different().await {
+                    came.is_uncovered = true;
+                    break;
+                }
                 // Who expects something waits for it.
                 let moment = match after.expect {
-                    Some(_) => self.deadline.at_most(self.patience()),
-                    None => end.at_most(SIGN),
+                    Some(_) if !came.selected => self.deadline.at_most(self.patience()),
+                    _ => end.at_most(SIGN),
                 };
                 self.sign(moment).await;
                 continue;
@@ -289,6 +311,7 @@ impl Hand<'_> {
         for other in &others {
             came.add(other);
         }
+        came.turned_away.splice(..0, turned_away);
         (came, Settled { how: how.into(), ms: millis(begun.elapsed()) })
     }
 
@@ -463,9 +486,10 @@ impl Hand<'_> {
             && self.sight.has_late_roots(self.deadline.at_most(LOOK)).await;
         let mut changes: Vec<&str> = Vec::new();
         let facts = [
-            (came.mutations > 0 || has_late_roots, "content"),
+            (came.mutations > 0 || has_late_roots || came.is_uncovered, "content"),
             (came.value, "value"),
             (came.focus, "focus"),
+            (came.selected, "selection"),
             (came.toggled, "toggle"),
             (came.scrolled, "scroll"),
             (is_elsewhere, "address"),
@@ -497,7 +521,9 @@ impl Hand<'_> {
             true => self.delta(effect, came.report.as_deref()).await,
             false => String::new(),
         };
+        self.live.journals_are_written().await;
         let mut events = self.tab.journal.take_untold();
+        events.extend(came.turned_away.iter().map(|url| journal::external(url)));
         if let Some(dialog) = self.tab.state.borrow().dialog.clone() {
             let message = format!(
                 "{} waits for an answer: {:?}; answer with `agbrowse dialog accept` or `agbrowse dialog dismiss`",
@@ -521,6 +547,26 @@ impl Hand<'_> {
             events,
             value: deed.value,
         })
+    }
+
+    /// Whether the page looks different from when it was acted on.
+    async fn looks_different(&mut self) -> bool {
+        let Some(before) = self.tree.clone() else { return false };
+        self.sight.doubt();
+        let limit = self.deadline.at_most(LOOK);
+        let look = Look::default();
+        let now = observe::observe(self.live, self.tab, self.sight, &look, limit).await;
+        let Ok(now) = now else { return false };
+        let options = plain_view();
+        let registry = &mut self.sight.registry;
+        let mut seen = |tree: &page::ax::Tree| -> View {
+            view(tree, &options, &mut |frame, element| {
+                registry.number(&tree.frames[usize::from(frame)].document, element)
+            })
+        };
+        let (was, is) = (seen(&before), seen(&now));
+        let was = ShownPage::new(&before, &was, &options.print);
+        !changes(&was, &ShownPage::new(&now, &is, &options.print)).text.is_empty()
     }
 
     /// Waits for what is expected, if it has not come yet.
@@ -593,7 +639,16 @@ impl Hand<'_> {
         let loader = self.tab.state.borrow().loader.clone();
         // What is known to have changed need not be asked whether it has.
         let kept = match (effect, report) {
-            (_, Some(report)) => self.sight.glimpse(self.tab, report, self.deadline).await,
+            (_, Some(report)) => {
+                let glimpse = self.sight.glimpse(self.tab, report, self.deadline).await;
+                let shown = self.sight.shown.as_ref().map(|shown| &shown.tree);
+                // Who listens to clicks on what is new is not known yet: it is asked for at once, or the next
+                // look would find what this one did not, and tell it as a change.
+                glimpse.filter(|tree| {
+                    let mut known = shown.into_iter().chain(before.as_ref());
+                    known.any(|was| !has_new_elements(was, tree))
+                })
+            }
             (Effect::None, None) => self.sight.confirmed(&look, &loader, self.deadline).await,
             _ => None,
         };
@@ -620,7 +675,10 @@ impl Hand<'_> {
             self.sight.shown.take().filter(|shown| {
                 is_same(&shown.tree) && shown.look.tells(&look, &shown.options.print)
             });
-        let options = shown.as_ref().map(|shown| shown.options.clone()).unwrap_or_else(plain_view);
+        let mut options = shown.as_ref().map_or_else(plain_view, |shown| shown.options.clone());
+        // What is not looked for after an action is no difference.
+        options.print.boxes &= look.boxes;
+        options.print.urls &= look.urls;
         let way = shown.as_ref().map(|shown| shown.way.clone()).unwrap_or_default();
         let registry = &mut self.sight.registry;
         let mut seen = |tree: &page::ax::Tree| -> View {
@@ -629,31 +687,31 @@ impl Hand<'_> {
             })
         };
         let now = seen(&tree);
-        let was = match (&shown, before) {
-            (Some(shown), _) => {
-                Some(ShownPage::new(&shown.tree, &shown.view, &shown.options.print))
-            }
-            (None, Some(before)) if is_same(&before) => {
-                let was = seen(&before);
-                Some(ShownPage::new(&before, &was, &options.print))
-            }
+        let before = before.filter(|before| is_same(before));
+        let was = match (&shown, &before) {
+            (Some(shown), _) => Some(ShownPage::new(&shown.tree, &shown.view, &options.print)),
+            (None, Some(before)) => Some(ShownPage::new(before, &seen(before), &options.print)),
             _ => None,
         };
         let mut text = String::new();
-        if let Some(was) = was {
+        if let Some(mut was) = was {
+            if let Some(behind) = self.sight.behind.as_ref().filter(|behind| is_same(behind)) {
+                was.put_behind(&ShownPage::new(behind, &seen(behind), &options.print));
+            }
             let told = changes(&was, &ShownPage::new(&tree, &now, &options.print));
+            let (brief, lines) = told.brief(MOST_LINES);
             // Only what the caller is told means what it means now: everything else is still what it was shown as.
-            let lines = told.told.iter().filter(|(_, line)| *line <= MOST_LINES as u32);
-            let lines = lines.map(|(at, _)| &now.lines[*at as usize]);
+            let lines = lines.into_iter().map(|at| &now.lines[at as usize]);
             let nodes: Vec<usize> =
                 lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
             self.sight.bind(&tree, &nodes);
-            text = told.text;
+            text = brief;
         }
+        self.sight.cover(shown.as_ref().map(|shown| &shown.tree).or(before.as_ref()), &tree);
         if shown.is_some() {
             self.sight.shown = Some(Shown { tree, view: now, options, look, way });
         }
-        address + &brief(&text)
+        (address + &text).trim_end().to_owned()
     }
 }
 
@@ -662,13 +720,10 @@ fn plain_view() -> ViewOptions {
     ViewOptions { policy: page::ax::RefPolicy::Live { all: false }, ..ViewOptions::default() }
 }
 
-fn brief(text: &str) -> String {
-    let count = text.lines().count();
-    if count <= MOST_LINES {
-        return text.trim_end().to_owned();
-    }
-    let mut short: Vec<&str> = text.lines().take(MOST_LINES).collect();
-    let more = format!("… {} more lines; take a snapshot to see all", count - MOST_LINES);
-    short.push(&more);
-    short.join("\n")
+/// Whether there are elements in a page that were not there before.
+fn has_new_elements(was: &page::ax::Tree, now: &page::ax::Tree) -> bool {
+    let document = |tree: &page::ax::Tree| tree.frames.first().map(|frame| frame.document.clone());
+    // They are numbered as they come.
+    let newest = |tree: &page::ax::Tree| tree.nodes.iter().map(|node| node.element).max();
+    document(was) != document(now) || newest(now) > newest(was)
 }

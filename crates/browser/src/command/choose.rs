@@ -1,11 +1,13 @@
 //! `select`, `check`, `uncheck`: choosing among what is offered.
 
 use super::{Cx, Verb, hand};
+use crate::act::keyboard::Chord;
 use crate::act::pointer::{Button, Press};
 use crate::act::{After, Aim, Deed, Guard, Hand, Receipt, Spot, Wants};
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
-use crate::target::Target;
+use crate::secret::Hidden;
+use crate::target::{self, Target};
 use clap::Args;
 use page::ax::{Role, Tree};
 use page::refs::RefName;
@@ -170,6 +172,11 @@ pub(super) async fn select(
                     false => Ok(hand.nothing_to_do(deed).await),
                 };
             }
+            "suggested" => {
+                hand.let_go(&spot.documents).await;
+                let value = Hidden::from(&*chosen.labels.concat());
+                return super::fill::put_in(hand, "select", aim, &value, after).await;
+            }
             "widget" => {
                 hand.let_go(&spot.documents).await;
                 return select_in_widget(hand, aim, spot, options, after).await;
@@ -229,19 +236,21 @@ async fn select_in_widget(
         return Err(Error::new(Code::ActNoOption).message(format!("{} is no list", spot.hit)));
     }
     // Options that others show are not this one's, unless it is open already.
-    let others: HashSet<(u16, u32)> = match tree.nodes[list].expanded {
-        Some(true) => HashSet::new(),
-        _ => all_options(&tree)
-            .map(|node| (tree.nodes[node].frame, tree.nodes[node].element))
-            .collect(),
+    let is_open = tree.nodes[list].expanded == Some(true);
+    let others: Places = match is_open {
+        true => Places::new(),
+        false => all_options(&tree).map(|node| place(&tree, node)).collect(),
     };
+    let before: Places = (0..tree.nodes.len()).map(|node| place(&tree, node)).collect();
     for (index, option) in options.iter().enumerate() {
         let is_last = index + 1 == options.len();
         // Many lists close after each choice.
         (is_opened, has_typed) = (false, false);
         loop {
             let tree = hand.look().await?;
-            if let Some(node) = option_in(&tree, &spot, option, &others) {
+            let found = option_in(&tree, &spot, option, &others)
+                .or_else(|| plain_option(&tree, option, &before).filter(|_| is_opened));
+            if let Some(node) = found {
                 // Of the list that it is in, as it is now.
                 let number = hand.sight.registry.show_some(&tree, &[node]);
                 let at = Aim::at(Target::Ref(RefName::Ours(number[0])));
@@ -271,10 +280,16 @@ async fn select_in_widget(
                 }
             }
             if limit.is_over() || aim.no_wait {
-                let shown: Vec<String> = all_options(&tree)
-                    .map(|node| tree.name(&tree.nodes[node]).to_owned())
+                let own = own_options(&tree, &spot, &others);
+                let shown: Vec<String> = own
+                    .into_iter()
+                    .map(|node| page::refs::name(&tree, node))
+                    .filter(|name| !name.is_empty())
                     .take(40)
                     .collect();
+                if is_opened {
+                    close(hand, &spot).await?;
+                }
                 return Err(Error::new(Code::ActNoOption)
                     .message(format!("{} shows no option {option:?}", spot.hit))
                     .evidence("options", shown)
@@ -291,6 +306,26 @@ async fn select_in_widget(
         value: Some(labels.join(", ")),
         ..receipt
     })
+}
+
+/// Closes a list again that was opened for nothing.
+async fn close(hand: &mut Hand<'_>, spot: &Spot) -> Result<()> {
+    let tree = hand.look().await?;
+    // While it is open, some pages hide everything else.
+    let is_open = place_of(&tree, spot).is_none_or(|list| tree.nodes[list].expanded == Some(true));
+    if is_open {
+        hand.begin_here().await?;
+        hand.press(&[Chord::parse("Escape")?]).await?;
+        hand.settle(&After { no_delta: true, ..After::default() }).await;
+    }
+    Ok(())
+}
+
+/// Elements by frame and number.
+type Places = HashSet<(u16, u32)>;
+
+fn place(tree: &Tree, node: usize) -> (u16, u32) {
+    (tree.nodes[node].frame, tree.nodes[node].element)
 }
 
 fn all_options(tree: &Tree) -> impl Iterator<Item = usize> {
@@ -323,25 +358,34 @@ fn may_be_list(tree: &Tree, node: usize) -> bool {
     }
 }
 
-/// The option that is meant: inside the list if there is any, else one that has come up since.
-fn option_in(
-    tree: &Tree,
-    spot: &Spot,
-    wanted: &str,
-    others: &HashSet<(u16, u32)>,
-) -> Option<usize> {
+/// The options that are a list's: those inside of it if there are any, else those that have come up since.
+fn own_options(tree: &Tree, spot: &Spot, others: &Places) -> Vec<usize> {
+    // A page may hide the list itself while its options are shown elsewhere.
+    let (list, end) =
+        place_of(tree, spot).map_or((usize::MAX, 0), |list| (list, tree.nodes[list].end as usize));
+    let inside: Vec<usize> = all_options(tree).filter(|node| *node > list && *node < end).collect();
+    if !inside.is_empty() {
+        return inside;
+    }
+    all_options(tree).filter(|node| !others.contains(&place(tree, *node))).collect()
+}
+
+/// What says just this and has come up since: an option that the page does not call one.
+fn plain_option(tree: &Tree, wanted: &str, before: &Places) -> Option<usize> {
+    let query = page::find::Query { text: Some(wanted.to_owned()), ..Default::default() };
+    let mut found = page::find::find(tree, &query);
+    found.retain(|node| tree.nodes[*node].element > 0 && !before.contains(&place(tree, *node)));
+    let mut needle = page::text::Needle::new(wanted);
+    target::innermost(tree, &found)
+        .into_iter()
+        .find(|node| needle.is_all_of(&page::refs::name(tree, *node)))
+}
+
+/// The option that is meant.
+fn option_in(tree: &Tree, spot: &Spot, wanted: &str, others: &Places) -> Option<usize> {
     let mut needle = page::text::Needle::new(wanted);
     let by_index = wanted.strip_prefix("index=").and_then(|index| index.parse::<usize>().ok());
-    let list = place_of(tree, spot)?;
-    let end = tree.nodes[list].end as usize;
-    let inside: Vec<usize> = all_options(tree).filter(|node| *node > list && *node < end).collect();
-    let among: Vec<usize> = if inside.is_empty() {
-        let is_own =
-            |node: &usize| !others.contains(&(tree.nodes[*node].frame, tree.nodes[*node].element));
-        all_options(tree).filter(|node| *node > end || *node < list).filter(is_own).collect()
-    } else {
-        inside
-    };
+    let among = own_options(tree, spot, others);
     if let Some(index) = by_index {
         return among.get(index).copied();
     }

@@ -1,6 +1,7 @@
 //! `close`: the end of the browser, or of one context.
 
 use super::{Cx, Verb};
+use crate::browser::Closer;
 use crate::error::Result;
 use crate::tab::Tab;
 use clap::Args;
@@ -23,6 +24,9 @@ pub struct Closed {
     pub tabs: usize,
     /// Whether a browser was running.
     pub was_running: bool,
+    /// Whether one was being started, and was given up.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub was_starting: bool,
     /// Whether it is somebody else's, so that only our own tabs in it were closed.
     pub attached: bool,
 }
@@ -32,19 +36,23 @@ impl Verb for Close {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Closed> {
         let live = cx.browser.live();
+        let was_starting = cx.context.is_none() && cx.browser.is_starting();
         let context = cx.context.clone();
         let tabs = live.as_ref().map_or(0, |live| {
             let goes =
                 |tab: &Tab| live.is_ours(tab) && (context.is_none() || tab.context == context);
             live.tabs().iter().filter(|row| goes(&row.tab)).count()
         });
+        // What an owner before us left in somebody else's browser.
+        let left = cx.browser.left().filter(|_| live.is_none() && context.is_none());
+        let tabs = left.as_ref().map_or(tabs, |left| left.tabs.len());
         match (&context, &live) {
             (Some(name), Some(live)) => live.close_context(name, cx.deadline).await?,
             (Some(_), None) => {}
-            (None, _) => cx.browser.begin_close(cx.deadline).await?,
+            (None, _) => cx.browser.begin_close(Closer::Command, cx.deadline).await?,
         }
-        let attached = live.as_ref().is_some_and(|live| live.process.is_none());
-        Ok(Closed { context, tabs, was_running: live.is_some(), attached })
+        let attached = left.is_some() || live.as_ref().is_some_and(|live| live.process.is_none());
+        Ok(Closed { context, tabs, was_running: live.is_some(), was_starting, attached })
     }
 }
 
@@ -52,6 +60,13 @@ impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tabs = if self.tabs == 1 { "1 tab".to_owned() } else { format!("{} tabs", self.tabs) };
         match &self.context {
+            _ if self.was_starting => f.write_str("gave up on the browser that was being started"),
+            _ if !self.was_running && self.attached => {
+                write!(
+                    f,
+                    "no browser was running; closing {tabs} left in the one attached to before"
+                )
+            }
             _ if !self.was_running => f.write_str("no browser was running"),
             Some(name) => write!(f, "closed context {name} with {tabs}"),
             None if self.attached => {

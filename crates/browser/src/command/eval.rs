@@ -4,12 +4,12 @@ use super::{Cx, Verb};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result, Stage};
 use crate::observe::{self, Look, Trouble};
+use crate::script::{self, Running};
 use crate::tab::Turn;
 use crate::target::{self, Target};
 use cdp::protocol::page::CreateIsolatedWorld;
 use cdp::protocol::runtime::{
     AwaitPromise, CallFunctionOn, Evaluate, ExceptionDetails, ReleaseObject, RemoteObject,
-    TerminateExecution,
 };
 use cdp::{Channel, Deadline, Text};
 use clap::Args;
@@ -120,10 +120,22 @@ impl Verb for Eval {
             ..Evaluate::default()
         };
         let began = Instant::now();
-        let stop = StopIfDropped { turn: Some(&turn) };
+        let channel = on.as_ref().map_or(&turn.channel, |(channel, _)| channel).clone();
+        let running = Running::new(turn, channel);
         let reply = match on {
             None => {
-                let reply = turn.call(evaluate, cx.deadline).await;
+                // A script that pauses is stopped by nobody when it goes on. Whether the page came to it, this tells.
+                let came = self
+                    .script
+                    .contains("await")
+                    .then(|| running.channel.start(&script::question()));
+                let reply = running.call(evaluate, cx.deadline).await;
+                if let (Err(error), Some(Ok(came))) = (&reply, came)
+                    && error.code() == Code::PageUnresponsive
+                    && came.wait(cx.deadline).await.is_ok()
+                {
+                    return Err(unsettled(cx.deadline));
+                }
                 reply.map(|reply| (reply.result, reply.exception_details))
             }
             Some((channel, handle)) => {
@@ -138,22 +150,24 @@ impl Verb for Eval {
                     user_gesture: self.gesture.then_some(true),
                     ..CallFunctionOn::default()
                 };
-                let reply = channel.call(call, cx.deadline).await;
-                reply
-                    .map(|reply| (reply.result, reply.exception_details))
-                    .map_err(|error| turn.explain(error))
+                let reply = running.unless_blocked(channel.call(call, cx.deadline)).await;
+                // The browser stops no function by itself. The page answered a moment ago: it is ours that is busy.
+                if reply.as_ref().is_err_and(|error| error.code() == Code::PageUnresponsive) {
+                    return Err(stopped(cx.deadline.total()));
+                }
+                reply.map(|reply| (reply.result, reply.exception_details))
             }
         };
-        // From here on nothing of ours runs in the page; stopping would hit what comes next.
-        stop.over();
         let reply = reply.map_err(|error| match error.code() {
             Code::CdpRefused if began.elapsed() >= allowed => stopped(allowed),
             _ => error,
         });
         let result = match reply.and_then(|(result, thrown)| unless_thrown(result, thrown)) {
-            Ok(result) => by_value(&turn, result, cx.deadline).await,
+            Ok(result) => by_value(&running, result, cx.deadline).await?,
             Err(error) => Err(error),
         };
+        // From here on nothing of ours runs in the page; stopping would hit what comes next.
+        drop(running.over());
         let mut result = result?;
         if result.subtype.as_deref() == Some("null") {
             // The decoder takes a null for an absent value.
@@ -192,20 +206,20 @@ async fn element(cx: &mut Cx<'_>, turn: &Turn, target: &Target) -> Result<(Chann
 }
 
 /// A result as its value: promises are waited for, objects written down. Plain values are that already, so
-/// the usual script costs one round trip.
-async fn by_value(turn: &Turn, result: RemoteObject, deadline: Deadline) -> Result<RemoteObject> {
-    let Some(handle) = result.object_id else { return Ok(result) };
+/// the usual script costs one round trip. The outer error is for a script that is not over.
+async fn by_value(
+    turn: &Turn,
+    result: RemoteObject,
+    deadline: Deadline,
+) -> Result<Result<RemoteObject>> {
+    let Some(handle) = result.object_id else { return Ok(Ok(result)) };
     let reply = if result.subtype.as_deref() == Some("promise") {
         let wait = AwaitPromise { promise_object_id: handle.clone(), return_by_value: Some(true) };
         let reply = turn.call(wait, deadline).await;
-        reply.map(|reply| (reply.result, reply.exception_details)).map_err(|error| {
-            match error.code() {
-                Code::PageUnresponsive => {
-                    stopped(deadline.total()).evidence("waitingFor", "promise")
-                }
-                _ => not_json(error),
-            }
-        })
+        if reply.as_ref().is_err_and(|error| error.code() == Code::PageUnresponsive) {
+            return Err(unsettled(deadline));
+        }
+        reply.map(|reply| (reply.result, reply.exception_details)).map_err(not_json)
     } else {
         let write = CallFunctionOn {
             function_declaration: "function () { return this; }".into(),
@@ -218,13 +232,13 @@ async fn by_value(turn: &Turn, result: RemoteObject, deadline: Deadline) -> Resu
         reply.map(|reply| (reply.result, reply.exception_details)).map_err(not_json)
     };
     turn.channel.post(&ReleaseObject { object_id: handle });
-    let (value, thrown) = reply?;
-    let value = unless_thrown(value, thrown)?;
+    let value = reply.and_then(|(value, thrown)| unless_thrown(value, thrown));
     // A function has no value in JSON, and `{}` would be a lie.
-    if result.r#type.as_deref() == Some("function") {
-        return Ok(RemoteObject { value: None, r#type: result.r#type, ..RemoteObject::default() });
-    }
-    Ok(value)
+    let is_function = result.r#type.as_deref() == Some("function");
+    Ok(value.map(|value| match is_function {
+        true => RemoteObject { value: None, r#type: result.r#type, ..RemoteObject::default() },
+        false => value,
+    }))
 }
 
 fn unless_thrown(
@@ -243,6 +257,11 @@ fn stopped(after: Duration) -> Error {
         .message(format!("the script was stopped after {} ms", after.as_millis()))
 }
 
+/// The error for a script whose promise was not settled in time.
+fn unsettled(deadline: Deadline) -> Error {
+    stopped(deadline.total()).evidence("waitingFor", "promise")
+}
+
 /// The browser refuses a result that it cannot write down: a cycle, a window.
 fn not_json(error: Error) -> Error {
     if error.code() != Code::CdpRefused {
@@ -250,25 +269,6 @@ fn not_json(error: Error) -> Error {
     }
     Error::new(Code::EvalNotSerializable)
         .message(format!("the result cannot be written as JSON: {}", error.details().message))
-}
-
-/// Ends the script when its caller goes away while it runs. At the deadline the browser does that itself.
-struct StopIfDropped<'a> {
-    turn: Option<&'a Turn>,
-}
-
-impl StopIfDropped<'_> {
-    fn over(mut self) {
-        self.turn = None;
-    }
-}
-
-impl Drop for StopIfDropped<'_> {
-    fn drop(&mut self) {
-        if let Some(turn) = self.turn {
-            turn.channel.post(&TerminateExecution {});
-        }
-    }
 }
 
 fn threw(thrown: &ExceptionDetails) -> Error {

@@ -103,6 +103,9 @@ struct Writing<'w> {
 #[derive(Deserialize)]
 struct Prepared {
     left: String,
+    /// From where to where a slider goes, and in which steps.
+    #[serde(default)]
+    range: Option<[String; 3]>,
 }
 
 /// How what a field holds compares with what was wanted.
@@ -136,6 +139,19 @@ async fn write(
     Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
 }
 
+/// Puts a text into a field in place of what is there, as another verb.
+pub(super) async fn put_in(
+    hand: &mut Hand<'_>,
+    action: &str,
+    aim: &Aim,
+    value: &Hidden,
+    after: &After,
+) -> Result<Receipt> {
+    let receipt =
+        write(hand, action, aim, Writing { value, is_secret: false, keeps: false }, after).await?;
+    Ok(Receipt { value: Some(value.reveal().to_owned()), ..receipt })
+}
+
 /// Puts a text into a field. False when it is gone meanwhile.
 async fn put(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Result<bool> {
     let Writing { value, is_secret, keeps } = writing;
@@ -146,10 +162,27 @@ async fn put(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Result<b
     match &*prepared.left {
         "type" => hand.insert(value.reveal()).await?,
         "clear" => hand.press(&[Chord::parse("Delete")?]).await?,
+        // An editor that its page draws knows only keys.
+        "keys" => {
+            if !keeps {
+                let all = if cfg!(target_os = "macos") { "Meta+a" } else { "Control+a" };
+                hand.press(&[Chord::parse(all)?]).await?;
+                let script = format!("agbrowse.selectAll({})", spot.element);
+                hand.ask::<bool>(spot, &script).await?;
+            }
+            match value.reveal() {
+                "" => hand.press(&[Chord::parse("Delete")?]).await?,
+                text => hand.type_keys(text).await?,
+            }
+        }
         "nothing" => hand.done(),
         "gone" => return Ok(false),
         "refused" => {
             hand.let_go(&spot.documents).await;
+            if let Some([min, max, step]) = prepared.range {
+                let why = format!("takes numbers from {min} to {max} in steps of {step}");
+                return Err(not_taken(spot, &why));
+            }
             return Err(not_taken(
                 spot,
                 "takes values in another form: dates as 2026-01-31, months as 2026-01, \
@@ -178,6 +211,11 @@ async fn verify(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Resul
         "formatted" => {
             let message = "the page wrote it in its own form";
             hand.notes.push(Note::new("formatted", message));
+            Ok(())
+        }
+        "unread" => {
+            let message = "what it holds now cannot be read back: look before you go on";
+            hand.notes.push(Note::new("unverified", message));
             Ok(())
         }
         "empty" => Err(not_taken(spot, "is empty afterwards")),
@@ -259,7 +297,7 @@ impl Verb for Type {
             let script = format!("({hide}agbrowse.prepare({}, 'x', true))", spot.element);
             let prepared: Prepared = hand.ask(&spot, &script).await?;
             match &*prepared.left {
-                "type" => {}
+                "type" | "keys" => {}
                 "gone" => continue,
                 _ => {
                     hand.let_go(&spot.documents).await;

@@ -8,8 +8,7 @@ use crate::observe::{self, Look};
 use clap::Args;
 use page::ax::{RefPolicy, Role, marks};
 use page::find::{Query, find};
-use page::refs::Scope;
-use page::view::{ViewOptions, view};
+use page::refs::Items;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -17,7 +16,7 @@ use std::fmt;
 
 /// Find things on the page by what they say, what they are, or what they are called.
 ///
-/// Lists what was found, with refs for what can be acted on.
+/// Lists what was found, with refs for what can be acted on, and below it the controls of the same row or card.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Find {
@@ -54,7 +53,26 @@ pub struct FindRow {
     pub role: String,
     /// What it is called, or the text itself.
     pub name: String,
+    /// What can be acted on in the same item: the row, the entry, the card. Where few things were found.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub beside: Vec<Beside>,
 }
+
+/// Something that can be acted on beside what was found.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Beside {
+    /// Its ref.
+    #[serde(rename = "ref")]
+    pub name_of_ref: String,
+    /// What it is.
+    pub role: String,
+    /// What it is called.
+    pub name: String,
+}
+
+/// How many finds are told with what is beside them.
+const FEW: usize = 20;
 
 impl Verb for Find {
     type Reply = Finds;
@@ -68,6 +86,11 @@ impl Verb for Find {
                 ))
             })?),
         };
+        let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|it| it.trim().is_empty());
+        if is_blank(&self.text) || is_blank(&self.name) {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("`find` needs a text: everything has an empty one"));
+        }
         let turn = cx.turn(Needs::Page).await?;
         let live = cx.live().await?;
         let mut sight = turn.sight.lock().await;
@@ -85,27 +108,45 @@ impl Verb for Find {
         let has_ref = marks(&tree, policy);
         let registry = &mut sight.registry;
         let mut found: Vec<FindRow> = Vec::new();
-        for index in nodes.iter().copied() {
+        let mut listed: HashSet<usize> = nodes.iter().copied().collect();
+        let items = (nodes.len() <= FEW && !nodes.is_empty()).then(|| Items::new(&tree));
+        let mut named = |index: usize| {
             let node = &tree.nodes[index];
-            let number = has_ref.has_ref(index).then(|| {
-                registry.number(&tree.frames[usize::from(node.frame)].document, node.element)
-            });
+            let number =
+                registry.number(&tree.frames[usize::from(node.frame)].document, node.element);
+            format!("@e{number}")
+        };
+        let name = |index: usize| {
+            page::text::cut(&page::refs::name(&tree, index), page::text::MAX_NAME).into_owned()
+        };
+        for index in nodes.iter().copied() {
+            let mut beside = Vec::new();
+            for control in items
+                .iter()
+                .flat_map(|items| items.controls(&tree, index, |control| has_ref.has_ref(control)))
+            {
+                // Each is told once.
+                if listed.insert(control) {
+                    beside.push(Beside {
+                        name_of_ref: named(control),
+                        role: tree.nodes[control].role.name().to_owned(),
+                        name: name(control),
+                    });
+                }
+            }
             found.push(FindRow {
-                name_of_ref: number.map(|number| format!("@e{number}")),
-                role: node.role.name().to_owned(),
-                name: page::text::cut(&page::refs::name(&tree, index), page::text::MAX_NAME)
-                    .into_owned(),
+                name_of_ref: has_ref.has_ref(index).then(|| named(index)),
+                role: tree.nodes[index].role.name().to_owned(),
+                name: name(index),
+                beside,
             });
         }
         // What is listed counts as shown, so that its refs can be used; nothing else does, for the caller
         // still takes it for what it was.
-        let options = ViewOptions { policy, refs_only: true, ..ViewOptions::default() };
-        let mut shown = view(&tree, &options, &mut |frame, element| {
-            registry.number(&tree.frames[usize::from(frame)].document, element)
-        });
-        let listed: HashSet<usize> = nodes.into_iter().collect();
-        shown.lines.retain(|line| listed.contains(&(line.node as usize)));
-        registry.show(&tree, &shown, Scope::Part);
+        let mut shown: Vec<usize> =
+            listed.into_iter().filter(|index| has_ref.has_ref(*index)).collect();
+        shown.sort_unstable();
+        registry.show_some(&tree, &shown);
         let silent = tree.silent_frames(false).into_iter();
         cx.notes.extend(silent.map(|frame| Note::new("silent-frame", frame)));
         Ok(Finds { found })
@@ -126,6 +167,11 @@ impl fmt::Display for Finds {
             write!(f, "- {} {name}", row.role)?;
             if let Some(name) = &row.name_of_ref {
                 write!(f, " [ref={name}]")?;
+            }
+            for it in &row.beside {
+                let mut name = String::new();
+                page::text::quote(&mut name, &it.name);
+                write!(f, "\n  - {} {name} [ref={}]", it.role, it.name_of_ref)?;
             }
         }
         Ok(())

@@ -25,6 +25,10 @@ pub struct Get {
     #[arg(required_if_eq("what", "attr"))]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
+    /// Which one, counted from 0, when several match [default: the first].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub nth: Option<u32>,
 }
 
 /// What can be read of an element.
@@ -73,8 +77,14 @@ impl Verb for Get {
             Some(tree) => tree,
             None => observe::observe(&live, &turn, sight, &look, cx.deadline).await?,
         };
-        let node =
-            target::find(&turn, sight, &tree, &self.target, cx.deadline, &mut cx.notes).await?;
+        let (deadline, notes) = (cx.deadline, &mut cx.notes);
+        let node = match self.nth {
+            None => target::find(&turn, sight, &tree, &self.target, deadline, notes).await?,
+            nth => {
+                let target = (&self.target, nth);
+                target::find_one(&turn, sight, &tree, target, deadline, notes).await?
+            }
+        };
         let node = &tree.nodes[node];
         let what = match self.what {
             What::Text => "text",

@@ -37,7 +37,7 @@ pub use dialog::{Answer, Answered, DialogVerb};
 pub use download::Download;
 pub use eval::{Eval, Evaluated, Json};
 pub use fill::{Field, Fill, FillForm, PressKey, Type};
-pub use find::{Find, FindRow, Finds};
+pub use find::{Beside, Find, FindRow, Finds};
 pub use get::{Get, Got, What};
 pub use journal::{Console, ConsoleLine, ConsoleLog, Happening, RequestLine, RequestLog, Requests};
 pub use moving::{Drag, Scroll, Way};

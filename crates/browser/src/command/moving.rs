@@ -83,6 +83,10 @@ pub struct Scroll {
     #[arg(long, value_name = "PX")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by: Option<u32>,
+    /// Which one, counted from 0, when several match.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub nth: Option<u32>,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
@@ -119,7 +123,10 @@ impl Verb for Scroll {
         }
         hand!(cx, hand);
         let spot = match target {
-            Some(target) => Some(hand.reach(&Aim::at(target), Wants::TOUCH, Guard::Nothing).await?),
+            Some(target) => {
+                let aim = Aim { nth: self.nth, ..Aim::at(target) };
+                Some(hand.reach(&aim, Wants::TOUCH, Guard::Nothing).await?)
+            }
             None => {
                 hand.begin_here().await?;
                 None

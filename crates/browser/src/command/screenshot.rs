@@ -4,14 +4,14 @@ use super::{Cx, Verb, decode_base64, size};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::{self, Look, WORLD, json};
+use crate::observe::{self, Look, Sight, WORLD, World, json};
 use crate::tab::Turn;
 use crate::target::{self, Target};
 use cdp::Deadline;
 use cdp::protocol::page::{CaptureScreenshot, CreateIsolatedWorld, GetLayoutMetrics, Viewport};
 use cdp::protocol::runtime::Evaluate;
 use clap::{Args, ValueEnum};
-use page::ax::{Bounds, RefPolicy};
+use page::ax::{Bounds, RefPolicy, Tree};
 use page::refs::Scope;
 use page::view::{ViewOptions, view};
 use schemars::JsonSchema;
@@ -224,8 +224,7 @@ async fn place_of(cx: &mut Cx<'_>, turn: &Turn, wanted: &Target) -> Result<Bound
         return Err(Error::new(Code::ScreenshotCaptureFailed)
             .message(format!("the element of `{wanted}` has no size")));
     }
-    let (x, y) = observe::offset(&sight, &tree, node.frame, cx.deadline).await;
-    Ok(Bounds { x: bounds.x + x, y: bounds.y + y, ..bounds })
+    Ok(bounds)
 }
 
 /// The picture with a box and a ref around everything that can be acted on.
@@ -240,7 +239,7 @@ async fn label(
     let live = cx.live().await?;
     let mut sight = turn.sight.lock().await;
     let sight = &mut *sight;
-    let look = Look { boxes: true, ..Look::default() };
+    let look = Look::default();
     let tree = observe::observe(&live, turn, sight, &look, cx.deadline).await?;
     let options = ViewOptions {
         policy: RefPolicy::Live { all: false },
@@ -252,28 +251,23 @@ async fn label(
         registry.number(&tree.frames[usize::from(frame)].document, element)
     });
     registry.show(&tree, &seen, Scope::Part);
-    let mut offsets = Vec::new();
-    for frame in 0..tree.frames.len() {
-        offsets.push(observe::offset(sight, &tree, frame as u16, cx.deadline).await);
-    }
-    let boxes: Vec<(String, f32, f32, f32, f32)> = seen
-        .lines
-        .iter()
-        .filter_map(|line| {
+    let mut boxes: Vec<(String, f32, f32, f32, f32)> = Vec::new();
+    for (frame, window) in windows(sight, &tree, cx.deadline).await.into_iter().enumerate() {
+        let Some(window) = window else { continue };
+        let inside = seen.lines.iter().filter_map(|line| {
             let node = &tree.nodes[line.node as usize];
-            let bounds = tree.extra(node)?.bounds?;
-            let (x, y) = offsets.get(usize::from(node.frame))?;
-            let is_drawn = bounds.width >= 1.0 && bounds.height >= 1.0;
-            let name = format!("@e{}", line.number.filter(|_| is_drawn)?);
-            Some((
-                name,
-                bounds.x + x + shift.0,
-                bounds.y + y + shift.1,
-                bounds.width,
-                bounds.height,
-            ))
-        })
-        .collect();
+            (usize::from(node.frame) == frame).then_some((line.number?, node.element))
+        });
+        let (numbers, elements): (Vec<u32>, Vec<u32>) = inside.unzip();
+        let Some(world) = sight.world_of(&tree.frames[frame].document) else { continue };
+        let parts = window.parts_of(world, &elements, cx.deadline).await;
+        for (number, part) in numbers.into_iter().zip(parts) {
+            if let Some(part) = part {
+                let (x, y) = (part.x + shift.0, part.y + shift.1);
+                boxes.push((format!("@e{number}"), x, y, part.width, part.height));
+            }
+        }
+    }
     let failed = || Error::new(Code::ScreenshotCaptureFailed);
     let world = sight.world_of(&tree.frames[0].document).ok_or_else(failed)?;
     let quality = f64::from(quality.unwrap_or(90)) / 100.0;
@@ -283,6 +277,65 @@ async fn label(
         .run(include_str!("../../js/labels.js"), &arguments, cx.deadline)
         .await
         .map_err(|trouble| trouble.explain(turn))
+}
+
+/// Through what a frame's document is seen.
+#[derive(Clone, Copy)]
+struct Window {
+    /// Where the document begins, in the view of the page.
+    corner: (f32, f32),
+    /// What can be seen of it, in the view of the page; nothing says that all can.
+    opening: Option<Bounds>,
+}
+
+impl Window {
+    /// What can be seen of elements of the document, in the view of the page.
+    async fn parts_of(
+        &self,
+        world: &World,
+        elements: &[u32],
+        deadline: Deadline,
+    ) -> Vec<Option<Bounds>> {
+        let script = format!("agbrowse.seenParts({})", json(elements));
+        let parts: Vec<Option<[f32; 4]>> = world.ask(&script, deadline).await.unwrap_or_default();
+        let placed = |[x, y, width, height]: [f32; 4]| {
+            let part = Bounds { x: x + self.corner.0, y: y + self.corner.1, width, height };
+            self.opening.map_or(Some(part), |opening| overlap(&part, &opening))
+        };
+        parts.into_iter().map(|part| part.and_then(placed)).collect()
+    }
+}
+
+/// Through what each frame is seen; nothing for one that cannot be seen.
+async fn windows(sight: &Sight, tree: &Tree, deadline: Deadline) -> Vec<Option<Window>> {
+    let mut all: Vec<Option<Window>> = Vec::new();
+    for (index, frame) in tree.frames.iter().enumerate() {
+        let around = frame.parent.map(|parent| all.get(usize::from(parent)).copied().flatten());
+        let window = match around {
+            None => Some(Window { corner: (0.0, 0.0), opening: None }),
+            Some(None) => None,
+            Some(Some(around)) => {
+                let opening = match observe::holder(sight, tree, index as u16) {
+                    Some((world, owner)) => {
+                        around.parts_of(world, &[owner], deadline).await.pop().flatten()
+                    }
+                    None => None,
+                };
+                let corner = observe::offset(sight, tree, index as u16, deadline).await;
+                opening.map(|opening| Window { corner, opening: Some(opening) })
+            }
+        };
+        all.push(window);
+    }
+    all
+}
+
+/// What two boxes have in common.
+fn overlap(one: &Bounds, other: &Bounds) -> Option<Bounds> {
+    let (x, y) = (one.x.max(other.x), one.y.max(other.y));
+    let width = (one.x + one.width).min(other.x + other.width) - x;
+    let height = (one.y + one.height).min(other.y + other.height) - y;
+    (width >= 1.0 && height >= 1.0).then_some(Bounds { x, y, width, height })
 }
 
 #[allow(

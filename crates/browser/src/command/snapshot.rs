@@ -14,9 +14,9 @@ use cdp::Deadline;
 use clap::{Args, ValueEnum};
 use page::ax::{RefPolicy, Tree};
 use page::delta::{Delta, ShownPage, delta};
-use page::refs::{Scope, numbers_in};
+use page::refs::{Scope, numbers_in, respell};
 use page::render::{Print, Viewpoint, printed, viewpoint};
-use page::snapshot::{BARE, BuildOptions, Stats, WebAiSnapshot, build};
+use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, bare, build};
 use page::view::{DEFAULT_MAX_DEPTH, View, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -171,6 +171,10 @@ impl Verb for Snapshot {
                 "`--delta` cannot go with `--find`: what stops to match would read as removed",
             ));
         }
+        if self.find.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("`--find` needs a text: every line has an empty one"));
+        }
         let turn = match &self.url {
             Some(url) => self.open(cx, url).await?,
             None => cx.turn(Needs::Page).await?,
@@ -179,7 +183,7 @@ impl Verb for Snapshot {
         let way = self.way();
         let mut sight = turn.sight.lock().await;
         let sight = &mut *sight;
-        let look = self.look(sight.parts.iter().any(|part| part.way == way));
+        let look = self.look(sight.parts.iter().find(|part| part.way == way));
         let loader = turn.state.borrow().loader.clone();
         let is_plain = !self.fresh && !self.all_refs && self.url.is_none();
         let remembered = if is_plain { sight.remembered(&look, &loader) } else { None };
@@ -302,14 +306,16 @@ impl Snapshot {
         serde_json::to_string(&way).unwrap_or_default()
     }
 
-    /// How to look. Texts of a part are told in full, but if they are to be compared with those of a page.
-    fn look(&self, is_repeated: bool) -> Look {
+    /// How to look. Texts of a part are told in full, but if they are to be compared with those that were not: of the
+    /// whole page, or of this part as it was told before.
+    fn look(&self, before: Option<&observe::Shown>) -> Look {
         Look {
             firewall: true,
             hidden: self.include_hidden,
             urls: self.urls || self.details,
             boxes: self.boxes,
-            full: self.wanted_root().is_some() && (is_repeated || !self.delta),
+            full: self.wanted_root().is_some()
+                && (!self.delta || before.is_some_and(|before| before.look.full)),
             source: match self.source {
                 TreeSource::Page => Source::Page,
                 TreeSource::Ax => Source::Ax,
@@ -407,10 +413,16 @@ impl Snapshot {
                     viewpoint(tree, seen, &Viewpoint { spell: &spell, print: *print })
                 }
             };
-            let text = compared(&text).unwrap_or(text);
+            let mut text = compared(&text).unwrap_or(text);
             let refs = match &told {
                 Some(told) if !told.is_full => {
-                    numbers_in(&text).into_iter().collect::<HashSet<_>>().len() as u32
+                    let numbers = numbers_in(&text);
+                    if self.format == TextFormat::Viewpoint {
+                        spelling::learn(turn, sight, &numbers, cx.deadline).await;
+                        let context = turn.context.as_deref();
+                        text = respell(&text, |number| spelling::spelled(sight, context, number));
+                    }
+                    numbers.into_iter().collect::<HashSet<_>>().len() as u32
                 }
                 _ => seen.refs,
             };
@@ -445,7 +457,7 @@ impl Snapshot {
         let is_viewpoint = self.format == TextFormat::Viewpoint && !self.details;
         // That text says so itself.
         if seen.is_bare() && !is_viewpoint {
-            notes.push(Note::new("empty", BARE));
+            notes.push(Note::new("empty", bare(tree)));
         }
         let unseen = tree.unseen();
         // Most pages have some, and a model pays for each word: it is told when there is more of that than of the rest.
@@ -468,8 +480,21 @@ impl Snapshot {
         };
         let same = parts.iter().find(|part| part.way == *way);
         let before = same.filter(can_compare).or(whole.as_ref().filter(can_compare))?;
+        let behind = sight.behind.as_ref().filter(|behind| document(behind) == document(tree));
+        let behind = behind.filter(|_| options.root.is_none()).map(|behind| {
+            let options = ViewOptions { budget: None, ..options.clone() };
+            let view = view(behind, &options, &mut |frame, element| {
+                registry.number(&behind.frames[usize::from(frame)].document, element)
+            });
+            ShownPage::new(behind, &view, &options.print)
+        });
+        let complete = |mut was: ShownPage| {
+            behind.iter().for_each(|behind| was.put_behind(behind));
+            was
+        };
         if before.way == *way {
-            return Some(ShownPage::new(&before.tree, &before.view, &options.print));
+            let was = ShownPage::new(&before.tree, &before.view, &options.print);
+            return Some(complete(was));
         }
         let root = match options.root {
             None => None,
@@ -488,7 +513,7 @@ impl Snapshot {
         let was = view(&before.tree, &options, &mut |frame, element| {
             registry.number(&before.tree.frames[usize::from(frame)].document, element)
         });
-        Some(ShownPage::new(&before.tree, &was, &options.print))
+        Some(complete(ShownPage::new(&before.tree, &was, &options.print)))
     }
 
     /// Remembers what was shown, to tell later what is different.
@@ -499,6 +524,8 @@ impl Snapshot {
         let options = ViewOptions { budget: None, ..options };
         let shown = observe::Shown { tree, view, options, look, way };
         if is_whole {
+            let was = sight.shown.take();
+            sight.cover(was.as_ref().map(|was| &was.tree), &shown.tree);
             sight.parts.clear();
             sight.shown = Some(shown);
             return;
@@ -579,8 +606,9 @@ fn as_root(error: Error, wanted: &Target) -> Error {
         // What is no selector matches nothing.
         Code::CommandInvalid if matches!(wanted, Target::Css(_)) => {
             Error::new(Code::SnapshotRootNotFound)
-                .message(format!("snapshot root selector did not match: {wanted} is no selector"))
+                .message(format!("snapshot root selector did not match: {wanted}"))
                 .evidence("rootSelector", wanted.to_string())
+                .evidence("reason", "it is no selector")
         }
         _ => error,
     }

@@ -18,7 +18,7 @@ pub struct Status {}
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusReport {
-    /// `running`, `idle` (no browser yet) or `lost` (it ended unasked).
+    /// `running`, `starting`, `idle` (no browser yet) or `lost` (it ended unasked).
     pub state: String,
     /// Why it was lost.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -67,7 +67,11 @@ impl Verb for Status {
     async fn run(&self, cx: &mut Cx<'_>) -> Result<StatusReport> {
         let reason = cx.browser.loss();
         let Some(live) = cx.browser.live() else {
-            let state = if reason.is_some() { "lost" } else { "idle" };
+            let state = match &reason {
+                _ if cx.browser.is_starting() => "starting",
+                Some(_) => "lost",
+                None => "idle",
+            };
             return Ok(StatusReport { state: state.into(), reason, browser: None });
         };
         let tabs = live.tabs();
@@ -92,6 +96,9 @@ impl fmt::Display for StatusReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(browser) = &self.browser else {
             return match &self.reason {
+                _ if self.state == "starting" => f.write_str(
+                    "starting: the browser is on its way; `agbrowse close` gives up on it",
+                ),
                 Some(reason) => write!(f, "lost: {reason}"),
                 None => {
                     f.write_str("idle: no browser runs; the first command that needs one starts it")

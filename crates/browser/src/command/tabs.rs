@@ -151,6 +151,10 @@ pub struct NewTab {
     #[arg(long, value_name = "URL")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub proxy: Option<Proxy>,
+    /// It stays aside: the current tab stays the current one. For callers that name the tab of each command.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub aside: bool,
 }
 
 /// Make a tab the current one.
@@ -194,8 +198,14 @@ impl Verb for TabVerb {
                     proxy.password.iter().for_each(|password| cx.keep_secret(password));
                     live.proxied_context(cx.context.as_deref(), proxy, cx.deadline).await?;
                 }
-                let tab = live.empty_tab(cx.context.as_deref(), cx.deadline).await?;
-                live.switch(&tab);
+                let tab = match new.aside {
+                    true => live.tab_aside(cx.context.as_deref(), cx.deadline).await?,
+                    false => {
+                        let tab = live.empty_tab(cx.context.as_deref(), cx.deadline).await?;
+                        live.switch(&tab);
+                        tab
+                    }
+                };
                 cx.used(tab.id);
                 let (id, context_tab) = (tab.id, tab.clone());
                 let turn = tab.turn(cx.deadline).await?;
@@ -206,7 +216,11 @@ impl Verb for TabVerb {
                     }
                     None => mask(&context_tab.state.borrow().url).into_owned(),
                 };
-                Ok(TabChanged { id, is: "opened".into(), current: Some(id), url })
+                let current = match new.aside {
+                    true => live.current(cx.context.as_deref()).ok().flatten().map(|tab| tab.id),
+                    false => Some(id),
+                };
+                Ok(TabChanged { id, is: "opened".into(), current, url })
             }
             TabAction::Switch(SwitchTab { id }) => {
                 cx.unless_lost()?;

@@ -25,17 +25,7 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
             "give the browser's `wss://…` address; `https://` is not looked up".into(),
         ));
     }
-    let host =
-        address.strip_prefix("http://").unwrap_or(address).split('/').next().unwrap_or_default();
-    let host = match host {
-        port if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
-            format!("127.0.0.1:{port}")
-        }
-        host if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) => {
-            host.to_owned()
-        }
-        host => format!("{host}:9222"),
-    };
+    let host = host(address);
     let body = tokio::time::timeout_at(deadline.at(), get(&host, "/json/version"))
         .await
         .map_err(|_| refused(format!("`{host}` does not answer")))?
@@ -50,6 +40,28 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
         .ok()
         .and_then(|version| version.socket)
         .ok_or_else(|| refused(format!("what answers at `{host}` is no browser")))
+}
+
+/// Whether two spellings mean the same browser, as far as can be told without asking.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    let is_asked =
+        |address: &str| !["ws://", "wss://", "https://"].iter().any(|s| address.starts_with(s));
+    one == other || is_asked(one) && is_asked(other) && host(one) == host(other)
+}
+
+/// The host and port behind `9222`, `host:9222` or `http://host:9222`.
+fn host(address: &str) -> String {
+    let host =
+        address.strip_prefix("http://").unwrap_or(address).split('/').next().unwrap_or_default();
+    match host {
+        port if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("127.0.0.1:{port}")
+        }
+        host if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) => {
+            host.to_ascii_lowercase()
+        }
+        host => format!("{}:9222", host.to_ascii_lowercase()),
+    }
 }
 
 /// One HTTP GET. The browser keeps the connection open, so the answer's length has to be honoured.
@@ -93,4 +105,28 @@ pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
 fn split_head(answer: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
     Some((&answer[..end], &answer[end + 4..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_browser_has_many_spellings() {
+        for (one, other, expected) in [
+            ("9333", "http://127.0.0.1:9333", true),
+            ("9333", "127.0.0.1:9333/", true),
+            ("localhost", "http://LocalHost:9222/json", true),
+            ("9222", "127.0.0.1", true),
+            ("9333", "9334", false),
+            ("9333", "example.org:9333", false),
+            ("9333", "https://127.0.0.1:9333", false),
+            ("9333", "ws://127.0.0.1:9333", false),
+            ("ws://127.0.0.1:9333/a", "ws://127.0.0.1:9333/b", false),
+            ("ws://127.0.0.1:9333/a", "ws://127.0.0.1:9333/a", true),
+        ] {
+            assert_eq!(is_same(one, other), expected, "{one} {other}");
+            assert_eq!(is_same(other, one), expected, "{other} {one}");
+        }
+    }
 }

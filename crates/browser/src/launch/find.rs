@@ -1,7 +1,7 @@
 //! Where a browser may be: named, on the path, in the usual places, in our cache or that of other tools.
 
 use crate::error::{Code, Error, Result};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Wanted {
     /// This program and no other.
     pub chrome: Option<PathBuf>,
+    /// One that has windows.
+    pub headed: bool,
 }
 
 /// A browser's program.
@@ -24,7 +26,7 @@ pub struct Found {
 impl Found {
     /// Whether it is the small build that knows no windows.
     pub fn is_headless_shell(&self) -> bool {
-        self.path.file_name().is_some_and(|name| name.to_string_lossy().contains("headless-shell"))
+        is_headless_shell(&self.path)
     }
 }
 
@@ -140,43 +142,83 @@ const PROGRAMS: &[&str] = &[
     "chrome-headless-shell-mac-arm64/chrome-headless-shell",
     "chrome-headless-shell-mac-x64/chrome-headless-shell",
     "chrome-linux/headless_shell",
+    "chrome-mac/headless_shell",
 ];
 
 /// Finds a browser.
 ///
 /// # Errors
-/// `browser.not-found`, with the places that were looked at. A browser that is named and not there is an
-/// error too: another one is never taken instead.
+/// `browser.not-found`, with the places that were looked at. A browser that is named and not there, or has no windows
+/// where one is wanted, is an error too: another one is never taken instead.
 pub fn find(wanted: &Wanted) -> Result<Found> {
-    let variable = std::env::var_os("AGBROWSE_CHROME").filter(|value| !value.is_empty());
-    let named = match (&wanted.chrome, variable) {
+    let named = match (&wanted.chrome, variable("AGBROWSE_CHROME")) {
         (Some(path), _) => Some((path.clone(), Origin::Named)),
         (None, Some(path)) => Some((path.into(), Origin::Variable)),
         (None, None) => None,
     };
     if let Some((path, origin)) = named {
-        return is_program(&path).then_some(Found { path: path.clone(), origin }).ok_or_else(
-            || {
-                Error::new(Code::BrowserNotFound)
-                    .message(format!("`{}` is not a program ({origin})", path.display()))
-            },
-        );
+        let path = program_named(&path);
+        if !is_program(&path) {
+            return Err(Error::new(Code::BrowserNotFound)
+                .message(format!("`{}` is not a program ({origin})", path.display())));
+        }
+        let found = Found { path, origin };
+        return if wanted.headed && found.is_headless_shell() {
+            Err(windowless(&found))
+        } else {
+            Ok(found)
+        };
     }
     let home = etcetera::home_dir().ok();
-    search(std::env::var_os("PATH").as_deref(), PLACES, &browsers_dir(), home.as_deref())
-        .ok_or_else(|| {
-            Error::new(Code::BrowserNotFound)
-                .message("no Chromium or Chrome was found on this machine")
-                .evidence(
-                    "looked",
-                    vec![
-                        format!("PATH for {}", NAMES.join(", ")),
-                        format!("{} usual places", PLACES.len()),
-                        browsers_dir().display().to_string(),
-                        "the caches of Playwright and Puppeteer".to_owned(),
-                    ],
-                )
-        })
+    let path = variable("PATH");
+    let ours = browsers_dir();
+    let places = Places {
+        path: path.as_deref(),
+        usual: PLACES,
+        ours: &ours,
+        playwright: playwright(home.as_deref(), variable),
+        puppeteer: puppeteer(home.as_deref(), variable),
+    };
+    if let Some(found) = search(&places, wanted.headed) {
+        return Ok(found);
+    }
+    if let Some(shell) = search(&places, false) {
+        return Err(windowless(&shell));
+    }
+    Err(Error::new(Code::BrowserNotFound)
+        .message("no Chromium or Chrome was found on this machine")
+        .evidence(
+            "looked",
+            vec![
+                format!("PATH for {}", NAMES.join(", ")),
+                format!("{} usual places", PLACES.len()),
+                ours.display().to_string(),
+                "the caches of Playwright and Puppeteer".to_owned(),
+            ],
+        ))
+}
+
+/// The program that somebody means: a bare name is one on the path, as in a shell. What is not there, and every name
+/// with a slash, is a path.
+pub fn program_named(name: &Path) -> PathBuf {
+    let is_bare = !name.as_os_str().as_encoded_bytes().contains(&b'/');
+    let found = is_bare.then(|| on_path(variable("PATH").as_deref(), name, is_program)).flatten();
+    found.unwrap_or_else(|| name.to_owned())
+}
+
+fn on_path(path: Option<&OsStr>, name: &Path, is_fit: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    std::env::split_paths(path?)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|program| is_fit(program))
+}
+
+fn windowless(found: &Found) -> Error {
+    Error::new(Code::BrowserNotFound).message(format!(
+        "`{}` ({}) is a headless shell and has no windows: name a whole browser with `--chrome`, or leave out `--headed`",
+        found.path.display(),
+        found.origin
+    ))
 }
 
 /// Where `agbrowse install` puts browsers.
@@ -188,48 +230,61 @@ pub fn browsers_dir() -> PathBuf {
         .join("browsers")
 }
 
-fn search(
-    path: Option<&OsStr>,
-    places: &[&str],
-    cache: &Path,
-    home: Option<&Path>,
-) -> Option<Found> {
-    let folders: Vec<PathBuf> =
-        path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
-    let on_path = NAMES.iter().find_map(|name| {
-        folders
-            .iter()
-            .filter(|folder| folder.is_absolute())
-            .map(|folder| folder.join(name))
-            .find(|p| is_program(p))
-    });
+/// Where to look.
+struct Places<'a> {
+    path: Option<&'a OsStr>,
+    usual: &'a [&'a str],
+    ours: &'a Path,
+    playwright: Vec<PathBuf>,
+    puppeteer: Vec<PathBuf>,
+}
+
+fn search(places: &Places<'_>, headed: bool) -> Option<Found> {
+    let is_fit = |path: &Path| is_program(path) && !(headed && is_headless_shell(path));
+    let on_path = NAMES.iter().find_map(|name| on_path(places.path, Path::new(name), is_fit));
     let found = |path, origin| Found { path, origin };
     on_path
         .map(|path| found(path, Origin::Path))
         .or_else(|| {
-            let place = places.iter().map(PathBuf::from).find(|place| is_program(place))?;
+            let place = places.usual.iter().map(PathBuf::from).find(|place| is_fit(place))?;
             Some(found(place, Origin::System))
         })
-        .or_else(|| Some(found(newest(cache, &[""])?, Origin::Cache)))
+        .or_else(|| Some(found(newest(places.ours, &[""], is_fit)?, Origin::Cache)))
         .or_else(|| {
-            let folders = [".cache/ms-playwright", "Library/Caches/ms-playwright"];
-            folders.iter().find_map(|folder| {
-                Some(found(
-                    newest(&home?.join(folder), &["chromium-", "chromium_headless_shell-"])?,
-                    Origin::Playwright,
-                ))
-            })
+            let builds = ["chromium-", "chromium_headless_shell-"];
+            let program =
+                places.playwright.iter().find_map(|folder| newest(folder, &builds, is_fit))?;
+            Some(found(program, Origin::Playwright))
         })
         .or_else(|| {
-            ["chrome", "chrome-headless-shell"].iter().find_map(|build| {
-                let folder = home?.join(".cache/puppeteer").join(build);
-                Some(found(newest(&folder, &[""])?, Origin::Puppeteer))
-            })
+            let program = places.puppeteer.iter().find_map(|folder| {
+                ["chrome", "chrome-headless-shell"]
+                    .iter()
+                    .find_map(|build| newest(&folder.join(build), &[""], is_fit))
+            })?;
+            Some(found(program, Origin::Puppeteer))
         })
 }
 
+/// Where Playwright keeps its browsers: where it was told to, then where it does by itself.
+fn playwright(home: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let moved = variable("PLAYWRIGHT_BROWSERS_PATH").map(PathBuf::from);
+    let cache = variable("XDG_CACHE_HOME").map(|cache| Path::new(&cache).join("ms-playwright"));
+    let usual = [".cache/ms-playwright", "Library/Caches/ms-playwright"];
+    let usual = usual.iter().filter_map(|folder| Some(home?.join(folder)));
+    // What is not absolute counted from a folder that nobody knows now; `0` means beside each package.
+    moved.into_iter().chain(cache).filter(|folder| folder.is_absolute()).chain(usual).collect()
+}
+
+/// Where Puppeteer keeps its browsers.
+fn puppeteer(home: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let moved = variable("PUPPETEER_CACHE_DIR").map(PathBuf::from);
+    let usual = home.map(|home| home.join(".cache/puppeteer"));
+    moved.filter(|folder| folder.is_absolute()).into_iter().chain(usual).collect()
+}
+
 /// The program of the newest build in a folder of builds. Prefixes are tried in order.
-fn newest(folder: &Path, prefixes: &[&str]) -> Option<PathBuf> {
+fn newest(folder: &Path, prefixes: &[&str], is_fit: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let mut builds: Vec<String> = std::fs::read_dir(folder)
         .ok()?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -237,10 +292,7 @@ fn newest(folder: &Path, prefixes: &[&str]) -> Option<PathBuf> {
     builds.sort_by_key(|name| std::cmp::Reverse(version(name)));
     prefixes.iter().find_map(|prefix| {
         builds.iter().filter(|name| name.starts_with(prefix)).find_map(|name| {
-            PROGRAMS
-                .iter()
-                .map(|program| folder.join(name).join(program))
-                .find(|path| is_program(path))
+            PROGRAMS.iter().map(|program| folder.join(name).join(program)).find(|path| is_fit(path))
         })
     })
 }
@@ -250,6 +302,19 @@ fn version(name: &str) -> Vec<u64> {
     name.split(|letter: char| !letter.is_ascii_digit())
         .filter_map(|part| part.parse().ok())
         .collect()
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Whether a program, or what a link leads to, is called a headless shell: Playwright writes it `headless_shell`.
+fn is_headless_shell(path: &Path) -> bool {
+    let is_called_so = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.contains("headless-shell") || name.contains("headless_shell")
+    };
+    is_called_so(path) || path.canonicalize().is_ok_and(|real| is_called_so(&real))
 }
 
 fn is_script(path: &Path) -> bool {
@@ -281,7 +346,16 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         let path = std::env::join_paths([at("bin"), at("sbin")]).unwrap();
-        let look = || search(Some(&path), &[], &at("cache"), Some(&at("home")));
+        let home = at("home");
+        let cache = at("cache");
+        let places = Places {
+            path: Some(&path),
+            usual: &[],
+            ours: &cache,
+            playwright: playwright(Some(&home), |_| None),
+            puppeteer: puppeteer(Some(&home), |_| None),
+        };
+        let look = || search(&places, false);
         assert_eq!(look(), None);
 
         program(&at("home/.cache/puppeteer/chrome/linux-1.2/chrome-linux64/chrome"));
@@ -295,6 +369,7 @@ mod tests {
         assert_eq!(look().unwrap().origin, Origin::Cache);
         program(&at("sbin/chrome-headless-shell"));
         assert!(look().unwrap().is_headless_shell());
+        assert_eq!(search(&places, true).unwrap().origin, Origin::Cache, "a window is wanted");
         program(&at("sbin/google-chrome"));
         assert_eq!(look().unwrap().path, at("sbin/google-chrome"));
         program(&at("sbin/chromium"));
@@ -320,8 +395,64 @@ mod tests {
     fn a_plain_file_is_no_browser() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("chromium"), "").unwrap();
-        assert_eq!(search(Some(root.path().as_os_str()), &[], root.path(), None), None);
-        let named = Wanted { chrome: Some(root.path().join("chromium")) };
+        let places = Places {
+            path: Some(root.path().as_os_str()),
+            usual: &[],
+            ours: root.path(),
+            playwright: vec![root.path().to_owned()],
+            puppeteer: vec![],
+        };
+        assert_eq!(search(&places, false), None);
+        let named = Wanted { chrome: Some(root.path().join("chromium")), ..Wanted::default() };
         assert_eq!(find(&named).unwrap_err().code(), Code::BrowserNotFound);
+    }
+
+    #[test]
+    fn caches_are_found_where_they_were_moved_to() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        let (nowhere, home) = (at("nowhere"), at("home"));
+        program(&home.join(".cache/ms-playwright/chromium-1/chrome-linux/chrome"));
+        program(&at("moved/chromium_headless_shell-2/chrome-linux/headless_shell"));
+        program(&at("xdg/ms-playwright/chromium-3/chrome-linux/chrome"));
+        program(&at("puppets/chrome/linux-4/chrome-linux64/chrome"));
+        let look = |name: &'static str, value: PathBuf| {
+            let set = |asked: &str| (asked == name).then(|| value.clone().into_os_string());
+            // Puppeteer comes last, so it is alone when its own folder is asked for.
+            let others = if name.starts_with("PUPPETEER") { &nowhere } else { &home };
+            let places = Places {
+                path: None,
+                usual: &[],
+                ours: &nowhere,
+                playwright: playwright(Some(others), set),
+                puppeteer: puppeteer(Some(others), set),
+            };
+            search(&places, false).unwrap()
+        };
+        let found = look("PLAYWRIGHT_BROWSERS_PATH", at("moved"));
+        assert!(found.path.starts_with(at("moved")) && found.is_headless_shell(), "{found:?}");
+        let found = look("XDG_CACHE_HOME", at("xdg"));
+        assert!(found.path.starts_with(at("xdg")), "{found:?}");
+        let found = look("PUPPETEER_CACHE_DIR", at("puppets"));
+        assert_eq!(found.origin, Origin::Puppeteer);
+        let found = look("PLAYWRIGHT_BROWSERS_PATH", "0".into());
+        assert!(found.path.starts_with(&home), "{found:?}");
+    }
+
+    #[test]
+    fn a_headless_shell_is_refused_where_a_window_is_wanted() {
+        let root = tempfile::tempdir().unwrap();
+        let shell = root.path().join("headless_shell");
+        program(&shell);
+        let link = root.path().join("chrome");
+        std::os::unix::fs::symlink(&shell, &link).unwrap();
+        for path in [shell, link] {
+            let mut wanted = Wanted { chrome: Some(path), headed: false };
+            assert!(find(&wanted).unwrap().is_headless_shell());
+            wanted.headed = true;
+            let error = find(&wanted).unwrap_err();
+            assert_eq!(error.code(), Code::BrowserNotFound);
+            assert!(error.to_string().contains("leave out `--headed`"), "{error}");
+        }
     }
 }

@@ -10,7 +10,7 @@ mod profile;
 mod sandbox;
 
 pub use attach::{discover, get};
-pub use find::{Found, Origin, Wanted, browsers_dir, find};
+pub use find::{Found, Origin, Wanted, browsers_dir, find, program_named};
 pub use process::Exit;
 pub use profile::{ProfileLock, StaleProfiles, profiles_dir, stale_profiles};
 pub use sandbox::{Sandbox, sandbox, shared_memory_mb};
@@ -71,7 +71,9 @@ impl Wish {
         set(&mut options.chrome, self.chrome.clone().map(Some), "chrome", &mut changed);
         set(&mut options.headed, self.headed, "headed", &mut changed);
         set(&mut options.profile, self.profile.clone().map(Some), "profile", &mut changed);
-        set(&mut options.cdp, self.cdp.clone().map(Some), "cdp", &mut changed);
+        let is_there = |cdp: &&String| to.cdp.as_ref().is_some_and(|now| attach::is_same(now, cdp));
+        let cdp = self.cdp.as_ref().filter(|cdp| !is_there(cdp));
+        set(&mut options.cdp, cdp.cloned().map(Some), "cdp", &mut changed);
         set(&mut options.no_sandbox, self.no_sandbox, "no-sandbox", &mut changed);
         set(&mut options.viewport, self.viewport.map(Some), "viewport", &mut changed);
         set(&mut options.args, self.args.clone(), "chrome-arg", &mut changed);
@@ -115,7 +117,7 @@ pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Laun
         return Ok(Launched { connection, process: None, path: None, notes: Vec::new() });
     }
 
-    let found = find(&Wanted { chrome: options.chrome.clone() })?;
+    let found = find(&Wanted { chrome: options.chrome.clone(), headed: options.headed })?;
     if options.headed && !has_display() {
         return Err(Error::new(Code::BrowserLaunchFailed)
             .hint(RetryHint::SetDisplay)
@@ -150,7 +152,7 @@ pub(crate) async fn not_up(process: &Process, why: &cdp::Error) -> Error {
 
 fn trace_to(path: &std::path::Path) -> Result<cdp::Tap> {
     use std::io::Write;
-    let file = std::fs::File::options().create(true).append(true).open(path).map_err(|error| {
+    let file = private_file(path).map_err(|error| {
         Error::new(Code::FileWriteFailed)
             .message(format!("the trace `{}` cannot be written: {error}", path.display()))
     })?;
@@ -170,4 +172,48 @@ fn trace_to(path: &std::path::Path) -> Result<cdp::Tap> {
             tracing::warn!(%error, "trace not written");
         }
     }))
+}
+
+/// Opens a file to add to it that only its owner can read. A pipe stays as it is.
+fn private_file(path: &std::path::Path) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    let file = std::fs::File::options().create(true).append(true).mode(0o600).open(path)?;
+    if file.metadata()?.is_file() {
+        // One that was there before may have been for others too.
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_spelling_of_an_address_is_no_other_browser() {
+        let cdp = |address: &str| Wish { cdp: Some(address.into()), ..Wish::default() };
+        let (running, _) = cdp("9333").apply(&Options::default());
+        assert_eq!(cdp("http://127.0.0.1:9333").apply(&running), (running.clone(), vec![]));
+        assert_eq!(cdp("http://127.0.0.1:9334").apply(&running).1, ["cdp"]);
+    }
+
+    #[test]
+    fn a_trace_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (new, old) = (folder.path().join("new"), folder.path().join("old"));
+        std::fs::write(&old, "> {}\n").unwrap();
+        std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o644)).unwrap();
+        for path in [&new, &old] {
+            trace_to(path).unwrap()(cdp::Direction::Sent, b"{}");
+            let mode = std::fs::metadata(path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+        }
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "> {}\n> {}\n");
+        let device = std::path::Path::new("/dev/null");
+        let mode = || std::fs::metadata(device).unwrap().permissions().mode();
+        let before = mode();
+        drop(trace_to(device).unwrap());
+        assert_eq!(mode(), before);
+    }
 }

@@ -15,8 +15,9 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,7 +27,11 @@ use tokio::sync::{oneshot, watch};
 const STDERR: &str = "agbrowse.stderr";
 
 /// How much of it is worth showing.
-const LAST_WORDS: usize = 1500;
+const LAST_WORDS: u64 = 1500;
+
+/// The path of a socket has at most 103 bytes on the strictest system. Chromium makes one in a folder of temporary
+/// files, `/org.chromium.Chromium.XXXXXX/SingletonSocket`, and aborts when its path is longer.
+const LONGEST_TEMP_DIR: usize = 103 - 45;
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,15 +60,28 @@ impl From<ExitStatus> for Exit {
     }
 }
 
+/// How far a process has come, as far as it concerns who wants to kill it.
+#[derive(Clone, Copy, Debug)]
+enum Life {
+    /// It is being started.
+    Unborn,
+    /// It is being started, and nobody wants it any more.
+    Unwanted,
+    Alive(Pid),
+    /// Its number may be somebody else's.
+    Over,
+}
+
 /// A browser that we started. Dropped, it is killed.
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// Taken by the thread that reaps the process: afterwards its number may be somebody else's.
-    killable: Arc<Mutex<Option<Pid>>>,
+    /// Kept by the thread that starts and reaps the process.
+    life: Arc<Mutex<Life>>,
     exit: watch::Receiver<Option<Exit>>,
     /// Set when even the profile has been cleaned up.
     cleaned: watch::Receiver<bool>,
-    stderr: PathBuf,
+    /// What it prints. Open, because the file may be gone with the profile before anybody asks.
+    stderr: File,
     /// Keeps a named profile's lock fresh.
     heart: Option<tokio::task::AbortHandle>,
 }
@@ -81,7 +99,9 @@ impl Process {
         };
         let (browser_reads, we_write) = std::io::pipe().map_err(failed)?;
         let (we_read, browser_writes) = std::io::pipe().map_err(failed)?;
-        let stderr = profile.path().join(STDERR);
+        let mut stderr = File::options();
+        let stderr = stderr.read(true).write(true).create(true).truncate(true);
+        let stderr = stderr.open(profile.path().join(STDERR)).map_err(failed)?;
         let heart = profile.heart();
 
         let mut command = Command::new(program);
@@ -89,30 +109,34 @@ impl Process {
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(File::create(&stderr).map_err(failed)?)
+            .stderr(stderr.try_clone().map_err(failed)?)
             .process_group(0)
             .fd_mappings(vec![
                 FdMapping { parent_fd: browser_reads.into(), child_fd: 3 },
                 FdMapping { parent_fd: browser_writes.into(), child_fd: 4 },
             ])
             .map_err(|error| failed(std::io::Error::other(error)))?;
+        if is_too_long(&std::env::temp_dir()) {
+            command.env("TMPDIR", "/tmp");
+        }
         die_with_parent(&mut command);
 
-        let killable = Arc::new(Mutex::new(None));
+        let life = Arc::new(Mutex::new(Life::Unborn));
         let (exited, exit) = watch::channel(None);
         let (clean, cleaned) = watch::channel(false);
         let (started, start) = oneshot::channel();
         let thread = {
-            let killable = killable.clone();
-            move || guard(command, profile, &killable, started, &exited, &clean)
+            let life = life.clone();
+            move || guard(command, profile, &life, started, &exited, &clean)
         };
         std::thread::Builder::new().name("chromium".into()).spawn(thread).map_err(failed)?;
-        let pid = start
+        // There from now on: dropped while it is being started, it is killed as soon as it is there.
+        let mut process = Self { pid: 0, life, exit, cleaned, stderr, heart: None };
+        process.pid = start
             .await
             .map_err(|_| failed(std::io::Error::other("its thread ended")))?
             .map_err(failed)?;
-        let heart = heart.map(Heart::beat).map(|beat| tokio::spawn(beat).abort_handle());
-        let process = Self { pid, killable, exit, cleaned, stderr, heart };
+        process.heart = heart.map(Heart::beat).map(|beat| tokio::spawn(beat).abort_handle());
         let transport =
             Transport::pipe(OwnedFd::from(we_read), OwnedFd::from(we_write)).map_err(failed)?;
         Ok((process, transport))
@@ -131,9 +155,14 @@ impl Process {
 
     /// Ends it at once, with all its children.
     pub(crate) fn kill(&self) {
-        if let Some(pid) = *self.killable.lock().unwrap_or_else(PoisonError::into_inner) {
-            _ = kill_process_group(pid, Signal::KILL);
-            _ = kill_process(pid, Signal::KILL);
+        let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
+        match *life {
+            Life::Unborn => *life = Life::Unwanted,
+            Life::Alive(pid) => {
+                _ = kill_process_group(pid, Signal::KILL);
+                _ = kill_process(pid, Signal::KILL);
+            }
+            Life::Unwanted | Life::Over => {}
         }
     }
 
@@ -150,10 +179,12 @@ impl Process {
 
     /// The end of what it printed.
     pub(crate) fn last_words(&self) -> Option<String> {
-        let bytes = std::fs::read(&self.stderr).ok()?;
-        let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LAST_WORDS)..])
-            .trim()
-            .to_owned();
+        let length = self.stderr.metadata().ok()?.len();
+        let from = length.saturating_sub(LAST_WORDS);
+        let mut bytes = vec![0; usize::try_from(length - from).ok()?];
+        // Without moving: the browser goes on writing where it is.
+        self.stderr.read_exact_at(&mut bytes, from).ok()?;
+        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         (!text.is_empty()).then_some(text)
     }
 }
@@ -167,11 +198,15 @@ impl Drop for Process {
     }
 }
 
+fn is_too_long(temp_dir: &Path) -> bool {
+    temp_dir.as_os_str().len() > LONGEST_TEMP_DIR
+}
+
 /// The life of the thread that owns the child.
 fn guard(
     mut command: Command,
     profile: Profile,
-    killable: &Mutex<Option<Pid>>,
+    life: &Mutex<Life>,
     started: oneshot::Sender<std::io::Result<u32>>,
     exited: &watch::Sender<Option<Exit>>,
     clean: &watch::Sender<bool>,
@@ -185,13 +220,18 @@ fn guard(
     };
     drop(command); // Its copies of the browser's ends of the pipes would keep them open.
     let pid = Pid::from_child(&child);
-    *killable.lock().unwrap_or_else(PoisonError::into_inner) = Some(pid);
-    if started.send(Ok(child.id())).is_err() {
+    let before = std::mem::replace(
+        &mut *life.lock().unwrap_or_else(PoisonError::into_inner),
+        Life::Alive(pid),
+    );
+    if matches!(before, Life::Unwanted) {
         _ = kill_process_group(pid, Signal::KILL);
+        _ = kill_process(pid, Signal::KILL);
     }
+    _ = started.send(Ok(child.id()));
     // Ended but not reaped: the number is still its own, so the rest of its group can be killed safely.
     _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-    *killable.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *life.lock().unwrap_or_else(PoisonError::into_inner) = Life::Over;
     _ = kill_process_group(pid, Signal::KILL);
     let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
     tracing::info!(pid = child.id(), %exit, "browser ended");

@@ -39,11 +39,7 @@ impl ProfileLock {
     /// Whether its owner is gone.
     pub fn is_stale(&self) -> bool {
         match self.pid {
-            Some(pid) => match (process_start(pid), self.started) {
-                (None, _) => !is_alive(pid),
-                (Some(now), Some(then)) => now != then,
-                (Some(_), None) => false,
-            },
+            Some(pid) => !is_alive(pid, self.started),
             None => now_ms().saturating_sub(self.heartbeat_at) > STALE_AFTER_MS,
         }
     }
@@ -133,6 +129,7 @@ impl Profile {
         own(&folder)?;
         for entry in std::fs::read_dir(&folder)?.filter_map(std::result::Result::ok) {
             if let Some(_claim) = claim_abandoned(&entry.path()) {
+                remove_singleton(&entry.path());
                 _ = std::fs::remove_dir_all(entry.path());
             }
         }
@@ -171,16 +168,13 @@ impl Profile {
                 None => error,
             });
         }
-        // What Chromium itself leaves when it is killed: it would refuse to start.
-        for leftover in ["SingletonLock", "SingletonSocket", "SingletonCookie"] {
-            _ = std::fs::remove_file(path.join(leftover));
-        }
+        remove_singleton(&path);
         let pid = std::process::id();
         let token = token();
         let now = now_ms();
         let content = ProfileLock {
             pid: Some(pid),
-            started: process_start(pid),
+            started: stat(pid).map(|stat| stat.started),
             token: token.clone(),
             acquired_at: now,
             heartbeat_at: now,
@@ -221,6 +215,7 @@ impl Drop for Profile {
     fn drop(&mut self) {
         match &self.hold {
             Hold::Fresh { .. } => {
+                remove_singleton(&self.path);
                 // Processes of the browser that are still dying may add a file meanwhile.
                 for _ in 0..20 {
                     match std::fs::remove_dir_all(&self.path) {
@@ -234,6 +229,7 @@ impl Drop for Profile {
             Hold::Named { token } => {
                 let lock = self.path.join("profile.lock");
                 if read_lock(&lock).is_some_and(|content| content.token == *token) {
+                    remove_singleton(&self.path);
                     _ = std::fs::remove_file(lock);
                 }
             }
@@ -244,6 +240,24 @@ impl Drop for Profile {
 /// The folder of fresh profiles: private, and one per user.
 fn fresh_dir() -> PathBuf {
     std::env::temp_dir().join(format!("agbrowse-profiles-{}", rustix::process::getuid().as_raw()))
+}
+
+/// Removes what Chromium itself leaves when it is killed. With the links it would refuse to start; what one of them
+/// leads to is a folder among the temporary files, where nobody would ever remove it.
+fn remove_singleton(profile: &Path) {
+    let socket = std::fs::read_link(profile.join("SingletonSocket")).ok();
+    if let Some(socket) = socket.filter(|socket| socket.is_absolute())
+        && let Some(folder) = socket.parent().filter(|folder| *folder != profile)
+    {
+        // By name and never with what else is in there, should the link lead anywhere else.
+        for file in ["SingletonSocket", "SingletonCookie"] {
+            _ = std::fs::remove_file(folder.join(file));
+        }
+        _ = std::fs::remove_dir(folder);
+    }
+    for link in ["SingletonLock", "SingletonSocket", "SingletonCookie"] {
+        _ = std::fs::remove_file(profile.join(link));
+    }
 }
 
 /// Holds the owner's lock of a fresh profile whose owner is gone.
@@ -300,18 +314,35 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// When a process began, where the system tells: field 22 of its `stat`, counted after the name, which may
-/// hold anything.
-fn process_start(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
-}
-
-fn is_alive(pid: u32) -> bool {
+/// Whether a process lives, and is the one that began at that time, if it is known. One that has ended and that
+/// nobody reaps is dead: in a container it may stay in the table for good.
+fn is_alive(pid: u32, started: Option<u64>) -> bool {
+    if let Some(stat) = stat(pid) {
+        return !stat.has_ended && started.is_none_or(|started| started == stat.started);
+    }
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
         return false;
     };
     !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+}
+
+/// What the system tells of a process, where it does.
+struct Stat {
+    has_ended: bool,
+    /// In the kernel's ticks.
+    started: u64,
+}
+
+/// Fields 3, 20 and 22 of a process's `stat`, counted after the name, which may hold anything. While threads are
+/// still at work, only the first of them has ended.
+fn stat(pid: u32) -> Option<Stat> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let is_alone = fields.get(17)?.parse::<u32>().is_ok_and(|threads| threads <= 1);
+    Some(Stat {
+        has_ended: matches!(*fields.first()?, "Z" | "X" | "x") && is_alone,
+        started: fields.get(19)?.parse().ok()?,
+    })
 }
 
 #[cfg(test)]
@@ -345,6 +376,26 @@ mod tests {
         }
         std::fs::write(&lock, "{\"pid\":").unwrap();
         assert!(Profile::named(folder.path(), "work").is_ok());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_owner_that_nobody_reaps_is_dead() {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let folder = tempfile::tempdir().unwrap();
+        drop(Profile::named(folder.path(), "work").unwrap());
+        let lock = folder.path().join("work/profile.lock");
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+            .unwrap();
+        for started in [stat(pid).map(|stat| stat.started), None] {
+            let unreaped = ProfileLock { pid: Some(pid), started, ..Default::default() };
+            assert!(unreaped.is_stale(), "{unreaped:?}");
+            write_lock(&lock, &unreaped).unwrap();
+            assert!(Profile::named(folder.path(), "work").is_ok());
+        }
+        child.wait().unwrap();
     }
 
     #[test]
@@ -386,6 +437,31 @@ mod tests {
             let refused = Profile::named(folder.path(), name).err().unwrap();
             assert_eq!(refused.code(), Code::CommandInvalid, "{name:?}");
         }
+    }
+
+    #[test]
+    fn the_folder_of_a_killed_browsers_socket_goes_with_its_links() {
+        let root = tempfile::tempdir().unwrap();
+        let (profile, folder) = (root.path().join("work"), root.path().join("org.chromium.x"));
+        let leave = || {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("SingletonSocket"), "").unwrap();
+            std::os::unix::fs::symlink("7", folder.join("SingletonCookie")).unwrap();
+            std::os::unix::fs::symlink("7", profile.join("SingletonCookie")).unwrap();
+            let socket = profile.join("SingletonSocket");
+            std::os::unix::fs::symlink(folder.join("SingletonSocket"), socket).unwrap();
+        };
+        let held = Profile::named(root.path(), "work").unwrap();
+        leave();
+        drop(held);
+        assert!(!folder.exists());
+        // As after a killed owner; what else is in the folder is not ours to remove.
+        leave();
+        std::fs::write(folder.join("theirs"), "").unwrap();
+        let _held = Profile::named(root.path(), "work").unwrap();
+        let left = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["theirs"]);
+        assert!(std::fs::symlink_metadata(profile.join("SingletonSocket")).is_err());
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub(super) const QUEUE: usize = 8192;
 /// How long a new tab may take to get ready.
 const READY: Duration = Duration::from_secs(10);
 
+/// How long a tab may take to say again how far it is.
+const ANSWER: Duration = Duration::from_secs(2);
+
 /// What is told of a file chooser.
 const ASKS_FOR_A_FILE: &str = "the page asks for a file; give it with `agbrowse upload --chooser FILE`, \
      or cancel with `agbrowse upload --chooser`";
@@ -93,7 +96,10 @@ pub(super) fn preparation(
             channel.post(&page::Enable {});
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
             channel.post(&page::AddScriptToEvaluateOnNewDocument {
-                source: observe::SOURCE.into(),
+                source: match is_unseen {
+                    true => format!("globalThis.isUnseenBrowser = true;\n{}", observe::SOURCE),
+                    false => observe::SOURCE.into(),
+                },
                 world_name: Some(observe::WORLD.into()),
                 ..page::AddScriptToEvaluateOnNewDocument::default()
             });
@@ -382,7 +388,7 @@ impl Live {
         Some(())
     }
 
-    /// After lost events: what is gone is removed, what is new is attached to.
+    /// After lost events: what is gone is removed, what is new is attached to, and each tab is asked how far it is.
     async fn resync<P: Fn(&Channel, &TargetInfo)>(&self, attach: &AutoAttach<P>) {
         let deadline = Deadline::after(Duration::from_secs(10));
         let Ok(targets) = attach.targets(deadline).await else {
@@ -403,7 +409,34 @@ impl Live {
                 self.connection.browser().post(&AttachToTarget { target_id: id, flatten: true });
             }
         }
+        for row in self.tabs() {
+            let is_it = |info: &&TargetInfo| info.target_id.as_ref() == Some(&row.tab.target_id);
+            if let Some(url) = targets.iter().find(is_it).and_then(|info| info.url.as_ref()) {
+                row.tab.state.send_modify(|state| (**url).clone_into(&mut state.url));
+            }
+            let dialog = row.tab.state.borrow().dialog.clone();
+            tokio::spawn(ask_again(row.tab, dialog));
+        }
         self.changed.send_modify(|count| *count += 1);
+    }
+}
+
+/// Learns anew what the lost events may have said of a tab, which had this dialog.
+///
+/// Asked for events of its loading, a page tells once more those that have been. Whether a dialog is open cannot be
+/// asked. A page with one answers nothing, so an answer says that there is none; but one that opened in an event that
+/// was lost stays unknown, and its page looks stuck until it is closed or left.
+async fn ask_again(tab: Arc<Tab>, dialog: Option<Dialog>) {
+    let phases = page::SetLifecycleEventsEnabled { enabled: true };
+    let answered = tab.channel.call(phases, Deadline::after(ANSWER)).await;
+    if answered.is_ok() && dialog.is_some() {
+        tab.state.send_if_modified(|state| {
+            let is_stale = state.dialog == dialog;
+            if is_stale {
+                state.dialog = None;
+            }
+            is_stale
+        });
     }
 }
 
@@ -422,4 +455,42 @@ fn forget_chooser(tab: &Tab, is_gone: impl Fn(&Chooser) -> bool) {
 /// Pages of the browser itself, not of a site.
 fn is_internal(info: &TargetInfo) -> bool {
     info.url.as_ref().is_some_and(|url| url.starts_with("devtools://"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::{Wanted, find};
+    use crate::live::Before;
+
+    #[tokio::test]
+    async fn what_lost_events_said_of_a_tab_is_asked_again() {
+        if let Err(error) = find(&Wanted::default()) {
+            assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
+            return;
+        }
+        let deadline = Deadline::after(Duration::from_secs(30));
+        let (options, wanted) = (Options::default(), std::future::pending());
+        let started =
+            Live::start(&options, Before::default(), Arc::default(), deadline, wanted).await;
+        let (live, _) = started.unwrap();
+        let tab = live.first_tab(None, deadline).await.unwrap();
+        let mut state = tab.state.subscribe();
+        state.wait_for(|state| state.phase == Phase::Loaded).await.unwrap();
+        // As if a navigation and the end of a dialog had been lost.
+        tab.state.send_modify(|state| {
+            state.loader = "before".into();
+            state.phase = Phase::Committed;
+            state.url = "https://before.test/".into();
+            state.dialog =
+                Some(Dialog { kind: "alert".into(), message: "Hello".into(), default_text: None });
+        });
+        let attach = AutoAttach::new(live.connection.clone(), |_: &Channel, _: &TargetInfo| {});
+        live.resync(&attach).await;
+        let restored = state.wait_for(|state| {
+            state.phase == Phase::Loaded && state.url == "about:blank" && state.dialog.is_none()
+        });
+        tokio::time::timeout_at(deadline.at(), restored).await.expect("restored").unwrap();
+        live.close().await;
+    }
 }

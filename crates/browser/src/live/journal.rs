@@ -4,6 +4,7 @@
 //! All of it is bounded: a page that talks without end costs no more than one that does not.
 
 use super::Live;
+use crate::navigate;
 use crate::tab::TabId;
 use cdp::protocol::Signal;
 use cdp::protocol::browser::{DownloadProgress, DownloadWillBegin};
@@ -52,6 +53,23 @@ const EARLIER: &str = "on an earlier page: ";
 /// The kind of what is told of a file chooser.
 pub(crate) const CHOOSER: &str = "file-chooser";
 
+/// The kind of what is told of an address that another program would have to open.
+const EXTERNAL: &str = "external-link";
+
+/// What is told of an address that another program would have to open.
+pub(crate) fn external(url: &str) -> Happening {
+    let url = page::text::cut(url, MOST_CHARS);
+    Happening::new(EXTERNAL, format!("{url} is for another program and was not opened"))
+}
+
+/// The same in a frame. There the browser asks a person whether to open it, who may not be there.
+fn external_in_frame(url: &str) -> Happening {
+    let mut told = external(url);
+    told.message += "; if clicks do not reach the page any more, open another site in this tab: \
+         the browser asks about it";
+    told
+}
+
 /// Something that a script wrote to the console, or threw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -95,7 +113,7 @@ pub struct RequestLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Happening {
-    /// `console-error`, `page-error`, `download`, `new-tab`, `dialog`, `file-chooser`.
+    /// `console-error`, `page-error`, `download`, `new-tab`, `dialog`, `file-chooser`, `external-link`.
     pub kind: String,
     /// What happened, and what to do about it if there is something to do.
     pub message: String,
@@ -347,7 +365,18 @@ pub(super) async fn keep(mut events: Events, live: Weak<Live>) {
     }
 }
 
+/// Journals that are further behind than this are read as they are.
+const CATCH_UP: Duration = Duration::from_millis(100);
+
 impl Live {
+    /// Waits until the journals have all that the browser has said so far. An answer of a page comes after what it caused
+    /// in the page before it, and overtakes it here.
+    pub(crate) async fn journals_are_written(&self) {
+        if tokio::time::timeout(CATCH_UP, self.journals.catch_up()).await.is_err() {
+            tracing::debug!("the journals are behind");
+        }
+    }
+
     fn journal_event(&self, event: &Event) -> Option<()> {
         if event.method.starts_with("Browser.") {
             return self.download_event(event);
@@ -360,7 +389,10 @@ impl Live {
                 let sent: RequestWillBeSent = event.decode().ok()?;
                 let (id, request) = (sent.request_id?, sent.request?);
                 let url = request.url.map(Text::into_string).unwrap_or_default();
-                if url.starts_with("data:") || url.starts_with("blob:") {
+                if url.starts_with("data:")
+                    || url.starts_with("blob:")
+                    || navigate::is_foreign(&url)
+                {
                     return None;
                 }
                 let ms = journal.ms();
@@ -449,6 +481,12 @@ impl Live {
             }
             FrameRequestedNavigation::NAME => {
                 let wants: FrameRequestedNavigation = event.decode().ok()?;
+                if let Some(url) = wants.url.filter(|url| navigate::is_foreign(url)) {
+                    let is_main = wants.frame_id.as_ref() == Some(&tab.target_id);
+                    let told = if is_main { external(&url) } else { external_in_frame(&url) };
+                    journal.write(|pages| pages.tell(told));
+                    return None;
+                }
                 if wants.frame_id.as_ref() == Some(&tab.target_id)
                     && wants.disposition.as_deref() == Some("currentTab")
                 {
@@ -459,6 +497,7 @@ impl Live {
                 let goes: FrameStartedNavigating = event.decode().ok()?;
                 if goes.frame_id.as_ref() == Some(&tab.target_id)
                     && goes.navigation_type.as_deref().is_none_or(|kind| kind != "sameDocument")
+                    && !goes.url.as_deref().is_some_and(navigate::is_foreign)
                 {
                     journal.write(|pages| {
                         pages.departures += 1;

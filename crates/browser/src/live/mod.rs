@@ -6,7 +6,10 @@
 mod downloads;
 mod follow;
 pub(crate) mod journal;
+mod left;
 mod proxies;
+
+pub use left::Left;
 
 use crate::error::{Code, Error, Result};
 use crate::launch::{self, Launched, Options, Process};
@@ -18,15 +21,16 @@ use cdp::protocol::browser::{Close, GetVersion, SetDownloadBehavior};
 use cdp::protocol::target::{
     CloseTarget, CreateBrowserContext, CreateTarget, DisposeBrowserContext, GetTargets,
 };
-use cdp::{AutoAttach, Channel, Connection, Deadline};
+use cdp::{AutoAttach, Channel, Connection, Deadline, Progress};
 use downloads::Downloads;
 use proxies::Proxies;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// How long to wait for the tab that a browser starts with, before one is made instead.
 const INITIAL_TAB: Duration = Duration::from_secs(5);
@@ -36,6 +40,9 @@ const LATE_TAB: Duration = Duration::from_secs(120);
 
 /// How long a process may take to be gone after it hung up: a busy machine takes its time.
 const EXIT: Duration = Duration::from_secs(4);
+
+/// How long tabs that were left in a browser may take to be known again.
+const REGAIN: Duration = Duration::from_secs(2);
 
 /// How long an orderly end may take before the browser is killed.
 const ORDERLY_END: Duration = Duration::from_millis(1500);
@@ -53,6 +60,11 @@ pub(crate) struct Live {
     tabs_before: u32,
     /// The tabs that we opened, in the default context too.
     made: Mutex<Vec<String>>,
+    tab_made: Arc<Notify>,
+    /// Those of them that an owner before us opened and left.
+    regained: Vec<String>,
+    /// What that owner left in another browser.
+    pub(crate) left_elsewhere: Option<Left>,
     /// Counts changes of the table.
     changed: watch::Sender<u64>,
     making_tab: tokio::sync::Mutex<()>,
@@ -61,6 +73,8 @@ pub(crate) struct Live {
     pub(crate) proxies: Arc<Proxies>,
     /// The proxies of contexts, by name; of those that the browser before had, too.
     ways: Mutex<BTreeMap<String, Proxy>>,
+    /// How far the journals have come with what the browser says.
+    journals: Progress,
     /// It hung up, and its process did not say why in time.
     is_over: AtomicBool,
 }
@@ -75,6 +89,8 @@ struct Table {
     written: HashMap<Option<String>, Arc<Written>>,
     /// The tab that commands of a context go to.
     current: HashMap<Option<String>, TabId>,
+    /// Tabs that are somebody's own, who names them: they are never anybody's current one by themselves.
+    aside: HashSet<TabId>,
     next_tab: u32,
 }
 
@@ -119,24 +135,33 @@ pub(crate) struct Before {
     pub(crate) tabs: u32,
     /// The proxies of contexts.
     pub(crate) ways: BTreeMap<String, Proxy>,
+    /// Tabs of ours in somebody else's browser.
+    pub(crate) left: Option<Left>,
 }
 
 impl Before {
     /// Takes in what another one leaves.
-    pub(crate) fn go_on(&mut self, left: Self) {
-        *self = Self { tabs: self.tabs.max(left.tabs), ways: left.ways };
+    pub(crate) fn go_on(&mut self, after: Self) {
+        let left = after.left.or(self.left.take());
+        *self = Self { tabs: self.tabs.max(after.tabs), ways: after.ways, left };
     }
 }
 
 impl Live {
-    /// Starts a browser or attaches to one, and learns what is in it.
+    /// Starts a browser or attaches to one, and learns what is in it, unless it is `unwanted` before it is up: then
+    /// nothing is left of it.
     pub(crate) async fn start(
         options: &Options,
         before: Before,
+        tab_made: Arc<Notify>,
         deadline: Deadline,
+        unwanted: impl Future<Output = ()>,
     ) -> Result<(Arc<Self>, Vec<Note>)> {
-        let Launched { connection, process, path, notes } =
-            launch::launch(options, deadline).await?;
+        let mut unwanted = pin!(unwanted);
+        let Launched { connection, process, path, notes } = tokio::select! {
+            launched = launch::launch(options, deadline) => launched?,
+            () = &mut unwanted => return Err(Error::new(Code::BrowserLost)),
+        };
         let events = connection.events(follow::EVENTS, follow::QUEUE);
         let happenings = connection.events(journal::EVENTS, journal::QUEUE);
         let held = connection.events(proxies::EVENTS, proxies::QUEUE);
@@ -150,12 +175,35 @@ impl Live {
             attach.start(deadline).await?;
             version.wait(deadline).await
         };
-        let version = match (greeting.await, &process) {
-            (Ok(version), _) => version,
-            (Err(error), Some(process)) => return Err(launch::not_up(process, &error).await),
-            (Err(error), None) => {
+        let greeted = tokio::select! {
+            greeted = greeting => Some(greeted),
+            () = &mut unwanted => None,
+        };
+        let version = match (greeted, &process) {
+            (Some(Ok(version)), _) => version,
+            (Some(Err(error)), Some(process)) => return Err(launch::not_up(process, &error).await),
+            (Some(Err(error)), None) => {
                 return Err(Error::new(Code::CdpUnreachable).message(error.to_string()));
             }
+            (None, process) => {
+                if let Some(process) = process {
+                    process.kill();
+                    process.gone(ORDERLY_END).await;
+                }
+                return Err(Error::new(Code::BrowserLost));
+            }
+        };
+        let (regained, left_elsewhere) = match before.left {
+            Some(left) if process.is_none() => {
+                let here = browser.call(GetTargets {}, deadline).await.ok();
+                let here = here.and_then(|reply| reply.target_infos).unwrap_or_default();
+                let is_here =
+                    |id: &&String| here.iter().any(|it| it.target_id.as_ref() == Some(*id));
+                let found: Vec<String> = left.tabs.iter().filter(is_here).cloned().collect();
+                let is_it = !found.is_empty() || options.cdp.as_ref() == Some(&left.cdp);
+                (found, (!is_it).then_some(left))
+            }
+            left => (Vec::new(), left),
         };
         let live = Arc::new(Self {
             connection,
@@ -166,19 +214,27 @@ impl Live {
             options: options.clone(),
             table: Mutex::new(Table { next_tab: before.tabs, ..Table::default() }),
             tabs_before: before.tabs,
-            made: Mutex::default(),
+            made: Mutex::new(regained.clone()),
+            tab_made,
+            regained,
+            left_elsewhere,
             changed: watch::Sender::new(0),
             making_tab: tokio::sync::Mutex::default(),
             making_context: tokio::sync::Mutex::default(),
             downloads: Downloads::new(),
             proxies,
             ways: Mutex::new(before.ways),
+            journals: happenings.progress(),
             is_over: AtomicBool::new(false),
         });
         live.catch_downloads(None);
         tokio::spawn(follow::keep(events, attach, Arc::downgrade(&live)));
         tokio::spawn(journal::keep(happenings, Arc::downgrade(&live)));
         tokio::spawn(proxies::keep(held, Arc::downgrade(&live)));
+        // So that they can be named.
+        let has_them =
+            |table: &Table| (live.regained_in(table).len() == live.regained.len()).then_some(());
+        _ = live.wait_for(deadline.at_most(REGAIN), has_them).await;
         Ok((live, notes))
     }
 
@@ -314,6 +370,17 @@ impl Live {
         self.new_tab(context, deadline).await
     }
 
+    /// An empty tab for somebody who names it.
+    pub(crate) async fn tab_aside(
+        &self,
+        context: Option<&str>,
+        deadline: Deadline,
+    ) -> Result<Arc<Tab>> {
+        let tab = self.new_tab(context, deadline).await?;
+        self.table().aside.insert(tab.id);
+        Ok(tab)
+    }
+
     /// The frames of a tab that have a process of their own: id, the frame around it, where to reach it.
     pub(crate) fn frame_targets(&self, id: TabId) -> Vec<FrameTarget> {
         let table = self.table();
@@ -361,7 +428,24 @@ impl Live {
 
     /// What a browser after this one goes on with.
     pub(crate) fn left(&self) -> Before {
-        Before { tabs: self.last_tab(), ways: self.ways().clone() }
+        Before { tabs: self.last_tab(), ways: self.ways().clone(), left: self.left_tabs() }
+    }
+
+    /// The tabs that would stay if we were gone now.
+    pub(crate) fn left_tabs(&self) -> Option<Left> {
+        let cdp = self.options.cdp.clone().filter(|_| self.process.is_none())?;
+        let tabs = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        (!tabs.is_empty()).then_some(Left { cdp, tabs })
+    }
+
+    /// The tabs of an owner before us that are still there.
+    pub(crate) fn regained(&self) -> Vec<TabId> {
+        self.regained_in(&self.table())
+    }
+
+    fn regained_in(&self, table: &Table) -> Vec<TabId> {
+        let is_regained = |tab: &&Arc<Tab>| self.regained.contains(&tab.target_id);
+        table.tabs.values().filter(is_regained).map(|tab| tab.id).collect()
     }
 
     fn ways(&self) -> MutexGuard<'_, BTreeMap<String, Proxy>> {
@@ -370,7 +454,7 @@ impl Live {
 
     /// The error for a context that is not there.
     pub(crate) fn no_context(&self, name: &str) -> Error {
-        Error::new(Code::TabNotFound)
+        Error::new(Code::BrowserContextNotFound)
             .message(format!("there is no context `{name}`"))
             .evidence("contexts", self.contexts())
     }
@@ -410,7 +494,10 @@ impl Live {
         }
         let others = || {
             table.tabs.values().filter(|tab| {
-                tab.context == closed.context && tab.id != closed.id && self.is_ours(tab)
+                tab.context == closed.context
+                    && tab.id != closed.id
+                    && self.is_ours(tab)
+                    && !table.aside.contains(&tab.id)
             })
         };
         let next = others()
@@ -493,6 +580,7 @@ impl Live {
         let created = created.map_err(|_| Error::new(Code::BrowserLost))??;
         let target = created.target_id.unwrap_or_default();
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(target.clone());
+        self.tab_made.notify_one();
         let made = |table: &Table| table.tabs.values().find(|tab| tab.target_id == target).cloned();
         let tab = self.wait_for(deadline, made).await?;
         self.ready(&tab, deadline).await?;

@@ -55,6 +55,8 @@ pub(crate) struct Sight {
     pub(crate) shown: Option<Shown>,
     /// What was last shown of parts of it since then, by the way of looking.
     pub(crate) parts: Vec<Shown>,
+    /// What was there before a dialog came in front of it, while that is there.
+    pub(crate) behind: Option<Arc<Tree>>,
     /// Our own scripts failed in the last look, and the browser's own tree was taken instead.
     pub(crate) is_second_hand: bool,
     seen: Option<Seen>,
@@ -221,6 +223,7 @@ impl Sight {
             mouse: None,
             shown: None,
             parts: Vec::new(),
+            behind: None,
             is_second_hand: false,
             seen: None,
         }
@@ -394,6 +397,19 @@ impl Sight {
         is_good.then(|| seen.tree.clone())
     }
 
+    /// Remembers what a dialog came in front of: to tell later that it is back.
+    pub(crate) fn cover(&mut self, was: Option<&Arc<Tree>>, now: &Tree) {
+        let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
+        self.behind = match page::delta::is_covered(now) {
+            false => None,
+            true => match was.filter(|was| !page::delta::is_covered(was)) {
+                Some(was) => Some(was.clone()),
+                None => self.behind.take(),
+            },
+        };
+        self.behind = self.behind.take().filter(|behind| document(behind) == document(now));
+    }
+
     /// Whether something happens in the page within this time.
     pub(crate) async fn is_stirring(&self, quiet: Duration) -> bool {
         let main = self.seen.as_ref().and_then(|seen| seen.tree.frames.first());
@@ -446,12 +462,17 @@ pub(crate) async fn observe(
     sight.is_second_hand = false;
     for _ in 0..LOOKS {
         let moves = tab.frame_moves.load(Ordering::Acquire);
-        let looked = match look.source {
-            Source::Page => look_once(live, tab, sight, look, deadline).await,
-            Source::Ax => ax::look(live, tab, sight, deadline).await,
+        let looked = async {
+            match look.source {
+                Source::Page => look_once(live, tab, sight, look, deadline).await,
+                Source::Ax => ax::look(live, tab, sight, deadline).await,
+            }
         };
-        match looked {
-            Ok(tree) => {
+        match watched(tab, looked).await {
+            Ok(mut tree) => {
+                if look.boxes {
+                    place_boxes(sight, &mut tree, deadline).await;
+                }
                 let tree = Arc::new(tree);
                 if look.source == Source::Page {
                     let moves = (tab.frame_moves.clone(), moves);
@@ -467,12 +488,13 @@ pub(crate) async fn observe(
             // A page that our scripts stumble over can still be told by the browser.
             Err(error @ Trouble::Script(_)) if look.source == Source::Page => {
                 tracing::warn!("our scripts failed in a page: the browser's own tree is asked");
-                return match ax::look(live, tab, sight, deadline).await {
+                return match watched(tab, ax::look(live, tab, sight, deadline)).await {
                     Ok(tree) => {
                         sight.seen = None;
                         sight.is_second_hand = true;
                         Ok(Arc::new(tree))
                     }
+                    Err(blocked @ Trouble::Blocked(_)) => Err(blocked.explain(tab)),
                     Err(_) => Err(error.explain(tab)),
                 };
             }
@@ -497,7 +519,7 @@ async fn look_once(
     let main = Place::main(tab, loader);
     let known: HashSet<String> = sight.owners.keys().cloned().collect();
     let (told, (places, owners)) = tokio::join!(
-        watched(tab, look_at(sight, &main, look, deadline)),
+        look_at(sight, &main, look, deadline),
         frames::places(live, tab, &known, deadline.at_most(FRAME)),
     );
     sight.owners.extend(owners);
@@ -522,9 +544,7 @@ pub(crate) async fn watched<T>(
     tokio::select! {
         biased;
         done = work => done,
-        _ = state.wait_for(|state| state.dialog.is_some() || state.end.is_some()) => {
-            Err(Trouble::Wire(cdp::Error::Timeout { method: "Runtime.evaluate", allowed: Duration::ZERO }))
-        }
+        blocked = tab.blocked(&mut state) => Err(Trouble::Blocked(Box::new(blocked))),
     }
 }
 
@@ -753,6 +773,15 @@ pub(crate) async fn shape(
         seen.shape = Some(Shape { part, tags: tags.clone() });
     }
     Ok(tags)
+}
+
+/// Puts the boxes of what is in frames where they are in the view of the page.
+async fn place_boxes(sight: &Sight, tree: &mut Tree, deadline: Deadline) {
+    for frame in 1..tree.frames.len() {
+        let frame = frame as u16;
+        let (x, y) = offset(sight, tree, frame, deadline).await;
+        tree.shift_boxes(frame, x, y);
+    }
 }
 
 /// Where a frame's document begins, in CSS pixels of the main frame's view.

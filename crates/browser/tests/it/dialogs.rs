@@ -1,7 +1,7 @@
 //! Dialogs: told at once, never in the way of other tabs, answered when the caller says so.
 
 use crate::bench::{bench, eval, open};
-use agbrowse_browser::command::{Answer, DialogVerb, Eval};
+use agbrowse_browser::command::{Answer, DialogVerb, Eval, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Command};
 
 fn answer(answer: Answer) -> Command {
@@ -61,5 +61,21 @@ fn leaving_a_page_that_objects_asks() {
         assert_eq!(t.run(open(&t.url("/next"))).await.unwrap_err().code(), Code::PageDialogOpen);
         t.run(answer(Answer::Accept { text: None })).await.unwrap();
         t.until("document.title === 'next'").await;
+    });
+}
+
+#[test]
+fn a_dialog_that_comes_while_a_page_is_looked_at_is_told_at_once() {
+    bench(async |t| {
+        t.page("/early", "<p>before<script>alert('hi')</script>");
+        t.page("/late", "<body onload=\"confirm('sure?')\"><p>words");
+        for (path, source) in
+            [("/early", TreeSource::Page), ("/late", TreeSource::Page), ("/early", TreeSource::Ax)]
+        {
+            let look = Snapshot { url: Some(t.url(path)), source, ..Snapshot::default() };
+            let error = t.run(Command::Snapshot(look)).await.unwrap_err();
+            assert_eq!(error.code(), Code::PageDialogOpen, "{path}: {error}");
+            t.run(answer(Answer::Dismiss)).await.unwrap();
+        }
     });
 }

@@ -1,7 +1,8 @@
 //! Scripts in the page.
 
 use crate::bench::{bench, eval};
-use agbrowse_browser::{Code, Outcome, Reply};
+use agbrowse_browser::command::{Console, Eval, Open, Until};
+use agbrowse_browser::{Code, Command, Outcome, Reply};
 
 #[test]
 fn values_come_back_as_they_are() {
@@ -67,16 +68,71 @@ fn an_endless_script_of_ours_is_stopped_and_the_page_lives() {
 #[test]
 fn a_dropped_command_is_cancelled() {
     bench(async |t| {
-        t.eval("window.count = 0").await;
-        let endless = t.run(eval("while (true) { window.count++ }"));
-        let moment = tokio::time::sleep(std::time::Duration::from_millis(100));
+        let endless = t.run(eval("console.log('under way'); while (true) {}"));
+        let under_way = async {
+            // What a page says is known without asking it.
+            let console = Command::Console(Console::default());
+            while !t.run(console.clone()).await.unwrap().reply.to_string().contains("under way") {
+                tokio::task::yield_now().await;
+            }
+        };
         tokio::select! {
             done = endless => panic!("it ended: {done:?}"),
-            () = moment => {}
+            () = under_way => {}
         }
         // Its turn is given back and its script has been stopped, long before the deadline of 30 s.
-        let outcome = t.run_within(5000, eval("window.count > 0")).await.unwrap();
+        let outcome = t.run_within(5000, eval("1")).await.unwrap();
         let Outcome { reply: Reply::Eval(result), .. } = outcome else { panic!("no result") };
-        assert_eq!(result.to_string(), "true");
+        assert_eq!(result.to_string(), "1");
+    });
+}
+
+#[test]
+fn an_endless_function_of_ours_is_stopped_and_the_page_lives() {
+    bench(async |t| {
+        t.page("/page", "<button>Go</button>");
+        t.open("/page").await;
+        let on = |script: &str| {
+            let on = Some("css=button".parse().unwrap());
+            Command::Eval(Eval { script: script.into(), on, ..Eval::default() })
+        };
+        let error = t.run_within(500, on("() => { while (true) {} }")).await.unwrap_err();
+        assert_eq!(error.code(), Code::CommandTimeout, "{error}");
+        assert_eq!(t.eval("1").await, "1");
+        let error = t.run(on("it => alert(it.textContent)")).await.unwrap_err();
+        assert_eq!(error.code(), Code::PageDialogOpen, "{error}");
+    });
+}
+
+#[test]
+fn a_command_that_is_dropped_at_any_moment_is_cancelled() {
+    bench(async |t| {
+        // The order to end a script may be at the page before it.
+        for pause in 0..12 {
+            let endless = t.run(eval("while (true) {}"));
+            let pause = std::time::Duration::from_micros(100 * pause);
+            assert!(tokio::time::timeout(pause, endless).await.is_err());
+            let outcome = t.run_within(5000, eval("1")).await.unwrap();
+            assert_eq!(outcome.reply.to_string(), "1");
+        }
+    });
+}
+
+#[test]
+fn a_script_that_loops_after_a_pause_is_stopped_too() {
+    bench(async |t| {
+        let pause = "await new Promise((done) => setTimeout(done, 30)); while (true) {}";
+        for script in [pause.to_owned(), format!("(async () => {{ {pause} }})()")] {
+            let error = t.run_within(600, eval(&script)).await.unwrap_err();
+            assert_eq!(error.code(), Code::CommandTimeout, "{script}: {error}");
+            assert_eq!(t.run_within(5000, eval("1")).await.unwrap().reply.to_string(), "1");
+        }
+        // A page that was busy before is not to be blamed on the script.
+        t.page("/loop", "<script>setTimeout(() => { const end = Date.now() + 3000; while (Date.now() < end) {} }, 0)</script>");
+        let stuck = Open { url: t.url("/loop"), until: Until::Commit, new_tab: false };
+        t.run(Command::Open(stuck)).await.unwrap();
+        while t.run_within(100, eval("1")).await.is_ok() {}
+        let error = t.run_within(300, eval("await 1")).await.unwrap_err();
+        assert_eq!(error.code(), Code::PageUnresponsive, "{error}");
     });
 }

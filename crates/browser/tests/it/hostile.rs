@@ -143,6 +143,45 @@ fn clobbered_properties_make_no_difference() {
 }
 
 #[test]
+fn elements_that_only_look_like_html_are_nothing_special() {
+    const NAMES: &str = "a area audio button canvas details dialog embed fieldset form frame iframe img input label legend \
+        li map math menu meter object ol optgroup option output p progress script select slot style summary svg table td \
+        template textarea th title tr ul video";
+    bench(async |t| {
+        for space in ["http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML", "x:y"] {
+            let html = format!(
+                "<p>Rest</p><div id=d></div><p style='opacity: 0'>unseen</p><script>
+                 for (const name of '{NAMES}'.split(/\\s+/)) for (const attributes of [[], ['role', 'tabindex', 'contenteditable', 'href', 'aria-label']]) {{
+                   const it = document.createElementNS('{space}', name);
+                   for (const key of attributes) it.setAttribute(key, {{ role: 'textbox', tabindex: '0', href: '#x', 'aria-label': name }}[key] ?? '');
+                   it.append('in ' + name, document.createElementNS('{space}', 'input')); d.append(it) }}</script>"
+            );
+            t.page("/", format!("<!doctype html><title>Page</title>{html}"));
+            t.open("/").await;
+            let outcome = t.run(Command::Snapshot(fresh())).await.unwrap();
+            // Not by way of the browser's own tree, which tells what nobody can see.
+            assert_eq!(outcome.notes.len(), 1, "{space}: {:?}", outcome.notes);
+            assert_eq!(outcome.notes[0].code, "unseen", "{space}: {:?}", outcome.notes);
+            let text = outcome.reply.to_string();
+            assert!(text.contains("Rest") && !text.contains("unseen"), "{space}: {text}");
+            for selector in
+                ["css=#d input", "css=#d object", "css=#d label", "css=#d [role=textbox]"]
+            {
+                let click =
+                    format!(r#"{{"verb":"click","target":"{selector}","nth":0,"noWait":true}}"#);
+                let command: Command = serde_json::from_str(&click).unwrap();
+                if let Err(error) = t.run(command).await {
+                    assert!(
+                        error.code().as_str().starts_with("act."),
+                        "{space} {selector}: {error}"
+                    );
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn a_name_cannot_forge_a_line_or_a_ref() {
     bench(async |t| {
         for name in [

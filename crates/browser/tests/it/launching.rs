@@ -1,7 +1,7 @@
 //! Browsers of their own: how they start, how they end, who may end them.
 
 use crate::bench::{bench, eval, open};
-use agbrowse_browser::command::{CloseTab, NewTab, Reload, Status, TabAction, TabVerb};
+use agbrowse_browser::command::{Close, CloseTab, NewTab, Reload, Status, TabAction, TabVerb};
 use agbrowse_browser::launch::{Options, Wish, find};
 use agbrowse_browser::{Browser, Code, Command, Outcome, Reply, Request, TabId};
 use std::path::Path;
@@ -144,6 +144,7 @@ fn an_attached_browser_is_never_ended() {
             ])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg(t.url("/"))
+            .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
@@ -220,6 +221,69 @@ fn what_is_no_browser_is_said_to_be_none() {
             run(&Browser::new(no_file), eval("1")).await.unwrap_err().code(),
             Code::BrowserNotFound
         );
+    });
+}
+
+/// A browser that is started and never answers. It leaves its number in a file beside it.
+fn hanging_browser(folder: &Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let script = folder.join("hangs.sh");
+    std::fs::write(&script, "#!/bin/sh\necho $$ >\"$0.pid\"\nexec sleep 300\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    script
+}
+
+#[test]
+fn a_browser_that_hangs_at_its_start_can_be_closed() {
+    bench(async |_| {
+        let folder = tempfile::tempdir().unwrap();
+        let chrome = hanging_browser(folder.path());
+        let number = chrome.with_extension("sh.pid");
+        let browser = Browser::new(Options { chrome: Some(chrome), ..Options::default() });
+        let waiting = run(&browser, eval("1"));
+        let closing = async {
+            wait_until("it is started", Duration::from_secs(10), || {
+                std::fs::read_to_string(&number).is_ok_and(|text| text.ends_with('\n'))
+            })
+            .await;
+            let status = run(&browser, Command::Status(Status {})).await.unwrap();
+            assert!(status.reply.to_string().starts_with("starting:"), "{}", status.reply);
+            let began = Instant::now();
+            let closed = run(&browser, Command::Close(Close {})).await.unwrap();
+            assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+            assert_eq!(closed.reply.to_string(), "gave up on the browser that was being started");
+            let pid = std::fs::read_to_string(&number).unwrap();
+            assert!(!Path::new("/proc").join(pid.trim()).exists(), "it is gone");
+        };
+        let (waited, ()) = tokio::join!(waiting, closing);
+        let error = waited.unwrap_err();
+        assert_eq!(error.code(), Code::BrowserLost, "{error}");
+        assert!(error.to_string().contains("closed by another command"), "{error}");
+        let status = run(&browser, Command::Status(Status {})).await.unwrap();
+        assert!(status.reply.to_string().starts_with("idle:"), "{}", status.reply);
+    });
+}
+
+#[test]
+fn a_command_that_a_close_cuts_off_says_so() {
+    bench(async |_| {
+        let browser = Browser::new(Options::default());
+        run(&browser, eval("1")).await.unwrap();
+        for by_command in [true, false] {
+            let held = run(&browser, eval("new Promise(() => {})"));
+            let closing = async {
+                if by_command {
+                    run(&browser, Command::Close(Close {})).await.unwrap();
+                } else {
+                    browser.close().await;
+                }
+            };
+            let (held, ()) = tokio::join!(held, closing);
+            let error = held.unwrap_err();
+            assert_eq!(error.code(), Code::BrowserLost, "{error}");
+            let closer = if by_command { "`close`" } else { "its owner" };
+            assert!(error.to_string().contains(closer), "{error}");
+        }
     });
 }
 

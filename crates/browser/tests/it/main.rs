@@ -5,6 +5,7 @@
 mod bench;
 mod changes;
 mod corpus;
+mod deltas;
 mod dialogs;
 mod evaluating;
 mod frames;

@@ -147,7 +147,7 @@ impl<'a> Page<'a> {
     /// The key of the element of a ref.
     async fn key(&self, name: &str) -> Result<Option<String>, Error> {
         let target = name.parse().unwrap();
-        let get = Get { what: What::Attr, target, name: Some("data-k".into()) };
+        let get = Get { what: What::Attr, target, name: Some("data-k".into()), nth: None };
         match self.run(Command::Get(get)).await? {
             Reply::Get(got) => Ok(got.value),
             other => panic!("{other:?}"),

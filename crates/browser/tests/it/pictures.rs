@@ -1,7 +1,7 @@
 //! Screenshots and PDF files: what is in them, by their own headers.
 
 use crate::bench::bench;
-use agbrowse_browser::command::{ImageFormat, Pdf, Screenshot, Shot, What};
+use agbrowse_browser::command::{ImageFormat, Pdf, Screenshot, Shot, Snapshot, What};
 use agbrowse_browser::{Command, Outcome, Reply};
 
 async fn shoot(t: &crate::bench::Bench, screenshot: Screenshot) -> (Shot, Outcome) {
@@ -169,7 +169,101 @@ fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
             what: What::Text,
             target: "@e1".parse().unwrap(),
             name: None,
+            nth: None,
         };
         assert_eq!(t.run(Command::Get(text)).await.unwrap().reply.to_string(), "Go");
     });
+}
+
+#[test]
+fn boxes_are_where_the_page_has_them_also_in_frames() {
+    bench(async |t| {
+        t.page("/inner", "<body style='margin:0'><button style='margin:7px'>Inner</button>");
+        t.page(
+            "/",
+            format!(
+                "<body style='margin:0'><h1 style='margin:0;height:40px'>Heading</h1>\
+                 <iframe src='{}' style='margin-left:30px;border:3px solid'></iframe>\
+                 <iframe src='{}' style='border:0'></iframe>",
+                t.other_url("/inner"),
+                t.url("/inner")
+            ),
+        );
+        t.open("/").await;
+        let asked = Snapshot { boxes: true, ..Snapshot::default() };
+        let full = crate::sight::details(&t, asked.clone()).await;
+        let text = crate::sight::see(&t, asked).await;
+        assert!(text.contains("heading \"Heading\" [level=1 box=0,0,1280,40]"), "{text}");
+        let mut places = Vec::new();
+        for line in text.lines().filter(|line| line.contains("Inner")) {
+            let name = crate::sight::ref_of(line, "Inner");
+            let got = t.run(crate::sight::get(What::Box, &name)).await.unwrap().reply.to_string();
+            let place = got.split(' ').map(|it| it.parse::<f32>().unwrap().round().to_string());
+            let place = place.collect::<Vec<_>>().join(",");
+            assert!(line.contains(&format!("box={place}]")), "{line} {got}");
+            places.push(place);
+        }
+        assert_eq!(places.len(), 2, "{text}");
+        assert_ne!(places[0], places[1]);
+        assert!(full.refs.iter().all(|it| it.bounds.is_some()), "{text}");
+    });
+}
+
+#[test]
+fn labels_are_drawn_on_what_one_sees() {
+    bench(async |t| {
+        t.page(
+            "/inner",
+            "<body style='margin:0'><div style='height:90px'></div><button>Below</button>",
+        );
+        let html = format!(
+            "<body style='margin:0;background:#fff'>\
+             <div style='height:60px;width:200px;overflow:auto'>\
+             <button style='display:block;height:50px'>One</button>\
+             <button style='display:block;height:50px'>Two</button>\
+             <button style='display:block;height:50px'>Three</button></div>\
+             <div style='position:absolute;left:0;top:300px;width:100px;height:60px;background:#fff'></div>\
+             <button style='position:absolute;left:10px;top:310px;z-index:-1'>Under</button>\
+             <iframe src='{}' style='position:absolute;left:0;top:400px;border:0;width:200px;height:50px'></iframe>",
+            t.url("/inner")
+        );
+        t.page("/", html);
+        t.open("/").await;
+        let (plain, _) = shoot(&t, Screenshot::default()).await;
+        let (drawn, _) = shoot(&t, Screenshot { refs: true, ..Screenshot::default() }).await;
+        // Compared by the browser: the rows in which the two pictures are different. A label stands above its box.
+        let script = format!(
+            "(async () => {{
+                const load = async (text) => {{
+                    const bytes = Uint8Array.from(atob(text), (it) => it.charCodeAt(0));
+                    const picture = await createImageBitmap(new Blob([bytes]));
+                    const draw = new OffscreenCanvas(1280, 720).getContext('2d');
+                    draw.drawImage(picture, 0, 0);
+                    return draw.getImageData(0, 0, 1280, 720).data;
+                }};
+                const [one, other] = [await load('{}'), await load('{}')];
+                const rows = new Set();
+                for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) rows.add(Math.floor(at / 5120));
+                const has = (from, to) => [...rows].some((row) => row >= from && row < to);
+                return [has(0, 60), has(62, 299), has(299, 380), has(460, 720)].join();
+            }})()",
+            base64(&plain.data),
+            base64(&drawn.data)
+        );
+        assert_eq!(t.eval(&script).await, "\"true,false,false,false\"");
+    });
+}
+
+fn base64(data: &[u8]) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for piece in data.chunks(3) {
+        let bits = piece.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - piece.len()));
+        for at in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
+            text.push(if at <= piece.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
 }

@@ -60,7 +60,9 @@ async fn answer(mut stream: TcpStream, login: Option<&str>, seen: Arc<Mutex<Vec<
 
 fn new_tab(proxy: &str) -> Command {
     let proxy: Proxy = proxy.parse().unwrap();
-    Command::Tab(TabVerb { action: TabAction::New(NewTab { url: None, proxy: Some(proxy) }) })
+    Command::Tab(TabVerb {
+        action: TabAction::New(NewTab { proxy: Some(proxy), ..NewTab::default() }),
+    })
 }
 
 async fn within(t: &Bench, name: &str, command: Command) -> Result<Outcome, Error> {

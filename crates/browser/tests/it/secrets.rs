@@ -102,6 +102,7 @@ fn what_a_secret_field_holds_is_told_by_nothing() {
                 what: What::Attr,
                 target: selector.parse().unwrap(),
                 name: Some("value".into()),
+                nth: None,
             };
             let attr = t.run(Command::Get(attr)).await.unwrap().reply.to_string();
             assert!(!attr.contains(SECRET), "{field}: {attr}");
@@ -222,6 +223,7 @@ fn secrets_are_masked_in_texts_names_and_addresses() {
                 what: What::Attr,
                 target: format!("css=#a{index}").parse().unwrap(),
                 name: Some("href".into()),
+                nth: None,
             };
             assert_eq!(t.run(Command::Get(attr)).await.unwrap().reply.to_string(), wanted);
         }
@@ -253,7 +255,7 @@ fn addresses_are_told_without_their_tokens() {
         let new = TabVerb {
             action: TabAction::New(agbrowse_browser::command::NewTab {
                 url: Some(address.clone()),
-                proxy: None,
+                ..Default::default()
             }),
         };
         let new = t.run(Command::Tab(new)).await.unwrap();

@@ -1,13 +1,15 @@
 //! The two sources of a snapshot: a script of ours in the page, and the browser's own tree. A ref means the same
 //! whichever gave it, and when the first fails the second one is asked.
 
-use crate::bench::{Bench, bench};
+use crate::bench::{Bench, bench, eval, open};
 use crate::sight::{
     details, get, has_ref, message, ref_of, renumbered, see, show, snapshot, viewpoint,
 };
 use agbrowse_browser::command::{Snapshot, TreeSource, What};
+use agbrowse_browser::launch::Options;
 use agbrowse_browser::page::hash::{DOM_HASH_MAX_CHARS, dom_hash};
-use agbrowse_browser::{Code, Target};
+use agbrowse_browser::{Browser, Code, Request, Target};
+use std::time::{Duration, Instant};
 
 /// The browser's own tree.
 fn ax() -> Snapshot {
@@ -242,5 +244,62 @@ fn a_remembered_page_asks_nothing_of_the_browser_also_with_details() {
         t.browser.meddle(&t.context, FALL).await.expect("it is in the way");
         let again = details(&t, Snapshot::default()).await;
         assert_eq!((again.dom_hash, again.ax_hash), (first.dom_hash, first.ax_hash));
+    });
+}
+
+#[test]
+fn a_ref_in_the_viewpoint_is_the_number_that_the_browsers_own_tree_has() {
+    bench(async |t| {
+        t.page("/", "<main><button>One</button><a href=/x>Two</a><input aria-label=Three></main>");
+        // Both trees are compared in the default context, which here is nobody else's.
+        let browser = Browser::new(Options::default());
+        browser.run(Request::new(open(&t.url("/")))).await.unwrap();
+        let seen = browser.run(Request::new(snapshot(viewpoint()))).await.unwrap();
+        let text = seen.reply.to_string();
+        let pairs = browser.compare_trees(&[]).await.unwrap();
+        for name in ["One", "Two", "Three"] {
+            let is_it =
+                |said: &agbrowse_browser::Said| said.name == name && said.role != "StaticText";
+            let pair = pairs.iter().find(|pair| pair.theirs.as_ref().is_some_and(is_it));
+            let number =
+                pair.and_then(|pair| pair.backend_node_id).unwrap_or_else(|| panic!("{pairs:?}"));
+            let told = ref_of(&text, &format!("{name:?}"));
+            let told = told.rsplit_once('e').expect("a ref").1;
+            assert_eq!(told.parse(), Ok(number), "{name}: {text}");
+        }
+        browser.close().await;
+    });
+}
+
+#[test]
+fn what_no_event_tells_is_seen_after_five_seconds() {
+    bench(async |t| {
+        t.page("/other", "<title>Other</title>");
+        t.page("/", "<input aria-label=Name value=before>");
+        t.open("/").await;
+        let here = t.tabs().await[0].id;
+        t.eval("window.open('other'); 1").await;
+        let tabs = t.tabs_until(|tabs| tabs.len() == 2).await;
+        let other = tabs.iter().find(|tab| tab.id != here).unwrap().id;
+        let look = async || {
+            let outcome = t.run_on(here, snapshot(Snapshot::default())).await.unwrap();
+            outcome.reply.to_string()
+        };
+        let began = Instant::now();
+        assert!(look().await.contains("value=\"before\""));
+        let first = Instant::now();
+        // A property that another page sets: nothing in this one is told of it.
+        let set = "opener.document.querySelector('input').value = 'after'";
+        t.run_on(other, eval(set)).await.unwrap();
+        let (mut olds, mut text) = (0, look().await);
+        while !text.contains("value=\"after\"") {
+            assert!(text.contains("value=\"before\""), "{text}");
+            // From the end of the first look, which is the latest that it can be of.
+            assert!(first.elapsed() < Duration::from_secs(15), "{olds} times: {text}");
+            olds += 1;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            text = look().await;
+        }
+        assert!(olds > 0 && began.elapsed() >= Duration::from_secs(5), "{:?}", began.elapsed());
     });
 }

@@ -152,7 +152,7 @@ fn storage_is_saved_beside_a_page_that_is_stuck() {
         assert_eq!((saved.origins, saved.entries), (1, 1));
         assert!(notes.iter().any(|note| note.message.contains(&stuck.to_string())), "{notes:?}");
         let missing = Request { context: Some("nobody".into()), ..Request::new(save()) };
-        assert_eq!(t.browser.run(missing).await.unwrap_err().code(), Code::TabNotFound);
+        assert_eq!(t.browser.run(missing).await.unwrap_err().code(), Code::BrowserContextNotFound);
     });
 }
 

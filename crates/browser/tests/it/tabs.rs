@@ -40,6 +40,22 @@ fn tabs_are_opened_chosen_and_closed() {
 }
 
 #[test]
+fn a_tab_that_stays_aside_is_nobodys_current_one() {
+    bench(async |t| {
+        t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
+        t.open("/a").await;
+        let own = NewTab { url: Some(t.url("/b")), aside: true, ..NewTab::default() };
+        let own = tab_id(t.run(Command::Tab(TabVerb { action: TabAction::New(own) })).await);
+        assert_eq!(t.eval("document.title").await, "\"a\"");
+        t.run(close_tab(None)).await.unwrap();
+        assert!(t.tabs().await.iter().all(|tab| !tab.current), "the tab aside took over");
+        t.open("/a").await;
+        let title = t.run_on(own, eval("document.title")).await.unwrap().reply;
+        assert_eq!(title.to_string(), "b");
+    });
+}
+
+#[test]
 fn a_tab_that_the_page_closes_is_missed_not_replaced() {
     bench(async |t| {
         t.page("/", "<title>main</title>").page("/pop", "<title>pop</title>");
@@ -87,7 +103,7 @@ fn contexts_have_their_own_cookies() {
         t.browser.run(elsewhere(Command::Close(Default::default()))).await.unwrap();
         assert_eq!(t.eval("1").await, "1");
         let again = t.browser.run(elsewhere(Command::Close(Default::default()))).await.unwrap_err();
-        assert_eq!(again.code(), Code::TabNotFound);
+        assert_eq!(again.code(), Code::BrowserContextNotFound);
     });
 }
 

@@ -639,8 +639,12 @@ async fn told(t: &Bench) -> Vec<(&'static str, String)> {
         for (what, name) in [(What::Value, "get value"), (What::Html, "get html")] {
             all.push((name, t.run(get(what, &field)).await.unwrap().reply.to_string()));
         }
-        let attr =
-            Get { what: What::Attr, target: field.parse().unwrap(), name: Some("value".into()) };
+        let attr = Get {
+            what: What::Attr,
+            target: field.parse().unwrap(),
+            name: Some("value".into()),
+            nth: None,
+        };
         all.push(("get attr", t.run(Command::Get(attr)).await.unwrap().reply.to_string()));
     }
     all.push((
@@ -817,5 +821,69 @@ fn tokens_in_addresses_are_masked() {
         )
         .await;
         assert!(text.contains("https://example.com/?page=2&q=shoes#top"), "{text}");
+    });
+}
+
+#[test]
+fn what_is_seen_is_told_in_place_of_what_is_only_heard() {
+    bench(async |t| {
+        let off = "style='position: absolute; left: -9999px'";
+        let html = format!(
+            "<div class=price><span {off}>$129.99</span>\
+             <span aria-hidden=true><span>$</span><span>129<span>.</span></span><span>99</span>\
+             <span {off}>{WORDS}</span></span></div>\
+             <p><span {off}>Three things in the cart</span><span aria-hidden=true>3 <sup>new</sup></span></p>\
+             <p><span aria-hidden=true>Only drawn</span></p>"
+        );
+        let text = show(&t, &html, Snapshot::default()).await;
+        assert_eq!(
+            text.trim_end(),
+            "- webarea \"Page\":\n  - text: \"$129.99\"\n  - text: \"3 new\""
+        );
+        // Drawn in pieces it would read as another price.
+        let pieces = format!(
+            "<div><span {off}>$129.99</span><span aria-hidden=true>$<b>129</b><b>99</b></span></div>"
+        );
+        let text = show(&t, &pieces, Snapshot::default()).await;
+        assert_eq!(text.trim_end(), "- webarea \"Page\":\n  - text: \"$129.99\"");
+        show(&t, &html, Snapshot::default()).await;
+        let all = see(&t, Snapshot { include_hidden: true, ..Snapshot::default() }).await;
+        assert!(all.contains("\"Only drawn\" [hidden=\"aria-hidden\"]"), "{all}");
+        t.eval("document.querySelector('.price [aria-hidden] span').textContent = 'only 5 '").await;
+        assert!(see(&t, Snapshot::default()).await.contains("only 5 129.99"));
+    });
+}
+
+#[test]
+fn what_stands_beside_is_told_only_where_it_can_be_seen() {
+    bench(async |t| {
+        // The box around both hides them.
+        for style in ["opacity: 0", "position: absolute; left: -9999px", "clip-path: inset(50%)"] {
+            let html = format!(
+                "<div style='{style}'><span>heard</span><span aria-hidden=true>{WORDS}</span></div><p>Rest</p>"
+            );
+            let text = show(&t, &html, Snapshot::default()).await;
+            assert!(!text.contains(WORDS) && !text.contains("heard"), "{style}: {text}");
+        }
+        // Each has its own beside it.
+        let off = "style='position: absolute; left: -9999px'";
+        let price = |price: &str| {
+            format!("<span {off}>{price}</span><span aria-hidden=true>{price}</span> ")
+        };
+        let html = format!("<p>{}{}{}</p>", price("$25"), price("$19"), price("$7"));
+        let text = show(&t, &html, Snapshot::default()).await;
+        for price in ["$25", "$19", "$7"] {
+            assert_eq!(text.matches(price).count(), 1, "{text}");
+        }
+        // Secrets are none of what one can read.
+        let html = "<p><span style='opacity: 0'>x</span><span aria-hidden=true>
+            <b contenteditable style='-webkit-text-security: disc'>hunter2</b>
+            <textarea name=password>hunter2</textarea><i style='-webkit-text-security: disc'>hunter2</i></span></p>
+            <details aria-hidden=true><summary>Open</summary>folded</details><p>Rest</p>";
+        let text = show(&t, html, Snapshot::default()).await;
+        assert!(!text.contains("hunter2"), "{text}");
+        let all = see(&t, Snapshot { include_hidden: true, ..Snapshot::default() }).await;
+        assert!(!all.contains("hunter2") && !all.contains("folded"), "{all}");
+        assert!(all.contains("\"Open\" [hidden=\"aria-hidden\"]"), "{all}");
     });
 }

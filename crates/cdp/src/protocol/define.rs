@@ -57,15 +57,21 @@ macro_rules! domain {
         pub const USES: &[crate::protocol::Use] = &[
             $( crate::protocol::Use {
                 name: concat!($domain, ".", $name),
-                is_event: false,
-                sent: &[$(stringify!($pf)),*],
-                read: &[$(stringify!($rf)),*],
+                kind: crate::protocol::UseKind::Method,
+                sent: &[$(crate::protocol::UsedField::new(stringify!($pf), stringify!($pt))),*],
+                read: &[$(crate::protocol::UsedField::new(stringify!($rf), stringify!($rt))),*],
             }, )*
             $( $( crate::protocol::Use {
                 name: concat!($domain, ".", $event_name),
-                is_event: true,
+                kind: crate::protocol::UseKind::Event,
                 sent: &[],
-                read: &[$(stringify!($ef)),*],
+                read: &[$(crate::protocol::UsedField::new(stringify!($ef), stringify!($et))),*],
+            }, )* )?
+            $( $( crate::protocol::Use {
+                name: concat!($domain, ".", stringify!($types)),
+                kind: crate::protocol::UseKind::Type,
+                sent: &[],
+                read: &[$(crate::protocol::UsedField::new(stringify!($tf), stringify!($tt))),*],
             }, )* )?
         ];
     };

@@ -13,6 +13,7 @@ domain! { "Input";
             /// A link's title.
             title: crate::Text,
             /// The address that a fragment of markup belongs to.
+            #[serde(rename = "baseURL")]
             base_url: crate::Text,
         }
         /// Everything that is dragged together.

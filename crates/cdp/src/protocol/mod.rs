@@ -1,7 +1,7 @@
 //! The part of the DevTools protocol that we use, one file per domain.
 //!
 //! One definition serves three readers: the structs that are sent and read, and [`uses`], which lists
-//! every method and field so that `agbrowse doctor` can compare them with what a browser offers.
+//! every method, event, type and field so that `agbrowse doctor` can compare them with what a browser offers.
 
 mod define;
 
@@ -37,17 +37,51 @@ pub trait Signal: DeserializeOwned + Send {
     const NAME: &'static str;
 }
 
-/// A method or event that we rely on, and the fields of it that we send or read.
+/// A method, event or type that we rely on, and the fields of it that we send or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// `Domain.name`.
+    /// `Domain.name`. That of a type is ours: which type of the protocol it stands for is said by the fields
+    /// that have it.
     pub name: &'static str,
-    /// Whether it is an event.
-    pub is_event: bool,
-    /// Parameters we send, in Rust spelling.
-    pub sent: &'static [&'static str],
-    /// Fields we read, in Rust spelling.
-    pub read: &'static [&'static str],
+    /// What it is.
+    pub kind: UseKind,
+    /// Parameters we send.
+    pub sent: &'static [UsedField],
+    /// Fields we read; for a type, all that we know.
+    pub read: &'static [UsedField],
+}
+
+/// What is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UseKind {
+    /// Something to ask for.
+    Method,
+    /// Something we are told.
+    Event,
+    /// What is within those.
+    Type,
+}
+
+/// A field that we send or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsedField {
+    /// In Rust spelling.
+    pub name: &'static str,
+    /// Its type, as Rust writes it.
+    pub of: &'static str,
+}
+
+impl UsedField {
+    /// A field of a type.
+    pub const fn new(name: &'static str, of: &'static str) -> Self {
+        Self { name, of }
+    }
+
+    /// The name of the type inside lists and options: `TargetInfo` for `Option<Vec<TargetInfo>>`.
+    pub fn inner(&self) -> &'static str {
+        let is_around = |letter: char| !letter.is_alphanumeric() && letter != '_';
+        self.of.trim_end_matches(is_around).rsplit(is_around).next().unwrap_or_default()
+    }
 }
 
 /// Everything we use of the protocol.
@@ -74,8 +108,9 @@ pub fn uses() -> impl Iterator<Item = &'static Use> {
 
 /// The spelling of a field on the wire.
 pub fn wire_name(field: &str) -> String {
-    // The protocol writes this one its own way.
+    // The protocol writes these its own way.
     match field {
+        "base_url" => return "baseURL".into(),
         "prefer_css_page_size" => return "preferCSSPageSize".into(),
         "backend_dom_node_id" => return "backendDOMNodeId".into(),
         _ => {}
@@ -107,6 +142,10 @@ mod tests {
         let print = page::PrintToPdf { prefer_css_page_size: Some(true), ..Default::default() };
         let json = format!(r#"{{"{}":true}}"#, wire_name("prefer_css_page_size"));
         assert_eq!(serde_json::to_string(&print).unwrap(), json);
+        let json = format!(r#"{{"{}":"x"}}"#, wire_name("base_url"));
+        let item: input::DragDataItem = serde_json::from_str(&json).unwrap();
+        assert_eq!(item.base_url.as_deref(), Some("x"));
+        assert_eq!(serde_json::to_string(&item).unwrap(), json);
         let sent = page::Navigate { url: "about:blank".into(), ..Default::default() };
         assert_eq!(serde_json::to_string(&sent).unwrap(), r#"{"url":"about:blank"}"#);
     }
@@ -121,10 +160,37 @@ mod tests {
 
     #[test]
     fn every_use_is_listed_once() {
-        let mut names: Vec<_> = uses().map(|used| (used.name, used.is_event)).collect();
+        let mut names: Vec<_> = uses().map(|used| (used.name, used.kind)).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn the_type_inside_is_told() {
+        for (of, inner) in [
+            ("TargetInfo", "TargetInfo"),
+            ("Option<Vec<FilterEntry>>", "FilterEntry"),
+            ("Option < Vec < FilterEntry > >", "FilterEntry"),
+            ("crate::Text", "Text"),
+            ("Box<RawValue>", "RawValue"),
+        ] {
+            assert_eq!(UsedField::new("x", of).inner(), inner, "{of}");
+        }
+    }
+
+    #[test]
+    fn every_type_is_that_of_a_field() {
+        let inner: Vec<_> = uses()
+            .flat_map(|used| used.sent.iter().chain(used.read))
+            .map(UsedField::inner)
+            .collect();
+        let mut types = uses().filter(|used| used.kind == UseKind::Type).peekable();
+        assert!(types.peek().is_some());
+        for used in types {
+            let (_, name) = used.name.split_once('.').unwrap();
+            assert!(inner.contains(&name), "nothing has the type `{}`", used.name);
+        }
     }
 }

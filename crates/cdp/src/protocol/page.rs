@@ -257,6 +257,8 @@ domain! { "Page";
         event "frameRequestedNavigation" FrameRequestedNavigation {
             /// The frame.
             frame_id: String,
+            /// Where to.
+            url: String,
             /// Where the result shall be shown: `currentTab`, `newTab`, `newWindow`, `download`.
             disposition: String,
         }

@@ -114,7 +114,7 @@ pub fn marks(tree: &Tree, policy: RefPolicy) -> Marks {
 }
 
 /// Whether a node is a control or behaves like one, apart from the shape of the pointer above it.
-pub(crate) fn is_control(node: &Node) -> bool {
+pub fn is_control(node: &Node) -> bool {
     let states = node.states;
     is_first_tier(node.role)
         || states.has_tabindex()

@@ -12,8 +12,7 @@ mod roles;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use interactive::is_control;
-pub use interactive::{MANY_REFS, Marks, RefPolicy, Tier, marks};
+pub use interactive::{MANY_REFS, Marks, RefPolicy, Tier, is_control, marks};
 pub use interesting::interesting;
 pub use roles::Role;
 
@@ -223,6 +222,9 @@ pub struct Frame {
     /// How many of its texts were left out, or marked, because a person cannot see them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen: u32,
+    /// What kind of document it is, such as `application/pdf`; empty for HTML.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -281,6 +283,17 @@ impl Tree {
         }
         let extra = self.nodes[index].extra as usize - 1;
         &mut self.extras[extra]
+    }
+
+    /// Moves the boxes of what is in a frame, to where they are in the view of the page.
+    pub fn shift_boxes(&mut self, frame: u16, x: f32, y: f32) {
+        let inside = self.nodes.iter().filter(|node| node.frame == frame && node.extra > 0);
+        for node in inside {
+            if let Some(bounds) = &mut self.extras[node.extra as usize - 1].bounds {
+                bounds.x += x;
+                bounds.y += y;
+            }
+        }
     }
 
     /// The indexes of a node's children.

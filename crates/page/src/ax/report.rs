@@ -157,7 +157,8 @@ pub fn document(report: &str) -> Option<Frame> {
     let mut next = || fields.next().map(|field| mask(field).into_owned());
     let frame = Frame { url: next()?, origin: next()?, title: next()?, ..Frame::default() };
     let unseen = fields.nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
-    Some(Frame { unseen, ..frame })
+    let kind = fields.nth(3).unwrap_or_default().to_owned();
+    Some(Frame { unseen, kind, ..frame })
 }
 
 /// The text on the line after `line`.

@@ -2,13 +2,14 @@
 //! status does not: the column in which every row says something else tells which row it is, the one in which
 //! they say the same few things does not.
 
-use super::meaning::{
-    FAR, LONGEST, Places, bare, has_digits, is_section, is_telling, without_times,
-};
+use super::lasting::{bare, has_digits, is_telling, without_times};
+use super::meaning::{FAR, LONGEST};
+use super::places::{Places, is_section};
 use crate::ax::{Role, Tree};
 use crate::text;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// How many texts tell which one an item is, at most.
@@ -31,6 +32,8 @@ pub(super) struct Told {
     pub(super) said: Vec<String>,
     /// The target itself tells which item it is, by a number.
     pub(super) is_numbered: bool,
+    /// No other item says all of that.
+    pub(super) is_unique: bool,
 }
 
 impl Told {
@@ -84,18 +87,24 @@ impl<'t> Labels<'t> {
         Self { tree, places, items, lists, sections }
     }
 
-    /// What tells an item from others like it, apart from the target itself: the author's name for it, or
+    /// What tells an item from others like it, apart from the target in it: the author's name for it, or
     /// those of its texts that no other item of its list has.
-    pub(super) fn of_item(&mut self, item: usize, target: usize) -> Told {
+    pub(super) fn of_item(&mut self, item: usize, target: Option<usize>) -> Told {
         let node = &self.tree.nodes[item];
         if node.states.is_name_given() && !text::is_blank(self.tree.name(node)) {
             let label = text::cut_chars(self.tree.name(node), LONGEST).into_owned();
             let said = vec![without_times(&label)];
-            return Told { label, telling: said.clone(), said, is_numbered: false };
+            return Told {
+                label,
+                telling: said.clone(),
+                said,
+                is_numbered: false,
+                is_unique: true,
+            };
         }
         let list = self.list(self.places.parents[item]);
         let all = self.candidates(item);
-        let inside = target..self.tree.end(target);
+        let inside = self.inside(target);
         let (own, others): (Vec<&Candidate>, Vec<&Candidate>) =
             all.iter().partition(|it| inside.contains(&(it.node as usize)));
         let own = own.first().copied();
@@ -132,7 +141,7 @@ impl<'t> Labels<'t> {
         let raw = |at: &usize| text::cut_chars(self.name(others[*at]), LONGEST);
         let label = telling.iter().map(raw).collect::<Vec<_>>().join(" ");
         let telling = telling.into_iter().map(|at| parts[at].clone()).collect();
-        Told { label, telling, said: parts, is_numbered }
+        Told { label, telling, said: parts, is_numbered, is_unique: is_told }
     }
 
     /// The first texts of a dialog, which say what it is about, and all its texts.
@@ -145,12 +154,12 @@ impl<'t> Labels<'t> {
             .filter(|it| it.what == What::Text && !it.is_quantity)
             .filter(|it| !inside.contains(&(it.node as usize)))
             .take(FIRST);
-        (telling.map(|it| self.part(it)).collect(), self.said(dialog, target))
+        (telling.map(|it| self.part(it)).collect(), self.said(dialog, Some(target)))
     }
 
     /// The texts in a box, apart from those in the target.
-    pub(super) fn said(&mut self, within: usize, target: usize) -> Vec<String> {
-        let inside = target..self.tree.end(target);
+    pub(super) fn said(&mut self, within: usize, target: Option<usize>) -> Vec<String> {
+        let inside = self.inside(target);
         let all = self.candidates(within);
         let others = all.iter().filter(|it| !inside.contains(&(it.node as usize)));
         others.map(|it| self.part(it)).collect()
@@ -210,6 +219,10 @@ impl<'t> Labels<'t> {
         let list = Rc::new(list);
         self.lists.insert(parent, list.clone());
         list
+    }
+
+    fn inside(&self, target: Option<usize>) -> Range<usize> {
+        target.map_or(0..0, |target| target..self.tree.end(target))
     }
 
     fn candidates(&mut self, within: usize) -> Rc<[Candidate]> {
@@ -444,6 +457,45 @@ mod tests {
         let pages =
             |first: u32| format!("webarea 1\n link 99 \"Page {first}\"\n link 3 \"Page 7\"");
         check(&pages(1), &pages(2), Verdict::Changed);
+    }
+
+    #[test]
+    fn a_card_is_known_by_what_tells_it_from_others() {
+        let cards = |names: &[&str], time: &str, count: u32| {
+            let mut page = "webarea 1\n . 2".to_owned();
+            for (at, name) in names.iter().enumerate() {
+                let number = if at == 0 { 99 } else { 10 + at };
+                page.push_str(&format!(
+                    "\n  generic {number} fl\n   text \"Updated {time}\"\n   text \"{name}\"\n   \
+                     text \"{count} likes\"\n   button {} \"Like\"",
+                    20 + at
+                ));
+            }
+            page
+        };
+        let was = cards(&["Invoice 1010", "Ann Lee"], "12:03", 3);
+        check(&was, &cards(&["Invoice 1010", "Ann Lee"], "12:09", 3), Verdict::Minor);
+        check(&was, &cards(&["Invoice 1010", "Bob", "Invoice 1012"], "12:03", 4), Verdict::Minor);
+        check(&was, &cards(&["Invoice 1034", "Ann Lee"], "12:03", 3), Verdict::Changed);
+        check(&was, &cards(&["Cid", "Ann Lee"], "12:03", 3), Verdict::Changed);
+        // Where only a number tells them apart, that does.
+        let rooms = |numbers: &[u32]| {
+            let mut page = "webarea 1\n . 2".to_owned();
+            for (at, number) in numbers.iter().enumerate() {
+                let card = if at == 0 { 99 } else { 10 + at };
+                page.push_str(&format!(
+                    "\n  generic {card} fl\n   text \"Room\"\n   text \"{number}\"\n   button {} \"Info\"",
+                    20 + at
+                ));
+            }
+            page
+        };
+        check(&rooms(&[101, 102]), &rooms(&[101, 103]), Verdict::Same);
+        check(&rooms(&[101, 102]), &rooms(&[103, 102]), Verdict::Changed);
+        // Alone it is no card any more, and still says what it said.
+        check(&was, &cards(&["Invoice 1010"], "12:03", 3), Verdict::Same);
+        check(&was, &cards(&["Invoice 1034"], "12:03", 3), Verdict::Changed);
+        check(&cards(&["Invoice 1034"], "12:03", 3), &was, Verdict::Changed);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! the row they are in, and a row that was filled with another record is another row.
 
 use super::label::{Labels, Told, is_landmark, is_quantity};
+use super::lasting::{bare, has_digits, without_times};
+use super::places::{Places, is_item, is_section};
 use crate::ax::{Role, Tree, is_control};
 use crate::text;
 use std::collections::{HashMap, HashSet};
@@ -22,6 +24,8 @@ pub struct Meaning {
     pub name: String,
     /// What it belongs to.
     pub owner: Option<Owner>,
+    /// What it says, where it is a box around things of its own.
+    pub content: Option<Content>,
     /// A number in its name tells it from others that are called the same: it is no counter.
     pub is_numbered: bool,
     /// The texts around it in the nearest box that has any. A list whose rows have no role is known by there
@@ -69,6 +73,17 @@ impl Owner {
     }
 }
 
+/// What a box says that holds things of its own, such as a card.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// The texts that tell which one it is, when it is one of many alike; all of them stay while it is the same.
+    pub telling: Vec<String>,
+    /// Its texts, those that tell and those that may change.
+    pub said: Vec<String>,
+    /// No other one says all that tells.
+    pub is_unique: bool,
+}
+
 /// What sort of thing an element belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnerKind {
@@ -91,14 +106,43 @@ pub enum Verdict {
 
 /// Compares what an element meant and means.
 pub fn compare(was: &Meaning, now: &Meaning) -> Verdict {
-    if was.role != now.role || was.document != now.document || !is_same_owner(was, now) {
+    if was.role != now.role
+        || was.document != now.document
+        || !is_same_owner(was, now)
+        || !is_same_item(was, now)
+    {
         return Verdict::Changed;
     }
     if text::collapse(&was.name) == text::collapse(&now.name) {
         return Verdict::Same;
     }
-    let lasting = if was.is_numbered || now.is_numbered { without_times } else { bare };
+    // The numbers that tell which one a card is were compared with its texts; others count something.
+    let is_told = was.is_told_by_content() && was.content.as_ref().is_some_and(|it| it.is_unique);
+    let is_numbered = (was.is_numbered || now.is_numbered) && !is_told;
+    let lasting = if is_numbered { without_times } else { bare };
     if lasting(&was.name) == lasting(&now.name) { Verdict::Minor } else { Verdict::Changed }
+}
+
+impl Meaning {
+    fn is_told_by_content(&self) -> bool {
+        self.content.as_ref().is_some_and(|it| !it.telling.is_empty())
+    }
+}
+
+fn are_in(parts: &[String], said: &[String]) -> bool {
+    parts.iter().all(|part| said.contains(part))
+}
+
+/// Whether a box that is one of many alike is still the same one. It is one of many only while there are others: what it
+/// said is known all the same.
+fn is_same_item(was: &Meaning, now: &Meaning) -> bool {
+    let (Some(before), Some(after)) = (&was.content, &now.content) else {
+        return !was.is_told_by_content() && !now.is_told_by_content();
+    };
+    match was.is_told_by_content() {
+        true => are_in(&before.telling, &after.said),
+        false => are_in(&after.telling, &before.said),
+    }
 }
 
 fn is_same_owner(was: &Meaning, now: &Meaning) -> bool {
@@ -106,19 +150,26 @@ fn is_same_owner(was: &Meaning, now: &Meaning) -> bool {
         let owner = meaning.owner.as_ref();
         owner.is_some_and(|it| it.role == Role::Generic && it.kind == OwnerKind::Item)
     };
-    let are_in = |parts: &[String], said: &[String]| parts.iter().all(|part| said.contains(part));
     match (&was.owner, &now.owner) {
         // A row without a role is one only while there are others like it.
         (Some(owner), _) if is_row(was) && !is_row(now) => are_in(&owner.telling, &now.near),
         (_, Some(owner)) if is_row(now) && !is_row(was) => are_in(&owner.telling, &was.near),
         (Some(was), Some(now)) => {
-            (was.kind, was.role) == (now.kind, now.role)
+            is_same_kind(was, now)
                 && are_in(&was.telling, &now.said)
                 && (was.kind == OwnerKind::Item || bare(&was.label) == bare(&now.label))
         }
         (None, None) => true,
         _ => false,
     }
+}
+
+/// A part of the page may be known by its heading at one time and by itself at another, when the heading moves.
+fn is_same_kind(was: &Owner, now: &Owner) -> bool {
+    let is_by_heading = |it: &Owner| it.role == Role::Heading && !text::is_blank(&it.label);
+    was.kind == now.kind
+        && (was.role == now.role
+            || was.kind == OwnerKind::Section && (is_by_heading(was) || is_by_heading(now)))
 }
 
 /// What elements mean, in the order in which they are asked for: `wanted` are indexes of nodes, ascending.
@@ -141,10 +192,11 @@ pub fn meanings(tree: &Tree, wanted: &[u32]) -> Vec<Meaning> {
             let node = &tree.nodes[index];
             let (owner, is_one_of_many) = owner(tree, &open, index, &mut labels);
             let near = open.last().and_then(|parent| parent.near);
-            let near = near.map_or_else(Vec::new, |near| labels.said(near as usize, index));
+            let near = near.map_or_else(Vec::new, |near| labels.said(near as usize, Some(index)));
             let document = documents.get(node.frame as usize).cloned();
             let document = document.unwrap_or_else(|| Arc::from(""));
             let name = name(tree, index);
+            let content = content(tree, &places, &mut labels, index);
             let is_in_item = owner.as_ref().is_some_and(|owner| owner.kind == OwnerKind::Item);
             let is_numbered = is_one_of_many
                 || (!is_in_item || places.is_item(tree, index))
@@ -155,7 +207,8 @@ pub fn meanings(tree: &Tree, wanted: &[u32]) -> Vec<Meaning> {
                         node.role,
                         bare(&name),
                     ));
-            let meaning = Meaning { role: node.role, name, owner, is_numbered, near, document };
+            let role = node.role;
+            let meaning = Meaning { role, name, owner, content, is_numbered, near, document };
             while wanted.next_if_eq(&(index as u32)).is_some() {
                 out.push(meaning.clone());
             }
@@ -163,6 +216,19 @@ pub fn meanings(tree: &Tree, wanted: &[u32]) -> Vec<Meaning> {
         enter(tree, &places, &mut open, index);
     }
     out
+}
+
+/// What a box says that holds things of its own. A control without any is known by its name.
+fn content(tree: &Tree, places: &Places, labels: &mut Labels<'_>, index: usize) -> Option<Content> {
+    if places.in_control[index] || places.texts[tree.end(index)] == places.texts[index] {
+        return None;
+    }
+    if places.is_item(tree, index) {
+        let Told { telling, said, is_unique, .. } = labels.of_item(index, None);
+        return Some(Content { telling, said, is_unique });
+    }
+    let said = labels.said(index, None);
+    (tree.nodes[index].role == Role::Generic).then(|| Content { said, ..Content::default() })
 }
 
 /// An element that the one looked at is in.
@@ -221,7 +287,7 @@ fn owner(
 ) -> (Option<Owner>, bool) {
     let Some(parent) = open.last() else { return (None, false) };
     if let Some(item) = parent.item {
-        let mut told = labels.of_item(item as usize, target);
+        let mut told = labels.of_item(item as usize, Some(target));
         let inner = open.iter().rev().take_while(|it| it.index > item as usize);
         let inner = inner.filter(|it| is_section(tree.nodes[it.index].role));
         let mut names = inner.map(|it| labels.of_section(it.index));
@@ -232,7 +298,7 @@ fn owner(
             let (telling, said) = labels.of_dialog(dialog as usize, target);
             told.add(&telling, &said);
         }
-        let Told { label, telling, said, is_numbered } = told;
+        let Told { label, telling, said, is_numbered, .. } = told;
         let role = tree.nodes[item as usize].role;
         return (Some(Owner { kind: OwnerKind::Item, role, label, telling, said }), is_numbered);
     }
@@ -260,7 +326,12 @@ fn part_of_page(tree: &Tree, open: &[Open], labels: &mut Labels<'_>) -> Option<(
                 return Some((role, label));
             }
         }
-        if role == Role::WebArea {
+        // What comes up over a page is not in what stands before it there.
+        let is_apart = matches!(
+            role,
+            Role::WebArea | Role::Dialog | Role::AlertDialog | Role::Menu | Role::Tooltip
+        );
+        if is_apart {
             break;
         }
     }
@@ -289,115 +360,6 @@ fn numbered_names(tree: &Tree) -> HashSet<(u16, Role, String)> {
     found
 }
 
-fn is_cell(role: Role) -> bool {
-    matches!(role, Role::Cell | Role::GridCell | Role::ColumnHeader | Role::RowHeader)
-}
-
-fn is_item(role: Role) -> bool {
-    matches!(
-        role,
-        Role::Row | Role::ListItem | Role::Article | Role::Option | Role::TreeItem | Role::Comment
-    )
-}
-
-pub(super) fn is_section(role: Role) -> bool {
-    is_landmark(role)
-        || matches!(
-            role,
-            Role::Group
-                | Role::Region
-                | Role::Dialog
-                | Role::AlertDialog
-                | Role::RadioGroup
-                | Role::TabPanel
-                | Role::ToolBar
-                | Role::Menu
-                | Role::Details
-        )
-}
-
-/// What is known of all nodes before any is asked for.
-pub(super) struct Places {
-    /// The node that each is in.
-    pub(super) parents: Vec<u32>,
-    /// Which nodes are rows that have no role.
-    rows: Vec<bool>,
-    /// How many texts outside of controls there are before each node.
-    texts: Vec<u32>,
-    /// Which nodes are in a control, or are one, and say what that is called.
-    pub(super) in_control: Vec<bool>,
-}
-
-impl Places {
-    fn new(tree: &Tree) -> Self {
-        let count = tree.nodes.len();
-        let parents = tree.parents();
-        // A box that listens for what is in it, or can be scrolled with keys, is not called by all its text.
-        let mut holds_controls = vec![false; count];
-        for index in (1..count).rev() {
-            if holds_controls[index] || is_control(&tree.nodes[index]) {
-                holds_controls[parents[index] as usize] = true;
-            }
-        }
-        let mut texts = vec![0; count + 1];
-        let mut in_control = vec![false; count];
-        let mut control_end = 0;
-        for (index, node) in tree.nodes.iter().enumerate() {
-            let is_page = matches!(node.role, Role::WebArea | Role::Iframe);
-            // A cell that can take the focus is still a cell: its text tells the row.
-            let is_control = is_control(node) && !is_cell(node.role);
-            if index >= control_end && !is_page && is_control && !holds_controls[index] {
-                control_end = tree.end(index);
-            }
-            in_control[index] = index < control_end;
-            let is_text = node.role == Role::Text && !in_control[index];
-            texts[index + 1] = texts[index] + u32::from(is_text && is_telling(tree.name(node)));
-        }
-        let rows = rows(tree, &parents, &texts);
-        Self { parents, rows, texts, in_control }
-    }
-
-    /// Whether a node is one of many alike.
-    pub(super) fn is_item(&self, tree: &Tree, index: usize) -> bool {
-        is_item(tree.nodes[index].role) || self.rows[index]
-    }
-}
-
-/// Boxes without a role that have a text of their own, and have a kind of control in common with a sibling:
-/// what a list looks like when its author did not say so.
-fn rows(tree: &Tree, parents: &[u32], texts: &[u32]) -> Vec<bool> {
-    let mut rows = vec![false; tree.nodes.len()];
-    // The kinds of controls in each node, one bit for each; kinds that share a bit do no harm.
-    let mut kinds = vec![0_u64; tree.nodes.len()];
-    // The kinds that are in some row-like child of a node, and those that are in two.
-    let mut once = vec![0_u64; tree.nodes.len()];
-    let mut twice = vec![0_u64; tree.nodes.len()];
-    let is_like_row = |index: usize, kinds: u64| {
-        let end = tree.end(index);
-        tree.nodes[index].role == Role::Generic
-            && kinds != 0
-            && end - index <= FAR
-            && texts[end] > texts[index]
-    };
-    for index in (1..tree.nodes.len()).rev() {
-        let node = &tree.nodes[index];
-        let parent = parents[index] as usize;
-        let inside = kinds[index];
-        if is_like_row(index, inside) {
-            twice[parent] |= once[parent] & inside;
-            once[parent] |= inside;
-        }
-        let own = if is_control(node) { 1 << (node.role as u8 % 64) } else { 0 };
-        kinds[parent] |= inside | own;
-    }
-    for index in 1..tree.nodes.len() {
-        let shared = kinds[index] & twice[parents[index] as usize] != 0;
-        rows[index] = shared && is_like_row(index, kinds[index]);
-    }
-    rows
-}
-
-/// The name of a node; where it has none, the text in it.
 /// What a node is called; where it has no name, the text in it.
 pub fn name(tree: &Tree, index: usize) -> String {
     let own = text::collapse(tree.name(&tree.nodes[index]));
@@ -419,203 +381,6 @@ pub fn name(tree: &Tree, index: usize) -> String {
     }
     // Parts that tell nothing one by one can be a number when they are put together.
     text::cut_chars(&crate::mask::mask(&name), LONGEST).into_owned()
-}
-
-/// Whether a text can tell one thing from another: more than digits, punctuation and times.
-pub(super) fn is_telling(name: &str) -> bool {
-    let mut words = name.split(|c: char| !c.is_alphanumeric());
-    // A word that no time is written with decides at once; most texts begin with one.
-    let is_plain = |word: &str| {
-        word.len() > 2
-            && word.chars().all(char::is_alphabetic)
-            && !is_of_date(word)
-            && !is_unit(word)
-            && !["ago", "now", "just", "one"].iter().any(|it| word.eq_ignore_ascii_case(it))
-    };
-    if words.any(is_plain) {
-        return true;
-    }
-    let rest = without_times(name);
-    let mut words = rest.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| word.chars().any(char::is_alphabetic) && !is_of_date(word))
-}
-
-/// The months, the days, and what stands with them in a date.
-fn is_of_date(word: &str) -> bool {
-    const WORDS: [&str; 25] = [
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "may",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "sept",
-        "oct",
-        "nov",
-        "dec",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-        "today",
-        "yesterday",
-        "tomorrow",
-        "st",
-        "th",
-    ];
-    const LONG: [&str; 19] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "at",
-    ];
-    (2..=9).contains(&word.len())
-        && WORDS.iter().chain(&LONG).any(|it| word.eq_ignore_ascii_case(it))
-}
-
-/// A text without times of day, dates with a time, and how long ago something was.
-pub(super) fn without_times(name: &str) -> String {
-    let name = text::collapse(name);
-    if !name.bytes().any(|byte| byte.is_ascii_digit())
-        && !name.contains("ago")
-        && !name.contains("now")
-    {
-        return name.into_owned();
-    }
-    let words: Vec<&str> = name.split(' ').collect();
-    let mut kept: Vec<&str> = Vec::with_capacity(words.len());
-    let mut rest = &*words;
-    while let [word, after @ ..] = rest {
-        let taken = time_length(rest);
-        if taken == 0 {
-            kept.push(word);
-            rest = after;
-        } else {
-            rest = &rest[taken..];
-        }
-    }
-    kept.join(" ")
-}
-
-/// How many of the first words are a time.
-fn time_length(words: &[&str]) -> usize {
-    let bare = |at: usize| {
-        words.get(at).map_or("", |word| word.trim_matches(|c: char| "()[],.;·|".contains(c)))
-    };
-    let is_half =
-        |word: &str| ["am", "pm", "a.m", "p.m"].iter().any(|it| word.eq_ignore_ascii_case(it));
-    let first = bare(0);
-    if is_clock(first) {
-        return 1 + usize::from(is_half(bare(1)));
-    }
-    if is_date(first) {
-        return match bare(1) {
-            clock if is_clock(clock) => 2,
-            _ => 0,
-        };
-    }
-    if first.len() > 10
-        && first.is_char_boundary(10)
-        && is_date(&first[..10])
-        && first.contains(':')
-    {
-        return 1;
-    }
-    if first.eq_ignore_ascii_case("just") && bare(1).eq_ignore_ascii_case("now") {
-        return 2;
-    }
-    let digits = first.bytes().take_while(u8::is_ascii_digit).count();
-    let is_count = digits == first.len() && digits > 0
-        || ["a", "an", "one"].iter().any(|it| first.eq_ignore_ascii_case(it));
-    if is_count && is_unit(bare(1)) && bare(2).eq_ignore_ascii_case("ago") {
-        return 3;
-    }
-    if digits > 0 && is_unit(&first[digits..]) && bare(1).eq_ignore_ascii_case("ago") {
-        return 2;
-    }
-    0
-}
-
-/// `12:03`, `1:02:03.5`, `3:15pm`.
-fn is_clock(word: &str) -> bool {
-    let word = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let mut parts = word.split(':');
-    let is_number = |part: &str, lengths: std::ops::RangeInclusive<usize>| {
-        lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let (Some(hours), Some(minutes)) = (parts.next(), parts.next()) else { return false };
-    let seconds = parts.next().map(|part| part.split('.').next().unwrap_or_default());
-    is_number(hours, 1..=2)
-        && is_number(minutes, 2..=2)
-        && seconds.is_none_or(|seconds| is_number(seconds, 2..=2))
-        && parts.next().is_none()
-}
-
-/// `2026-01-04`.
-fn is_date(word: &str) -> bool {
-    word.len() == 10
-        && word.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-' || byte == b'/' || byte == b'.',
-            _ => byte.is_ascii_digit(),
-        })
-}
-
-fn is_unit(word: &str) -> bool {
-    const UNITS: [&str; 13] = [
-        "s", "sec", "second", "m", "min", "minute", "h", "hr", "hour", "d", "day", "week", "month",
-    ];
-    if word.len() > 7 {
-        return false;
-    }
-    let singular = word.strip_suffix('s').filter(|it| !it.is_empty()).unwrap_or(word);
-    UNITS.iter().chain(&["year", "w", "mo", "y"]).any(|unit| singular.eq_ignore_ascii_case(unit))
-}
-
-/// A text without numbers and times.
-pub(super) fn bare(name: &str) -> String {
-    without_digits(&without_times(name))
-}
-
-pub(super) fn has_digits(name: &str) -> bool {
-    name.chars().any(char::is_numeric)
-}
-
-/// A text without digits; a word of which only punctuation is left then goes too, so that a counter can come
-/// and go.
-fn without_digits(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for word in name.split(text::is_space).filter(|word| !word.is_empty()) {
-        let has_digits = word.chars().any(char::is_numeric);
-        if has_digits && !word.chars().any(char::is_alphabetic) {
-            continue;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.extend(word.chars().filter(|c| !c.is_numeric()));
-    }
-    out
 }
 
 #[cfg(test)]
@@ -667,6 +432,11 @@ mod tests {
             Some((Section, Role::Main, "")),
         );
         check("webarea 1\n button 99", None);
+        // What comes up over a page is not in the heading before it.
+        check(
+            "webarea 1\n heading 2 \"Calendar\"\n dialog 3\n  generic 4\n   button 99",
+            Some((Section, Role::Dialog, "")),
+        );
     }
 
     #[test]
@@ -703,6 +473,7 @@ mod tests {
             role: Role::Button,
             name: name.into(),
             owner: None,
+            content: None,
             is_numbered: false,
             near: Vec::new(),
             document: "d".into(),
@@ -737,6 +508,7 @@ mod tests {
             role: Role::Button,
             name: "Delete".into(),
             owner: Some(Owner::named(kind, Role::Row, label)),
+            content: None,
             is_numbered: false,
             near: Vec::new(),
             document: "d".into(),
@@ -748,6 +520,19 @@ mod tests {
             (OwnerKind::Section, "Cart", "Bill", Verdict::Changed),
         ] {
             assert_eq!(compare(&meaning(kind, was), &meaning(kind, now)), expected, "{was} {now}");
+        }
+        let of = |role, label| Meaning {
+            owner: Some(Owner::named(OwnerKind::Section, role, label)),
+            ..meaning(OwnerKind::Section, "")
+        };
+        for (was, now, expected) in [
+            (of(Role::Heading, "Cart"), of(Role::Region, "Cart"), Verdict::Same),
+            (of(Role::Region, "Cart"), of(Role::Heading, "Cart"), Verdict::Same),
+            (of(Role::Region, "Cart"), of(Role::Heading, "Bill"), Verdict::Changed),
+            (of(Role::Region, "Cart"), of(Role::Dialog, "Cart"), Verdict::Changed),
+            (of(Role::Region, ""), of(Role::Heading, ""), Verdict::Changed),
+        ] {
+            assert_eq!(compare(&was, &now), expected, "{was:?} {now:?}");
         }
     }
 

@@ -3,13 +3,17 @@
 //! A ref is an element and what the element meant when it was shown: its role, its name and the row, group
 //! or landmark it was in. Nothing here looks at a page; the answers are facts that others turn into errors.
 
+mod items;
 mod label;
+mod lasting;
 mod meaning;
+mod places;
 mod registry;
 mod respell;
 pub mod strict;
 
-pub use meaning::{Meaning, Owner, OwnerKind, Verdict, compare, meanings, name};
+pub use items::Items;
+pub use meaning::{Content, Meaning, Owner, OwnerKind, Verdict, compare, meanings, name};
 pub use registry::{RefProblem, Registry, Scope, Shown};
 pub use respell::{numbers_in, respell};
 
@@ -224,6 +228,7 @@ mod tests {
             role: Role::Button,
             name: name.into(),
             owner: Some(Owner::named(OwnerKind::Item, Role::Row, label)),
+            content: None,
             is_numbered: false,
             near: Vec::new(),
             document: "d".into(),

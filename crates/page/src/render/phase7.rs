@@ -9,6 +9,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+/// The longest name of an item that is told with what is in it.
+const MAX_LABEL: usize = 32;
+
 /// The text of a view.
 pub fn phase7(tree: &Tree, view: &View, print: &Print) -> String {
     printed(tree, view, print).text
@@ -99,6 +102,13 @@ pub(crate) fn push_line(
     }
     if let Some(folded) = line.folded {
         // Neither a role nor a quote begins so: no page can print such a line.
+        let is_list = print.flat && tree.nodes[line.node as usize].role == Role::ComboBox;
+        if let Some(number) = line.number.filter(|_| is_list) {
+            let _ = write!(out, "… {} more options: select @e", folded.nodes);
+            let at = out.len();
+            let _ = write!(out, "{number} LABEL");
+            return Some(at);
+        }
         let _ = write!(out, "… {} more, {} refs", folded.nodes, folded.refs);
         return line.number.map(|number| {
             out.push_str(", in @e");
@@ -128,6 +138,10 @@ pub(crate) fn push_line(
         None => {}
     }
     at = push_attributes(out, tree, line, print).or(at);
+    if let Some(label) = line.within {
+        out.push_str(" in ");
+        text::quote(out, &text::cut(&shown_name(tree, label, print), MAX_LABEL));
+    }
     if line.has_children {
         out.push(':');
     }
@@ -166,6 +180,8 @@ pub(crate) fn push_attributes(
     push_value(out, tree, node, print);
     // What is ours.
     push_flag(out, "editable", node.is_editor_by_itself());
+    push_flag(out, "required", node.states.is_required());
+    push_flag(out, "readonly", node.states.is_readonly() && takes_input(node.role));
     if let Some(frame) = tree.frame_below(line.node as usize) {
         push_text(out, "frame", &frame.origin, print);
         if !frame.name.is_empty() && frame.name != tree.name(node) {
@@ -175,6 +191,15 @@ pub(crate) fn push_attributes(
     push_flag(out, "silent", node.states.is_silent());
     push_flag(out, "cut", node.states.is_cut());
     if let Some(extra) = tree.extra(node) {
+        push_text(out, "invalid", tree.str(extra.invalid), print);
+        if matches!(node.role, Role::Slider | Role::SpinButton) {
+            push_number(out, "valuemin", tree.str(extra.min), print);
+            push_number(out, "valuemax", tree.str(extra.max), print);
+        }
+        // What has no other name.
+        if line.number.is_some() && line.text.is_none() && text::is_blank(tree.name(node)) {
+            push_page_text(out, "title", tree.str(extra.description), print);
+        }
         if print.urls {
             push_page_text(out, "url", tree.str(extra.url), print);
         }
@@ -196,6 +221,14 @@ pub(crate) fn push_attributes(
         out.push(']');
     }
     at
+}
+
+/// Whether something is put into it.
+fn takes_input(role: Role) -> bool {
+    matches!(
+        role,
+        Role::TextBox | Role::SearchBox | Role::ComboBox | Role::SpinButton | Role::Slider
+    )
 }
 
 /// The name of a node, or the words of a text, as they are printed before they are quoted.
@@ -231,6 +264,16 @@ fn push_value(out: &mut String, tree: &Tree, node: &Node, print: &Print) {
     }
 }
 
+/// A number, which the format does not quote; what is none is quoted as any text of a page.
+fn push_number(out: &mut String, key: &str, value: &str, print: &Print) {
+    if !print.redact && serde_json::from_str::<serde_json::Number>(value).is_ok() {
+        push_key(out, key);
+        out.push_str(value.trim());
+    } else {
+        push_page_text(out, key, value, print);
+    }
+}
+
 fn push_toggle(out: &mut String, key: &str, toggle: Option<Toggle>) {
     let Some(toggle) = toggle else { return };
     push_key(out, key);
@@ -262,7 +305,7 @@ fn push_text(out: &mut String, key: &str, value: &str, print: &Print) {
     }
     push_key(out, key);
     let is_word = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    if is_word && matches!(key, "kind" | "popup") {
+    if is_word && matches!(key, "kind" | "popup" | "invalid") {
         out.push_str(value);
     } else {
         text::quote(
@@ -314,6 +357,19 @@ mod tests {
         assert_eq!(printed.ax_hash(), "sha256:4d3007de19a36b30");
         assert_eq!((view.node_count(), view.refs), (7, 4));
         assert_eq!(tokens::estimate(&printed.text), 66);
+    }
+
+    #[test]
+    fn what_a_form_asks_for_is_told() {
+        check(
+            "webarea 1\n textbox 2 \"Mail\" ffr i=true\n textbox 3 \"Id\" fo v=7\n slider 4 \"Volume\" v=3 n=0 m=10\n \
+             gridcell 5 \"Cell\" fo\n generic 6 ffl d=\"Delete item\"",
+            &ViewOptions::default(),
+            "- webarea:\n  - textbox \"Mail\" [ref=@e1 required=true invalid=true]\n  \
+             - textbox \"Id\" [ref=@e2 value=\"7\" readonly=true]\n  \
+             - slider \"Volume\" [ref=@e3 value=3 valuemin=0 valuemax=10]\n  \
+             - gridcell \"Cell\" [ref=@e4]\n  - generic [ref=@e5 title=\"Delete item\"]",
+        );
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub fn viewpoint(tree: &Tree, view: &View, options: &Viewpoint<'_>) -> String {
     }
     if view.is_bare() {
         out.push_str("\n[Note: The page has no accessible content.]\n");
+        if let Some(page) = tree.frames.first().filter(|page| page.kind.contains('/')) {
+            let _ = writeln!(out, "[Note: It is {}.]", page.kind);
+        }
     }
     if view.compacted {
         out.push_str(match view.left_out {

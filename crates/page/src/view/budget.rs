@@ -6,6 +6,7 @@
 
 use super::{Cut, Line, View};
 use crate::ax::{Marks, Node, Role, Tree};
+use crate::refs::Items;
 use crate::render::{Print, push_line};
 use crate::tokens::calibrated;
 
@@ -90,6 +91,8 @@ fn ranks(tree: &Tree, marks: &Marks, lines: &[Line], root: usize) -> Vec<u8> {
         let base = base(node, marks.has_ref(index), line.depth);
         base.saturating_sub(3 * repetition[index - root]).min(RANKS as u8 - 1)
     };
+    let mut owns: Vec<u8> = lines.iter().map(own).collect();
+    keep_items_whole(tree, marks, lines, &mut owns);
     let mut ranks = vec![0; lines.len()];
     // The best rank of the lines so far whose parent has not come yet, by depth.
     let mut best: Vec<u8> = Vec::new();
@@ -98,13 +101,42 @@ fn ranks(tree: &Tree, marks: &Marks, lines: &[Line], root: usize) -> Vec<u8> {
         if best.len() < depth + 2 {
             best.resize(depth + 2, 0);
         }
-        ranks[at] = own(line).max(std::mem::take(&mut best[depth + 1]));
+        ranks[at] = owns[at].max(std::mem::take(&mut best[depth + 1]));
         best[depth] = best[depth].max(ranks[at]);
     }
     if let Some(first) = ranks.first_mut() {
         *first = RANKS as u8 - 1;
     }
     ranks
+}
+
+/// Gives what is in an item the rank of the best in it: of many alike a few are told whole, and the others counted. A
+/// control without the name of its item is of no use.
+fn keep_items_whole(tree: &Tree, marks: &Marks, lines: &[Line], ranks: &mut [u8]) {
+    const MOST_LINES: usize = 12;
+    const LONG: usize = 200;
+    let items = Items::new(tree);
+    let mut at = 0;
+    while at < lines.len() {
+        let range_of = |item: usize| {
+            let first = lines.partition_point(|line| (line.node as usize) < item);
+            first..lines.partition_point(|line| (line.node as usize) < tree.end(item))
+        };
+        let ranges = items.around(lines[at].node as usize).map(range_of);
+        let small = ranges.take_while(|range| range.len() <= MOST_LINES).last();
+        let has_ref = |at: usize| marks.has_ref(lines[at].node as usize);
+        let Some(range) = small.filter(|range| range.clone().any(has_ref)) else {
+            at += 1;
+            continue;
+        };
+        let best = ranks[range.clone()].iter().copied().max().unwrap_or_default();
+        for inner in range.clone() {
+            if tree.name(&tree.nodes[lines[inner].node as usize]).len() <= LONG {
+                ranks[inner] = best;
+            }
+        }
+        at = range.end.max(at + 1);
+    }
 }
 
 fn base(node: &Node, has_ref: bool, depth: u32) -> u8 {
@@ -114,6 +146,8 @@ fn base(node: &Node, has_ref: bool, depth: u32) -> u8 {
         _ if node.states.is_modal() || node.states.is_focused() => 56,
         _ if has_ref && node.states.is_disabled() => 42,
         _ if has_ref => 46,
+        // What the page is about.
+        Role::Heading if node.level == 1 => 47,
         Role::Heading => 44 - 2 * (node.level.min(6) as u8),
         Role::Iframe => 30,
         _ if node.states.is_silent() || node.states.is_cut() => 30,
@@ -285,6 +319,7 @@ fn tell(tree: &Tree, container: &Container, outer: Option<&mut Container>, notes
                 text: None,
                 has_children: false,
                 folded: Some(folded),
+                within: None,
                 place: u32::MAX,
             },
         });
@@ -332,22 +367,23 @@ fn cost_of_note(tree: &Tree, note: &Note, print: &Print) -> u32 {
 /// Leaves out the lines that are not shown and puts in what tells of them.
 fn put(view: &mut View, shown: &[bool], notes: Vec<Note>) {
     let mut lines = Vec::with_capacity(view.lines.len());
+    let all = &mut view.folded;
+    let mut add = |lines: &mut Vec<Line>, note: Note| {
+        let folded = note.line.folded.unwrap_or_default();
+        all.nodes += folded.nodes;
+        all.refs += folded.refs;
+        lines.push(note.line);
+    };
     let mut notes = notes.into_iter().peekable();
     for (line, is_shown) in view.lines.iter().zip(shown) {
         if !*is_shown {
             continue;
         }
         while let Some(note) = notes.next_if(|note| note.before <= line.node) {
-            lines.push(note.line);
+            add(&mut lines, note);
         }
         lines.push(*line);
     }
-    lines.extend(notes.map(|note| note.line));
-    for line in &lines {
-        if let Some(folded) = line.folded {
-            view.folded.nodes += folded.nodes;
-            view.folded.refs += folded.refs;
-        }
-    }
+    notes.for_each(|note| add(&mut lines, note));
     view.lines = lines;
 }

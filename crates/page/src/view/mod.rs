@@ -5,6 +5,7 @@
 mod budget;
 
 use crate::ax::{Marks, RefPolicy, Role, Tree, interesting, marks};
+use crate::refs::Items;
 use crate::render::Print;
 use crate::text::{self, Needle};
 use std::collections::HashMap;
@@ -88,6 +89,8 @@ pub struct Line {
     pub has_children: bool,
     /// It stands for what was folded here to keep to the budget.
     pub folded: Option<Cut>,
+    /// The node by whose name the item is known that it is in, where its own name does not tell; in flat lists.
+    pub within: Option<u32>,
     place: u32,
 }
 
@@ -110,6 +113,8 @@ pub struct View {
     pub cut: Cut,
     /// What was folded to keep to the budget.
     pub folded: Cut,
+    /// How many options of closed lists a flat list leaves to these.
+    pub options: u32,
     /// Only the first tier has refs, see [`Marks`].
     pub compacted: bool,
     /// How many nodes have no ref because of that, in the whole tree.
@@ -185,6 +190,12 @@ impl View {
                 "{nodes} nodes with {refs} refs are folded to keep to the budget: {how}"
             ));
         }
+        if self.options > 0 {
+            let options = self.options;
+            notes.push(format!(
+                "{options} options of closed lists are not listed: `select` takes their labels"
+            ));
+        }
         if let Some(budget) = self.exceeds {
             notes.push(format!("{budget} tokens are too few: this is the least there is to tell"));
         }
@@ -218,7 +229,7 @@ pub fn view(tree: &Tree, options: &ViewOptions, number: &mut dyn FnMut(u16, u32)
     let root = options.root.filter(|root| *root < tree.nodes.len()).unwrap_or(0);
     let mut view = list(tree, options, &marks, root);
     if let Some(text) = &options.find {
-        find(tree, &mut view, text);
+        find(tree, &mut view, text, &marks);
     }
     if options.refs_only {
         flatten(tree, &mut view, &marks);
@@ -304,6 +315,7 @@ fn list(tree: &Tree, options: &ViewOptions, marks: &Marks, root: usize) -> View 
                 text: None,
                 has_children: false,
                 folded: None,
+                within: None,
                 place: view.places.len() as u32,
             });
             view.places.push(place);
@@ -359,20 +371,35 @@ fn close(tree: &Tree, options: &ViewOptions, view: &mut View, done: &Open) {
     line.text = folds.then_some(done.first);
 }
 
-/// Keeps the lines that have a text, and what they are in.
-fn find(tree: &Tree, view: &mut View, wanted: &str) {
+/// Keeps the lines that have a text, what they are in, and where there are few what can be done about them: the
+/// controls of the same item.
+fn find(tree: &Tree, view: &mut View, wanted: &str, marks: &Marks) {
+    const FEW: u32 = 20;
     let mut needle = Needle::new(wanted);
     let mut matches = 0;
-    // The depth below which the last kept line still misses the lines it is in.
-    let mut missing = 0;
-    let mut keep = vec![false; view.lines.len()];
-    for (at, line) in view.lines.iter().enumerate().rev() {
+    let mut matched = vec![false; view.lines.len()];
+    for (at, line) in view.lines.iter().enumerate() {
         let node = &tree.nodes[line.node as usize];
         let text = line.text.map_or("", |only| tree.name(&tree.nodes[only as usize]));
         let texts = [tree.name(node), tree.value(node), text];
-        let matched = texts.iter().any(|text| !text.is_empty() && needle.is_in(text));
-        matches += u32::from(matched);
-        if matched || line.depth < missing {
+        matched[at] = texts.iter().any(|text| !text.is_empty() && needle.is_in(text));
+        matches += u32::from(matched[at]);
+    }
+    let mut keep = matched.clone();
+    if (1..=FEW).contains(&matches) {
+        let items = Items::new(tree);
+        for (line, _) in view.lines.iter().zip(&matched).filter(|(_, matched)| **matched) {
+            for control in items.controls(tree, line.node as usize, |it| marks.has_ref(it)) {
+                if let Ok(at) = view.lines.binary_search_by_key(&(control as u32), |it| it.node) {
+                    keep[at] = true;
+                }
+            }
+        }
+    }
+    // The depth below which the last kept line still misses the lines it is in.
+    let mut missing = 0;
+    for (at, line) in view.lines.iter().enumerate().rev() {
+        if keep[at] || line.depth < missing {
             keep[at] = true;
             missing = line.depth;
         }
@@ -398,6 +425,85 @@ fn flatten(tree: &Tree, view: &mut View, marks: &Marks) {
         }
         true
     });
+    fold_options(tree, view);
+    tell_apart(tree, view);
+}
+
+/// Leaves the options of a long closed list to its own line: nobody can see them, and they are chosen by their labels.
+fn fold_options(tree: &Tree, view: &mut View) {
+    const MANY: usize = 100;
+    const SOME: usize = 5;
+    let mut lines = Vec::with_capacity(view.lines.len());
+    let mut unlisted = 0;
+    let mut rest = &view.lines[..];
+    while let Some((line, after)) = rest.split_first() {
+        lines.push(*line);
+        rest = after;
+        let index = line.node as usize;
+        let node = &tree.nodes[index];
+        if node.role != Role::ComboBox || node.expanded == Some(true) {
+            continue;
+        }
+        let end = tree.end(index);
+        // What is in a list of its own is drawn when it is told.
+        let is_closed = !(index..end).any(|inner| tree.nodes[inner].role == Role::ListBox);
+        let is_option = |line: &&Line| {
+            (line.node as usize) < end && tree.nodes[line.node as usize].role == Role::Option
+        };
+        let options = rest.iter().take_while(is_option).count();
+        if is_closed && options > MANY {
+            lines.extend_from_slice(&rest[..SOME]);
+            let more = (options - SOME) as u32;
+            unlisted += more;
+            lines.push(Line {
+                text: None,
+                folded: Some(Cut { nodes: more, refs: more }),
+                place: u32::MAX,
+                ..*line
+            });
+            rest = &rest[options..];
+        }
+    }
+    view.lines = lines;
+    view.options = unlisted;
+}
+
+/// Says which item it is of what is called the same in several, once for each item, unless a name before it in the
+/// same item has told.
+fn tell_apart(tree: &Tree, view: &mut View) {
+    let called = |line: &Line| {
+        let node = &tree.nodes[line.node as usize];
+        let named = line.text.map_or(node, |only| &tree.nodes[only as usize]);
+        (node.role, tree.name(named))
+    };
+    let mut counts: HashMap<(Role, &str), u32> = HashMap::new();
+    let listed = || view.lines.iter().filter(|line| line.folded.is_none());
+    for line in listed() {
+        *counts.entry(called(line)).or_default() += 1;
+    }
+    let is_repeated = |line: &Line| counts[&called(line)] > 1;
+    if !listed().any(|line| line.folded.is_none() && is_repeated(line)) {
+        return;
+    }
+    let items = Items::new(tree);
+    let mut told = None;
+    let mut labels = Vec::with_capacity(view.lines.len());
+    for line in &view.lines {
+        let index = line.node as usize;
+        let item = items.around(index).find(|item| *item != index);
+        let is_told = item.is_none() || item == told;
+        let label = match line.folded.is_none() && !is_told && is_repeated(line) {
+            true => item.and_then(|item| items.label(tree, item, index)),
+            false => None,
+        };
+        let tells = |label: &usize| tree.name(&tree.nodes[*label]) != called(line).1;
+        let label = label.filter(tells);
+        labels.push(label.map(|label| label as u32));
+        told = item;
+    }
+    for (line, label) in view.lines.iter_mut().zip(labels) {
+        line.within = label;
+    }
 }
 
 fn retain(view: &mut View, keep: &[bool]) {

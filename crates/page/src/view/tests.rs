@@ -110,6 +110,77 @@ fn a_search_shows_what_it_found_and_what_that_is_in() {
     check("webarea 1", &ViewOptions { refs_only: true, ..flat }, "nothing to act on");
 }
 
+/// Cards with a name and two controls that are called the same in each.
+fn shop(cards: u32) -> Tree {
+    let mut page = String::from("webarea 1\n heading 2 \"Shop\" l1\n main 3");
+    for card in 0..cards {
+        let element = 10 + 10 * card;
+        page.push_str(&format!(
+            "\n  . {element}\n   heading {} \"Product {card}\" l3\n    text \"Product {card}\"\n   link {} \"Details\" ff\n   button {} \"Add\" ff",
+            element + 1,
+            element + 2,
+            element + 3,
+        ));
+    }
+    tree(&page)
+}
+
+#[test]
+fn a_search_finds_the_controls_of_the_same_item() {
+    let find = ViewOptions { find: Some("product 7".into()), ..live() };
+    let (view, text) = show(&shop(9), &find);
+    assert_eq!(
+        text,
+        "- webarea:\n  - heading \"Product 7\" [level=3]\n  - link \"Details\" [ref=@e1]\n  - button \"Add\" [ref=@e2]"
+    );
+    assert_eq!(view.matches, Some(1));
+}
+
+#[test]
+fn of_many_items_a_few_are_told_whole() {
+    let (_, text) = show(&shop(1000), &ViewOptions { budget: Some(1000), ..live() });
+    let count = |words: &str| text.matches(words).count();
+    assert!(count("\"Product ") > 10, "{text}");
+    assert!(count("\"Product ").abs_diff(count("\"Add\"")) <= 1, "{text}");
+    assert!(calibrated(&text) <= 1000, "{text}");
+}
+
+#[test]
+fn what_is_called_the_same_says_in_which_item_once() {
+    let print = Print { flat: true, ..Print::default() };
+    let options = ViewOptions { refs_only: true, print, ..live() };
+    let (_, text) = show(&shop(2), &options);
+    assert_eq!(
+        text,
+        "@e1 link \"Details\" in \"Product 0\"\n@e2 button \"Add\"\n@e3 link \"Details\" in \"Product 1\"\n@e4 button \"Add\""
+    );
+    // A name of its own before it tells.
+    let own = "webarea 1\n list 2\n  listitem 3\n   link 4 \"Ann\" ff\n   button 5 \"Call\" ff\n  listitem 6\n   link 7 \"Bob\" ff\n   button 8 \"Call\" ff";
+    let (_, text) = show(&tree(own), &options);
+    assert!(!text.contains(" in "), "{text}");
+}
+
+#[test]
+fn options_of_a_closed_list_are_counted() {
+    let print = Print { flat: true, ..Print::default() };
+    let options = ViewOptions { refs_only: true, print, ..live() };
+    let page = |list: &str| {
+        let mut page = format!("webarea 1\n {list} 2 \"Land\" ff");
+        for option in 0..250 {
+            page.push_str(&format!("\n  option {} \"Land {option}\"", 10 + option));
+        }
+        tree(&page)
+    };
+    let (view, text) = show(&page("combobox"), &options);
+    assert!(
+        text.ends_with("\n@e6 option \"Land 4\"\n- … 245 more options: select @e1 LABEL"),
+        "{text}"
+    );
+    assert_eq!((view.refs, view.options), (6, 245));
+    // Those of a list that is drawn can be clicked.
+    assert_eq!(show(&page("listbox"), &options).1.matches("option").count(), 250);
+}
+
 /// A page with a long list, some text and two buttons that matter.
 fn long_page() -> Tree {
     let mut page =
@@ -365,7 +436,7 @@ proptest! {
         let marks = marks(&tree, options.policy);
         let here = root..if tree.nodes.is_empty() { 0 } else { tree.end(root) };
         let refs = here.filter(|index| marks.has_ref(*index)).count() as u32;
-        prop_assert_eq!(view.refs + view.cut.refs + view.folded.refs, refs);
+        prop_assert_eq!(view.refs + view.cut.refs + view.folded.refs + view.options, refs);
     }
 
     #[test]

@@ -18,6 +18,8 @@ mod state;
 mod template;
 mod visitor;
 
+pub(super) use routes::PASSWORD;
+
 use std::io;
 use std::net::Ipv4Addr;
 

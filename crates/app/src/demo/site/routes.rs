@@ -17,7 +17,7 @@ use super::visitor::{
 };
 use super::{catalogue, pages};
 
-const PASSWORD: &str = "fernway";
+pub(in super::super) const PASSWORD: &str = "fernway";
 const FORM_DATA: &str = "application/x-www-form-urlencoded";
 const MOST_AT_ONCE: u32 = 20;
 

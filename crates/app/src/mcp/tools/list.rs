@@ -193,7 +193,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             let target = serde_json::to_value(given.aim("ref")?).ok();
             let target = target.and_then(|target| Some(target.as_str()?.to_owned()));
             let after = After::default();
-            Ok(Plan::Do(Command::Scroll(Scroll { target, way: None, by: None, after })))
+            Ok(Plan::Do(Command::Scroll(Scroll { target, way: None, by: None, nth: None, after })))
         },
     },
     Tool {

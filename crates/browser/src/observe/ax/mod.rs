@@ -9,7 +9,7 @@ mod read;
 pub(super) use read::said;
 
 use super::frames::{self, Owners, Place};
-use super::{FRAME, Sight, Trouble, World, watched};
+use super::{FRAME, Sight, Trouble, World};
 use crate::live::Live;
 use crate::tab::Tab;
 use cdp::protocol::accessibility::{AxNode, GetFullAxTree};
@@ -46,7 +46,7 @@ pub(super) async fn look(
     let world = sight.worlds.remove(&tab.target_id);
     let known = HashSet::new();
     let (asked, (places, mut owners)) = tokio::join!(
-        watched(tab, ask(main.clone(), world, deadline)),
+        ask(main.clone(), world, deadline),
         frames::places(live, tab, &known, deadline.at_most(FRAME)),
     );
     let (world, account) = asked?;

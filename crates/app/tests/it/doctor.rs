@@ -1,0 +1,122 @@
+//! `doctor` as its users run it: with a browser that works, and with some that do not.
+
+use crate::home::{Done, Home, has_browser};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+/// Every check with its limit in seconds.
+const CHECKS: &[(&str, u64)] = &[
+    ("browser", 10),
+    ("launch", 45),
+    ("sandbox", 5),
+    ("shared-memory", 5),
+    ("fonts", 15),
+    ("socket", 5),
+    ("stale", 20),
+    ("protocol", 45),
+    ("version", 20),
+];
+
+/// What it found, with its exit code. Whatever it is, it is whole: each finding has what a reader needs.
+fn examine(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
+    let done = Done(home.command(["doctor", "--json"]).args(args).output().unwrap());
+    let report: Value =
+        serde_json::from_str(&done.out()).unwrap_or_else(|_| panic!("{}", done.err()));
+    let result = &report["result"];
+    let checks = result["checks"].as_array().unwrap().clone();
+    for check in &checks {
+        let (ok, severity) = (check["ok"] == true, check["severity"].as_str().unwrap());
+        assert_eq!(ok, severity == "info", "{check}");
+        assert!(ok || check["fix"].is_string(), "what is not well has a fix: {check}");
+        assert!(!check["detail"].as_str().unwrap().is_empty(), "{check}");
+        let (_, limit_s) = CHECKS.iter().find(|(id, _)| check["id"] == *id).unwrap();
+        let ms = check["ms"].as_u64().unwrap();
+        assert!(ms < limit_s * 1000 + 2000, "{check}");
+    }
+    let works = !checks.iter().any(|check| check["severity"] == "fail");
+    assert_eq!((&report["ok"], &result["ok"]), (&works.into(), &works.into()), "{report}");
+    assert_eq!(done.code(), i32::from(!works), "{report}");
+    (checks, done.code())
+}
+
+fn found<'a>(checks: &'a [Value], id: &str) -> &'a Value {
+    checks.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("no check `{id}`"))
+}
+
+/// A program in place of a browser.
+fn program(home: &Home, name: &str, script: &str) -> String {
+    let path = home.path(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn every_check_of_the_doctor_runs_with_a_real_browser() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let (checks, code) = examine(&home, &[]);
+    let ids: Vec<&str> = checks.iter().map(|check| check["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, CHECKS.iter().map(|(id, _)| *id).collect::<Vec<_>>());
+    assert_eq!(code, 0, "{checks:#?}");
+    // The rest depends on the machine: it may lack fonts or a sandbox, and says how to get them.
+    for id in ["browser", "launch", "socket", "stale", "protocol", "version"] {
+        assert!(found(&checks, id)["ok"] == true, "{}", found(&checks, id));
+    }
+    let protocol = found(&checks, "protocol")["detail"].as_str().unwrap();
+    assert!(protocol.ends_with("fields as expected"), "{protocol}");
+    // The same for people.
+    let told = home.run(["doctor", "launch", "version"]);
+    assert_eq!(told.code(), 0, "{}", told.err());
+    assert!(
+        told.out().starts_with("ok    launch          started and answered within "),
+        "{}",
+        told.out()
+    );
+    assert!(told.out().ends_with("everything needed is there"), "{}", told.out());
+    assert_eq!(home.ok(["sessions"]), "no sessions", "it has a browser of its own");
+}
+
+#[test]
+fn a_broken_browser_is_told_by_the_check_that_meets_it() {
+    let home = Home::new();
+    // One that does nothing at all, and one that only knows its name.
+    let dead = program(&home, "dead", "echo 'it cannot go on' >&2; exit 3");
+    let named = "[ \"$1\" = --version ] && { echo 'Chromium 1.2.3'; exit 0; }";
+    let named = program(&home, "named", &format!("{named}\necho 'it cannot go on' >&2; exit 3"));
+    for (chrome, is_named) in [(&dead, false), (&named, true)] {
+        let (checks, code) =
+            examine(&home, &["--chrome", chrome, "browser", "launch", "protocol", "version"]);
+        assert_eq!(code, 1, "{checks:#?}");
+        let browser = found(&checks, "browser");
+        assert_eq!(browser["severity"], if is_named { "info" } else { "fail" }, "{browser}");
+        let part = if is_named { "Chromium 1.2.3" } else { "ends with exit status: 3" };
+        assert!(browser["detail"].as_str().unwrap().contains(part), "{browser}");
+
+        let launch = found(&checks, "launch");
+        assert_eq!(launch["severity"], "fail", "{launch}");
+        assert!(launch["detail"].as_str().unwrap().ends_with("it cannot go on"), "{launch}");
+        assert!(launch["fix"].as_str().unwrap().contains("install --force"), "{launch}");
+
+        // What is only a consequence points at its cause.
+        let protocol = found(&checks, "protocol");
+        assert_eq!(protocol["severity"], "warn", "{protocol}");
+        assert!(protocol["fix"].as_str().unwrap().contains("`launch`"), "{protocol}");
+        assert_eq!(found(&checks, "version")["ok"], true);
+    }
+}
+
+#[test]
+fn a_browser_that_never_answers_does_not_hold_up_the_doctor() {
+    let home = Home::new();
+    let silent = program(&home, "silent", "exec sleep 60");
+    let began = Instant::now();
+    let (checks, code) = examine(&home, &["--chrome", &silent, "browser", "version"]);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(code, 1);
+    let browser = found(&checks, "browser");
+    assert_eq!(browser["detail"], "no result within 10 s");
+}

@@ -1,0 +1,407 @@
+// What is being done: the guard sees to it that it is done to nothing else, and what came of it is noted.
+
+/** What a hand is about to do, and to what; null when nothing is being done. */
+let deed = null;
+/** Nobody takes that long: who has not said that it is over is gone. */
+const DEED_MS = 60000;
+
+const HANDS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu"];
+const KEYS = ["keydown", "keypress", "keyup", "beforeinput"];
+const isPress = /^(?:pointerdown|mousedown|keydown|beforeinput)$/;
+
+/** Lets nothing through to anything but the element that was checked, as long as it is what it was. */
+function keepOff(event) {
+  if (deed === null || !event.isTrusted || performance.now() > deed.until || deed.guard === "") return;
+  const isKey = event instanceof KeyboardEvent || event instanceof InputEvent;
+  if (isKey !== (deed.guard === "keys")) return;
+  const hit = isKey ? deepActive() : trueTarget(event);
+  if (event.type === "mouseup") deed.ups++;
+  // Once it was let in, what the page makes of it is the page's own business.
+  const isSame = () => deed.hits > 0 || deed.words === wordsOf(deed.el);
+  if (deed.guard !== "beside" && hit !== null && isLetThrough(hit, event) && isSame()) {
+    if (COUNTED.test(event.type)) deed.hits++;
+    return;
+  }
+  preventDefault.call(event);
+  stopImmediately.call(event);
+  // What follows a press that was let in is no miss.
+  if (deed.missed === "" && deed.hits === 0) {
+    deed.missed = deed.guard !== "beside" && hit !== null && isMeant(hit, deed.el) ? "changed" : described(hit);
+  }
+}
+
+/** Of each press, what says that it has arrived. */
+const COUNTED = /^(?:mousedown|click|keydown|beforeinput)$/;
+
+/** What an event is about; inside closed shadow trees that is not told. */
+function trueTarget(event) {
+  let hit = composedPathOf.call(event)[0];
+  if (!(hit instanceof Element)) return null;
+  for (let shadow; closedCount > 0 && (shadow = closedRoots.get(hit)) !== undefined;) {
+    const inner = pointInShadow.call(shadow, event.clientX, event.clientY);
+    if (inner === null || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+}
+
+function isLetThrough(hit, event) {
+  const { el, on } = deed;
+  if (isMeant(hit, el) || isMeant(hit, on)) return true;
+  // Typing moves on where the page moves the focus on, as from one digit of a code to the next.
+  if (deed.guard === "keys" && deed.hits > 0) return true;
+  // The release belongs to the press. The click that may come of both must be the element's again.
+  if (deed.hits > 0 && /^(?:pointerup|mouseup)$/.test(event.type)) return true;
+  // A click on a label is followed by one on its field.
+  return localNameOf.call(on) === "label" && labelControlOf.call(on) === hit;
+}
+
+/** `document.open()` takes all listeners away: they are put up again before anything is done. */
+function putUp() {
+  for (const name of [...HANDS, ...KEYS]) addEventListener(name, keepOff, { capture: true, passive: false });
+}
+putUp();
+
+/** Elements that change by themselves: how often they were seen to lately, and since when. */
+const restless = new WeakMap();
+/** So many changes are no accident, and after so long without one it is over. What changes at once is one change. */
+const MANY = 3, LATELY_MS = 4000, AT_ONCE_MS = 10;
+/** What has not changed for so many of its own pauses is at rest: it was only being built. */
+const PAUSES = 3, PAUSE_MS = 50;
+
+/** Whether a node was changing by itself when the deed began. What still does so is remembered. */
+function isRestlessNode(node) {
+  const seen = restless.get(node);
+  if (seen === undefined || seen.count < MANY) return false;
+  const pause = (seen.at - seen.since) / Math.max(1, seen.times - 1);
+  if (deed.begun - seen.at > Math.min(LATELY_MS, PAUSES * pause + PAUSE_MS)) return false;
+  seen.at = performance.now();
+  return true;
+}
+
+/** When something was last done, and for how long what changes then may be because of it. */
+let lastDeed = -Infinity;
+const LATE_MS = 1500, LATE_WEIGHT = 0.3;
+
+function noteRestless(node) {
+  const now = performance.now(), seen = restless.get(node);
+  const weight = now - lastDeed < LATE_MS ? LATE_WEIGHT : 1;
+  if (seen === undefined || now - seen.at > LATELY_MS) {
+    restless.set(node, { count: weight, times: 1, since: now, at: now });
+    return;
+  }
+  if (now - seen.at < AT_ONCE_MS) return;
+  seen.at = now;
+  seen.times++;
+  seen.count += weight;
+}
+
+/** Takes note of what changes while nothing is being done, and of scripts that move things. */
+function heedMoves(records = watcher.takeRecords()) {
+  if (records.length === 0) return;
+  if (arguments.length === 0) {
+    heed(records);
+    noteTouched(records);
+    spoil();
+  }
+  if (deed === null) for (const { target } of records) noteRestless(target);
+  if (records.some(({ type, attributeName }) => type === "attributes" && attributeName === "style")) lastMove = performance.now();
+}
+
+const effects = new MutationObserver(noteEffects);
+
+function noteEffects(records) {
+  if (deed === null) return;
+  for (const { target, attributeName } of records) {
+    if (isRestlessNode(target)) continue;
+    deed.mutations++;
+    if (attributeName === "style") deed.slides = true;
+  }
+  deed.stirs += records.length;
+}
+
+const SIGNS = ["input", "change", "focusin", "scroll", "toggle", "submit", "reset", "close", "fullscreenchange"];
+
+function noteSign({ type, target }) {
+  if (deed === null) return;
+  // What we scrolled ourselves to get there.
+  if (type === "scroll" && isWhereItWas(target)) return;
+  deed.stirs++;
+  deed.signs.add(type);
+  if (type === "focusin") deed.focused = target;
+}
+
+/** Whether something is scrolled as far as it was when it began. */
+function isWhereItWas(target) {
+  const box = target === document ? document.scrollingElement : target;
+  const was = deed.places.get(box);
+  return was !== undefined && was[0] === box.scrollLeft && was[1] === box.scrollTop;
+}
+
+/** How far everything around an element is scrolled. */
+function placesAround(el) {
+  const places = new Map();
+  const note = (box) => { if (box) places.set(box, [box.scrollLeft, box.scrollTop]); };
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) note(at);
+  note(document.scrollingElement);
+  return places;
+}
+
+/** From here on, what happens is because of what is done. `guard` says what else is kept off: hands or keys. */
+function begin(number, guard, on) {
+  const el = elementOf(number);
+  if (el === null) return false;
+  return beginOn(el, guard, on || standIn(el));
+}
+
+/** What is selected, if anything is. */
+function selectionNow() {
+  const active = deepActive();
+  if (active !== null && /^(?:input|textarea)$/.test(localNameOf.call(active))) {
+    const { selectionStart: from, selectionEnd: to } = active;
+    return from === null || from === to ? [] : [active, from, to];
+  }
+  const selection = getSelection();
+  if (selection === null || selection.isCollapsed) return [];
+  return [selection.anchorNode, selection.anchorOffset, selection.focusNode, selection.focusOffset];
+}
+
+function hasSelected() {
+  const now = selectionNow();
+  return now.length > 0 && now.some((part, at) => part !== deed.selected[at]);
+}
+
+function beginOn(el, guard, on) {
+  heedMoves();
+  deed = { el, on, guard, words: wordsOf(el), until: performance.now() + DEED_MS, hits: 0, ups: 0, missed: "", mutations: 0, stirs: 0, slides: false, isHovering: false,
+    begun: performance.now(), selected: selectionNow(), places: placesAround(on),
+    signs: new Set(), focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
+  effects.observe(document, WATCHED);
+  for (const shadow of shadows) effects.observe(shadow, WATCHED);
+  putUp();
+  for (const name of SIGNS) addEventListener(name, noteSign, { capture: true, passive: true });
+  return true;
+}
+
+/** Watches for what comes, in a document that nothing is done to itself. */
+function beginBeside() {
+  const root = documentElementOf.call(document);
+  return root !== null && beginOn(root, "beside", root);
+}
+
+/** Watches for what comes of something that is done to no element in particular. */
+function beginAnywhere() {
+  const root = documentElementOf.call(document);
+  return root !== null && beginOn(root, "", root);
+}
+
+const heldValue = (el) => {
+  switch (localNameOf.call(el)) {
+    case "input": return inputValueOf.call(el);
+    case "textarea": return areaValueOf.call(el);
+    case "select": return [...selectedOptionsOf.call(el)].map((option) => option.value).join("\n");
+    default: return isEditable(el) ? textContentOf.call(el) : "";
+  }
+};
+
+/** Where something changed since the last look; null when that is too much to know. */
+let touched = new Set();
+const MOST_TOUCHED = 1000;
+
+function noteTouched(records) {
+  for (let at = 0; at < records.length && touched !== null; at++) {
+    touched.add(records[at].target);
+    if (touched.size > MOST_TOUCHED) touched = null;
+  }
+}
+
+/** Whether something changed since the last look in what an element is about: itself, its row, what is right around it. */
+function isTouched(el) {
+  if (touched === null) return true;
+  const parent = parentOf(el);
+  const isSmall = parent !== null && nodeTypeOf.call(parent) === 1 && textContentOf.call(parent).length < 200;
+  const scope = closest.call(el, ROW) || (isSmall ? parent : el);
+  for (const node of touched) {
+    const at = nodeTypeOf.call(node) === 1 ? node : parentOf(node);
+    if (at !== null && nodeTypeOf.call(at) === 1 && (isInside(at, scope) || isInside(el, at) && at !== bodyOf.call(document))) return true;
+  }
+  return false;
+}
+
+/** Checks and begins in one step: nothing can happen in between. */
+async function ready(number, wants, guard, isSure) {
+  // Who looked some time ago has to look again if something happened since then; who looked just now, if it
+  // happened here.
+  const el = elementOf(number);
+  if (isSpoiled() && (!isSure || el === null || isTouched(el))) return { problem: "spoiled" };
+  const words = el === null ? "" : wordsOf(el);
+  const found = await check(number, wants);
+  // The check may have waited for things to come to rest.
+  if (found.problem === undefined && wordsOf(el) !== words) return { problem: "spoiled" };
+  if (found.problem === undefined && guard !== null) begin(number, guard, found.on || null);
+  delete found.on;
+  return found;
+}
+
+/** What has come of it so far. */
+function outcome() {
+  if (deed === null) return null;
+  noteEffects(effects.takeRecords());
+  const { el, hits, ups, missed, mutations, signs, focused, value, checked, href } = deed;
+  const active = deepActive();
+  // That the element itself takes the focus is what a click does, not what comes of it.
+  const isOwn = deed.guard === "hands" && el !== documentElementOf.call(document) && active !== null && isInside(active, el);
+  const hasMoved = active !== deed.active && !isOwn;
+  return {
+    hits, ups, missed, mutations, isHovering: deed.isHovering, selected: hasSelected(),
+    focus: hasMoved && focused !== null || isEditable(el) && active === el && deed.active !== el,
+    value: signs.has("input") || signs.has("change") || heldValue(el) !== value || factOf(el).isChecked !== checked,
+    scrolled: signs.has("scroll"), toggled: signs.has("toggle") || signs.has("fullscreenchange") || signs.has("close"),
+    moved: location.href !== href, gone: !isConnectedOf.call(el),
+  };
+}
+
+const turnOfEvents = new MessageChannel();
+let afterTurn = null;
+turnOfEvents.port1.onmessage = () => afterTurn && afterTurn();
+/** Lets everything run that waits to. */
+const nextTurn = () => new Promise((go) => { afterTurn = go; turnOfEvents.port2.postMessage(0); });
+
+/** Waits until what the action set in motion has come to rest: animations that end, and scripts that move things. */
+async function rested(end) {
+  // Components begin to move with the next picture.
+  const isComponent = rootOf.call(deed.el) instanceof ShadowRoot || localNameOf.call(deed.el).includes("-");
+  if (isComponent && deed.mutations > 0) {
+    await nextFrame();
+    await nextFrame();
+    if (deed !== null) noteEffects(effects.takeRecords());
+  }
+  for (;;) {
+    const left = end - performance.now();
+    if (deed === null || left <= 0) return;
+    const moving = [document, ...shadows].flatMap((tree) => tree.getAnimations()).filter(({ playState, startTime, effect }) => playState === "running" &&
+      effect !== null && effect.getComputedTiming().endTime < Infinity && (startTime === null || startTime >= deed.begun - 50));
+    if (moving.length > 0) {
+      const over = Promise.allSettled(moving.map(({ finished }) => finished));
+      await Promise.race([over, new Promise((go) => setTimeout(go, left))]);
+      await andThen();
+      continue;
+    }
+    if (!deed.slides) return;
+    deed.slides = false;
+    await nextFrame();
+    await nextFrame();
+    if (deed !== null) noteEffects(effects.takeRecords());
+  }
+}
+
+/** Lets a page hear that something has come to rest. What it puts in its place begins to move a few pictures later. */
+async function andThen() {
+  const before = deed === null ? 0 : deed.stirs;
+  for (let pictures = 0; deed !== null && pictures < 3; pictures++) {
+    await nextFrame();
+    if (deed === null) return;
+    noteEffects(effects.takeRecords());
+    if (deed.stirs === before) return;
+  }
+}
+
+/** How many turns without a consequence are enough. */
+const QUIET_TURNS = 3;
+
+/** How long a click may take to arrive before somebody asks what became of it. */
+const ARRIVAL_MS = 250;
+
+/**
+ * Waits until what was done has no more consequences, or the time is up; then says what they are. `ups` is how many
+ * times a button of the mouse is going to be released before that; `look` is how to look at the page afterwards.
+ */
+async function settle(ms, ups = 0, look = null) {
+  const begun = performance.now();
+  const end = begun + ms;
+  let quiet = 0;
+  while (deed !== null && deed.ups < ups && performance.now() < begun + ARRIVAL_MS) await nextTurn();
+  while (deed !== null && performance.now() < end && quiet < QUIET_TURNS) {
+    const before = deed.stirs;
+    await nextTurn();
+    if (deed === null) break;
+    noteEffects(effects.takeRecords());
+    quiet = deed.stirs === before ? quiet + 1 : 0;
+  }
+  if (deed !== null && quiet >= QUIET_TURNS) await rested(end);
+  const came = { ...outcome(), isQuiet: quiet >= QUIET_TURNS, turnedAway: tellTurnedAway() };
+  // Asked for later, a look would have to wait for the picture that comes next.
+  if (look !== null && came.isQuiet && came.mutations > 0) came.report = observe(look);
+  return came;
+}
+
+/** Waits for the first consequence. */
+async function sign(ms) {
+  const end = performance.now() + ms;
+  while (deed !== null && performance.now() < end) {
+    // What is selected is no sign: the page hears of that later, and may do something then.
+    const { mutations, focus, value, scrolled, toggled, moved } = outcome();
+    if (mutations > 0 || focus || value || scrolled || toggled || moved || turnedAway.length > 0) return true;
+    await Promise.race([nextFrame(), new Promise((go) => setTimeout(go, 10))]);
+  }
+  return false;
+}
+
+/** Waits for anything new, such as what a page makes of an answer. */
+async function stir(ms) {
+  const end = performance.now() + ms;
+  const before = deed === null ? 0 : deed.stirs;
+  while (deed !== null && performance.now() < end) {
+    noteEffects(effects.takeRecords());
+    if (deed.stirs !== before) return true;
+    await Promise.race([nextFrame(), new Promise((go) => setTimeout(go, 5))]);
+  }
+  return false;
+}
+
+/** It is done: hands are free again. */
+function over() {
+  const came = outcome();
+  if (came !== null) came.turnedAway = tellTurnedAway();
+  effects.disconnect();
+  deed = null;
+  lastDeed = performance.now();
+  return came;
+}
+
+/** Addresses that a browser shows itself. All others are for other programs. */
+const SHOWN_SCHEMES = new Set(["about", "blob", "brave", "chrome", "chrome-error", "chrome-extension", "chrome-search", "chrome-untrusted", "cid", "data", "devtools", "edge", "file", "filesystem", "ftp", "http", "https", "isolated-app", "javascript", "view-source"]);
+/** Addresses that were to be opened in other programs, and that nobody has been told of yet. */
+let turnedAway = [];
+const MOST_TURNED_AWAY = 5;
+
+const isForeign = (url) => {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url);
+  return scheme !== null && !SHOWN_SCHEMES.has(scheme[1].toLowerCase());
+};
+
+/**
+ * A browser asks a person before it hands an address to another program, and lets no mouse through to the page until it
+ * is answered. Where nobody can answer it must not be asked. A person's own clicks are the person's.
+ */
+function turnAway(event, url) {
+  if (!isForeign(url)) return;
+  if (!globalThis.isUnseenBrowser && deed === null && performance.now() - lastDeed > LATE_MS) return;
+  preventDefault.call(event);
+  if (turnedAway.length < MOST_TURNED_AWAY) turnedAway.push(url.slice(0, 200));
+  if (deed !== null) deed.stirs++;
+}
+globalThis.navigation?.addEventListener("navigate", (event) => turnAway(event, event.destination.url));
+// What would come in a tab of its own leaves this one where it is.
+addEventListener("click", (event) => {
+  if (event.defaultPrevented) return;
+  const link = composedPathOf.call(event).find((at) => at instanceof Element && matches.call(at, "a[href][target]"));
+  if (link !== undefined) turnAway(event, String(link.href));
+});
+
+/** Tells of each once. */
+function tellTurnedAway() {
+  const told = turnedAway;
+  turnedAway = [];
+  return told;
+}

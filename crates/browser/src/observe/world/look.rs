@@ -1,0 +1,314 @@
+//! Looking at one document: its report, the sheets and shadow roots that our scripts cannot read, and who listens to
+//! clicks.
+
+use super::nodes::{DeepNode, deep, nodes};
+use super::told::{head, holders_in, may_host, nothing, patched};
+use super::{BLANK, Told, Trouble, World, json, read, value_of};
+use cdp::protocol::dom_debugger::{EventListener, GetEventListeners};
+use cdp::protocol::page::{GetResourceContent, GetResourceTree};
+use cdp::protocol::runtime::{Evaluate, ReleaseObject};
+use cdp::{Deadline, Reply, Text};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How deep closed shadow roots in closed shadow roots are looked into.
+const ROOTS: usize = 16;
+
+/// How many trees are asked about one by one at most: each costs a call.
+const MAX_TREES: usize = 3000;
+
+/// Events that make an element something to click on.
+const CLICKS: &[&str] =
+    &["click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart"];
+
+impl World {
+    /// What the document tells, with what can only be asked from outside.
+    pub(crate) async fn look(
+        &mut self,
+        options: &str,
+        deadline: Deadline,
+    ) -> Result<Told, Trouble> {
+        let begun = Instant::now();
+        // Asked at once: most of the time goes by on the way.
+        let is_first = self.last.is_none() && !self.is_blank;
+        let is_hosting = is_first || self.last.as_deref().is_some_and(may_host);
+        let report = self.channel.start(&self.observing(options, true))?;
+        let heard = match &self.document {
+            Some(document) => Some(self.channel.start(&listeners_of(document))?),
+            None => None,
+        };
+        let mut hosts =
+            if is_hosting { Some(self.channel.start(&self.hosts(true, is_first))?) } else { None };
+        let (mut report, is_first_walk) = self.observed(report, options, deadline).await?;
+        let walked = begun.elapsed();
+        // A closed shadow root can have others inside.
+        for round in 0..ROOTS {
+            let early = hosts.take();
+            let is_early = early.is_some();
+            let asked = match early {
+                Some(asked) if may_host(&report) || holders_in(&report).next().is_some() => asked,
+                None if may_host(&report) => self.channel.start(&self.hosts(round == 0, false))?,
+                _ => break,
+            };
+            let mut found = nodes(asked.wait(deadline).await?.result);
+            if is_early && is_first && is_first_walk {
+                self.know_holders(&mut found, &report);
+            }
+            if !self.reveal(&found, deadline).await? {
+                // What was asked early was asked in vain if the walk had to be made again.
+                if is_early && !is_first_walk {
+                    continue;
+                }
+                break;
+            }
+            let again = self.channel.start(&self.observing(options, false))?;
+            report = self.observed(again, options, deadline).await?.0;
+        }
+        let revealed = begun.elapsed();
+        let mut listening = Vec::new();
+        if !self.is_blank {
+            let has_shadows = head(&report, 6) != "0";
+            let (found, is_missed) = self.listeners(heard, has_shadows, deadline).await?;
+            listening = found;
+            if is_missed {
+                let again = self.channel.start(&self.observing(options, false))?;
+                report = self.observed(again, options, deadline).await?.0;
+            }
+        }
+        tracing::debug!(
+            bytes = report.len(),
+            ?walked,
+            revealed = ?(revealed - walked),
+            listened = ?(begun.elapsed() - revealed),
+            "a document was looked at"
+        );
+        Ok(Told::new(report, listening.into_iter().collect()))
+    }
+
+    /// The script that makes a report, or says why it cannot: there is nothing to report, or our scripts are not
+    /// there. `learns` says that sheets which it cannot read are to be told instead.
+    fn observing(&self, options: &str, learns: bool) -> Evaluate {
+        let since = self.last.as_deref().map_or("0", |last| head(last, 8));
+        Evaluate {
+            expression: format!(
+                "{BLANK} || (globalThis.agbrowse \
+                 ? agbrowse.observe({{learn: {learns}, since: {since}, {options}}}) : {{}})"
+            ),
+            context_id: Some(self.context),
+            return_by_value: Some(true),
+            silent: Some(true),
+            ..Evaluate::default()
+        }
+    }
+
+    /// How to look, for a script of ours that looks by the way.
+    pub(crate) fn looking(&self, options: &str) -> String {
+        let since = self.last.as_deref().map_or("0", |last| head(last, 8));
+        format!("{{learn: true, since: {since}, {options}}}")
+    }
+
+    /// Takes in a report that came by the way. Nothing when it does not say all: there are frames in the document, or
+    /// sheets that have to be read first.
+    pub(crate) fn take_in(&mut self, text: &str) -> Option<Arc<str>> {
+        if text.starts_with("?\n") {
+            return None;
+        }
+        let report = match text.strip_prefix('~') {
+            Some(changes) => {
+                let last = self.last.take()?;
+                patched(&last, changes)?
+            }
+            None => text.to_owned(),
+        };
+        let report = self.last.insert(Arc::from(report)).clone();
+        head(&report, 7).is_empty().then_some(report)
+    }
+
+    /// The report, and whether it is what was asked for first. A sheet of another origin that the script cannot read is
+    /// read for it.
+    async fn observed(
+        &mut self,
+        reply: Reply<Evaluate>,
+        options: &str,
+        deadline: Deadline,
+    ) -> Result<(Arc<str>, bool), Trouble> {
+        let mut value = value_of(reply.wait(deadline).await?)?;
+        for round in 0..3 {
+            let is_first = round == 0;
+            let mut learns = false;
+            match value.get().as_bytes().first() {
+                Some(b'"') => {
+                    self.is_blank = false;
+                    let text: Text = read(&value)?;
+                    if let Some(unread) = text.strip_prefix("?\n") {
+                        let hrefs: Vec<&str> = unread.lines().collect();
+                        self.teach_sheets(&hrefs, deadline).await?;
+                    } else if let Some(changes) = text.strip_prefix('~') {
+                        let last = self.last.take();
+                        if let Some(report) = last.and_then(|last| patched(&last, changes)) {
+                            let report = self.last.insert(Arc::from(report)).clone();
+                            return Ok((report, is_first));
+                        }
+                    } else {
+                        let report = self.last.insert(Arc::from(text.into_string())).clone();
+                        return Ok((report, is_first));
+                    }
+                }
+                Some(b'[') => {
+                    self.is_blank = true;
+                    self.last = None;
+                    let (url, origin): (String, String) = read(&value)?;
+                    return Ok((Arc::from(nothing(&url, &origin)), is_first));
+                }
+                _ => {
+                    self.bring(deadline).await?;
+                    learns = true;
+                }
+            }
+            let again = self.observing(options, learns);
+            value = value_of(self.channel.call(again, deadline).await?)?;
+        }
+        Err(Trouble::Nothing)
+    }
+
+    /// Finds out early whose clicks scripts listen to: whoever looks asks again, and needs to be told only of new ones.
+    pub(crate) async fn foresee(&mut self, deadline: Deadline) -> Result<(), Trouble> {
+        let Some(document) = &self.document else { return Ok(()) };
+        let heard = self.channel.start(&listeners_of(document))?;
+        self.listeners(Some(heard), false, deadline).await?;
+        Ok(())
+    }
+
+    /// Whether a shadow root has come since the document was looked at: that leaves no trace there.
+    pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> Result<bool, Trouble> {
+        if !self.last.as_deref().is_some_and(may_host) {
+            return Ok(false);
+        }
+        let found = self.channel.call(self.hosts(true, false), deadline).await?;
+        self.reveal(&nodes(found.result), deadline).await
+    }
+
+    /// Takes the elements that hold frames from the end of what was found: the browser's own numbers of them.
+    fn know_holders(&mut self, found: &mut Vec<DeepNode>, report: &str) {
+        let holders: Vec<u32> = holders_in(report).map(|(number, _)| number).collect();
+        let Some(begin) = found.len().checked_sub(holders.len()) else { return };
+        let ids = found.split_off(begin).into_iter().map(|node| node.backend_node_id);
+        self.numbers.extend(ids.zip(holders).filter_map(|(id, number)| Some((id?, number))));
+    }
+
+    /// The script that tells elements which may have a closed shadow root that we do not know. `is_first` says that
+    /// nobody was asked about yet in this look, `with_holders` that those that hold frames are wanted after them.
+    fn hosts(&self, is_first: bool, with_holders: bool) -> Evaluate {
+        Evaluate {
+            expression: format!("agbrowse.hosts({is_first}, {with_holders})"),
+            context_id: Some(self.context),
+            serialization_options: Some(deep("all")),
+            silent: Some(true),
+            ..Evaluate::default()
+        }
+    }
+
+    async fn teach_sheets(&self, hrefs: &[&str], deadline: Deadline) -> Result<(), Trouble> {
+        let tree = self.channel.call(GetResourceTree {}, deadline).await?;
+        let mut failed = HashSet::new();
+        let mut trees: Vec<_> = tree.frame_tree.into_iter().collect();
+        while let Some(tree) = trees.pop() {
+            for resource in tree.resources.unwrap_or_default() {
+                if resource.failed == Some(true) || resource.canceled == Some(true) {
+                    failed.extend(resource.url);
+                }
+            }
+            trees.extend(tree.child_frames.unwrap_or_default());
+        }
+        let mut asked = Vec::new();
+        for href in hrefs.iter().collect::<HashSet<_>>() {
+            let content =
+                GetResourceContent { frame_id: self.frame_id.clone(), url: (*href).to_owned() };
+            let is_failed = failed.contains(*href);
+            let reply = if is_failed { None } else { Some(self.channel.start(&content)?) };
+            asked.push((*href, reply));
+        }
+        let mut script = String::from("(() => {");
+        for (href, reply) in asked {
+            let text = match reply {
+                None => Some(String::new()),
+                Some(reply) => match reply.wait(deadline).await {
+                    Ok(content) if content.base64_encoded != Some(true) => {
+                        content.content.map(Text::into_string)
+                    }
+                    _ => None,
+                },
+            };
+            script.push_str(&format!("agbrowse.learnSheet({}, {});", json(href), json(&text)));
+        }
+        script.push_str("return true })()");
+        self.ask::<bool>(&script, deadline).await?;
+        Ok(())
+    }
+
+    /// Takes in the closed shadow roots of hosts that were asked about. Says whether there were any.
+    async fn reveal(&self, hosts: &[DeepNode], deadline: Deadline) -> Result<bool, Trouble> {
+        let root = |host: &DeepNode| host.shadow_root.as_ref()?.value.as_ref()?.backend_node_id;
+        let roots: Vec<i64> = hosts.iter().filter_map(root).collect();
+        if roots.is_empty() {
+            return Ok(false);
+        }
+        let handles = self.handles(&roots, deadline).await?;
+        self.call_with(
+            &handles,
+            "function(...roots) { agbrowse.reveal(...roots); return '' }",
+            deadline,
+        )
+        .await?;
+        Ok(true)
+    }
+
+    /// The numbers of the elements whose clicks a script of the page listens to, in a document with or without
+    /// shadow trees, and whether there is one among them that the report does not tell of.
+    ///
+    /// The browser tells of the listeners of one world at a time, so it is asked about the page's own handle on
+    /// each tree. It would tell of all worlds, trees and frames at once (`pierce`), but crashes on some pages then.
+    async fn listeners(
+        &mut self,
+        heard: Option<Reply<GetEventListeners>>,
+        has_shadows: bool,
+        deadline: Deadline,
+    ) -> Result<(Vec<u32>, bool), Trouble> {
+        let mut shadows = Vec::new();
+        if self.document.is_none() || has_shadows {
+            let trees = self.backend_ids_of("agbrowse.trees()".into(), deadline).await?;
+            let trees: Vec<i64> = trees.into_iter().flatten().take(MAX_TREES).collect();
+            let known = usize::from(self.document.is_some());
+            shadows = self.page_handles(trees.get(known..).unwrap_or_default(), deadline).await?;
+            if self.document.is_none() && !shadows.is_empty() {
+                self.document = Some(shadows[0].clone());
+            }
+        }
+        let mut asked: Vec<_> = heard.into_iter().collect();
+        for tree in &shadows {
+            asked.push(self.channel.start(&listeners_of(tree))?);
+        }
+        let mut nodes = Vec::new();
+        for reply in asked {
+            let listeners = reply.wait(deadline).await?.listeners.unwrap_or_default();
+            let heard = listeners.into_iter().filter(is_click);
+            nodes.extend(heard.filter_map(|listener| listener.backend_node_id));
+        }
+        shadows.retain(|handle| self.document.as_ref() != Some(handle));
+        for object_id in shadows {
+            self.channel.post(&ReleaseObject { object_id });
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        self.number_by("hears", &nodes, deadline).await
+    }
+}
+
+fn listeners_of(tree: &str) -> GetEventListeners {
+    GetEventListeners { object_id: tree.to_owned(), depth: Some(-1), pierce: None }
+}
+
+fn is_click(listener: &EventListener) -> bool {
+    listener.r#type.as_deref().is_some_and(|kind| CLICKS.contains(&kind))
+}

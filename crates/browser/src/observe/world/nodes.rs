@@ -1,0 +1,256 @@
+//! Nodes from one side to the other: the browser has numbers of its own for them, and our world has ours.
+
+use super::{Trouble, World, json, read};
+use cdp::protocol::dom::ResolveNode;
+use cdp::protocol::runtime::{
+    CallArgument, CallFunctionOn, Evaluate, ReleaseObjectGroup, RemoteObject, SerializationOptions,
+};
+use cdp::{Deadline, Text};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+
+/// Handles that are let go together.
+const GROUP: &str = "agbrowse";
+
+/// How many nodes are asked about one by one at most: each costs a call.
+const MAX_NODES: usize = 3000;
+
+impl World {
+    /// Our numbers of nodes that the browser knows by its own. Those that are gone are left out.
+    pub(crate) async fn number(
+        &mut self,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<Vec<u32>, Trouble> {
+        Ok(self.number_by("numbers", nodes, deadline).await?.0)
+    }
+
+    /// The same by a function of our world, which may have more to say.
+    pub(super) async fn number_by(
+        &mut self,
+        function: &str,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<(Vec<u32>, bool), Trouble> {
+        let mut has_more = false;
+        let unknown: Vec<i64> = nodes
+            .iter()
+            .copied()
+            .filter(|node| !self.numbers.contains_key(node))
+            .take(MAX_NODES)
+            .collect();
+        if !unknown.is_empty() {
+            let mut found = Vec::new();
+            let mut handles = Vec::new();
+            let asked: Vec<_> = unknown
+                .iter()
+                .map(|node| self.channel.start(&self.resolve(*node)))
+                .collect::<Result<_, _>>()?;
+            for (node, reply) in unknown.iter().zip(asked) {
+                let handle = match reply.wait(deadline).await {
+                    Ok(reply) => reply.object.and_then(|object| object.object_id),
+                    Err(cdp::Error::Remote { .. }) => None,
+                    Err(error) => return Err(error.into()),
+                };
+                if let Some(handle) = handle {
+                    found.push(*node);
+                    handles.push(handle);
+                }
+            }
+            let ask = format!("function(...nodes) {{ return agbrowse.{function}(...nodes) }}");
+            let given = self.call_with(&handles, &ask, deadline).await?;
+            has_more = given.starts_with('!');
+            let given = given.trim_start_matches("!,").split(',');
+            let given = given.map(|number| number.parse().unwrap_or(0));
+            self.numbers.extend(found.into_iter().zip(given));
+        }
+        let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
+        Ok((numbers, has_more))
+    }
+
+    /// Asks a function of ours about a node that the browser knows by its own number.
+    ///
+    /// # Errors
+    /// [`Trouble::Nothing`] when the node is gone.
+    pub(crate) async fn ask_about<T: DeserializeOwned>(
+        &self,
+        node: i64,
+        function: &str,
+        deadline: Deadline,
+    ) -> Result<T, Trouble> {
+        let resolved = self.channel.call(self.resolve(node), deadline).await;
+        let handle = match resolved {
+            Ok(reply) => reply.object.and_then(|object| object.object_id),
+            Err(cdp::Error::Remote { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let handle = handle.ok_or(Trouble::Nothing)?;
+        let ask = format!(
+            "function(node) {{ return JSON.stringify(agbrowse.{function}(node) ?? null) }}"
+        );
+        let said = self.call_with(&[handle], &ask, deadline).await?;
+        serde_json::from_str(&said).map_err(|error| Trouble::Script(error.to_string()))
+    }
+
+    /// Our number of a node that was asked about before.
+    pub(crate) fn known(&self, node: i64) -> Option<u32> {
+        self.numbers.get(&node).copied()
+    }
+
+    /// Finds out the browser's own numbers of elements that hold frames.
+    pub(crate) async fn know(
+        &mut self,
+        elements: &HashSet<u32>,
+        deadline: Deadline,
+    ) -> Result<(), Trouble> {
+        let known: HashSet<u32> = self.numbers.values().copied().collect();
+        let unknown: Vec<u32> = elements.difference(&known).copied().collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let ids = self.backend_ids(&unknown, deadline).await?;
+        let found = ids.into_iter().zip(unknown).filter_map(|(id, number)| Some((id?, number)));
+        self.numbers.extend(found);
+        Ok(())
+    }
+
+    /// The browser's own numbers of elements.
+    pub(crate) async fn backend_ids(
+        &self,
+        elements: &[u32],
+        deadline: Deadline,
+    ) -> Result<Vec<Option<i64>>, Trouble> {
+        let mut all = Vec::with_capacity(elements.len());
+        for piece in elements.chunks(500) {
+            let script = format!("agbrowse.elements({})", json(&piece));
+            all.extend(self.backend_ids_of(script, deadline).await?);
+        }
+        all.resize(elements.len(), None);
+        Ok(all)
+    }
+
+    /// The browser's own numbers of the nodes that a script gives.
+    pub(super) async fn backend_ids_of(
+        &self,
+        script: String,
+        deadline: Deadline,
+    ) -> Result<Vec<Option<i64>>, Trouble> {
+        let ask = Evaluate {
+            expression: script,
+            context_id: Some(self.context),
+            serialization_options: Some(deep("none")),
+            silent: Some(true),
+            ..Evaluate::default()
+        };
+        let reply = self.channel.call(ask, deadline).await?;
+        Ok(nodes(reply.result).into_iter().map(|node| node.backend_node_id).collect())
+    }
+
+    /// Handles on nodes as the page's own scripts have them. Those that are gone are left out.
+    pub(crate) async fn page_handles(
+        &self,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<Vec<String>, Trouble> {
+        let asked: Vec<_> = nodes
+            .iter()
+            .map(|node| {
+                let resolve =
+                    ResolveNode { backend_node_id: Some(*node), ..ResolveNode::default() };
+                self.channel.start(&resolve)
+            })
+            .collect::<Result<_, _>>()?;
+        let mut handles = Vec::new();
+        for reply in asked {
+            match reply.wait(deadline).await {
+                Ok(reply) => handles.extend(reply.object.and_then(|object| object.object_id)),
+                Err(cdp::Error::Remote { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(handles)
+    }
+
+    fn resolve(&self, node: i64) -> ResolveNode {
+        ResolveNode {
+            backend_node_id: Some(node),
+            object_group: Some(GROUP.into()),
+            execution_context_id: Some(self.context),
+        }
+    }
+
+    pub(super) async fn handles(
+        &self,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<Vec<String>, Trouble> {
+        let asked: Vec<_> = nodes
+            .iter()
+            .map(|node| self.channel.start(&self.resolve(*node)))
+            .collect::<Result<_, _>>()?;
+        let mut handles = Vec::new();
+        for reply in asked {
+            let object = reply.wait(deadline).await?.object;
+            handles.extend(object.and_then(|object| object.object_id));
+        }
+        Ok(handles)
+    }
+
+    pub(super) async fn call_with(
+        &self,
+        handles: &[String],
+        function: &str,
+        deadline: Deadline,
+    ) -> Result<String, Trouble> {
+        if handles.is_empty() {
+            return Ok(String::new());
+        }
+        let arguments =
+            handles.iter().map(|handle| CallArgument { object_id: Some(handle.clone()) }).collect();
+        let call = CallFunctionOn {
+            function_declaration: function.to_owned(),
+            arguments: Some(arguments),
+            execution_context_id: Some(self.context),
+            return_by_value: Some(true),
+            silent: Some(true),
+            ..CallFunctionOn::default()
+        };
+        let reply = self.channel.call(call, deadline).await?;
+        self.channel.post(&ReleaseObjectGroup { object_group: GROUP.into() });
+        match reply.result.and_then(|result| result.value) {
+            Some(value) => Ok(read::<Text>(&value)?.into_string()),
+            None => Ok(String::new()),
+        }
+    }
+}
+
+pub(super) fn deep(shadow: &str) -> SerializationOptions {
+    let parameters = format!(r#"{{"maxNodeDepth":0,"includeShadowTree":"{shadow}"}}"#);
+    SerializationOptions {
+        serialization: Some("deep".into()),
+        max_depth: Some(2),
+        additional_parameters: RawValue::from_string(parameters).ok(),
+    }
+}
+
+/// A node as deep serialization tells it.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct DeepNode {
+    pub(super) backend_node_id: Option<i64>,
+    pub(super) shadow_root: Option<DeepItem>,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+pub(super) struct DeepItem {
+    pub(super) value: Option<Box<DeepNode>>,
+}
+
+pub(super) fn nodes(result: Option<RemoteObject>) -> Vec<DeepNode> {
+    let value = result.and_then(|result| result.deep_serialized_value?.value);
+    let items: Vec<DeepItem> =
+        value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default();
+    items.into_iter().map(|item| item.value.map(|node| *node).unwrap_or_default()).collect()
+}

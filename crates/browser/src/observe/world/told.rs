@@ -1,0 +1,108 @@
+//! What one document told: its report, and how one is put together from the one before.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What one document told.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) report: Arc<str>,
+    /// The elements whose clicks a script listens to.
+    pub(crate) listening: HashSet<u32>,
+    /// The elements that are told and hold frames.
+    pub(crate) holders: HashSet<u32>,
+    /// Those of them in whose frames there is nothing, with the addresses of those.
+    pub(crate) blank: HashMap<u32, &'static str>,
+}
+
+impl Told {
+    /// What there is to tell when an address could not be reached.
+    pub(crate) fn unreachable() -> Self {
+        Self::new(nothing("chrome-error://chromewebdata/", "null").into(), HashSet::new())
+    }
+
+    /// What there is to tell of the frame that an element holds, if there is nothing in it.
+    pub(crate) fn blank_inside(&self, holder: u32) -> Option<Self> {
+        let url = self.blank.get(&holder)?;
+        Some(Self::new(nothing(url, head(&self.report, 2)).into(), HashSet::new()))
+    }
+
+    /// What a report says of itself, with the elements whose clicks a script listens to.
+    pub(crate) fn new(report: Arc<str>, listening: HashSet<u32>) -> Self {
+        let holders = holders_in(&report).map(|(number, _)| number).collect();
+        let blank = holders_in(&report).filter_map(|(number, url)| Some((number, url?))).collect();
+        Self { report, listening, holders, blank }
+    }
+}
+
+pub(super) fn nothing(url: &str, origin: &str) -> String {
+    format!("1\t{url}\t{origin}\t\t0\t0\t0\t\t0\n0\twebarea\t1\t\tff\n")
+}
+
+/// A field of the line about the document.
+pub(super) fn head(report: &str, field: usize) -> &str {
+    report.lines().next().and_then(|line| line.split('\t').nth(field)).unwrap_or("0")
+}
+
+/// The elements of a report that hold frames, and the addresses of those in which there is nothing.
+pub(super) fn holders_in(report: &str) -> impl Iterator<Item = (u32, Option<&'static str>)> {
+    head(report, 7).split(',').filter_map(|word| {
+        let number = word.trim_end_matches(['-', '=']);
+        let url = match &word[number.len()..] {
+            "-" => Some("about:blank"),
+            "=" => Some("about:srcdoc"),
+            _ => None,
+        };
+        Some((number.parse().ok()?, url))
+    })
+}
+
+/// Whether a report tells of elements that may have a shadow root of which nobody was told.
+pub(super) fn may_host(report: &str) -> bool {
+    head(report, 4) != "0"
+}
+
+/// A report, put together from the one before and what is different: how many lines after the first and how many
+/// at the end are the same, the first line, and the lines in between.
+pub(super) fn patched(last: &str, changes: &str) -> Option<String> {
+    let (counts, rest) = changes.split_once('\n')?;
+    let (same, tail) = counts.split_once('\t')?;
+    let (same, tail): (usize, usize) = (same.parse().ok()?, tail.parse().ok()?);
+    let (head, between) = match rest.split_once('\n') {
+        Some((head, between)) => (head, Some(between)),
+        None => (rest, None),
+    };
+    let (_, body) = last.split_once('\n')?;
+    let ends = || body.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at);
+    let before = |count| &body[..ends().nth(count).unwrap_or(body.len())];
+    let after = |count| ends().nth_back(count).map_or(body, |at| &body[at + 1..]);
+    let begin = same.checked_sub(1).map(before);
+    let end = tail.checked_sub(1).map(after);
+    let parts: Vec<&str> = [Some(head), begin, between, end].into_iter().flatten().collect();
+    Some(parts.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::patched;
+
+    #[test]
+    fn a_report_is_put_together_from_the_one_before() {
+        let last = "head\na\nb\nc\n";
+        for (changes, expected) in [
+            ("3\t1\nnew", "new\na\nb\nc\n"),
+            ("1\t2\nnew\nB", "new\na\nB\nc\n"),
+            ("0\t3\nnew\nA", "new\nA\nb\nc\n"),
+            ("1\t1\nnew", "new\na\n"),
+            ("3\t1\nnew\nd\ne", "new\na\nb\nc\nd\ne\n"),
+            ("0\t0\nnew\nx\n", "new\nx\n"),
+            ("0\t4\nnew\nz", "new\nz\na\nb\nc\n"),
+            ("4\t0\nnew", "new\na\nb\nc\n"),
+        ] {
+            assert_eq!(patched(last, changes).as_deref(), Some(expected), "{changes:?}");
+        }
+        assert_eq!(patched(last, "1"), None);
+        assert_eq!(patched(last, "x\t1\nnew"), None);
+        assert_eq!(patched("", "0\t0\nnew"), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! What a delta tells, in receipts and snapshots: what changed on the page, and nothing that only the look changed.
+
+use crate::bench::{Bench, bench};
+use crate::sight::{see, show};
+use agbrowse_browser::command::{Snapshot, TextFormat};
+use agbrowse_browser::{Command, Reply};
+
+/// What a click on this text changes.
+async fn click(t: &Bench, text: &str) -> String {
+    let command = format!(r#"{{"verb":"click","target":"text={text}"}}"#);
+    let command: Command = serde_json::from_str(&command).unwrap();
+    match t.run(command).await.unwrap_or_else(|error| panic!("{text}: {error}")).reply {
+        Reply::Click(receipt) => receipt.delta,
+        other => panic!("no receipt: {other:?}"),
+    }
+}
+
+#[test]
+fn what_is_new_and_listens_has_its_ref_at_once() {
+    bench(async |t| {
+        let html = "<button id=b>Load</button><button id=n>Other</button><p id=o></p><ul id=l></ul><script>
+            b.onclick = () => { for (const name of ['User', 'Admin']) {
+              const li = document.createElement('li'), s = document.createElement('span');
+              s.textContent = name; s.onclick = () => {}; li.append(s); l.append(li) } };
+            n.onclick = () => { o.textContent = 'hi ' + Math.random() }</script>";
+        for is_shown in [true, false] {
+            // What was shown of another page says nothing of this one.
+            let many = "<p>words</p>".repeat(50);
+            show(&t, &many, Snapshot::default()).await;
+            t.page("/list", html);
+            t.open("/list").await;
+            if is_shown {
+                see(&t, Snapshot::default()).await;
+            }
+            let loaded = click(&t, "Load").await;
+            for name in ["User", "Admin"] {
+                assert!(loaded.contains(&format!("+ generic \"{name}\" [ref=@e")), "{loaded}");
+            }
+            let other = click(&t, "Other").await;
+            assert!(other.contains("hi ") && !other.contains("User"), "{other}");
+        }
+    });
+}
+
+#[test]
+fn a_modal_dialog_is_told_in_a_line_each_way() {
+    bench(async |t| {
+        let list: String = (0..50).map(|n| format!("<li><a href=#{n}>Entry {n}</a>")).collect();
+        let html = format!(
+            "<h1>List</h1><button onclick='d.showModal()'>Open</button><ul>{list}</ul>
+             <dialog id=d>Sure? <button onclick=\"d.close(); t.textContent = 'Saved'\">Close</button></dialog>
+             <div id=t role=status></div>"
+        );
+        for is_shown in [true, false] {
+            show(&t, &html, Snapshot::default()).await;
+            if !is_shown {
+                t.open("/").await;
+            }
+            let opened = click(&t, "Open").await;
+            assert!(opened.contains("+ dialog"), "{opened}");
+            assert!(opened.contains("- behind the dialog now: 5"), "{opened}");
+            assert!(!opened.contains("removed"), "{opened}");
+            let closed = click(&t, "Close").await;
+            assert!(closed.contains("Saved"), "{closed}");
+            assert!(closed.contains("+ the page behind the dialog is back: 5"), "{closed}");
+            assert!(closed.lines().count() <= 5, "{closed}");
+        }
+        // A snapshot between knows it too.
+        show(&t, &html, Snapshot::default()).await;
+        t.eval("d.showModal(); 1").await;
+        let delta = || Snapshot { delta: true, ..Snapshot::default() };
+        see(&t, Snapshot::default()).await;
+        t.eval("d.close(); t.textContent = 'Saved'; 1").await;
+        let closed = see(&t, delta()).await;
+        assert!(closed.contains("the page behind the dialog is back"), "{closed}");
+        assert!(closed.contains("Saved") && closed.lines().count() <= 5, "{closed}");
+    });
+}
+
+#[test]
+fn what_was_only_asked_for_in_a_snapshot_is_no_change_afterwards() {
+    bench(async |t| {
+        let html =
+            "<button onclick=\"o.textContent = 'hi'\">Go</button><a href=#x>Link</a><p id=o></p>";
+        for options in [
+            Snapshot { boxes: true, ..Snapshot::default() },
+            Snapshot { urls: true, ..Snapshot::default() },
+            Snapshot { urls: true, boxes: true, details: true, ..Snapshot::default() },
+        ] {
+            show(&t, html, options).await;
+            let delta = click(&t, "Go").await;
+            assert!(delta.contains("+ text \"hi\""), "{delta}");
+            assert!(!delta.contains("was") && !delta.contains("Link"), "{delta}");
+        }
+    });
+}
+
+#[test]
+fn a_part_is_compared_with_itself_however_often() {
+    bench(async |t| {
+        let html = "<nav><a href=/a>One</a><a href=/b id=b>Two</a></nav><main><p>Words</main>";
+        show(&t, html, Snapshot::default()).await;
+        let root = Some("css=nav".parse().unwrap());
+        let part = || Snapshot { root: root.clone(), delta: true, ..Snapshot::default() };
+        for _ in 0..3 {
+            assert_eq!(see(&t, part()).await, "no change");
+        }
+        t.eval("b.textContent = 'Three'; 1").await;
+        assert!(see(&t, part()).await.contains("(was \"Two\")"));
+        assert_eq!(see(&t, part()).await, "no change");
+    });
+}
+
+#[test]
+fn a_delta_spells_refs_as_its_format_does() {
+    bench(async |t| {
+        show(&t, "<button id=b>Go</button><p>Words and more words</p>", Snapshot::default()).await;
+        t.eval("b.textContent = 'Went'; 1").await;
+        let format = TextFormat::Viewpoint;
+        let text = see(&t, Snapshot { delta: true, format, ..Snapshot::default() }).await;
+        assert!(text.contains("button \"Went\" [ref=") && !text.contains("@e"), "{text}");
+    });
+}
+
+#[test]
+fn a_title_that_is_told_is_told_when_it_changes() {
+    bench(async |t| {
+        let html = "<div id=d onclick=\"d.title = 'Unmute'\" title=Mute style='width: 20px; height: 20px'></div>
+            <button onclick=\"n.innerHTML = '<div onclick=1 title=Pause style=width:9px;height:9px></div>'\">More</button><p id=n></p>";
+        let text = show(&t, html, Snapshot::default()).await;
+        assert!(text.contains("title=\"Mute\""), "{text}");
+        t.eval("d.click(); 1").await;
+        let delta = see(&t, Snapshot { delta: true, ..Snapshot::default() }).await;
+        assert!(delta.contains("title=\"Unmute\""), "{delta}");
+        let more = click(&t, "More").await;
+        assert!(more.contains("title=\"Pause\""), "{more}");
+    });
+}

@@ -1,0 +1,260 @@
+//! When a page is looked at anew.
+
+use super::{see, show, snapshot};
+use crate::bench::{Bench, bench, eval};
+use agbrowse_browser::command::{Snapped, Snapshot};
+use agbrowse_browser::{Reply, TabId};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Two tabs of one site, so that one can change the other without a command to it.
+async fn two_tabs(t: &Bench, html: &str) -> (TabId, TabId) {
+    t.page("/", format!("<title>Page</title>{html}"));
+    t.page("/side", "<title>Side</title>");
+    t.open("/").await;
+    let first = t.tabs().await[0].id;
+    t.run_on(first, eval("window.open('side', 'side'); 1")).await.unwrap();
+    let tabs = t.tabs_until(|tabs| tabs.iter().any(|tab| tab.title == "Side")).await;
+    (first, tabs.iter().find(|tab| tab.id != first).unwrap().id)
+}
+
+async fn see_on(t: &Bench, tab: TabId, options: Snapshot) -> String {
+    t.run_on(tab, snapshot(options))
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
+        .reply
+        .to_string()
+}
+
+/// What a script sets here no event tells of.
+const QUIETLY: &str = "opener.document.querySelector('input').value = 'second'; 1";
+
+#[test]
+fn a_snapshot_is_remembered_while_nothing_is_heard_of_the_page() {
+    bench(async |t| {
+        let (first, side) = two_tabs(&t, "<input aria-label=Name value=first>").await;
+        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        t.run_on(side, eval(QUIETLY)).await.unwrap();
+        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        // Another way of looking is not the same snapshot; `fresh` never is.
+        assert!(
+            see_on(&t, first, Snapshot { fresh: true, ..Snapshot::default() })
+                .await
+                .contains("\"second\"")
+        );
+        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"second\""));
+    });
+}
+
+#[test]
+fn all_refs_looks_anew_and_leaves_what_is_remembered_alone() {
+    bench(async |t| {
+        let (first, side) = two_tabs(&t, "<input aria-label=Name value=first>").await;
+        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        t.run_on(side, eval(QUIETLY)).await.unwrap();
+        let all = Snapshot { all_refs: true, ..Snapshot::default() };
+        assert!(see_on(&t, first, all.clone()).await.contains("\"second\""));
+        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        // What happens in between is still heard of.
+        t.run_on(first, eval("document.body.append('More'); 1")).await.unwrap();
+        assert!(see_on(&t, first, all).await.contains("More"));
+        let text = see_on(&t, first, Snapshot::default()).await;
+        assert!(text.contains("More") && text.contains("\"second\""), "{text}");
+    });
+}
+
+#[test]
+fn what_a_script_did_is_seen_at_once() {
+    bench(async |t| {
+        show(&t, "<h1 id=x>0</h1><input id=y aria-label=Name>", Snapshot::default()).await;
+        for n in 1..=40 {
+            t.eval(&format!("x.textContent = 'Heading {n}'; 1")).await;
+            let text = see(&t, Snapshot::default()).await;
+            assert!(text.contains(&format!("\"Heading {n}\"")), "{n}:\n{text}");
+            t.eval(&format!("y.value = 'value {n}'; 1")).await;
+            let text = see(&t, Snapshot::default()).await;
+            assert!(text.contains(&format!("\"value {n}\"")), "{n}:\n{text}");
+        }
+    });
+}
+
+#[test]
+fn what_a_script_did_to_a_sheet_is_seen_at_once() {
+    bench(async |t| {
+        let html = "<style id=s>.a { color: green } .b { color: blue }</style><p class=a>One</p><p class=b>Two</p>
+            <script>added = new CSSStyleSheet(); added.replaceSync('.c { color: red }');
+              document.adoptedStyleSheets.push(added)</script>";
+        for script in [
+            "s.sheet.cssRules[0].style.display = 'none'; 1",
+            "document.styleSheets[0].cssRules[0].selectorText = '.x, .a'; added.replaceSync('.a { opacity: 0 }'); 1",
+        ] {
+            assert!(show(&t, html, Snapshot::default()).await.contains("\"One\""));
+            t.eval(script).await;
+            let text = see(&t, Snapshot::default()).await;
+            assert!(!text.contains("\"One\"") && text.contains("\"Two\""), "{script}:\n{text}");
+        }
+        // The page itself does it, and nobody is told: who wants to be sure looks afresh.
+        t.page("/late", format!("{html}<button onclick=\"added.replaceSync('.a {{ display: none }}')\">Hide</button>"));
+        t.open("/late").await;
+        assert!(see(&t, Snapshot::default()).await.contains("\"One\""));
+        t.eval("document.querySelector('button').click(); 1").await;
+        let text = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        assert!(!text.contains("\"One\"") && text.contains("\"Two\""), "{text}");
+    });
+}
+
+#[test]
+fn rules_hide_what_they_are_about_however_it_is_spelled() {
+    bench(async |t| {
+        for (style, html) in [
+            (r".\32 xl\:hidden { display: none }", "<p class='2xl:hidden'>Hidden</p>"),
+            (r".\32 xl\:hidden p { display: none }", "<div class='2xl:hidden'><p>Hidden</p></div>"),
+            (r"#\31 st { display: none }", "<p id=1st>Hidden</p>"),
+            (r".w-1\/2.\!hide { display: none }", "<p class='w-1/2 !hide'>Hidden</p>"),
+            (r#"[title="\"] .q"] { display: none }"#, "<p title='\"] .q'>Hidden</p>"),
+            (r#"[title="a, (b"] { display: none }"#, "<p title='a, (b'>Hidden</p>"),
+            (
+                r#"[title=")"] > .q, .z { display: none }"#,
+                "<div title=')'><p class=q>Hidden</p></div>",
+            ),
+            (r".\1F600 x { display: none }", "<p class='\u{1F600}x'>Hidden</p>"),
+        ] {
+            let text =
+                show(&t, &format!("<style>{style}</style>{html}<p>Seen</p>"), Snapshot::default())
+                    .await;
+            assert!(
+                text.contains("\"Seen\"") && !text.contains("\"Hidden\""),
+                "{style} {html}:\n{text}"
+            );
+        }
+        // In documents of the oldest kind, classes and ids are the same in large and small letters.
+        t.page(
+            "/quirks",
+            "<title>Q</title><style>.HIDE, #Gone { display: none }</style>
+             <p class=hide>Hidden</p><p id=gONE>Hidden</p><p>Seen</p>",
+        );
+        t.open("/quirks").await;
+        let text = see(&t, Snapshot::default()).await;
+        assert!(text.contains("\"Seen\"") && !text.contains("\"Hidden\""), "{text}");
+        t.page("/old", "<title>O</title><body bgcolor=#000000 text=#ffffff><p>Seen</p><p><font color=#000000>Hidden</font></p>");
+        t.open("/old").await;
+        let text = see(&t, Snapshot::default()).await;
+        assert!(text.contains("\"Seen\"") && !text.contains("\"Hidden\""), "{text}");
+    });
+}
+
+#[test]
+fn what_happens_in_a_page_by_itself_is_seen() {
+    bench(async |t| {
+        let (first, side) =
+            two_tabs(&t, "<h1 id=x>Before</h1><input aria-label=Name><div id=h></div>
+             <script>h.attachShadow({ mode: 'closed' }).innerHTML = '<p>Before</p>'; inner = null</script>").await;
+        for (n, script) in [
+            "opener.x.textContent = 'After 0'",
+            "opener.x.setAttribute('aria-label', 'After 1')",
+            "opener.document.querySelector('input').value = 'After 2';
+             opener.document.querySelector('input').dispatchEvent(new opener.Event('input', { bubbles: true }))",
+            "opener.x.insertAdjacentHTML('afterend', '<p>After 3')",
+        ]
+        .iter()
+        .enumerate()
+        {
+            see_on(&t, first, Snapshot { fresh: true, ..Snapshot::default() }).await;
+            t.run_on(side, eval(&format!("{script}; 1"))).await.unwrap();
+            // The news travels on its own; it is here long before what is remembered grows old.
+            let began = Instant::now();
+            while !see_on(&t, first, Snapshot::default()).await.contains(&format!("After {n}")) {
+                assert!(began.elapsed() < Duration::from_secs(2), "{script}");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_address_that_became_another_one_is_told() {
+    bench(async |t| {
+        t.page("/", "<!doctype html><title>Page</title><a href=x>Words</a>")
+            .page("/side", "<p>Side");
+        t.open("/").await;
+        let first = t.tabs().await[0].id;
+        t.eval(&format!("window.open({:?}); 1", t.url("/side"))).await;
+        let tabs = t.tabs_until(|tabs| tabs.len() == 2 && tabs[1].url == t.url("/side")).await;
+        let full = || Snapshot { details: true, urls: true, ..Snapshot::default() };
+        for way in ["pushState", "replaceState"] {
+            see_on(&t, first, Snapshot { fresh: true, ..full() }).await;
+            // A script of another tab: this one is not asked to do anything.
+            let script = format!("opener.history.{way}(0, '', './{way}/deeper'); 1");
+            t.run_on(tabs[1].id, eval(&script)).await.unwrap();
+            let began = Instant::now();
+            loop {
+                let reply = t.run_on(first, snapshot(full())).await.unwrap().reply;
+                let Reply::Snapshot(Snapped::Full(told)) = reply else { panic!("no details") };
+                let link = &told.refs[0].url;
+                let is_there = |url: &str| url.contains(&format!("{way}/"));
+                if told.url.as_deref().is_some_and(is_there) && is_there(link) {
+                    break;
+                }
+                assert!(began.elapsed() < Duration::from_secs(2), "{:?} {link}", told.url);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_page_that_was_left_is_not_remembered() {
+    bench(async |t| {
+        assert!(show(&t, "<p>Here</p>", Snapshot::default()).await.contains("Here"));
+        assert!(show(&t, "<p>There</p>", Snapshot::default()).await.contains("There"));
+        t.eval("history.pushState(0, '', '/elsewhere'); document.body.textContent = 'Else'; 1")
+            .await;
+        assert!(see(&t, Snapshot::default()).await.contains("Else"));
+    });
+}
+
+#[test]
+fn the_phases_of_a_snapshot_are_traced() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    tracing::subscriber::set_global_default(Tracer { seen: seen.clone() }).expect("the only one");
+    bench(async |t| {
+        show(&t, "<p>Words", Snapshot::default()).await;
+        see(&t, Snapshot::default()).await;
+    });
+    let seen = seen.lock().unwrap();
+    for wanted in
+        ["browser_initialize", "capture_snapshot", "format_snapshot", "cache=miss", "cache=hit"]
+    {
+        let is_there = |name: &String| name == wanted || name.replace('"', "") == wanted;
+        assert!(seen.iter().any(is_there), "{wanted} in {seen:?}");
+    }
+}
+
+/// Remembers the names of spans and what is said about the cache.
+struct Tracer {
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl tracing::Subscriber for Tracer {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target().starts_with("agbrowse")
+    }
+    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        let mut seen = self.seen.lock().unwrap();
+        seen.push(span.metadata().name().to_owned());
+        tracing::span::Id::from_u64(seen.len() as u64)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Fields<'a>(&'a mut Vec<String>);
+        impl tracing::field::Visit for Fields<'_> {
+            fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                if field.name() == "cache" {
+                    self.0.push(format!("cache={value:?}"));
+                }
+            }
+        }
+        event.record(&mut Fields(&mut self.seen.lock().unwrap()));
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}

@@ -1,0 +1,201 @@
+//! Pages in pages.
+
+use super::{details, get, has_ref, ref_of, see, show, snapshot, value, viewpoint};
+use crate::bench::{Route, bench};
+use agbrowse_browser::command::{Snapshot, TreeSource, What};
+use agbrowse_browser::{Code, Outcome};
+use std::time::{Duration, Instant};
+
+#[test]
+fn frames_are_shown_below_their_boundary() {
+    bench(async |t| {
+        t.page("/leaf", "<title>Leaf</title><p>Leaf words</p><button>Leaf button</button>");
+        t.page(
+            "/middle",
+            format!("<p>Middle words</p><iframe title=Inner src='{}'></iframe>", t.url("/leaf")),
+        );
+        let frames = [
+            (
+                "same origin",
+                format!("<iframe title=Frame src='{}'></iframe>", t.url("/leaf")),
+                "Leaf words",
+            ),
+            (
+                "other site",
+                format!("<iframe title=Frame src='{}'></iframe>", t.other_url("/leaf")),
+                "Leaf words",
+            ),
+            (
+                "nested in one of another site",
+                format!("<iframe title=Frame src='{}'></iframe>", t.other_url("/middle")),
+                "Leaf words",
+            ),
+            (
+                "nested in one of the same origin",
+                format!("<iframe title=Frame src='{}'></iframe>", t.url("/middle")),
+                "Leaf words",
+            ),
+            (
+                "written in place",
+                "<iframe title=Frame srcdoc='<p>Leaf words'></iframe>".to_owned(),
+                "Leaf words",
+            ),
+            (
+                "in a shadow tree",
+                format!(
+                    "<div><template shadowrootmode=open><iframe title=Frame src='{}'></iframe></template></div>",
+                    t.url("/leaf")
+                ),
+                "Leaf words",
+            ),
+            (
+                "sandboxed",
+                format!("<iframe title=Frame sandbox src='{}'></iframe>", t.url("/leaf")),
+                "Leaf words",
+            ),
+        ];
+        for (case, frame, words) in frames {
+            let html = format!("<p>Before</p>{frame}<p>After</p>");
+            let text = show(&t, &html, Snapshot::default()).await;
+            let at = |part: &str| {
+                text.find(part).unwrap_or_else(|| panic!("{case}: no {part} in\n{text}"))
+            };
+            assert!(at("Before") < at("iframe \"Frame\""), "{case}:\n{text}");
+            assert!(
+                at("iframe \"Frame\"") < at(words) && at(words) < at("After"),
+                "{case}:\n{text}"
+            );
+            let indent = |part: &str| {
+                let line = text.lines().find(|line| line.contains(part)).unwrap();
+                line.len() - line.trim_start().len()
+            };
+            assert!(indent("Before") == indent("After"), "{case}:\n{text}");
+            assert!(indent(words) > indent("iframe \"Frame\""), "{case}:\n{text}");
+            let boundaries = see(&t, viewpoint()).await;
+            let line = boundaries.lines().find(|line| line.contains("iframe \"Frame\"")).unwrap();
+            assert!(line.contains("[frame-boundary]"), "{case}: {line}");
+        }
+    });
+}
+
+#[test]
+fn a_frame_is_told_with_its_origin() {
+    bench(async |t| {
+        t.page("/leaf", "<button>Inside</button>");
+        let (here, there) = (t.url("/leaf"), t.other_url("/leaf"));
+        show(&t, &format!("<iframe title=A name=left src='{here}'></iframe><iframe title=B src='{there}'></iframe>"),
+             Snapshot::default()).await;
+        let snapshot = details(&t, Snapshot { nodes: true, ..Snapshot::default() }).await;
+        let origin = |url: &str| url.split('/').take(3).collect::<Vec<_>>().join("/");
+        let origins: Vec<_> = snapshot.frames.iter().map(|frame| frame.origin.clone()).collect();
+        assert_eq!(origins, [origin(&here), origin(&here), origin(&there)]);
+        assert_eq!(snapshot.frames[1].name, "left");
+        assert_eq!((snapshot.frames[1].parent, snapshot.frames[2].parent), (Some(0), Some(0)));
+        for part in
+            [format!("frame=\"{}\"", origin(&here)), format!("frame=\"{}\"", origin(&there))]
+        {
+            assert!(snapshot.text.contains(&part), "{}", snapshot.text);
+        }
+        let inside: Vec<_> = snapshot.nodes.iter().filter(|node| node.name == "Inside").collect();
+        assert_eq!(inside.len(), 2);
+        assert_eq!((&inside[0].origin, &inside[1].origin), (&origin(&here), &origin(&there)));
+        // Each is another element, and can be read through its own ref.
+        for node in inside {
+            let target = node.name_of_ref.as_deref().unwrap();
+            assert_eq!(value(t.run(get(What::Text, target)).await.unwrap()), "Inside");
+        }
+    });
+}
+
+#[test]
+fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
+    bench(async |t| {
+        t.page("/loop", "<title>Stuck</title><script>onload = () => setTimeout(() => { while (true) {} })</script>");
+        t.page("/fine", "<p>Fine words");
+        t.page(
+            "/",
+            format!(
+                "<h1>Rest</h1><iframe title=Endless src='{}'></iframe><iframe title=Fine src='{}'></iframe><p>End of it",
+                t.other_url("/loop"),
+                t.url("/fine")
+            ),
+        );
+        t.open("/").await;
+        let look = async || {
+            let began = Instant::now();
+            let outcome =
+                t.run(snapshot(Snapshot { fresh: true, ..Snapshot::default() })).await.unwrap();
+            assert!(began.elapsed() < Duration::from_secs(5), "it took {:?}", began.elapsed());
+            outcome
+        };
+        // It may still answer once before it gets stuck.
+        let is_silent =
+            |outcome: &Outcome| outcome.notes.iter().any(|note| note.code == "silent-frame");
+        while !is_silent(&look().await) {}
+        let outcome = look().await;
+        assert!(is_silent(&outcome), "{:?}", outcome.notes);
+        let text = outcome.reply.to_string();
+        for part in ["\"Rest\"", "\"Fine words\"", "\"End of it\""] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+        let line = |text: &str, words: &str| {
+            text.lines().find(|line| line.contains(words)).unwrap().to_owned()
+        };
+        assert!(line(&text, "iframe \"Endless\"").contains("silent"), "{text}");
+        assert!(!line(&text, "iframe \"Fine\"").contains("silent"), "{text}");
+        let text = see(&t, viewpoint()).await;
+        assert!(line(&text, "iframe \"Endless\"").contains("(no answer)"), "{text}");
+    });
+}
+
+#[test]
+fn frames_of_a_page_that_was_left_are_forgotten() {
+    bench(async |t| {
+        t.page("/leaf", "<p>Leaf words");
+        t.page("/middle", format!("<iframe src='{}'></iframe>", t.url("/leaf")));
+        show(
+            &t,
+            &format!("<iframe src='{}'></iframe>", t.other_url("/middle")),
+            Snapshot::default(),
+        )
+        .await;
+        assert_eq!(t.tabs().await[0].frames, 2);
+        let text = show(&t, "<iframe srcdoc='<p>Other words'></iframe>", Snapshot::default()).await;
+        assert!(text.contains("Other words"), "{text}");
+        t.tabs_until(|tabs| tabs[0].frames == 0).await;
+    });
+}
+
+#[test]
+fn the_first_look_finds_closed_trees_beside_sheets_of_another_origin() {
+    bench(async |t| {
+        t.serve("/away.css", Route::Style(".off { display: none }".into()));
+        let html = format!(
+            "<link rel=stylesheet href='{}'><p>Words</p><p class=off>Off</p><div id=h></div><script>
+             h.attachShadow({{ mode: 'closed' }}).innerHTML = '<button>Inside</button>'</script>",
+            t.other_url("/away.css")
+        );
+        let text = show(&t, &html, Snapshot::default()).await;
+        assert!(has_ref(&text, "\"Inside\"") && !text.contains("Off"), "{text}");
+    });
+}
+
+#[test]
+fn refs_from_the_browsers_own_tree_can_be_used() {
+    bench(async |t| {
+        let page =
+            "<ul><li>Ann <button id=a>Call</button></li><li>Bob <button>Call</button></li></ul>
+            <a href='#'>Away</a>";
+        show(&t, page, Snapshot::default()).await;
+        let text = see(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
+        assert_eq!(
+            value(t.run(get(What::Text, &ref_of(&text, "\"Away\""))).await.unwrap()),
+            "Away"
+        );
+        let call = ref_of(&text, "button \"Call\"");
+        assert_eq!(value(t.run(get(What::Text, &call)).await.unwrap()), "Call");
+        t.eval("a.parentNode.firstChild.data = 'Cid '").await;
+        let error = t.run(get(What::Text, &call)).await.unwrap_err();
+        assert_eq!(error.code(), Code::SnapshotRefStale, "{error}");
+    });
+}

@@ -1,0 +1,270 @@
+//! Parts of a page, searches, changes.
+
+use super::{details, get, message, ref_of, renumbered, see, show, snapshot, value, viewpoint};
+use crate::bench::bench;
+use agbrowse_browser::command::{Find, Snapped, Snapshot, What};
+use agbrowse_browser::{Code, Command, Reply};
+
+#[test]
+fn a_root_is_shown_alone_and_in_full() {
+    bench(async |t| {
+        let long = "word ".repeat(1200);
+        let html = format!(
+            "<nav><a href=/>Away</a></nav><main id=m><h2>Part</h2><p>{}</p></main>",
+            long.trim()
+        );
+        show(&t, &html, Snapshot::default()).await;
+        for root in ["css=main", "css=#m"] {
+            let target = Some(root.parse().unwrap());
+            let text = see(&t, Snapshot { root: target.clone(), ..Snapshot::default() }).await;
+            assert!(text.starts_with("- main"), "{text}");
+            assert!(text.contains(long.trim()) && !text.contains("Away"), "{text}");
+            let text = see(&t, Snapshot { root: target, ..viewpoint() }).await;
+            assert!(text.contains(long.trim()) && !text.contains("Away"), "{text}");
+        }
+        let options = Snapshot { root_selector: Some("nav".into()), ..Snapshot::default() };
+        let text = see(&t, options).await;
+        assert!(text.contains("Away") && !text.contains("Part"), "{text}");
+        let name = ref_of(&see(&t, Snapshot::default()).await, "Away");
+        let text =
+            see(&t, Snapshot { root: Some(name.parse().unwrap()), ..Snapshot::default() }).await;
+        assert_eq!(text, format!("- link \"Away\" [ref={name}]"));
+    });
+}
+
+#[test]
+fn a_root_that_is_not_there_is_its_own_error() {
+    bench(async |t| {
+        show(&t, "<p hidden id=h>x</p>", Snapshot::default()).await;
+        for css in ["#nothing", "main"] {
+            let options = Snapshot { root_selector: Some(css.into()), ..Snapshot::default() };
+            let error = t.run(snapshot(options)).await.unwrap_err();
+            assert_eq!(error.code(), Code::SnapshotRootNotFound);
+            assert_eq!(message(&error), format!("snapshot root selector did not match: {css}"));
+        }
+        // What is no selector matches nothing.
+        let options = Snapshot { root_selector: Some("a[".into()), ..Snapshot::default() };
+        let error = t.run(snapshot(options)).await.unwrap_err();
+        assert_eq!(message(&error), "snapshot root selector did not match: a[");
+        assert!(error.details().evidence.as_ref().unwrap().contains_key("reason"));
+        // An element that is there but not shown has nothing to show either.
+        let options = Snapshot { root_selector: Some("#h".into()), ..Snapshot::default() };
+        assert_eq!(t.run(snapshot(options)).await.unwrap_err().code(), Code::SnapshotRootNotFound);
+        let root = Some("@e999".parse().unwrap());
+        let error = t.run(snapshot(Snapshot { root, ..Snapshot::default() })).await.unwrap_err();
+        assert_eq!(error.code(), Code::SnapshotRefNotFound);
+    });
+}
+
+#[test]
+fn a_budget_folds_the_rest_and_says_how_much() {
+    bench(async |t| {
+        let list: String =
+            (0..300).map(|n| format!("<li><a href=/{n}>Entry number {n}</a></li>")).collect();
+        show(&t, &format!("<h1>Top</h1><ul>{list}</ul><button>Buy</button>"), Snapshot::default())
+            .await;
+        for budget in [200, 600] {
+            let options = Snapshot { budget: Some(budget), ..Snapshot::default() };
+            let outcome = t.run(snapshot(options)).await.unwrap();
+            let Reply::Snapshot(Snapped::Text(shown)) = &outcome.reply else { panic!("no text") };
+            assert!(
+                shown.tokens <= budget + budget / 10,
+                "{} of {budget}:\n{}",
+                shown.tokens,
+                shown.text
+            );
+            assert!(
+                shown.text.contains("\"Top\"") && shown.text.contains("- … "),
+                "{}",
+                shown.text
+            );
+            let is_told = |note: &agbrowse_browser::Note| {
+                note.message.contains("folded to keep to the budget")
+            };
+            assert!(outcome.notes.iter().any(is_told), "{:?}", outcome.notes);
+        }
+        let options = Snapshot { budget: Some(1_000_000), ..Snapshot::default() };
+        assert_eq!(see(&t, options).await, see(&t, Snapshot::default()).await);
+    });
+}
+
+#[test]
+fn a_search_keeps_what_matches_and_what_it_is_in() {
+    bench(async |t| {
+        let html = "<main><h1>Shop</h1><form aria-label=Login><button>Sign in</button></form>
+                    <form aria-label=Other><button>Sign out</button></form></main>";
+        show(&t, html, Snapshot::default()).await;
+        let find = |text: &str| Snapshot { find: Some(text.into()), ..Snapshot::default() };
+        let text = renumbered(&see(&t, find("SIGN  in")).await);
+        assert!(
+            text.contains("button \"Sign in\" [ref=@e1]") && !text.contains("Sign out"),
+            "{text}"
+        );
+        let none = details(&t, find("nowhere")).await;
+        assert_eq!((none.matches, none.refs.len()), (Some(0), 0));
+        assert_eq!(details(&t, find("sign")).await.matches, Some(2));
+        let found = t
+            .run(Command::Find(Find { role: Some("button".into()), ..Find::default() }))
+            .await
+            .unwrap();
+        let Reply::Find(found) = found.reply else { panic!("no finds") };
+        let names: Vec<_> = found.found.iter().map(|row| &*row.name).collect();
+        assert_eq!(names, ["Sign in", "Sign out"]);
+        // What it lists can be used.
+        let name = found.found[1].name_of_ref.clone().unwrap();
+        assert_eq!(value(t.run(get(What::Text, &name)).await.unwrap()), "Sign out");
+    });
+}
+
+#[test]
+fn nothing_is_not_searched_for() {
+    bench(async |t| {
+        show(&t, "<p>Words</p>", Snapshot::default()).await;
+        for text in ["", "  "] {
+            let options = Snapshot { find: Some(text.into()), ..Snapshot::default() };
+            let error = t.run(snapshot(options)).await.unwrap_err();
+            assert_eq!(error.code(), Code::CommandInvalid);
+            let find = Find { text: Some(text.into()), ..Find::default() };
+            let error = t.run(Command::Find(find)).await.unwrap_err();
+            assert_eq!(error.code(), Code::CommandInvalid);
+        }
+    });
+}
+
+#[test]
+fn a_product_leads_to_its_button() {
+    bench(async |t| {
+        let list: String = (0..1000)
+            .map(|n| {
+                format!(
+                    "<div class=card><h3>Product {n}</h3><a href=/{n}>Details</a><button>Add to cart</button></div>"
+                )
+            })
+            .collect();
+        show(&t, &format!("<h1>Shop</h1><main>{list}</main>"), Snapshot::default()).await;
+        let options = Snapshot { find: Some("Product 777".into()), ..Snapshot::default() };
+        let text = see(&t, options).await;
+        assert!(text.contains("link \"Details\" [ref=@e"), "{text}");
+        let button = ref_of(&text, "Add to cart");
+        let find = Find { text: Some("Product 777".into()), ..Find::default() };
+        let Reply::Find(found) = t.run(Command::Find(find)).await.unwrap().reply else {
+            panic!("no finds")
+        };
+        let beside: Vec<_> = found.found[0].beside.iter().map(|it| &*it.name_of_ref).collect();
+        assert_eq!((beside.len(), beside[1]), (2, &*button));
+        assert_eq!(value(t.run(get(What::Text, &button)).await.unwrap()), "Add to cart");
+        // Of many a few are told whole.
+        let options = Snapshot { budget: Some(2000), ..Snapshot::default() };
+        let text = see(&t, options).await;
+        let count = |words: &str| text.matches(words).count();
+        assert!(count("heading \"Product") > 10, "{text}");
+        assert!(count("heading \"Product").abs_diff(count("Add to cart")) <= 1, "{text}");
+        let refs = see(&t, Snapshot { refs_only: true, ..Snapshot::default() }).await;
+        assert!(refs.contains("link \"Details\" in \"Product 777\"\n@e"), "{}", &refs[..400]);
+        assert!(!refs.contains("\"Add to cart\" in"), "{}", &refs[..400]);
+    });
+}
+
+#[test]
+fn options_that_nobody_sees_are_counted_in_a_flat_list() {
+    bench(async |t| {
+        let options: String = (0..250).map(|n| format!("<option>Land {n}")).collect();
+        let html = format!(
+            "<select aria-label=Land>{options}</select><select size=20 aria-label=List>{options}</select>"
+        );
+        let text = show(&t, &html, Snapshot { refs_only: true, ..Snapshot::default() }).await;
+        assert!(text.contains(" more options: select @e"), "{text}");
+        assert_eq!(text.matches("option \"Land ").count(), 255, "{text}");
+    });
+}
+
+#[test]
+fn counts_are_of_what_is_shown_also_with_a_budget() {
+    bench(async |t| {
+        let list: String =
+            (0..300).map(|n| format!("<li><a href=/{n}>Entry number {n}</a></li>")).collect();
+        show(&t, &format!("<nav><ul>{list}</ul></nav>"), Snapshot::default()).await;
+        let full = details(&t, Snapshot { budget: Some(300), ..Snapshot::default() }).await;
+        let shown = full.text.matches("[ref=@e").count() as u32;
+        assert_eq!(full.stats.interactive_count, shown);
+        assert_eq!(full.refs.len() as u32, shown);
+        assert!(full.stats.node_count >= shown, "{:?}", full.stats);
+    });
+}
+
+#[test]
+fn a_delta_tells_only_what_changed() {
+    bench(async |t| {
+        let list: String =
+            (0..200).map(|n| format!("<li><a href=/{n}>Entry {n}</a></li>")).collect();
+        let full =
+            show(&t, &format!("<h1 id=x>Old</h1><ul>{list}</ul>"), Snapshot::default()).await;
+        let delta = || Snapshot { delta: true, ..Snapshot::default() };
+        assert_eq!(see(&t, delta()).await, "no change");
+        t.eval("x.textContent = 'New'; 1").await;
+        let text = see(&t, delta()).await;
+        assert_eq!(text, "~ heading \"New\" [level=1] (was \"Old\")");
+        assert!(text.len() * 100 < full.len());
+        assert_eq!(see(&t, delta()).await, "no change");
+        t.eval("document.querySelector('li').remove(); 1").await;
+        let text = see(&t, delta()).await;
+        assert!(text.contains("- removed link \"Entry 0\"") && text.lines().count() <= 2, "{text}");
+        // Another document is not compared with this one.
+        t.open("/").await;
+        assert!(see(&t, delta()).await.starts_with("- webarea"));
+    });
+}
+
+#[test]
+fn refs_alone_are_a_flat_list() {
+    bench(async |t| {
+        let html = "<main><h1>Title</h1><p>Words <a href=/>Link</a></p><div><div><button>Deep</button></div></div></main>";
+        let text = show(&t, html, Snapshot { refs_only: true, ..Snapshot::default() }).await;
+        assert_eq!(text, "@e1 link \"Link\"\n@e2 button \"Deep\"");
+    });
+}
+
+#[test]
+fn an_unchanged_page_has_one_text_and_one_hash() {
+    bench(async |t| {
+        t.page("/leaf", "<p>Leaf</p><button>There</button>");
+        let html = format!(
+            "<h1>Title</h1><p>Words</p><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul><input value=v>
+             <div><template shadowrootmode=closed><button>In</button></template></div>
+             <iframe src='{}'></iframe><iframe src='{}'></iframe>",
+            t.url("/leaf"),
+            t.other_url("/leaf")
+        );
+        show(&t, &html, Snapshot::default()).await;
+        let options = || Snapshot { fresh: true, ..Snapshot::default() };
+        let first = details(&t, options()).await;
+        assert!(first.ax_hash.starts_with("sha256:") && first.dom_hash.is_some());
+        for _ in 0..9 {
+            let again = details(&t, options()).await;
+            assert_eq!(again.text, first.text);
+            assert_eq!(
+                (again.ax_hash, again.dom_hash),
+                (first.ax_hash.clone(), first.dom_hash.clone())
+            );
+            assert_ne!(again.snapshot_id, first.snapshot_id);
+            assert_eq!(again.refs, first.refs);
+        }
+        // Nor does it matter what the tab has shown before.
+        t.open("/").await;
+        let again = details(&t, options()).await;
+        assert_eq!((again.ax_hash, again.dom_hash), (first.ax_hash, first.dom_hash));
+    });
+}
+
+#[test]
+fn what_is_found_can_be_used_also_in_a_long_list() {
+    bench(async |t| {
+        let options: String = (0..200).map(|n| format!("<option>Land {n}")).collect();
+        show(&t, &format!("<select aria-label=Country>{options}</select>"), Snapshot::default())
+            .await;
+        let find = Find { text: Some("Land 150".into()), ..Find::default() };
+        let found = t.run(Command::Find(find)).await.unwrap().reply.to_string();
+        let name = ref_of(&found, "\"Land 150\"");
+        assert_eq!(t.run(get(What::Text, &name)).await.unwrap().reply.to_string(), "Land 150");
+    });
+}

@@ -1,0 +1,170 @@
+//! What a ref stands for later.
+
+use super::{get, message, ref_of, see, show, value};
+use crate::bench::{Bench, bench, tab_id};
+use agbrowse_browser::command::{Get, NewTab, Snapshot, TabAction, TabVerb, What};
+use agbrowse_browser::{Code, Command, Target};
+
+#[test]
+fn a_ref_of_the_current_snapshot_is_used() {
+    bench(async |t| {
+        let text = show(&t, "<button>Submit</button>", Snapshot::default()).await;
+        let outcome = t.run(get(What::Text, &ref_of(&text, "Submit"))).await.unwrap();
+        assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
+        assert_eq!(value(outcome), "Submit");
+    });
+}
+
+#[test]
+fn a_ref_to_an_element_that_changed_is_refused() {
+    bench(async |t| {
+        for (script, now) in [
+            ("x.textContent = 'Loading...'", "button 'Loading...'"),
+            ("x.setAttribute('role', 'link')", "link 'Submit'"),
+            ("x.setAttribute('aria-label', 'Delete all')", "button 'Delete all'"),
+        ] {
+            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            t.eval(&format!("{script}; 1")).await;
+            let error = t.run(get(What::Text, &name)).await.unwrap_err();
+            assert_eq!(error.code(), Code::SnapshotRefStale);
+            assert_eq!(
+                message(&error),
+                format!(
+                    "Element changed since snapshot. Was: button 'Submit', Now: {now}. \
+                     Take a new snapshot to get current element state."
+                )
+            );
+            // A new snapshot gives it again, for what it is now.
+            let again = ref_of(&see(&t, Snapshot::default()).await, "ref=");
+            assert_eq!(again, name);
+            t.run(get(What::Text, &name)).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_ref_to_an_element_that_is_gone_is_refused() {
+    bench(async |t| {
+        for script in [
+            "x.remove()",
+            "x.hidden = true",
+            "x.replaceWith(x.cloneNode(true))",
+            "document.body.innerHTML = document.body.innerHTML",
+        ] {
+            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            t.eval(&format!("{script}; 1")).await;
+            let error = t.run(get(What::Text, &name)).await.unwrap_err();
+            assert_eq!(error.code(), Code::SnapshotRefStale, "{script}");
+            let twin = match script.contains("clone") || script.contains("innerHTML") {
+                true => " One like it is there now: button \"Submit\".",
+                false => "",
+            };
+            assert_eq!(
+                message(&error),
+                format!(
+                    "Element 'Submit button' (ref: {name}) no longer exists. \
+                     Take a new snapshot to see current page state.{twin}"
+                ),
+                "{script}"
+            );
+        }
+        // So is one to an element of the page before.
+        let name = ref_of(&show_raw(&t, "<button>Submit</button>").await, "Submit");
+        t.open("/").await;
+        let error = t.run(get(What::Text, &name)).await.unwrap_err();
+        assert_eq!(error.code(), Code::SnapshotRefStale);
+        assert!(message(&error).starts_with("Element 'Submit button' (ref: @e"), "{error}");
+    });
+}
+
+/// A page with the refs as they are.
+async fn show_raw(t: &Bench, html: &str) -> String {
+    show(t, html, Snapshot::default()).await;
+    see(t, Snapshot::default()).await
+}
+
+#[test]
+fn a_ref_to_an_element_with_a_minor_change_is_used_with_a_note() {
+    bench(async |t| {
+        for (html, script) in [
+            ("<button id=x>Cart (2)</button>", "x.textContent = 'Cart (3)'"),
+            ("<a id=x href=/>Updated 12:01</a>", "x.textContent = 'Updated 12:02'"),
+        ] {
+            let name = ref_of(&show_raw(&t, html).await, "ref=");
+            t.eval(&format!("{script}; 1")).await;
+            let outcome = t.run(get(What::Text, &name)).await.unwrap();
+            let notes: Vec<_> = outcome.notes.iter().map(|note| &*note.message).collect();
+            assert_eq!(notes, ["Note: Element may have changed. Using current state."], "{html}");
+            assert!(script.contains(&value(outcome)), "{html}");
+        }
+        // A value or a state is no change of meaning at all.
+        let name = ref_of(&show_raw(&t, "<input id=x aria-label=Name>").await, "ref=");
+        t.eval("x.value = 'Ann'; x.disabled = true; 1").await;
+        let outcome = t.run(get(What::Value, &name)).await.unwrap();
+        assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
+        assert_eq!(value(outcome), "Ann");
+    });
+}
+
+#[test]
+fn refs_of_the_previous_snapshot_are_remembered_and_no_older_ones() {
+    bench(async |t| {
+        let name = ref_of(&show_raw(&t, "<button id=x>First</button>").await, "First");
+        let other = |n: u32| format!("document.body.innerHTML = '<button>Other {n}</button>'; 1");
+        t.eval(&other(1)).await;
+        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        let error = t.run(get(What::Text, &name)).await.unwrap_err();
+        assert!(message(&error).starts_with("Element 'First button'"), "{error}");
+        t.eval(&other(2)).await;
+        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        let error = t.run(get(What::Text, &name)).await.unwrap_err();
+        assert_eq!(error.code(), Code::SnapshotRefStale);
+        assert!(message(&error).contains("older than the previous one"), "{error}");
+    });
+}
+
+#[test]
+fn a_ref_that_no_snapshot_gave_is_not_found() {
+    bench(async |t| {
+        show(&t, "<button>Submit</button>", Snapshot::default()).await;
+        let error = t.run(get(What::Text, "@e999")).await.unwrap_err();
+        assert_eq!(error.code(), Code::SnapshotRefNotFound);
+        // Nor does a ref of one tab mean anything in another.
+        let new = TabVerb {
+            action: TabAction::New(NewTab { url: Some(t.url("/")), ..NewTab::default() }),
+        };
+        let tab = tab_id(t.run(Command::Tab(new)).await);
+        let error = t.run_on(tab, get(What::Text, "@e1")).await.unwrap_err();
+        assert_eq!(error.code(), Code::SnapshotRefNotFound);
+    });
+}
+
+#[test]
+fn a_malformed_ref_is_answered_with_the_expected_format() {
+    for given in ["@", "@e", "@e0", "@x3", "@3", "@e-1", "@e3x", "e0", "e99999999999"] {
+        let error = given.parse::<Target>().unwrap_err();
+        assert!(
+            error.contains("expected `@e` and a number from the last snapshot, such as `@e3`"),
+            "{error}"
+        );
+        let json = format!(r#"{{"what":"text","target":"{given}"}}"#);
+        let error = serde_json::from_str::<Get>(&json).unwrap_err().to_string();
+        assert!(error.contains("such as `@e3`"), "{error}");
+    }
+}
+
+#[test]
+fn an_element_keeps_its_ref() {
+    bench(async |t| {
+        let first = show_raw(&t, "<button id=x>Stays</button><button id=y>Goes</button>").await;
+        t.eval(
+            "y.remove(); document.body.insertAdjacentHTML('afterbegin', '<button>New</button>'); 1",
+        )
+        .await;
+        let second = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        assert_eq!(ref_of(&first, "Stays"), ref_of(&second, "Stays"));
+        assert_ne!(ref_of(&first, "Goes"), ref_of(&second, "New"));
+    });
+}

@@ -1,0 +1,52 @@
+//! The bodies of the fuzz targets, which need a compiler of their own to be run for long: here they are built in
+//! every check, and given a few inputs.
+#![allow(unreachable_pub, reason = "a test binary exports nothing")]
+
+#[path = "../../../fuzz/bodies/envelope.rs"]
+mod envelope;
+#[path = "../../../fuzz/bodies/frames.rs"]
+mod frames;
+
+#[test]
+fn messages_are_split_however_they_come() {
+    for chunks in [
+        &[][..],
+        &["\0"],
+        &["\0\0", "", "\0"],
+        &["{}\0{}\0"],
+        &["{\"a\"", ":1}", "\0{", "}\0", "rest"],
+        &["one\0two", "\0\0three\0"],
+    ] {
+        let chunks: Vec<Vec<u8>> = chunks.iter().map(|chunk| chunk.as_bytes().to_vec()).collect();
+        frames::check(&chunks);
+    }
+}
+
+#[test]
+fn a_connection_survives_whatever_its_peer_sends() {
+    for bytes in [
+        &b""[..],
+        b"\0\0\0",
+        b"{",
+        b"\xff\xfe\0[]\0null\0\"\"",
+        b"{\"id\":1,\"result\":{\"product\":\"too early\"}}",
+        b"{\"id\":-1}\0{\"id\":18446744073709551616}\0{\"id\":\"1\"}",
+        b"{\"method\":\"Fuzz.mark\",\"params\":{}}\0{\"method\":7}",
+        b"{\"method\":\"Target.attachedToTarget\",\"sessionId\":\"\\ud800\"}",
+    ] {
+        envelope::check(bytes);
+    }
+}
+
+#[test]
+fn every_target_has_its_body() {
+    let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let manifest = std::fs::read_to_string(fuzz.join("Cargo.toml")).expect("it is there");
+    for name in ["envelope", "frames"] {
+        assert!(manifest.contains(&format!("path = \"targets/{name}.rs\"")), "{manifest}");
+        let target = std::fs::read_to_string(fuzz.join(format!("targets/{name}.rs")));
+        let target = target.expect("it is there");
+        assert!(target.contains(&format!("\"../bodies/{name}.rs\"")), "{target}");
+    }
+    assert_eq!(manifest.matches("[[bin]]").count(), 2, "one that is built by no check");
+}

@@ -1,0 +1,142 @@
+//! Which line of a page was which line of an earlier one, and whether it is elsewhere.
+
+use super::ShownPage;
+use crate::ax::Role;
+use std::collections::{BTreeMap, HashMap};
+
+/// Which line was which.
+pub(super) struct Pairs {
+    /// For each line of the later page, the one it was.
+    pub(super) was: Vec<Option<u32>>,
+    /// For each line of the earlier page, the one it is.
+    pub(super) now: Vec<Option<u32>>,
+}
+
+/// Pairs elements by identity, and texts by what they are in and their order there.
+pub(super) fn pair(was: &ShownPage, now: &ShownPage) -> Pairs {
+    let mut pairs = Pairs { was: vec![None; now.lines.len()], now: vec![None; was.lines.len()] };
+    let mut elements: HashMap<(&str, u32), u32> = HashMap::with_capacity(was.lines.len());
+    for (at, line) in was.lines.iter().enumerate().rev() {
+        if !ShownPage::is_text(line) {
+            elements.insert((was.document(line), line.element), at as u32);
+        }
+    }
+    for (at, line) in now.lines.iter().enumerate() {
+        if ShownPage::is_text(line) {
+            continue;
+        }
+        // Taken out, so that of two lines with one identity only the first is paired.
+        if let Some(before) = elements.remove(&(now.document(line), line.element)) {
+            pairs.was[at] = Some(before);
+            pairs.now[before as usize] = Some(at as u32);
+        }
+    }
+    let texts_was = texts(was);
+    pair_clickable(was, &texts_was, now, &mut pairs);
+    for (parent, texts_now) in texts(now) {
+        let before = match parent {
+            Some(parent) => pairs.was[parent as usize].and_then(|it| texts_was.get(&Some(it))),
+            None => texts_was.get(&None),
+        };
+        if let Some(before) = before {
+            let is_free = |at: &u32| pairs.now[*at as usize].is_none();
+            let before: Vec<u32> = before.iter().copied().filter(is_free).collect();
+            pair_texts(was, &before, now, &texts_now, &mut pairs);
+        }
+    }
+    pairs
+}
+
+/// Pairs what is told as an element with the text that was told in its place: somebody listens to it now.
+fn pair_clickable(
+    was: &ShownPage,
+    texts_was: &BTreeMap<Option<u32>, Vec<u32>>,
+    now: &ShownPage,
+    pairs: &mut Pairs,
+) {
+    for (at, line) in now.lines.iter().enumerate() {
+        let is_new = pairs.was[at].is_none() && line.role == Role::Generic && !line.is_folded;
+        let parent = line.parent as usize;
+        let Some(parent) = pairs.was[parent].filter(|_| is_new && parent != at) else { continue };
+        let is_same = |before: &&u32| {
+            let text = &was.lines[**before as usize];
+            pairs.now[**before as usize].is_none()
+                && !text.is_folded
+                && was.name(text) == now.name(line)
+        };
+        let found = texts_was.get(&Some(parent)).and_then(|all| all.iter().find(is_same));
+        if let Some(before) = found.copied() {
+            pairs.was[at] = Some(before);
+            pairs.now[before as usize] = Some(at as u32);
+        }
+    }
+}
+
+/// The texts in each line, and those that are in none; what a text is in comes before it.
+fn texts(page: &ShownPage) -> BTreeMap<Option<u32>, Vec<u32>> {
+    let mut texts: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
+    for (at, line) in page.lines.iter().enumerate() {
+        if ShownPage::is_text(line) {
+            let parent = (line.parent as usize != at).then_some(line.parent);
+            texts.entry(parent).or_default().push(at as u32);
+        }
+    }
+    texts
+}
+
+/// Pairs the texts of one line: what is equal at both ends, then what is equal in between, and by place when
+/// as many are left as there were.
+fn pair_texts(was: &ShownPage, before: &[u32], now: &ShownPage, after: &[u32], pairs: &mut Pairs) {
+    let old = |at: &u32| was.said(&was.lines[*at as usize]);
+    let new = |at: &u32| now.said(&now.lines[*at as usize]);
+    let equal = |(before, after): &(&u32, &u32)| old(before) == new(after);
+    let head = before.iter().zip(after).take_while(equal).count();
+    let (before_rest, after_rest) = (&before[head..], &after[head..]);
+    let tail = before_rest.iter().rev().zip(after_rest.iter().rev()).take_while(equal).count();
+    let mut put = |before: u32, after: u32| {
+        pairs.was[after as usize] = Some(before);
+        pairs.now[before as usize] = Some(after);
+    };
+    for (before, after) in before.iter().zip(after).take(head) {
+        put(*before, *after);
+    }
+    for (before, after) in before.iter().rev().zip(after.iter().rev()).take(tail) {
+        put(*before, *after);
+    }
+    let before = &before_rest[..before_rest.len() - tail];
+    let after = &after_rest[..after_rest.len() - tail];
+    if before.len() == after.len() {
+        for (before, after) in before.iter().zip(after) {
+            put(*before, *after);
+        }
+        return;
+    }
+    let mut by_text: HashMap<(Role, &str), Vec<u32>> = HashMap::new();
+    for at in before.iter().rev() {
+        by_text.entry(old(at)).or_default().push(*at);
+    }
+    for at in after {
+        if let Some(before) = by_text.get_mut(&new(at)).and_then(Vec::pop) {
+            put(before, *at);
+        }
+    }
+}
+
+/// How many lines come after one that they used to come before, or are in another line than before.
+pub(super) fn moved(was: &ShownPage, now: &ShownPage, pairs: &Pairs) -> u32 {
+    let mut last: HashMap<u32, u32> = HashMap::new();
+    let mut moved = 0;
+    for (at, line) in now.lines.iter().enumerate() {
+        let Some(before) = pairs.was[at].filter(|_| line.parent as usize != at) else { continue };
+        let Some(parent_was) = pairs.was[line.parent as usize] else { continue };
+        let old = &was.lines[before as usize];
+        if old.parent != parent_was && old.parent != before {
+            moved += u32::from(pairs.now[old.parent as usize].is_some());
+            continue;
+        }
+        let last = last.entry(line.parent).or_insert(before);
+        moved += u32::from(before < *last);
+        *last = before.max(*last);
+    }
+    moved
+}

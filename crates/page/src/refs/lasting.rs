@@ -1,0 +1,200 @@
+//! What lasts of a text: apart from times, which pass, and numbers, which count.
+
+use crate::text;
+
+/// Whether a text can tell one thing from another: more than digits, punctuation and times.
+pub(super) fn is_telling(name: &str) -> bool {
+    let mut words = name.split(|c: char| !c.is_alphanumeric());
+    // A word that no time is written with decides at once; most texts begin with one.
+    let is_plain = |word: &str| {
+        word.len() > 2
+            && word.chars().all(char::is_alphabetic)
+            && !is_of_date(word)
+            && !is_unit(word)
+            && !["ago", "now", "just", "one"].iter().any(|it| word.eq_ignore_ascii_case(it))
+    };
+    if words.any(is_plain) {
+        return true;
+    }
+    let rest = without_times(name);
+    let mut words = rest.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| word.chars().any(char::is_alphabetic) && !is_of_date(word))
+}
+
+/// The months, the days, and what stands with them in a date.
+fn is_of_date(word: &str) -> bool {
+    const WORDS: [&str; 25] = [
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "may",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "mon",
+        "tue",
+        "wed",
+        "thu",
+        "fri",
+        "sat",
+        "sun",
+        "today",
+        "yesterday",
+        "tomorrow",
+        "st",
+        "th",
+    ];
+    const LONG: [&str; 19] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "at",
+    ];
+    (2..=9).contains(&word.len())
+        && WORDS.iter().chain(&LONG).any(|it| word.eq_ignore_ascii_case(it))
+}
+
+/// A text without times of day, dates with a time, and how long ago something was.
+pub(super) fn without_times(name: &str) -> String {
+    let name = text::collapse(name);
+    if !name.bytes().any(|byte| byte.is_ascii_digit())
+        && !name.contains("ago")
+        && !name.contains("now")
+    {
+        return name.into_owned();
+    }
+    let words: Vec<&str> = name.split(' ').collect();
+    let mut kept: Vec<&str> = Vec::with_capacity(words.len());
+    let mut rest = &*words;
+    while let [word, after @ ..] = rest {
+        let taken = time_length(rest);
+        if taken == 0 {
+            kept.push(word);
+            rest = after;
+        } else {
+            rest = &rest[taken..];
+        }
+    }
+    kept.join(" ")
+}
+
+/// How many of the first words are a time.
+fn time_length(words: &[&str]) -> usize {
+    let bare = |at: usize| {
+        words.get(at).map_or("", |word| word.trim_matches(|c: char| "()[],.;·|".contains(c)))
+    };
+    let is_half =
+        |word: &str| ["am", "pm", "a.m", "p.m"].iter().any(|it| word.eq_ignore_ascii_case(it));
+    let first = bare(0);
+    if is_clock(first) {
+        return 1 + usize::from(is_half(bare(1)));
+    }
+    if is_date(first) {
+        return match bare(1) {
+            clock if is_clock(clock) => 2,
+            _ => 0,
+        };
+    }
+    if first.len() > 10
+        && first.is_char_boundary(10)
+        && is_date(&first[..10])
+        && first.contains(':')
+    {
+        return 1;
+    }
+    if first.eq_ignore_ascii_case("just") && bare(1).eq_ignore_ascii_case("now") {
+        return 2;
+    }
+    let digits = first.bytes().take_while(u8::is_ascii_digit).count();
+    let is_count = digits == first.len() && digits > 0
+        || ["a", "an", "one"].iter().any(|it| first.eq_ignore_ascii_case(it));
+    if is_count && is_unit(bare(1)) && bare(2).eq_ignore_ascii_case("ago") {
+        return 3;
+    }
+    if digits > 0 && is_unit(&first[digits..]) && bare(1).eq_ignore_ascii_case("ago") {
+        return 2;
+    }
+    0
+}
+
+/// `12:03`, `1:02:03.5`, `3:15pm`.
+fn is_clock(word: &str) -> bool {
+    let word = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let mut parts = word.split(':');
+    let is_number = |part: &str, lengths: std::ops::RangeInclusive<usize>| {
+        lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let (Some(hours), Some(minutes)) = (parts.next(), parts.next()) else { return false };
+    let seconds = parts.next().map(|part| part.split('.').next().unwrap_or_default());
+    is_number(hours, 1..=2)
+        && is_number(minutes, 2..=2)
+        && seconds.is_none_or(|seconds| is_number(seconds, 2..=2))
+        && parts.next().is_none()
+}
+
+/// `2026-01-04`.
+fn is_date(word: &str) -> bool {
+    word.len() == 10
+        && word.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-' || byte == b'/' || byte == b'.',
+            _ => byte.is_ascii_digit(),
+        })
+}
+
+fn is_unit(word: &str) -> bool {
+    const UNITS: [&str; 13] = [
+        "s", "sec", "second", "m", "min", "minute", "h", "hr", "hour", "d", "day", "week", "month",
+    ];
+    if word.len() > 7 {
+        return false;
+    }
+    let singular = word.strip_suffix('s').filter(|it| !it.is_empty()).unwrap_or(word);
+    UNITS.iter().chain(&["year", "w", "mo", "y"]).any(|unit| singular.eq_ignore_ascii_case(unit))
+}
+
+/// A text without numbers and times.
+pub(super) fn bare(name: &str) -> String {
+    without_digits(&without_times(name))
+}
+
+pub(super) fn has_digits(name: &str) -> bool {
+    name.chars().any(char::is_numeric)
+}
+
+/// A text without digits; a word of which only punctuation is left then goes too, so that a counter can come
+/// and go.
+fn without_digits(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for word in name.split(text::is_space).filter(|word| !word.is_empty()) {
+        let has_digits = word.chars().any(char::is_numeric);
+        if has_digits && !word.chars().any(char::is_alphabetic) {
+            continue;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(word.chars().filter(|c| !c.is_numeric()));
+    }
+    out
+}

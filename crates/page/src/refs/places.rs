@@ -1,0 +1,114 @@
+//! Where things are on a page: what is one of many alike, what is a part of the page, what is in a control.
+
+use super::label::is_landmark;
+use super::lasting::is_telling;
+use super::meaning::FAR;
+use crate::ax::{Role, Tree, is_control};
+
+fn is_cell(role: Role) -> bool {
+    matches!(role, Role::Cell | Role::GridCell | Role::ColumnHeader | Role::RowHeader)
+}
+
+pub(super) fn is_item(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Row | Role::ListItem | Role::Article | Role::Option | Role::TreeItem | Role::Comment
+    )
+}
+
+pub(super) fn is_section(role: Role) -> bool {
+    is_landmark(role)
+        || matches!(
+            role,
+            Role::Group
+                | Role::Region
+                | Role::Dialog
+                | Role::AlertDialog
+                | Role::RadioGroup
+                | Role::TabPanel
+                | Role::ToolBar
+                | Role::Menu
+                | Role::Details
+        )
+}
+
+/// What is known of all nodes before any is asked for.
+pub(super) struct Places {
+    /// The node that each is in.
+    pub(super) parents: Vec<u32>,
+    /// Which nodes are rows that have no role.
+    rows: Vec<bool>,
+    /// How many texts outside of controls there are before each node.
+    pub(super) texts: Vec<u32>,
+    /// Which nodes are in a control, or are one, and say what that is called.
+    pub(super) in_control: Vec<bool>,
+}
+
+impl Places {
+    pub(super) fn new(tree: &Tree) -> Self {
+        let count = tree.nodes.len();
+        let parents = tree.parents();
+        // A box that listens for what is in it, or can be scrolled with keys, is not called by all its text.
+        let mut holds_controls = vec![false; count];
+        for index in (1..count).rev() {
+            if holds_controls[index] || is_control(&tree.nodes[index]) {
+                holds_controls[parents[index] as usize] = true;
+            }
+        }
+        let mut texts = vec![0; count + 1];
+        let mut in_control = vec![false; count];
+        let mut control_end = 0;
+        for (index, node) in tree.nodes.iter().enumerate() {
+            let is_page = matches!(node.role, Role::WebArea | Role::Iframe);
+            // A cell that can take the focus is still a cell: its text tells the row.
+            let is_control = is_control(node) && !is_cell(node.role);
+            if index >= control_end && !is_page && is_control && !holds_controls[index] {
+                control_end = tree.end(index);
+            }
+            in_control[index] = index < control_end;
+            let is_text = node.role == Role::Text && !in_control[index];
+            texts[index + 1] = texts[index] + u32::from(is_text && is_telling(tree.name(node)));
+        }
+        let rows = rows(tree, &parents, &texts);
+        Self { parents, rows, texts, in_control }
+    }
+
+    /// Whether a node is one of many alike.
+    pub(super) fn is_item(&self, tree: &Tree, index: usize) -> bool {
+        is_item(tree.nodes[index].role) || self.rows[index]
+    }
+}
+
+/// Boxes without a role that have a text of their own, and have a kind of control in common with a sibling:
+/// what a list looks like when its author did not say so.
+fn rows(tree: &Tree, parents: &[u32], texts: &[u32]) -> Vec<bool> {
+    let mut rows = vec![false; tree.nodes.len()];
+    // The kinds of controls in each node, one bit for each; kinds that share a bit do no harm.
+    let mut kinds = vec![0_u64; tree.nodes.len()];
+    // The kinds that are in some row-like child of a node, and those that are in two.
+    let mut once = vec![0_u64; tree.nodes.len()];
+    let mut twice = vec![0_u64; tree.nodes.len()];
+    let is_like_row = |index: usize, kinds: u64| {
+        let end = tree.end(index);
+        tree.nodes[index].role == Role::Generic
+            && kinds != 0
+            && end - index <= FAR
+            && texts[end] > texts[index]
+    };
+    for index in (1..tree.nodes.len()).rev() {
+        let node = &tree.nodes[index];
+        let parent = parents[index] as usize;
+        let inside = kinds[index];
+        if is_like_row(index, inside) {
+            twice[parent] |= once[parent] & inside;
+            once[parent] |= inside;
+        }
+        let own = if is_control(node) { 1 << (node.role as u8 % 64) } else { 0 };
+        kinds[parent] |= inside | own;
+    }
+    for index in 1..tree.nodes.len() {
+        let shared = kinds[index] & twice[parents[index] as usize] != 0;
+        rows[index] = shared && is_like_row(index, kinds[index]);
+    }
+    rows
+}
