@@ -39,6 +39,8 @@ const MOST_ASKED_AGAIN = 300;
 /** Elements whose clicks a script listens to, as told from outside. */
 const hearing = new WeakSet();
 let hearingCount = 0;
+/** One of them came to be known after the last walk, and would have been told of otherwise in it. */
+let isHearingMissed = false;
 
 /** The shadow roots that the last observation went through. */
 let shadows = [];
@@ -94,6 +96,7 @@ function observe(wanted = {}) {
   dropped = 0;
   previousNumber = 0;
   level = 0;
+  isHearingMissed = false;
   let isWhole = false, isCut = false;
   // Who knows nothing of the last report wants to know everything anew.
   if (!(wanted.since > 0) && lastReport > 0) sheetsFrom = performance.now();

@@ -63,21 +63,21 @@ function isMadeByHearing(el) {
 }
 
 /**
- * Takes in elements whose clicks a script listens to, and tells their numbers. A mark at the beginning says that one of
- * them was not told of, because nothing else speaks for it: the next walk will.
+ * Takes in elements whose clicks a script listens to, and tells their numbers. A mark at the beginning says that one was
+ * not told of by the last walk, because nothing else speaks for it: the next walk will. Who got ready to look may have
+ * brought it in between, and who looks has to know all the same.
  */
 function hears(nodes) {
   const given = nodes.map(numberOf);
-  let isMissed = false;
   nodes.forEach((node, at) => {
     if (hearing.has(node) || nodeTypeOf.call(node) !== 1) return;
     hearing.add(node);
     hearingCount++;
     if (elementOf(given[at]) !== null && !isMadeByHearing(node) || !isShown.call(node)) return;
-    isMissed = true;
+    isHearingMissed = true;
     noteChange(node);
   });
-  return (isMissed ? "!," : "") + given.join();
+  return (isHearingMissed ? "!," : "") + given.join();
 }
 
 /** The numbers of the elements that a CSS selector is about, also inside shadow trees; null when it is no selector. */

@@ -5,7 +5,7 @@
 
 use crate::bench::{bench, seed};
 use crate::sight::see;
-use agbrowse_browser::command::Snapshot;
+use agbrowse_browser::command::{Snapshot, TreeSource};
 
 const PAGE: &str = include_str!("changes.html");
 
@@ -50,6 +50,39 @@ fn another_title_shows() {
         let quick = see(&t, Snapshot::default()).await;
         assert!(quick.contains("webarea \"Two\""), "{quick}");
         assert_eq!(quick, see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await);
+    });
+}
+
+/// Words that are a link from the moment on at which a script listens to them.
+const LISTENING: &str = "<a id=heard>Listens</a>";
+const LISTEN: &str = "document.getElementById('heard').addEventListener('click', () => {})";
+
+#[test]
+fn who_listens_is_told_also_when_it_was_found_out_between_a_walk_and_its_end() {
+    bench(async |t| {
+        t.page("/", LISTENING);
+        t.open("/").await;
+        // As when getting ready comes to its end at that moment.
+        let beside = "MutationObserver.prototype.observe = ((was) => function (...all) {
+            queueMicrotask(() => agbrowse.hears(document.getElementById('heard')));
+            return was.apply(this, all);
+        })(MutationObserver.prototype.observe)";
+        t.browser.meddle(&t.context, beside).await.expect("it is in between");
+        t.eval(LISTEN).await;
+        let seen = see(&t, Snapshot::default()).await;
+        assert!(seen.contains("link \"Listens\""), "{seen}");
+    });
+}
+
+#[test]
+fn who_listens_is_told_also_when_the_browser_was_asked_for_its_own_tree_before() {
+    bench(async |t| {
+        t.page("/", LISTENING);
+        t.open("/").await;
+        see(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
+        t.eval(LISTEN).await;
+        let seen = see(&t, Snapshot::default()).await;
+        assert!(seen.contains("link \"Listens\""), "{seen}");
     });
 }
 

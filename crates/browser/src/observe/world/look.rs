@@ -261,7 +261,7 @@ impl World {
             deadline,
         )
         .await?;
-        Ok(true)
+        Ok(!handles.is_empty())
     }
 
     /// The numbers of the elements whose clicks a script of the page listens to, in a document with or without
@@ -301,7 +301,7 @@ impl World {
         }
         nodes.sort_unstable();
         nodes.dedup();
-        self.number_by("hears", &nodes, deadline).await
+        self.hear(&nodes, deadline).await
     }
 }
 

@@ -10,7 +10,7 @@ use cdp::protocol::runtime::{Evaluate, EvaluateReply, ExceptionDetails};
 use cdp::{Channel, Deadline};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 pub(crate) use told::Told;
 
@@ -52,6 +52,8 @@ pub(crate) struct World {
     document: Option<String>,
     /// The numbers that our world gave to nodes which the browser knows by its own.
     numbers: HashMap<i64, u32>,
+    /// Those of them of which it was told that a script listens to their clicks.
+    heard: HashSet<i64>,
     /// The last report: the next one says what is different.
     last: Option<Arc<str>>,
     /// There was nothing in the document.
@@ -98,6 +100,7 @@ impl World {
             context: context.unwrap_or_default(),
             document: document.and_then(|document| document.object_id),
             numbers: HashMap::new(),
+            heard: HashSet::new(),
             last: None,
             is_blank: false,
         })

@@ -17,56 +17,50 @@ const GROUP: &str = "agbrowse";
 const MAX_NODES: usize = 3000;
 
 impl World {
-    /// Our numbers of nodes that the browser knows by its own. Those that are gone are left out.
+    /// Learns our numbers of nodes that the browser knows by its own. Those that are gone are left out.
     pub(crate) async fn number(
         &mut self,
         nodes: &[i64],
         deadline: Deadline,
-    ) -> Result<Vec<u32>, Trouble> {
-        Ok(self.number_by("numbers", nodes, deadline).await?.0)
+    ) -> Result<(), Trouble> {
+        let is_known = |node: &i64| self.numbers.contains_key(node);
+        let unknown: Vec<i64> = nodes.iter().copied().filter(|node| !is_known(node)).collect();
+        self.learn("numbers", &unknown, deadline).await?;
+        Ok(())
     }
 
-    /// The same by a function of our world, which may have more to say.
-    pub(super) async fn number_by(
+    /// Our numbers of nodes whose clicks a script listens to, and whether the last walk would have told otherwise of one
+    /// if it had known.
+    pub(super) async fn hear(
+        &mut self,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<(Vec<u32>, bool), Trouble> {
+        let is_new = |node: &i64| !self.heard.contains(node);
+        let new: Vec<i64> = nodes.iter().copied().filter(is_new).collect();
+        let is_missed = self.learn("hears", &new, deadline).await?;
+        self.heard.extend(new.into_iter().filter(|node| self.numbers.contains_key(node)));
+        let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
+        Ok((numbers, is_missed))
+    }
+
+    /// Has a function of our world give nodes their numbers. Says whether it had more to say.
+    async fn learn(
         &mut self,
         function: &str,
         nodes: &[i64],
         deadline: Deadline,
-    ) -> Result<(Vec<u32>, bool), Trouble> {
-        let mut has_more = false;
-        let unknown: Vec<i64> = nodes
-            .iter()
-            .copied()
-            .filter(|node| !self.numbers.contains_key(node))
-            .take(MAX_NODES)
-            .collect();
-        if !unknown.is_empty() {
-            let mut found = Vec::new();
-            let mut handles = Vec::new();
-            let asked: Vec<_> = unknown
-                .iter()
-                .map(|node| self.channel.start(&self.resolve(*node)))
-                .collect::<Result<_, _>>()?;
-            for (node, reply) in unknown.iter().zip(asked) {
-                let handle = match reply.wait(deadline).await {
-                    Ok(reply) => reply.object.and_then(|object| object.object_id),
-                    Err(cdp::Error::Remote { .. }) => None,
-                    Err(error) => return Err(error.into()),
-                };
-                if let Some(handle) = handle {
-                    found.push(*node);
-                    handles.push(handle);
-                }
-            }
-            let ask = format!("function(...nodes) {{ return agbrowse.{function}(...nodes) }}");
-            let given = self.call_with(&handles, &ask, deadline).await?;
-            has_more = given.starts_with('!');
-            let given = given.trim_start_matches("!,").split(',');
-            let given = given.map(|number| number.parse().unwrap_or(0));
-            self.numbers.extend(found.into_iter().zip(given));
-        }
-        let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
-        Ok((numbers, has_more))
+    ) -> Result<bool, Trouble> {
+        let nodes = &nodes[..nodes.len().min(MAX_NODES)];
+        let all = self.resolved(nodes.iter().map(|node| self.resolve(*node)), deadline).await?;
+        let here = nodes.iter().zip(all).filter_map(|(node, handle)| Some((*node, handle?)));
+        let (found, handles): (Vec<i64>, Vec<String>) = here.unzip();
+        let ask = format!("function(...nodes) {{ return agbrowse.{function}(...nodes) }}");
+        let given = self.call_with(&handles, &ask, deadline).await?;
+        let numbers = given.trim_start_matches("!,").split(',');
+        let numbers = numbers.map(|number| number.parse().unwrap_or(0));
+        self.numbers.extend(found.into_iter().zip(numbers));
+        Ok(given.starts_with('!'))
     }
 
     /// Asks a function of ours about a node that the browser knows by its own number.
@@ -79,13 +73,7 @@ impl World {
         function: &str,
         deadline: Deadline,
     ) -> Result<T, Trouble> {
-        let resolved = self.channel.call(self.resolve(node), deadline).await;
-        let handle = match resolved {
-            Ok(reply) => reply.object.and_then(|object| object.object_id),
-            Err(cdp::Error::Remote { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
-        let handle = handle.ok_or(Trouble::Nothing)?;
+        let handle = self.handles(&[node], deadline).await?.pop().ok_or(Trouble::Nothing)?;
         let ask = format!(
             "function(node) {{ return JSON.stringify(agbrowse.{function}(node) ?? null) }}"
         );
@@ -153,21 +141,37 @@ impl World {
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<Vec<String>, Trouble> {
-        let asked: Vec<_> = nodes
+        let asked = nodes
             .iter()
-            .map(|node| {
-                let resolve =
-                    ResolveNode { backend_node_id: Some(*node), ..ResolveNode::default() };
-                self.channel.start(&resolve)
-            })
-            .collect::<Result<_, _>>()?;
-        let mut handles = Vec::new();
+            .map(|node| ResolveNode { backend_node_id: Some(*node), ..ResolveNode::default() });
+        Ok(self.resolved(asked, deadline).await?.into_iter().flatten().collect())
+    }
+
+    /// Handles on nodes as our own scripts have them. Those that are gone are left out.
+    pub(super) async fn handles(
+        &self,
+        nodes: &[i64],
+        deadline: Deadline,
+    ) -> Result<Vec<String>, Trouble> {
+        let asked = nodes.iter().map(|node| self.resolve(*node));
+        Ok(self.resolved(asked, deadline).await?.into_iter().flatten().collect())
+    }
+
+    /// A handle on each node that is asked for, or none where it is gone.
+    async fn resolved(
+        &self,
+        asked: impl Iterator<Item = ResolveNode>,
+        deadline: Deadline,
+    ) -> Result<Vec<Option<String>>, Trouble> {
+        let asked: Vec<_> =
+            asked.map(|resolve| self.channel.start(&resolve)).collect::<Result<_, _>>()?;
+        let mut handles = Vec::with_capacity(asked.len());
         for reply in asked {
-            match reply.wait(deadline).await {
-                Ok(reply) => handles.extend(reply.object.and_then(|object| object.object_id)),
-                Err(cdp::Error::Remote { .. }) => {}
+            handles.push(match reply.wait(deadline).await {
+                Ok(reply) => reply.object.and_then(|object| object.object_id),
+                Err(cdp::Error::Remote { .. }) => None,
                 Err(error) => return Err(error.into()),
-            }
+            });
         }
         Ok(handles)
     }
@@ -178,23 +182,6 @@ impl World {
             object_group: Some(GROUP.into()),
             execution_context_id: Some(self.context),
         }
-    }
-
-    pub(super) async fn handles(
-        &self,
-        nodes: &[i64],
-        deadline: Deadline,
-    ) -> Result<Vec<String>, Trouble> {
-        let asked: Vec<_> = nodes
-            .iter()
-            .map(|node| self.channel.start(&self.resolve(*node)))
-            .collect::<Result<_, _>>()?;
-        let mut handles = Vec::new();
-        for reply in asked {
-            let object = reply.wait(deadline).await?.object;
-            handles.extend(object.and_then(|object| object.object_id));
-        }
-        Ok(handles)
     }
 
     pub(super) async fn call_with(
