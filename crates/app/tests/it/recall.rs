@@ -1,7 +1,7 @@
 //! What a person can use, a snapshot points at: every element that can be seen and that, as the browser itself tells,
 //! takes the focus or listens to clicks has a ref. On pages nobody here wrote, the demo, and pages of widgets.
 
-use crate::fidelity::{PAGES, browser, corpus, name_of, open, runtime, serve};
+use crate::fidelity::{Stop, browser, corpus, name_of, runtime, serve};
 use agbrowse::demo::Site;
 use browser::Reach;
 
@@ -31,15 +31,16 @@ fn everything_one_can_use_has_a_ref() {
         let site = Site::serve().await.unwrap();
         let widgets = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/widgets.html").into();
         let own = serve(&[widgets]).await;
-        let mut urls: Vec<String> =
-            pages.iter().map(|page| format!("{origin}/{}", name_of(page))).collect();
-        urls.push(format!("{own}/widgets.html"));
-        urls.extend(PAGES.iter().map(|path| format!("{}{path}", site.origin)));
+        let mut stops: Vec<Stop> =
+            pages.iter().map(|page| Stop::at(format!("{origin}/{}", name_of(page)))).collect();
+        stops.push(Stop::at(format!("{own}/widgets.html")));
+        stops.extend(Stop::tour(&site));
         let mut missing = Vec::new();
         let mut ruled = vec![0; RULES.len()];
         let (mut all, mut listening, mut deep) = (0, 0, 0);
-        for url in &urls {
-            open(&browser, url).await;
+        for stop in &stops {
+            let url = &stop.url;
+            stop.go(&browser).await;
             for it in browser.reachable().await.unwrap() {
                 all += 1;
                 listening += usize::from(it.listens);
@@ -67,7 +68,7 @@ fn everything_one_can_use_has_a_ref() {
         // That depth is enough, because what only holds things together does not count.
         assert!(deep * 100 <= all, "{deep} of {all} are missing in an ordinary snapshot");
         // The pages of our own have fewer than real ones.
-        let (most, heard) = if pages.is_empty() { (100, 10) } else { (25 * urls.len(), 20) };
+        let (most, heard) = if pages.is_empty() { (100, 10) } else { (25 * stops.len(), 20) };
         assert!(all > most && listening > heard, "too little was looked at");
         browser.close().await;
     });

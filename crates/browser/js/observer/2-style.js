@@ -614,7 +614,7 @@ function countAll() {
     return copy;
   };
   const visit = (el, siblings, depth) => {
-    const style = styleOf(el);
+    const style = computed(el);
     if (style.display === "none" || depth > MAX_NAME_DEPTH) return;
     apply(style, siblings);
     const inner = Object.create(siblings);

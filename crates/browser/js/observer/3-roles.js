@@ -207,7 +207,7 @@ function decideDataTable(table) {
   const { rows } = table;
   if (rows.length >= 20) return true;
   if (rows.length === 0 || rows.length === 1 && rows[0].cells.length === 1) return false;
-  const style = styleOf(table);
+  const style = computed(table);
   const isSpaced = !/(?:^|\s)0px/.test(style.borderSpacing) && style.borderCollapse === "separate";
   let count = 0, bordered = 0, colored = 0;
   const sides = [0, 0, 0, 0], stripes = [];
@@ -218,13 +218,13 @@ function decideDataTable(table) {
       // One in which there is no room says nothing.
       if (widthOf.call(cell) === 0 || heightOf.call(cell) === 0) continue;
       count++;
-      const drawn = styleOf(cell);
+      const drawn = computed(cell);
       const has = ["Top", "Bottom", "Left", "Right"].map((side) => parseFloat(drawn[`border${side}Width`]) > 0);
       if (has[0] && has[1] || has[2] && has[3]) bordered++;
       has.forEach((is, side) => { if (is) sides[side]++; });
       if (isSpaced && drawn.backgroundColor !== style.backgroundColor && !isClear(drawn.backgroundColor)) colored++;
       if (bordered >= 10 || colored >= 10) return true;
-      if (at < 5 && at === stripes.length) stripes.push(styleOf(rows[at]).backgroundColor);
+      if (at < 5 && at === stripes.length) stripes.push(computed(rows[at]).backgroundColor);
     }
   }
   if (count <= 1) return false;

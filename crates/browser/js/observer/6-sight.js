@@ -86,7 +86,7 @@ function unseen(sight, el, node) {
   // What is inside small print can be large again, and no rule about small sizes would tell.
   if (sight.tiny && isTiny(el, node)) return "zero-size";
   if (sight.color === "" && sight.ground === "") return "";
-  return mayBlend(sight.color, sight.ground) ? blendedIn(el, styleOf(el), node === null ? el : node) : "";
+  return mayBlend(sight.color, sight.ground) ? blendedIn(el, computed(el), node === null ? el : node) : "";
 }
 
 /** Why an element with these properties of its own cannot be seen; "" when it can. */
@@ -224,7 +224,7 @@ function textRectOf(node) {
 
 /** Whether letters are too low to be any. */
 function isTiny(el, node) {
-  if (parseFloat(styleOf(el).fontSize) >= LEAST_LETTER) return false;
+  if (parseFloat(computed(el).fontSize) >= LEAST_LETTER) return false;
   const { height } = textRectOf(node === null ? el : node);
   return height < LEAST_LETTER;
 }

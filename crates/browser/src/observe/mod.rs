@@ -22,6 +22,7 @@ use page::refs::Registry;
 use page::render::Print;
 use page::view::{View, ViewOptions};
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -135,12 +136,17 @@ impl Drop for Task {
 }
 
 impl Watch {
-    fn over(world: &World) -> Self {
+    fn over(world: &mut World) -> Self {
         let is_dirty = Arc::new(AtomicBool::new(false));
         let flag = is_dirty.clone();
         let dirtied = world.dirtied(Deadline::after(FRESH));
+        let hears_more = world.hears_more(Deadline::after(FRESH));
         let task = tokio::spawn(async move {
-            if dirtied.await {
+            let is_over = tokio::select! {
+                true = hears_more => true,
+                is_over = dirtied => is_over,
+            };
+            if is_over {
                 flag.store(true, Ordering::Release);
             }
         });
@@ -518,12 +524,26 @@ async fn look_once(
     }
     let main = Place::main(tab, loader);
     let known: HashSet<String> = sight.owners.keys().cloned().collect();
-    let (told, (places, owners)) = tokio::join!(
-        look_at(sight, &main, look, deadline),
-        frames::places(live, tab, &known, deadline.at_most(FRAME)),
-    );
+    let mut placing = pin!(frames::places(live, tab, &known, deadline.at_most(FRAME)));
+    let mut placed = None;
+    let told = {
+        let mut looking = pin!(look_at(sight, &main, look, deadline));
+        loop {
+            tokio::select! {
+                biased;
+                told = &mut looking => break told?,
+                found = &mut placing, if placed.is_none() => placed = Some(found),
+            }
+        }
+    };
+    let (places, owners) = match placed {
+        Some(found) => found,
+        // Where no frame is shown nobody needs to know where they are.
+        None if told.holders.is_empty() => Default::default(),
+        None => placing.await,
+    };
     sight.owners.extend(owners);
-    let mut all = HashMap::from([(tab.target_id.clone(), told?)]);
+    let mut all = HashMap::from([(tab.target_id.clone(), told)]);
     look_at_frames(sight, &places, look, &mut all, deadline).await;
     sight.kept.retain(|frame, _| all.contains_key(frame));
     let here: HashSet<&str> = places.iter().map(|place| &*place.frame_id).collect();
@@ -589,9 +609,9 @@ async fn ask(
     Ok((world, told))
 }
 
-fn learn(sight: &mut Sight, place: &Place, look: &Look, world: World, told: Told) -> Arc<Told> {
+fn learn(sight: &mut Sight, place: &Place, look: &Look, mut world: World, told: Told) -> Arc<Told> {
     let (told, look, loader) = (Arc::new(told), look.clone(), place.loader.clone());
-    let kept = Kept { told: told.clone(), loader, look, watch: Some(Watch::over(&world)) };
+    let kept = Kept { told: told.clone(), loader, look, watch: Some(Watch::over(&mut world)) };
     sight.kept.insert(place.frame_id.clone(), kept);
     sight.worlds.insert(place.frame_id.clone(), world);
     told

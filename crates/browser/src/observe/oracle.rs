@@ -1,14 +1,13 @@
 //! Our tree beside the browser's own, element by element: how tests know that ours is right.
 
-use super::{Look, Trouble, World, ax, json, observe};
+use super::{Look, Sight, Trouble, World, ax, json, observe};
 use crate::browser::Needs;
 use crate::command::Cx;
-use crate::error::{Code, Error, Result};
-use cdp::Text;
+use crate::error::Result;
 use cdp::protocol::accessibility::GetFullAxTree;
 use cdp::protocol::dom_debugger::GetEventListeners;
-use cdp::protocol::runtime::Evaluate;
-use page::ax::RefPolicy;
+use cdp::{Deadline, Text};
+use page::ax::{RefPolicy, Tree};
 use page::view::{ViewOptions, view};
 use std::collections::{HashMap, HashSet};
 
@@ -57,60 +56,105 @@ pub struct Pair {
     pub theirs: Option<Said>,
 }
 
-/// All elements of the main document, with the attributes asked for.
+/// All elements of all documents of the page, with the attributes asked for.
 pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>> {
     let turn = cx.turn(Needs::Page).await?;
     let live = cx.live().await?;
     let mut sight = turn.sight.lock().await;
     let look = Look { firewall: false, full: true, ..Look::default() };
     let tree = observe(&live, &turn, &mut sight, &look, cx.deadline).await?;
-    let theirs = turn.call(GetFullAxTree::default(), cx.deadline).await?.nodes.unwrap_or_default();
-    let document = &tree.frames[0].document;
-    let missing = || Error::new(Code::SnapshotUnavailable);
-    let world = sight.world_of(document).ok_or_else(missing)?;
     let explain = |trouble: Trouble| trouble.explain(&turn);
-    let all: String = world.ask("agbrowse.find('*')", cx.deadline).await.map_err(explain)?;
-    let mut numbers: Vec<u32> = all.split(',').filter_map(|number| number.parse().ok()).collect();
-    numbers.insert(0, tree.nodes[0].element);
-    let script = format!(
-        "agbrowse.elements({}).map((el) => [el.localName || '#document', \
-         el.checkVisibility && el.checkVisibility() && !el.checkVisibility({{ contentVisibilityAuto: true }}) ? 'skipped' \
-         : null, /\\S/.test(el.textContent || '') ? null : 'blank', ...{}.map((name) => el.getAttribute ? el.getAttribute(name) : null)])",
-        json(&numbers),
-        json(facts)
-    );
-    let told: Vec<Vec<Option<Text>>> = world.ask(&script, cx.deadline).await.map_err(explain)?;
-    let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
-    let ours: HashMap<u32, Said> = tree
-        .nodes
-        .iter()
-        .filter(|node| node.frame == 0 && node.element > 0)
-        .map(|node| {
-            let said = Said {
-                role: node.role.name().to_owned(),
-                name: tree.name(node).to_owned(),
-                is_focusable: node.states.is_focusable(),
-                is_layout: false,
-                passed_over: Vec::new(),
-            };
-            (node.element, said)
-        })
-        .collect();
-    let theirs: HashMap<i64, Said> = theirs.iter().filter_map(ax::said).collect();
-    let mut pairs = Vec::with_capacity(numbers.len());
-    for ((number, id), told) in numbers.into_iter().zip(ids).zip(told) {
-        let mut told = told.into_iter().map(|fact| fact.map(Text::into_string));
-        pairs.push(Pair {
-            backend_node_id: id,
-            tag: told.next().flatten().unwrap_or_default(),
-            is_skipped: told.next().flatten().is_some(),
-            is_blank: told.next().flatten().is_some(),
-            facts: told.collect(),
-            ours: ours.get(&number).cloned(),
-            theirs: id.and_then(|id| theirs.get(&id).cloned()),
-        });
+    let mut pairs = Vec::new();
+    for document in documents(&sight, &tree) {
+        let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
+        let Document { frame, world } = document;
+        let root = tree.nodes.iter().find(|node| node.frame == frame);
+        let mut numbers = document.elements(cx.deadline).await.map_err(explain)?;
+        numbers.splice(0..0, root.map(|root| root.element));
+        let script = format!(
+            "agbrowse.elements({}).map((el) => [el.localName || '#document', \
+             el.checkVisibility && el.checkVisibility() && !el.checkVisibility({{ contentVisibilityAuto: true }}) ? 'skipped' \
+             : null, /\\S/.test(el.textContent || '') ? null : 'blank', ...{}.map((name) => el.getAttribute ? el.getAttribute(name) : null)])",
+            json(&numbers),
+            json(facts)
+        );
+        let told: Vec<Vec<Option<Text>>> =
+            world.ask(&script, cx.deadline).await.map_err(explain)?;
+        let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
+        let said = |node: &page::ax::Node| Said {
+            role: node.role.name().to_owned(),
+            name: tree.name(node).to_owned(),
+            is_focusable: node.states.is_focusable(),
+            is_layout: false,
+            passed_over: Vec::new(),
+        };
+        let here = tree.nodes.iter().filter(|node| node.frame == frame && node.element > 0);
+        let ours: HashMap<u32, Said> = here.map(|node| (node.element, said(node))).collect();
+        // In another process the same number is another element's.
+        let is_near = world.channel.session() == turn.channel.session();
+        for ((number, id), told) in numbers.into_iter().zip(ids).zip(told) {
+            let mut told = told.into_iter().map(|fact| fact.map(Text::into_string));
+            pairs.push(Pair {
+                backend_node_id: id.filter(|_| is_near),
+                tag: told.next().flatten().unwrap_or_default(),
+                is_skipped: told.next().flatten().is_some(),
+                is_blank: told.next().flatten().is_some(),
+                facts: told.collect(),
+                ours: ours.get(&number).cloned(),
+                theirs: id.and_then(|id| theirs.get(&id).cloned()),
+            });
+        }
     }
     Ok(pairs)
+}
+
+/// A document of a page that was looked at.
+#[derive(Clone, Copy)]
+struct Document<'s> {
+    frame: u16,
+    world: &'s World,
+}
+
+/// Those that answered and in which there is something.
+fn documents<'s>(sight: &'s Sight, tree: &Tree) -> Vec<Document<'s>> {
+    let frames = tree.frames.iter().zip(0u16..).filter(|(frame, _)| !frame.silent);
+    let world = |(frame, at): (&page::ax::Frame, u16)| {
+        Some(Document { frame: at, world: sight.world_of(&frame.document)? })
+    };
+    frames.filter_map(world).collect()
+}
+
+impl Document<'_> {
+    /// What the browser's own tree says, by its own numbers of elements.
+    async fn their_tree(
+        &self,
+        deadline: Deadline,
+    ) -> std::result::Result<HashMap<i64, Said>, Trouble> {
+        let ask = GetFullAxTree { frame_id: Some(self.world.frame_id.clone()) };
+        let nodes = self.world.channel.call(ask, deadline).await?.nodes.unwrap_or_default();
+        Ok(nodes.iter().filter_map(ax::said).collect())
+    }
+
+    /// The numbers of all its elements.
+    async fn elements(&self, deadline: Deadline) -> std::result::Result<Vec<u32>, Trouble> {
+        let all: String = self.world.ask("agbrowse.find('*')", deadline).await?;
+        Ok(all.split(',').filter_map(|number| number.parse().ok()).collect())
+    }
+
+    /// The browser's own numbers of those who listen to clicks, in shadow trees too.
+    async fn listening(&self, deadline: Deadline) -> std::result::Result<HashSet<i64>, Trouble> {
+        let trees = self.world.backend_ids_of("agbrowse.trees()".into(), deadline).await?;
+        let trees: Vec<i64> = trees.into_iter().flatten().collect();
+        let mut heard = HashSet::new();
+        for object_id in self.world.page_handles(&trees, deadline).await? {
+            let ask = GetEventListeners { object_id, depth: Some(-1), pierce: None };
+            let told = self.world.channel.call(ask, deadline).await?.listeners.unwrap_or_default();
+            let clicks =
+                told.into_iter().filter(|listener| listener.r#type.as_deref() == Some("click"));
+            heard.extend(clicks.filter_map(|listener| listener.backend_node_id));
+        }
+        Ok(heard)
+    }
 }
 
 /// An element that one could want to use, and whether it can be pointed at.
@@ -132,8 +176,7 @@ pub struct Reach {
     pub is_shown: bool,
 }
 
-/// All elements of the main document that can be seen and, as the browser tells, can take the focus or listen to
-/// clicks.
+/// All elements of all documents that can be seen and, as the browser tells, can take the focus or listen to clicks.
 pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
     const SEEN: &str = "(el) => { const box = el.getBoundingClientRect(); \
         return el.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && \
@@ -143,58 +186,46 @@ pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
     let mut sight = turn.sight.lock().await;
     let tree = observe(&live, &turn, &mut sight, &Look::default(), cx.deadline).await?;
     let policy = RefPolicy::Live { all: false };
-    let [listed, shown] = [true, false].map(|refs_only| -> HashSet<u32> {
+    let [listed, shown] = [true, false].map(|refs_only| -> HashSet<(u16, u32)> {
         let options = ViewOptions { policy, refs_only, ..ViewOptions::default() };
         let seen = view(&tree, &options, &mut |_, element| element);
         let with_ref = seen.lines.iter().filter(|line| line.number.is_some());
         let nodes = with_ref.map(|line| &tree.nodes[line.node as usize]);
-        nodes.filter(|node| node.frame == 0).map(|node| node.element).collect()
+        nodes.map(|node| (node.frame, node.element)).collect()
     });
-    let theirs = turn.call(GetFullAxTree::default(), cx.deadline).await?.nodes.unwrap_or_default();
-    let theirs: HashMap<i64, Said> = theirs.iter().filter_map(ax::said).collect();
-    let document = Evaluate { expression: "document".into(), ..Evaluate::default() };
-    let document = turn.call(document, cx.deadline).await?.result;
-    let missing = || Error::new(Code::SnapshotUnavailable);
-    let object_id = document.and_then(|document| document.object_id).ok_or_else(missing)?;
-    let heard = GetEventListeners { object_id, depth: Some(-1), pierce: None };
-    let heard = turn.call(heard, cx.deadline).await?.listeners.unwrap_or_default();
-    let heard: HashSet<i64> = heard
-        .into_iter()
-        .filter(|listener| listener.r#type.as_deref() == Some("click"))
-        .filter_map(|listener| listener.backend_node_id)
-        .collect();
-    let world = sight.world_of(&tree.frames[0].document).ok_or_else(missing)?;
     let explain = |trouble: Trouble| trouble.explain(&turn);
-    let all: String = world.ask("agbrowse.find('*')", cx.deadline).await.map_err(explain)?;
-    let numbers: Vec<u32> = all.split(',').filter_map(|number| number.parse().ok()).collect();
-    let script = format!(
-        "agbrowse.elements({}).map((el) => [el.cloneNode().outerHTML.slice(0, 200), ({SEEN})(el), \
-         el.contains(document.body) || el.querySelectorAll('*').length * 2 > document.all.length, \
-         el.closest('[aria-hidden=true], [inert]') !== null])",
-        json(&numbers)
-    );
-    let told: Vec<(Text, bool, bool, bool)> =
-        world.ask(&script, cx.deadline).await.map_err(explain)?;
-    let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
     let mut found = Vec::new();
-    for ((number, id), (markup, is_seen, is_root, is_aria_hidden)) in
-        numbers.into_iter().zip(ids).zip(told)
-    {
-        let Some(id) = id.filter(|_| is_seen) else { continue };
-        let is_focusable = theirs.get(&id).is_some_and(|said| said.is_focusable);
-        let listens = heard.contains(&id);
-        if is_focusable || listens {
-            let markup = markup.into_string();
-            let (has_ref, is_shown) = (listed.contains(&number), shown.contains(&number));
-            found.push(Reach {
-                markup,
-                is_focusable,
-                listens,
-                is_root,
-                is_aria_hidden,
-                has_ref,
-                is_shown,
-            });
+    for document in documents(&sight, &tree) {
+        let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
+        let heard = document.listening(cx.deadline).await.map_err(explain)?;
+        let numbers = document.elements(cx.deadline).await.map_err(explain)?;
+        let script = format!(
+            "agbrowse.elements({}).map((el) => [el.cloneNode().outerHTML.slice(0, 200), ({SEEN})(el), \
+             el.contains(document.body) || el.querySelectorAll('*').length * 2 > document.all.length, \
+             el.closest('[aria-hidden=true], [inert]') !== null])",
+            json(&numbers)
+        );
+        let Document { frame, world } = document;
+        let told: Vec<(Text, bool, bool, bool)> =
+            world.ask(&script, cx.deadline).await.map_err(explain)?;
+        let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
+        for ((number, id), (markup, is_seen, is_root, is_aria_hidden)) in
+            numbers.into_iter().zip(ids).zip(told)
+        {
+            let Some(id) = id.filter(|_| is_seen) else { continue };
+            let is_focusable = theirs.get(&id).is_some_and(|said| said.is_focusable);
+            let listens = heard.contains(&id);
+            if is_focusable || listens {
+                found.push(Reach {
+                    markup: markup.into_string(),
+                    is_focusable,
+                    listens,
+                    is_root,
+                    is_aria_hidden,
+                    has_ref: listed.contains(&(frame, number)),
+                    is_shown: shown.contains(&(frame, number)),
+                });
+            }
         }
     }
     Ok(found)

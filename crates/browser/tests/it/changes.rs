@@ -3,9 +3,12 @@
 //!
 //! Seeded; the seed is printed, and `AGBROWSE_SEED` repeats a run. The long version runs under `./dev soak`.
 
-use crate::bench::{bench, seed};
-use crate::sight::see;
+use crate::bench::{bench, eval, open, seed};
+use crate::sight::{see, snapshot};
 use agbrowse_browser::command::{Snapshot, TreeSource};
+use agbrowse_browser::launch::Options;
+use agbrowse_browser::{Browser, Request};
+use std::time::{Duration, Instant};
 
 const PAGE: &str = include_str!("changes.html");
 
@@ -53,6 +56,31 @@ fn another_title_shows() {
     });
 }
 
+#[test]
+fn what_is_gone_from_a_page_is_not_kept_by_looking_at_it() {
+    bench(async |t| {
+        t.page("/", "<h1>Here</h1><p-art id=gone>Gone soon</p-art>");
+        let collecting =
+            Options { args: vec!["--js-flags=--expose-gc".into()], ..Options::default() };
+        let browser = Browser::new(collecting);
+        let run = async |command| browser.run(Request::new(command)).await.expect("it is done");
+        run(open(&t.url("/"))).await;
+        for _ in 0..3 {
+            let fresh = Snapshot { fresh: true, ..Snapshot::default() };
+            assert!(run(snapshot(fresh)).await.reply.to_string().contains("Gone soon"));
+        }
+        run(eval("window.weak = new WeakRef(window.gone); window.gone.remove()")).await;
+        assert!(!run(snapshot(Snapshot::default())).await.reply.to_string().contains("Gone soon"));
+        let is_kept =
+            "new Promise((tell) => setTimeout(() => { gc(); tell(weak.deref() !== undefined) }))";
+        let limit = Instant::now() + Duration::from_secs(10);
+        while run(eval(is_kept)).await.reply.to_string() == "true" {
+            assert!(Instant::now() < limit, "an element that is gone is kept");
+        }
+        browser.close().await;
+    });
+}
+
 /// Words that are a link from the moment on at which a script listens to them.
 const LISTENING: &str = "<a id=heard>Listens</a>";
 const LISTEN: &str = "document.getElementById('heard').addEventListener('click', () => {})";
@@ -71,6 +99,25 @@ fn who_listens_is_told_also_when_it_was_found_out_between_a_walk_and_its_end() {
         t.eval(LISTEN).await;
         let seen = see(&t, Snapshot::default()).await;
         assert!(seen.contains("link \"Listens\""), "{seen}");
+    });
+}
+
+#[test]
+fn who_begins_to_listen_during_a_first_walk_is_told_soon() {
+    bench(async |t| {
+        let script = format!("<script>document.addEventListener('now', () => {LISTEN})</script>");
+        t.page("/", format!("{LISTENING}{script}"));
+        t.open("/").await;
+        let during = "MutationObserver.prototype.observe = ((was) => function (...all) {
+            document.dispatchEvent(new Event('now'));
+            return was.apply(this, all);
+        })(MutationObserver.prototype.observe)";
+        t.browser.meddle(&t.context, during).await.expect("it is in between");
+        // No change of the page tells of it, and what is remembered is good for five seconds.
+        let began = Instant::now();
+        while !see(&t, Snapshot::default()).await.contains("link \"Listens\"") {
+            assert!(began.elapsed() < Duration::from_secs(3), "nobody was told");
+        }
     });
 }
 

@@ -1,10 +1,10 @@
 //! Looking at one document: its report, the sheets and shadow roots that our scripts cannot read, and who listens to
 //! clicks.
 
-use super::nodes::{DeepNode, deep, nodes};
+use super::nodes::{DeepNode, deep};
 use super::told::{head, holders_in, may_host, nothing, patched};
 use super::{BLANK, Told, Trouble, World, json, read, value_of};
-use cdp::protocol::dom_debugger::{EventListener, GetEventListeners};
+use cdp::protocol::dom_debugger::{EventListener, GetEventListeners, GetEventListenersReply};
 use cdp::protocol::page::{GetResourceContent, GetResourceTree};
 use cdp::protocol::runtime::{Evaluate, ReleaseObject};
 use cdp::{Deadline, Reply, Text};
@@ -33,11 +33,12 @@ impl World {
         // Asked at once: most of the time goes by on the way.
         let is_first = self.last.is_none() && !self.is_blank;
         let is_hosting = is_first || self.last.as_deref().is_some_and(may_host);
+        // A first walk can take so long that the browser draws next, whatever else it is asked, and to lay out a large page
+        // takes it seconds. So nothing that has to be known is asked after it; who listens is asked once more later.
+        let heard_before = if is_first { self.ask_listeners()? } else { None };
+        let is_heard_before = heard_before.is_some();
         let report = self.channel.start(&self.observing(options, true))?;
-        let heard = match &self.document {
-            Some(document) => Some(self.channel.start(&listeners_of(document))?),
-            None => None,
-        };
+        let heard = if is_heard_before { heard_before } else { self.ask_listeners()? };
         let mut hosts =
             if is_hosting { Some(self.channel.start(&self.hosts(true, is_first))?) } else { None };
         let (mut report, is_first_walk) = self.observed(report, options, deadline).await?;
@@ -51,7 +52,7 @@ impl World {
                 None if may_host(&report) => self.channel.start(&self.hosts(round == 0, false))?,
                 _ => break,
             };
-            let mut found = nodes(asked.wait(deadline).await?.result);
+            let mut found = self.nodes(asked.wait(deadline).await?.result);
             if is_early && is_first && is_first_walk {
                 self.know_holders(&mut found, &report);
             }
@@ -69,7 +70,9 @@ impl World {
         let mut listening = Vec::new();
         if !self.is_blank {
             let has_shadows = head(&report, 6) != "0";
-            let (found, is_missed) = self.listeners(heard, has_shadows, deadline).await?;
+            let nodes = self.listeners(heard, has_shadows, deadline).await?;
+            let (found, is_missed) = self.hear(&nodes, deadline).await?;
+            self.heard_before = is_heard_before.then_some(nodes);
             listening = found;
             if is_missed {
                 let again = self.channel.start(&self.observing(options, false))?;
@@ -174,10 +177,27 @@ impl World {
 
     /// Finds out early whose clicks scripts listen to: whoever looks asks again, and needs to be told only of new ones.
     pub(crate) async fn foresee(&mut self, deadline: Deadline) -> Result<(), Trouble> {
-        let Some(document) = &self.document else { return Ok(()) };
-        let heard = self.channel.start(&listeners_of(document))?;
-        self.listeners(Some(heard), false, deadline).await?;
+        let Some(heard) = self.ask_listeners()? else { return Ok(()) };
+        let nodes = self.listeners(Some(heard), false, deadline).await?;
+        self.hear(&nodes, deadline).await?;
         Ok(())
+    }
+
+    /// Answers whether somebody listens now of whom it was not known before the document was walked. Who came in between is
+    /// in the report already, so that no change tells of it.
+    pub(crate) fn hears_more(&mut self, deadline: Deadline) -> impl Future<Output = bool> + use<> {
+        let before = self.heard_before.take();
+        let asked = before.and_then(|before| Some((before, self.ask_listeners().ok()??)));
+        async move {
+            let Some((before, asked)) = asked else { return false };
+            let Ok(reply) = asked.wait(deadline).await else { return false };
+            clicked(reply).any(|node| before.binary_search(&node).is_err())
+        }
+    }
+
+    /// Asks who listens in the document itself, if there is a way to ask.
+    fn ask_listeners(&self) -> Result<Option<Reply<GetEventListeners>>, cdp::Error> {
+        self.document.as_deref().map(|it| self.channel.start(&listeners_of(it))).transpose()
     }
 
     /// Whether a shadow root has come since the document was looked at: that leaves no trace there.
@@ -186,7 +206,7 @@ impl World {
             return Ok(false);
         }
         let found = self.channel.call(self.hosts(true, false), deadline).await?;
-        self.reveal(&nodes(found.result), deadline).await
+        self.reveal(&self.nodes(found.result), deadline).await
     }
 
     /// Takes the elements that hold frames from the end of what was found: the browser's own numbers of them.
@@ -264,8 +284,7 @@ impl World {
         Ok(!handles.is_empty())
     }
 
-    /// The numbers of the elements whose clicks a script of the page listens to, in a document with or without
-    /// shadow trees, and whether there is one among them that the report does not tell of.
+    /// The nodes to whose clicks a script of the page listens, in order, in a document with or without shadow trees.
     ///
     /// The browser tells of the listeners of one world at a time, so it is asked about the page's own handle on
     /// each tree. It would tell of all worlds, trees and frames at once (`pierce`), but crashes on some pages then.
@@ -274,7 +293,7 @@ impl World {
         heard: Option<Reply<GetEventListeners>>,
         has_shadows: bool,
         deadline: Deadline,
-    ) -> Result<(Vec<u32>, bool), Trouble> {
+    ) -> Result<Vec<i64>, Trouble> {
         let mut shadows = Vec::new();
         if self.document.is_none() || has_shadows {
             let trees = self.backend_ids_of("agbrowse.trees()".into(), deadline).await?;
@@ -291,9 +310,7 @@ impl World {
         }
         let mut nodes = Vec::new();
         for reply in asked {
-            let listeners = reply.wait(deadline).await?.listeners.unwrap_or_default();
-            let heard = listeners.into_iter().filter(is_click);
-            nodes.extend(heard.filter_map(|listener| listener.backend_node_id));
+            nodes.extend(clicked(reply.wait(deadline).await?));
         }
         shadows.retain(|handle| self.document.as_ref() != Some(handle));
         for object_id in shadows {
@@ -301,7 +318,7 @@ impl World {
         }
         nodes.sort_unstable();
         nodes.dedup();
-        self.hear(&nodes, deadline).await
+        Ok(nodes)
     }
 }
 
@@ -309,6 +326,11 @@ fn listeners_of(tree: &str) -> GetEventListeners {
     GetEventListeners { object_id: tree.to_owned(), depth: Some(-1), pierce: None }
 }
 
-fn is_click(listener: &EventListener) -> bool {
-    listener.r#type.as_deref().is_some_and(|kind| CLICKS.contains(&kind))
+/// The nodes to whose clicks somebody listens.
+fn clicked(reply: GetEventListenersReply) -> impl Iterator<Item = i64> {
+    let is_click = |listener: &EventListener| {
+        listener.r#type.as_deref().is_some_and(|kind| CLICKS.contains(&kind))
+    };
+    let listeners = reply.listeners.unwrap_or_default().into_iter();
+    listeners.filter(is_click).filter_map(|listener| listener.backend_node_id)
 }

@@ -58,6 +58,8 @@ pub(crate) struct World {
     last: Option<Arc<str>>,
     /// There was nothing in the document.
     is_blank: bool,
+    /// The nodes to whose clicks somebody was found to listen before the document was walked.
+    heard_before: Option<Vec<i64>>,
 }
 
 /// Where and whose the document is if there is nothing in it, as in most frames that advertisers leave behind.
@@ -103,6 +105,7 @@ impl World {
             heard: HashSet::new(),
             last: None,
             is_blank: false,
+            heard_before: None,
         })
     }
 

@@ -3,7 +3,8 @@
 use super::{Trouble, World, json, read};
 use cdp::protocol::dom::ResolveNode;
 use cdp::protocol::runtime::{
-    CallArgument, CallFunctionOn, Evaluate, ReleaseObjectGroup, RemoteObject, SerializationOptions,
+    CallArgument, CallFunctionOn, Evaluate, ReleaseObject, ReleaseObjectGroup, RemoteObject,
+    SerializationOptions,
 };
 use cdp::{Deadline, Text};
 use serde::de::DeserializeOwned;
@@ -119,7 +120,7 @@ impl World {
     }
 
     /// The browser's own numbers of the nodes that a script gives.
-    pub(super) async fn backend_ids_of(
+    pub(crate) async fn backend_ids_of(
         &self,
         script: String,
         deadline: Deadline,
@@ -132,7 +133,7 @@ impl World {
             ..Evaluate::default()
         };
         let reply = self.channel.call(ask, deadline).await?;
-        Ok(nodes(reply.result).into_iter().map(|node| node.backend_node_id).collect())
+        Ok(self.nodes(reply.result).into_iter().map(|node| node.backend_node_id).collect())
     }
 
     /// Handles on nodes as the page's own scripts have them. Those that are gone are left out.
@@ -184,6 +185,18 @@ impl World {
         }
     }
 
+    /// The nodes that a script gave. The handle on them is let go: it would keep them for as long as the page is there.
+    pub(super) fn nodes(&self, given: Option<RemoteObject>) -> Vec<DeepNode> {
+        let Some(given) = given else { return Vec::new() };
+        if let Some(object_id) = given.object_id {
+            self.channel.post(&ReleaseObject { object_id });
+        }
+        let value = given.deep_serialized_value.and_then(|deep| deep.value);
+        let items: Vec<DeepItem> =
+            value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default();
+        items.into_iter().map(|item| item.value.map(|node| *node).unwrap_or_default()).collect()
+    }
+
     pub(super) async fn call_with(
         &self,
         handles: &[String],
@@ -233,11 +246,4 @@ pub(super) struct DeepNode {
 #[serde(default)]
 pub(super) struct DeepItem {
     pub(super) value: Option<Box<DeepNode>>,
-}
-
-pub(super) fn nodes(result: Option<RemoteObject>) -> Vec<DeepNode> {
-    let value = result.and_then(|result| result.deep_serialized_value?.value);
-    let items: Vec<DeepItem> =
-        value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default();
-    items.into_iter().map(|item| item.value.map(|node| *node).unwrap_or_default()).collect()
 }
