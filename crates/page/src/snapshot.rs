@@ -210,7 +210,11 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
         unseen: tree.unseen(),
         frames: frames(tree, &options.print),
         notes,
-        nodes: if options.nodes { nodes(tree, view, &options.print) } else { Vec::new() },
+        nodes: if options.nodes {
+            nodes(tree, view.lines.iter(), &options.print)
+        } else {
+            Vec::new()
+        },
         format: FORMAT,
     }
 }
@@ -332,8 +336,13 @@ fn element_ref(
     }
 }
 
-fn nodes(tree: &Tree, view: &View, print: &Print) -> Vec<ShownNode> {
-    let shown = view.lines.iter().filter(|line| line.folded.is_none()).map(|line| {
+/// What some lines show, each with the origin of its frame.
+pub fn nodes<'v>(
+    tree: &Tree,
+    lines: impl Iterator<Item = &'v Line>,
+    print: &Print,
+) -> Vec<ShownNode> {
+    let shown = lines.filter(|line| line.folded.is_none()).map(|line| {
         let node = &tree.nodes[line.node as usize];
         let name = |index: u32| {
             let name = tree.name(&tree.nodes[index as usize]);

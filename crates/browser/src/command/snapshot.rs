@@ -16,7 +16,7 @@ use page::ax::{RefPolicy, Tree};
 use page::delta::{Delta, ShownPage, delta};
 use page::refs::{Scope, numbers_in, respell};
 use page::render::{Print, Viewpoint, printed, viewpoint};
-use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, bare, build};
+use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, bare, build, nodes};
 use page::view::{DEFAULT_MAX_DEPTH, View, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -166,14 +166,8 @@ impl Verb for Snapshot {
     type Reply = Snapped;
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Snapped> {
-        if self.delta && self.find.is_some() {
-            return Err(Error::new(Code::CommandInvalid).message(
-                "`--delta` cannot go with `--find`: what stops to match would read as removed",
-            ));
-        }
-        if self.find.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            return Err(Error::new(Code::CommandInvalid)
-                .message("`--find` needs a text: every line has an empty one"));
+        if let Some(why) = self.contradiction() {
+            return Err(Error::new(Code::CommandInvalid).message(why));
         }
         let turn = match &self.url {
             Some(url) => self.open(cx, url).await?,
@@ -226,6 +220,29 @@ impl Verb for Snapshot {
 }
 
 impl Snapshot {
+    /// Why what is asked for cannot be.
+    fn contradiction(&self) -> Option<&'static str> {
+        let is_ax = self.source == TreeSource::Ax;
+        let is_empty = self.find.as_ref().is_some_and(|text| text.trim().is_empty());
+        [
+            (
+                self.delta && self.find.is_some(),
+                "`--delta` cannot go with `--find`: what stops to match would read as removed",
+            ),
+            (is_empty, "`--find` needs a text: every line has an empty one"),
+            (
+                is_ax && self.boxes,
+                "`--boxes` cannot go with `--source ax`: that tree does not say where things are",
+            ),
+            (
+                is_ax && self.include_hidden,
+                "`--include-hidden` cannot go with `--source ax`: that tree does not say what can be seen",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(is_so, why)| is_so.then_some(why))
+    }
+
     /// What of a page is shown, with the refs that it gives.
     fn see(
         &self,
@@ -353,6 +370,7 @@ impl Snapshot {
                 redact: self.redact,
                 unlimited_names: root.is_some(),
                 flat: self.refs_only,
+                viewpoint: self.format == TextFormat::Viewpoint,
             },
         }
     }
@@ -398,6 +416,11 @@ impl Snapshot {
             }
             if let Some(told) = &told {
                 tell_less(&mut snapshot, told);
+                if self.nodes && !told.is_full {
+                    let lines = &seeing.unfolded.as_ref().unwrap_or(seen).lines;
+                    let is_told = |(at, _): &(u32, u32)| lines.get(*at as usize);
+                    snapshot.nodes = nodes(tree, told.told.iter().filter_map(is_told), print);
+                }
             }
             Snapped::Full(Box::new(snapshot))
         } else {
@@ -573,7 +596,6 @@ fn tell_less(snapshot: &mut WebAiSnapshot, told: &Delta) {
         snapshot.refs.retain(|it| is_told(&it.name_of_ref));
         snapshot.stats.node_count = told.told.len() as u32;
         snapshot.stats.interactive_count = snapshot.refs.len() as u32;
-        snapshot.nodes.retain(|node| node.name_of_ref.as_deref().is_some_and(is_told));
     }
     snapshot.stats = Stats {
         token_estimate: page::tokens::estimate(&snapshot.text),

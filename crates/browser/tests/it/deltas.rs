@@ -1,9 +1,10 @@
 //! What a delta tells, in receipts and snapshots: what changed on the page, and nothing that only the look changed.
 
 use crate::bench::{Bench, bench};
-use crate::sight::{see, show};
+use crate::sight::{details, see, show};
 use agbrowse_browser::command::{Snapshot, TextFormat};
 use agbrowse_browser::{Command, Reply};
+use std::time::{Duration, Instant};
 
 /// What a click on this text changes.
 async fn click(t: &Bench, text: &str) -> String {
@@ -134,5 +135,34 @@ fn a_title_that_is_told_is_told_when_it_changes() {
         assert!(delta.contains("title=\"Unmute\""), "{delta}");
         let more = click(&t, "More").await;
         assert!(more.contains("title=\"Pause\""), "{more}");
+    });
+}
+
+#[test]
+fn texts_of_a_delta_carry_their_origins() {
+    bench(async |t| {
+        t.page(
+            "/inner",
+            "<p>Inside</p><script>onmessage = (it) => document.body.append(it.data)</script>",
+        );
+        let html = format!(
+            "<h1>Words</h1><p id=o></p><iframe src={:?} id=f></iframe>",
+            t.other_url("/inner")
+        );
+        let full = || Snapshot { nodes: true, delta: true, ..Snapshot::default() };
+        show(&t, &html, Snapshot::default()).await;
+        t.eval("o.textContent = 'Out here'; f.contentWindow.postMessage('In there', '*'); 1").await;
+        let mut told = details(&t, full()).await.nodes;
+        let began = Instant::now();
+        while !told.iter().any(|node| node.text == "In there" || node.name == "In there") {
+            assert!(began.elapsed() < Duration::from_secs(5), "{told:?}");
+            told.extend(details(&t, full()).await.nodes);
+        }
+        let origin = |url: String| url.split('/').take(3).collect::<Vec<_>>().join("/");
+        for (text, url) in [("Out here", t.url("/")), ("In there", t.other_url("/"))] {
+            let node = told.iter().find(|node| node.text == text || node.name == text);
+            assert_eq!(node.expect(text).origin, origin(url), "{told:?}");
+        }
+        assert!(!told.iter().any(|node| node.name == "Words"), "{told:?}");
     });
 }

@@ -143,6 +143,21 @@ fn a_page_that_our_scripts_stumble_over_is_told_by_the_browser() {
 }
 
 #[test]
+fn what_the_other_tree_does_not_say_is_not_promised() {
+    bench(async |t| {
+        show(&t, "<p>Words", Snapshot::default()).await;
+        for (options, word) in [
+            (Snapshot { boxes: true, ..ax() }, "--boxes"),
+            (Snapshot { include_hidden: true, ..ax() }, "--include-hidden"),
+        ] {
+            let error = t.run(snapshot(options)).await.unwrap_err();
+            assert_eq!(error.code(), Code::CommandInvalid, "{error}");
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    });
+}
+
+#[test]
 fn what_is_no_selector_is_no_root() {
     bench(async |t| {
         show(&t, "<p>Words", Snapshot::default()).await;

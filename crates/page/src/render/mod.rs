@@ -5,9 +5,14 @@
 mod phase7;
 mod viewpoint;
 
+use phase7::push_line;
 pub use phase7::{Printed, phase7, printed};
-pub(crate) use phase7::{push_attributes, push_line, shown_name};
+pub(crate) use phase7::{push_attributes, shown_name};
 pub use viewpoint::{Viewpoint, viewpoint};
+
+use crate::ax::Tree;
+use crate::tokens::calibrated;
+use crate::view::Line;
 
 /// What is printed of a node besides what always is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +27,33 @@ pub struct Print {
     pub unlimited_names: bool,
     /// A flat list: each line begins with its ref.
     pub flat: bool,
+    /// It is written as MCP clients know it.
+    pub viewpoint: bool,
+}
+
+/// About how many tokens a line is. Refs count as if they had as many digits as most: a budget must not depend on which
+/// numbers were given before.
+pub(crate) fn cost(tree: &Tree, line: &Line, print: &Print, text: &mut String) -> u32 {
+    text.clear();
+    if print.viewpoint {
+        viewpoint::push_line(
+            text,
+            tree,
+            line,
+            &Viewpoint { spell: &|_| "e1000".into(), print: *print },
+        );
+    } else {
+        let mut line = *line;
+        line.number = line.number.map(|_| 100);
+        push_line(text, tree, &line, print);
+    }
+    text.push('\n');
+    calibrated(text)
+}
+
+/// About how many tokens a text has besides its lines.
+pub(crate) fn fixed_cost(print: &Print) -> u32 {
+    if print.viewpoint { 60 } else { 0 }
 }
 
 /// What is printed when there is nothing to print.

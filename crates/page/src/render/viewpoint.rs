@@ -64,7 +64,7 @@ pub fn viewpoint(tree: &Tree, view: &View, options: &Viewpoint<'_>) -> String {
     out
 }
 
-fn push_line(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'_>) {
+pub(super) fn push_line(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'_>) {
     let node = &tree.nodes[line.node as usize];
     let spelled =
         line.number.map(|number| (options.spell)(number)).filter(|spelled| !spelled.is_empty());

@@ -7,8 +7,7 @@
 use super::{Cut, Line, View};
 use crate::ax::{Marks, Node, Role, Tree};
 use crate::refs::Items;
-use crate::render::{Print, push_line};
-use crate::tokens::calibrated;
+use crate::render::{Print, cost, fixed_cost};
 
 /// Ranks are few, so that choosing among them takes one look at each line.
 const RANKS: usize = 64;
@@ -29,11 +28,13 @@ pub(super) fn fold(
     print: &Print,
 ) {
     let costs = costs(tree, marks, &view.lines, print);
+    let whole = budget;
+    let budget = budget.saturating_sub(fixed_cost(print));
     if costs.iter().sum::<u32>() <= budget {
         return;
     }
     if view.lines.len() < 2 {
-        view.exceeds = Some(budget);
+        view.exceeds = Some(whole);
         return;
     }
     let ranks = ranks(tree, marks, &view.lines, root);
@@ -60,7 +61,7 @@ pub(super) fn fold(
             break;
         }
     }
-    view.exceeds = best.is_none().then_some(budget);
+    view.exceeds = best.is_none().then_some(whole);
     let (shown, notes) = best.unwrap_or_else(|| {
         let notes = notes(tree, marks, &view.lines, &first_alone, root);
         (first_alone, notes)
@@ -68,18 +69,12 @@ pub(super) fn fold(
     put(view, &shown, notes);
 }
 
-/// The tokens of each line. Refs count as if they had three digits: a budget must not depend on which
-/// numbers were given before.
+/// The tokens of each line.
 fn costs(tree: &Tree, marks: &Marks, lines: &[Line], print: &Print) -> Vec<u32> {
     let mut text = String::new();
-    let mut cost = |line: &Line| {
-        text.clear();
-        let number = marks.has_ref(line.node as usize).then_some(100);
-        push_line(&mut text, tree, &Line { number, ..*line }, print);
-        text.push('\n');
-        calibrated(&text)
-    };
-    lines.iter().map(&mut cost).collect()
+    let number = |line: &Line| marks.has_ref(line.node as usize).then_some(1);
+    let with_ref = |line: &Line| Line { number: number(line), ..*line };
+    lines.iter().map(|line| cost(tree, &with_ref(line), print, &mut text)).collect()
 }
 
 /// How useful each line is; at least as useful as the best line in it.
@@ -358,10 +353,7 @@ fn can_unfold(tree: &Tree, index: usize) -> bool {
 }
 
 fn cost_of_note(tree: &Tree, note: &Note, print: &Print) -> u32 {
-    let mut text = String::new();
-    push_line(&mut text, tree, &Line { number: Some(100), ..note.line }, print);
-    text.push('\n');
-    calibrated(&text)
+    cost(tree, &Line { number: Some(1), ..note.line }, print, &mut String::new())
 }
 
 /// Leaves out the lines that are not shown and puts in what tells of them.

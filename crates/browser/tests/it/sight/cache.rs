@@ -148,13 +148,16 @@ fn what_happens_in_a_page_by_itself_is_seen() {
     bench(async |t| {
         let (first, side) =
             two_tabs(&t, "<h1 id=x>Before</h1><input aria-label=Name><div id=h></div>
-             <script>h.attachShadow({ mode: 'closed' }).innerHTML = '<p>Before</p>'; inner = null</script>").await;
+             <button id=b>Press</button><iframe id=f srcdoc='<p>Inside'></iframe>
+             <script>inner = h.attachShadow({ mode: 'closed' }); inner.innerHTML = '<p>Before</p>'</script>").await;
         for (n, script) in [
             "opener.x.textContent = 'After 0'",
             "opener.x.setAttribute('aria-label', 'After 1')",
             "opener.document.querySelector('input').value = 'After 2';
              opener.document.querySelector('input').dispatchEvent(new opener.Event('input', { bubbles: true }))",
             "opener.x.insertAdjacentHTML('afterend', '<p>After 3')",
+            "opener.inner.querySelector('p').textContent = 'After 4'",
+            "opener.f.contentDocument.body.textContent = 'After 5'",
         ]
         .iter()
         .enumerate()
@@ -164,6 +167,34 @@ fn what_happens_in_a_page_by_itself_is_seen() {
             // The news travels on its own; it is here long before what is remembered grows old.
             let began = Instant::now();
             while !see_on(&t, first, Snapshot::default()).await.contains(&format!("After {n}")) {
+                assert!(began.elapsed() < Duration::from_secs(2), "{script}");
+            }
+        }
+    });
+}
+
+#[test]
+fn focus_and_scrolling_are_seen() {
+    bench(async |t| {
+        let html = "<button id=b>Press</button><p style='margin-top: 3000px'>Below";
+        let (first, side) = two_tabs(&t, html).await;
+        let button = async |options: Snapshot| {
+            let full = Snapshot { details: true, boxes: true, ..options };
+            let reply = t.run_on(first, snapshot(full)).await.unwrap().reply;
+            let Reply::Snapshot(Snapped::Full(told)) = reply else { panic!("no details") };
+            let button = told.refs.into_iter().find(|it| it.name == "Press").expect("a button");
+            (button.focused, button.bounds.expect("a box").y)
+        };
+        let fresh = Snapshot { fresh: true, ..Snapshot::default() };
+        let (was_focused, was_at) = button(fresh).await;
+        assert!(!was_focused && was_at >= 0.0);
+        for (script, is_seen) in [
+            ("opener.b.focus()", (|(focused, _)| focused) as fn((bool, f32)) -> bool),
+            ("opener.scrollTo(0, 500)", |(_, at)| at < -400.0),
+        ] {
+            t.run_on(side, eval(&format!("{script}; 1"))).await.unwrap();
+            let began = Instant::now();
+            while !is_seen(button(Snapshot::default()).await) {
                 assert!(began.elapsed() < Duration::from_secs(2), "{script}");
             }
         }
@@ -252,6 +283,10 @@ impl tracing::Subscriber for Tracer {
                     self.0.push(format!("cache={value:?}"));
                 }
             }
+        }
+        // Whether it was remembered is for those who look into how this works.
+        if *event.metadata().level() != tracing::Level::DEBUG {
+            return;
         }
         event.record(&mut Fields(&mut self.seen.lock().unwrap()));
     }

@@ -181,6 +181,11 @@ fn only_what_can_be_used_and_read_is_shown() {
                     "<div style='content-visibility: hidden'><button>Skipped</button></div><p>Rest</p>",
                     "  - text: \"Rest\"",
                 ),
+                (
+                    "content-visibility: auto, out of view",
+                    "<div style='height: 9000px'></div><div style='content-visibility: auto'><button>Later</button></div>",
+                    "  - button \"Later\" [ref=@e1]",
+                ),
                 ("display: none", "<div style='display: none'>Gone</div><p>Rest</p>", "  - text: \"Rest\""),
                 (
                     "visibility: hidden, and visible again inside",

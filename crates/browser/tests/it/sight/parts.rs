@@ -2,7 +2,7 @@
 
 use super::{details, get, message, ref_of, renumbered, see, show, snapshot, value, viewpoint};
 use crate::bench::bench;
-use agbrowse_browser::command::{Find, Snapped, Snapshot, What};
+use agbrowse_browser::command::{Find, Snapped, Snapshot, TextFormat, What};
 use agbrowse_browser::{Code, Command, Reply};
 
 #[test]
@@ -63,8 +63,9 @@ fn a_budget_folds_the_rest_and_says_how_much() {
             (0..300).map(|n| format!("<li><a href=/{n}>Entry number {n}</a></li>")).collect();
         show(&t, &format!("<h1>Top</h1><ul>{list}</ul><button>Buy</button>"), Snapshot::default())
             .await;
-        for budget in [200, 600] {
-            let options = Snapshot { budget: Some(budget), ..Snapshot::default() };
+        let formats = [TextFormat::Text, TextFormat::Viewpoint];
+        for (budget, format) in [200, 600].into_iter().flat_map(|it| formats.map(|how| (it, how))) {
+            let options = Snapshot { budget: Some(budget), format, ..Snapshot::default() };
             let outcome = t.run(snapshot(options)).await.unwrap();
             let Reply::Snapshot(Snapped::Text(shown)) = &outcome.reply else { panic!("no text") };
             assert!(
@@ -73,6 +74,8 @@ fn a_budget_folds_the_rest_and_says_how_much() {
                 shown.tokens,
                 shown.text
             );
+            // Nor is much of it left unused.
+            assert!(shown.tokens >= budget / 2, "{} of {budget}", shown.tokens);
             assert!(
                 shown.text.contains("\"Top\"") && shown.text.contains("- … "),
                 "{}",
