@@ -294,7 +294,7 @@ pub fn summarize_for_doctor(snapshot: &WebAiSnapshot, max_refs: usize) -> Doctor
 }
 
 /// The refs of a view, each once, by number. Where folded parts can be unfolded is no ref of what is shown.
-fn refs(tree: &Tree, view: &View, print: &Print) -> Vec<ElementRef> {
+pub fn refs(tree: &Tree, view: &View, print: &Print) -> Vec<ElementRef> {
     let frame_paths: Vec<_> =
         (0..tree.frames.len()).map(|frame| frame_path(tree, frame, print)).collect();
     let mut seen = HashSet::new();

@@ -18,6 +18,7 @@ mod install;
 mod mcp;
 mod miniwob;
 mod recall;
+mod refs;
 mod sameness;
 mod showing;
 mod surface;

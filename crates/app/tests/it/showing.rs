@@ -239,7 +239,7 @@ fn shop() -> String {
 }
 
 /// A home with this page as `./page.html`; none without a browser to show it.
-fn home_with(page: &str) -> Option<Home> {
+pub fn home_with(page: &str) -> Option<Home> {
     if !has_browser() {
         return None;
     }
@@ -277,7 +277,7 @@ fn on_terminal(home: &Home, args: &[&str]) -> String {
 }
 
 /// The ref in the line that has these words.
-fn ref_of(text: &str, words: &str) -> String {
+pub fn ref_of(text: &str, words: &str) -> String {
     let line = text.lines().find(|line| line.contains(words));
     let line = line.unwrap_or_else(|| panic!("no {words:?} in\n{text}"));
     let (_, from) = line.rsplit_once("[ref=").unwrap_or_else(|| panic!("no ref: {line}"));

@@ -140,9 +140,12 @@ function endBlock(el, { depth, around, line, element, dropped: droppedBefore, nu
   if (laidOut < laidOutAt) laidOutAt = laidOut;
 }
 
-/** Notes that something happened in an element. */
+/** Notes that something happened in an element. What was kept of it is let go: it may hold what is gone by now. */
 function noteChange(el) {
-  for (let at = el; at !== null && nodeTypeOf.call(at) === 1 && !changes.has(at); at = flatParentOf(at)) changes.add(at);
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1 && !changes.has(at); at = flatParentOf(at)) {
+    changes.add(at);
+    if (at[BLOCK] !== undefined) at[BLOCK] = undefined;
+  }
 }
 
 /** Notes that anything below an element may be told differently now. */

@@ -16,7 +16,7 @@ use page::ax::{RefPolicy, Tree};
 use page::delta::{Delta, ShownPage, delta};
 use page::refs::{Scope, numbers_in, respell};
 use page::render::{Print, Viewpoint, printed, viewpoint};
-use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, bare, build, nodes};
+use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, bare, build, nodes, refs};
 use page::view::{DEFAULT_MAX_DEPTH, View, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -415,12 +415,16 @@ impl Snapshot {
                 snapshot.text = text;
             }
             if let Some(told) = &told {
-                tell_less(&mut snapshot, told);
-                if self.nodes && !told.is_full {
-                    let lines = &seeing.unfolded.as_ref().unwrap_or(seen).lines;
-                    let is_told = |(at, _): &(u32, u32)| lines.get(*at as usize);
-                    snapshot.nodes = nodes(tree, told.told.iter().filter_map(is_told), print);
+                if !told.is_full {
+                    // What is different is told also where a budget folds it.
+                    let all = seeing.unfolded.as_ref().unwrap_or(seen);
+                    let line = |(at, _): &(u32, u32)| all.lines.get(*at as usize);
+                    snapshot.refs = refs(tree, all, print);
+                    if self.nodes {
+                        snapshot.nodes = nodes(tree, told.told.iter().filter_map(line), print);
+                    }
                 }
+                tell_less(&mut snapshot, told);
             }
             Snapped::Full(Box::new(snapshot))
         } else {

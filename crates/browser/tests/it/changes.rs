@@ -90,7 +90,9 @@ fn who_listens_is_told_also_when_it_was_found_out_between_a_walk_and_its_end() {
     bench(async |t| {
         t.page("/", LISTENING);
         t.open("/").await;
-        // As when getting ready comes to its end at that moment.
+        // Nothing gets ready any more after a first look.
+        see(&t, Snapshot::default()).await;
+        // As when that comes to its end at that moment.
         let beside = "MutationObserver.prototype.observe = ((was) => function (...all) {
             queueMicrotask(() => agbrowse.hears(document.getElementById('heard')));
             return was.apply(this, all);
@@ -108,11 +110,13 @@ fn who_begins_to_listen_during_a_first_walk_is_told_soon() {
         let script = format!("<script>document.addEventListener('now', () => {LISTEN})</script>");
         t.page("/", format!("{LISTENING}{script}"));
         t.open("/").await;
+        see(&t, Snapshot::default()).await;
         let during = "MutationObserver.prototype.observe = ((was) => function (...all) {
             document.dispatchEvent(new Event('now'));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
         t.browser.meddle(&t.context, during).await.expect("it is in between");
+        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         // No change of the page tells of it, and what is remembered is good for five seconds.
         let began = Instant::now();
         while !see(&t, Snapshot::default()).await.contains("link \"Listens\"") {

@@ -45,14 +45,15 @@ impl Items {
         })
     }
 
-    /// What can be acted on in the same item as a node, apart from what is in the node itself.
+    /// What can be acted on in the same item as a node, apart from what is in the node itself, unless that is the item.
     pub fn controls(
         &self,
         tree: &Tree,
         index: usize,
         has_ref: impl Fn(usize) -> bool,
     ) -> Vec<usize> {
-        let own = index..tree.end(index);
+        let is_item = self.nearest.get(index) == Some(&(index as u32)) && !has_ref(index);
+        let own = index..if is_item { index + 1 } else { tree.end(index) };
         for item in self.around(index) {
             let others = (item..tree.end(item)).filter(|it| !own.contains(it) && has_ref(*it));
             let controls: Vec<usize> = others.take(MOST_CONTROLS + 1).collect();
@@ -114,6 +115,8 @@ mod tests {
         assert_eq!(beside(8), [9, 10]);
         assert_eq!(beside(5), [6]);
         assert!(beside(11).is_empty());
+        // Of the card itself, what is in it.
+        assert_eq!(beside(7), [9, 10]);
         let item = items.around(at(10)).next().unwrap();
         assert_eq!(items.label(&tree, item, at(10)), Some(at(8)));
     }

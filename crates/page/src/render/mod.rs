@@ -12,7 +12,7 @@ pub use viewpoint::{Viewpoint, viewpoint};
 
 use crate::ax::Tree;
 use crate::tokens::calibrated;
-use crate::view::Line;
+use crate::view::{Line, View};
 
 /// What is printed of a node besides what always is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,13 +51,17 @@ pub(crate) fn cost(tree: &Tree, line: &Line, print: &Print, text: &mut String) -
     calibrated(text)
 }
 
-/// About how many tokens a text has besides its lines.
-pub(crate) fn fixed_cost(print: &Print) -> u32 {
-    if print.viewpoint { 60 } else { 0 }
+/// About how many tokens a view has besides its lines: a header, and what is said where not everything has a ref.
+pub(crate) fn fixed_cost(view: &View, print: &Print) -> u32 {
+    match (print.viewpoint, view.compacted) {
+        (false, _) => 0,
+        (true, false) => 15,
+        (true, true) => 75,
+    }
 }
 
 /// What is printed when there is nothing to print.
-fn nothing(view: &crate::view::View, print: &Print) -> &'static str {
+fn nothing(view: &View, print: &Print) -> &'static str {
     match (view.matches, print.flat) {
         (Some(_), _) => "nothing found",
         (None, true) => "nothing to act on",

@@ -29,7 +29,7 @@ pub(super) fn fold(
 ) {
     let costs = costs(tree, marks, &view.lines, print);
     let whole = budget;
-    let budget = budget.saturating_sub(fixed_cost(print));
+    let budget = budget.saturating_sub(fixed_cost(view, print));
     if costs.iter().sum::<u32>() <= budget {
         return;
     }

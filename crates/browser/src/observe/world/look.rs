@@ -1,7 +1,7 @@
 //! Looking at one document: its report, the sheets and shadow roots that our scripts cannot read, and who listens to
 //! clicks.
 
-use super::nodes::{DeepNode, deep};
+use super::nodes::{DeepNode, GROUP, deep};
 use super::told::{head, holders_in, may_host, nothing, patched};
 use super::{BLANK, Told, Trouble, World, json, read, value_of};
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners, GetEventListenersReply};
@@ -34,7 +34,8 @@ impl World {
         let is_first = self.last.is_none() && !self.is_blank;
         let is_hosting = is_first || self.last.as_deref().is_some_and(may_host);
         // A first walk can take so long that the browser draws next, whatever else it is asked, and to lay out a large page
-        // takes it seconds. So nothing that has to be known is asked after it; who listens is asked once more later.
+        // takes it seconds. So who listens is asked before it, and once more later. Only where there may be closed shadow
+        // roots or frames has something to be asked after it.
         let heard_before = if is_first { self.ask_listeners()? } else { None };
         let is_heard_before = heard_before.is_some();
         let report = self.channel.start(&self.observing(options, true))?;
@@ -224,6 +225,7 @@ impl World {
             expression: format!("agbrowse.hosts({is_first}, {with_holders})"),
             context_id: Some(self.context),
             serialization_options: Some(deep("all")),
+            object_group: Some(GROUP.into()),
             silent: Some(true),
             ..Evaluate::default()
         }
@@ -274,14 +276,9 @@ impl World {
         if roots.is_empty() {
             return Ok(false);
         }
-        let handles = self.handles(&roots, deadline).await?;
-        self.call_with(
-            &handles,
-            "function(...roots) { agbrowse.reveal(...roots); return '' }",
-            deadline,
-        )
-        .await?;
-        Ok(!handles.is_empty())
+        let reveal = "function(...roots) { agbrowse.reveal(...roots); return '' }";
+        let (found, _) = self.call_with(&roots, reveal, deadline).await?;
+        Ok(!found.is_empty())
     }
 
     /// The nodes to whose clicks a script of the page listens, in order, in a document with or without shadow trees.

@@ -3,16 +3,19 @@
 use super::{Trouble, World, json, read};
 use cdp::protocol::dom::ResolveNode;
 use cdp::protocol::runtime::{
-    CallArgument, CallFunctionOn, Evaluate, ReleaseObject, ReleaseObjectGroup, RemoteObject,
-    SerializationOptions,
+    CallArgument, CallFunctionOn, Evaluate, ReleaseObjectGroup, RemoteObject, SerializationOptions,
 };
 use cdp::{Deadline, Text};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Handles that are let go together.
-const GROUP: &str = "agbrowse";
+/// Handles that are let go together. Those of this very name nobody uses.
+pub(super) const GROUP: &str = "agbrowse";
+
+/// How many calls there were that needed handles.
+static CALLS: AtomicU64 = AtomicU64::new(0);
 
 /// How many nodes are asked about one by one at most: each costs a call.
 const MAX_NODES: usize = 3000;
@@ -38,7 +41,7 @@ impl World {
         deadline: Deadline,
     ) -> Result<(Vec<u32>, bool), Trouble> {
         let is_new = |node: &i64| !self.heard.contains(node);
-        let new: Vec<i64> = nodes.iter().copied().filter(is_new).collect();
+        let new: Vec<i64> = nodes.iter().copied().filter(is_new).take(MAX_NODES).collect();
         let is_missed = self.learn("hears", &new, deadline).await?;
         self.heard.extend(new.into_iter().filter(|node| self.numbers.contains_key(node)));
         let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
@@ -52,12 +55,8 @@ impl World {
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<bool, Trouble> {
-        let nodes = &nodes[..nodes.len().min(MAX_NODES)];
-        let all = self.resolved(nodes.iter().map(|node| self.resolve(*node)), deadline).await?;
-        let here = nodes.iter().zip(all).filter_map(|(node, handle)| Some((*node, handle?)));
-        let (found, handles): (Vec<i64>, Vec<String>) = here.unzip();
         let ask = format!("function(...nodes) {{ return agbrowse.{function}(...nodes) }}");
-        let given = self.call_with(&handles, &ask, deadline).await?;
+        let (found, given) = self.call_with(nodes, &ask, deadline).await?;
         let numbers = given.trim_start_matches("!,").split(',');
         let numbers = numbers.map(|number| number.parse().unwrap_or(0));
         self.numbers.extend(found.into_iter().zip(numbers));
@@ -74,11 +73,13 @@ impl World {
         function: &str,
         deadline: Deadline,
     ) -> Result<T, Trouble> {
-        let handle = self.handles(&[node], deadline).await?.pop().ok_or(Trouble::Nothing)?;
         let ask = format!(
             "function(node) {{ return JSON.stringify(agbrowse.{function}(node) ?? null) }}"
         );
-        let said = self.call_with(&[handle], &ask, deadline).await?;
+        let (found, said) = self.call_with(&[node], &ask, deadline).await?;
+        if found.is_empty() {
+            return Err(Trouble::Nothing);
+        }
         serde_json::from_str(&said).map_err(|error| Trouble::Script(error.to_string()))
     }
 
@@ -129,6 +130,7 @@ impl World {
             expression: script,
             context_id: Some(self.context),
             serialization_options: Some(deep("none")),
+            object_group: Some(GROUP.into()),
             silent: Some(true),
             ..Evaluate::default()
         };
@@ -145,16 +147,6 @@ impl World {
         let asked = nodes
             .iter()
             .map(|node| ResolveNode { backend_node_id: Some(*node), ..ResolveNode::default() });
-        Ok(self.resolved(asked, deadline).await?.into_iter().flatten().collect())
-    }
-
-    /// Handles on nodes as our own scripts have them. Those that are gone are left out.
-    pub(super) async fn handles(
-        &self,
-        nodes: &[i64],
-        deadline: Deadline,
-    ) -> Result<Vec<String>, Trouble> {
-        let asked = nodes.iter().map(|node| self.resolve(*node));
         Ok(self.resolved(asked, deadline).await?.into_iter().flatten().collect())
     }
 
@@ -177,37 +169,40 @@ impl World {
         Ok(handles)
     }
 
-    fn resolve(&self, node: i64) -> ResolveNode {
-        ResolveNode {
-            backend_node_id: Some(node),
-            object_group: Some(GROUP.into()),
-            execution_context_id: Some(self.context),
-        }
-    }
-
-    /// The nodes that a script gave. The handle on them is let go: it would keep them for as long as the page is there.
+    /// The nodes that a script gave. Handles on such are let go, also on those that nobody waited for: they would keep the
+    /// nodes for as long as the page is there.
     pub(super) fn nodes(&self, given: Option<RemoteObject>) -> Vec<DeepNode> {
         let Some(given) = given else { return Vec::new() };
-        if let Some(object_id) = given.object_id {
-            self.channel.post(&ReleaseObject { object_id });
-        }
+        self.channel.post(&ReleaseObjectGroup { object_group: GROUP.into() });
         let value = given.deep_serialized_value.and_then(|deep| deep.value);
         let items: Vec<DeepItem> =
             value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default();
         items.into_iter().map(|item| item.value.map(|node| *node).unwrap_or_default()).collect()
     }
 
+    /// Calls a function of ours with nodes that the browser knows by its own numbers. Tells with which, as those that are
+    /// gone are left out, and what it gave.
     pub(super) async fn call_with(
         &self,
-        handles: &[String],
+        nodes: &[i64],
         function: &str,
         deadline: Deadline,
-    ) -> Result<String, Trouble> {
+    ) -> Result<(Vec<i64>, String), Trouble> {
+        // A group of its own: the documents of a process are asked at once, and handles are let go by their group.
+        let group = format!("{GROUP}-{}", CALLS.fetch_add(1, Ordering::Relaxed));
+        let asked = nodes.iter().map(|node| ResolveNode {
+            backend_node_id: Some(*node),
+            object_group: Some(group.clone()),
+            execution_context_id: Some(self.context),
+        });
+        let all = self.resolved(asked, deadline).await?;
+        let here = nodes.iter().zip(all).filter_map(|(node, handle)| Some((*node, handle?)));
+        let (found, handles): (Vec<i64>, Vec<String>) = here.unzip();
         if handles.is_empty() {
-            return Ok(String::new());
+            return Ok((found, String::new()));
         }
         let arguments =
-            handles.iter().map(|handle| CallArgument { object_id: Some(handle.clone()) }).collect();
+            handles.into_iter().map(|handle| CallArgument { object_id: Some(handle) }).collect();
         let call = CallFunctionOn {
             function_declaration: function.to_owned(),
             arguments: Some(arguments),
@@ -216,12 +211,13 @@ impl World {
             silent: Some(true),
             ..CallFunctionOn::default()
         };
-        let reply = self.channel.call(call, deadline).await?;
-        self.channel.post(&ReleaseObjectGroup { object_group: GROUP.into() });
-        match reply.result.and_then(|result| result.value) {
-            Some(value) => Ok(read::<Text>(&value)?.into_string()),
-            None => Ok(String::new()),
-        }
+        let reply = self.channel.call(call, deadline).await;
+        self.channel.post(&ReleaseObjectGroup { object_group: group });
+        let said = match reply?.result.and_then(|result| result.value) {
+            Some(value) => read::<Text>(&value)?.into_string(),
+            None => String::new(),
+        };
+        Ok((found, said))
     }
 }
 

@@ -108,6 +108,26 @@ fn a_frame_is_told_with_its_origin() {
 }
 
 #[test]
+fn frames_of_one_process_that_are_looked_at_at_once_all_answer() {
+    bench(async |t| {
+        let inner = "<script>for (let n = 0; n < 40; n++) {
+            const it = document.body.appendChild(document.createElement('a'));
+            it.textContent = `Part ${n}`;
+            it.addEventListener('click', () => {});
+        }</script>";
+        t.page("/inner", format!("<body>{inner}"));
+        t.page("/", format!("<iframe src='{}'></iframe>", t.url("/inner")).repeat(8));
+        for _ in 0..5 {
+            t.open("/").await;
+            let deep = Snapshot { fresh: true, max_depth: Some(20), ..Snapshot::default() };
+            let text = see(&t, deep).await;
+            assert!(!text.contains("silent"), "{text}");
+            assert_eq!(text.matches("link \"Part 39\"").count(), 8, "{text}");
+        }
+    });
+}
+
+#[test]
 fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
     bench(async |t| {
         t.page("/loop", "<title>Stuck</title><script>onload = () => setTimeout(() => { while (true) {} })</script>");
