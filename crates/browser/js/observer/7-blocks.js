@@ -42,6 +42,8 @@ let lastWalk = null;
 let treesBefore = [];
 
 const LEAST_LINES = 6, MOST_LINES = 3000;
+/** How few lines are worth a block. Where a page was walked before, what is walked again is so each time: all is worth one. */
+let leastLines = LEAST_LINES;
 const RESTLESS = new Set((
   "input textarea select label iframe frame object embed fencedframe video audio progress meter area map slot").split(" "));
 /** Attributes that make an element depend on others. */
@@ -71,6 +73,7 @@ function beginBlocks(active, modal) {
     isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked) &&
     isSameList(sheetsInside(lastWalk.trees), lastWalk.sheetsInside);
   treesBefore = canTake ? lastWalk.trees : [];
+  leastLines = canTake ? 0 : LEAST_LINES;
   lastWalk = walk;
   if (!canTake) era++;
   isKeeping = true;
@@ -129,7 +132,7 @@ function beginBlock(depth, around) {
 
 function endBlock(el, { depth, around, line, element, dropped: droppedBefore, number, isRestless: wasRestless, laidOutAt: laidOut }) {
   const count = out.length - line;
-  const fits = count >= LEAST_LINES && count <= MOST_LINES && blockLines < out.length * 16;
+  const fits = count >= leastLines && count <= MOST_LINES && blockLines < out.length * 16;
   if (fits && !isRestless) {
     blockLines += count;
     el[BLOCK] = { era, depth, around, numberBefore: number, numberAfter: previousNumber, lines: out.slice(line),
