@@ -22,6 +22,9 @@ const SLOW: Duration = Duration::from_secs(10);
 /// A page that is not there to do anything while others have their turn.
 const NOTHING: &str = "about:blank";
 
+/// Answers when what was there to draw is drawn.
+const DRAWN: &str = "new Promise((tell) => requestAnimationFrame(() => setTimeout(tell)))";
+
 /// Changes a page: a function that takes a number.
 const CHANGE: &str = include_str!("../mutate.js");
 
@@ -36,6 +39,16 @@ pub enum Case {
     Changed,
     /// Another one.
     Unchanged,
+}
+
+/// Where to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Its address.
+    pub url: &'a str,
+    /// It takes the browser seconds to draw, which would fall into going there or into the first snapshot by chance: they
+    /// are waited for in between.
+    pub is_vast: bool,
 }
 
 /// A contender that takes part: started when it is first needed, and anew when it has failed.
@@ -60,8 +73,8 @@ impl Racer {
     ///
     /// # Errors
     /// When anything on the way does not work. What it was doing is ended.
-    pub fn visit(&mut self, url: &str, numbers: &Numbers) -> Result<Visit> {
-        self.with(|contender| visit(contender, url, numbers))
+    pub fn visit(&mut self, place: Place<'_>, numbers: &Numbers) -> Result<Visit> {
+        self.with(|contender| visit(contender, place, numbers))
     }
 
     /// The text of the very first snapshot that it takes: it is started anew for this, because some number
@@ -115,9 +128,12 @@ pub struct Visit {
     unseen: usize,
 }
 
-fn visit(contender: &mut dyn Contender, url: &str, numbers: &Numbers) -> Result<Visit> {
+fn visit(contender: &mut dyn Contender, place: Place<'_>, numbers: &Numbers) -> Result<Visit> {
     let set_out = Instant::now();
-    contender.open(url)?;
+    contender.open(place.url)?;
+    if place.is_vast {
+        contender.script(DRAWN)?;
+    }
     let began = Instant::now();
     let is_over = |done: usize, wanted| done >= if began.elapsed() > SLOW { 1 } else { wanted };
     let first = contender.snapshot()?.ms;
@@ -187,7 +203,7 @@ impl Times {
 /// None at present: failures are told with whom they belong to.
 pub fn race<'a>(
     racers: impl Iterator<Item = &'a mut Racer>,
-    url: &str,
+    place: Place<'_>,
     rounds: usize,
     numbers: &Numbers,
 ) -> Result<Vec<(Form, Result<Times>)>> {
@@ -202,7 +218,7 @@ pub fn race<'a>(
                 return Ok(None);
             }
             let began = Instant::now();
-            let visit = racer.visit(url, numbers);
+            let visit = racer.visit(place, numbers);
             spent += began.elapsed();
             is_out = visit.is_err();
             Ok(Some(visit))
@@ -262,7 +278,8 @@ mod tests {
     #[test]
     fn a_visit_goes_through_all_three_cases() {
         let log = Rc::default();
-        let visit = racer(Form::Library, &log, true, 9).visit("u", &Numbers::default()).unwrap();
+        let place = Place { url: "u", is_vast: false };
+        let visit = racer(Form::Library, &log, true, 9).visit(place, &Numbers::default()).unwrap();
         let (snapshot, change) = ("snapshot", "change");
         assert_eq!(
             *log.borrow(),
@@ -290,7 +307,8 @@ mod tests {
             racer(Form::Puppeteer, &log, true, 7),
             racer(Form::DevToolsMcp, &log, false, 99),
         ];
-        let told = race(racers.iter_mut(), "u", 3, &Numbers::default()).unwrap();
+        let place = Place { url: "u", is_vast: false };
+        let told = race(racers.iter_mut(), place, 3, &Numbers::default()).unwrap();
         assert_eq!(told[0].1.as_ref().unwrap().unseen, 0);
         assert_eq!(told[1].1.as_ref().unwrap_err().to_string(), "tired");
         assert_eq!(told[2].1.as_ref().unwrap().unseen, 6);

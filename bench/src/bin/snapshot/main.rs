@@ -201,7 +201,8 @@ impl Setting {
         let racers = std::mem::take(&mut self.racers);
         for mut racer in racers {
             eprintln!("warm-up: {}", racer.form.name());
-            match racer.visit(&self.warm_up.url, &self.numbers) {
+            let place = race::Place { url: &self.warm_up.url, is_vast: false };
+            match racer.visit(place, &self.numbers) {
                 Ok(_) => self.racers.push(racer),
                 Err(error) if !racer.form.is_rival() => return Err(error),
                 Err(error) => self.note(format!("{} was left out: {error}", racer.form.name())),
@@ -222,7 +223,8 @@ impl Setting {
                 .iter_mut()
                 .filter(|racer| !is_long || matches!(racer.form, Form::Walk | Form::Library));
             let mut course = Course { page, elements, times: Vec::new(), failed: Vec::new() };
-            for (form, times) in race::race(racers, &course.page.url, rounds, &self.numbers)? {
+            let place = race::Place { url: &course.page.url, is_vast: is_long };
+            for (form, times) in race::race(racers, place, rounds, &self.numbers)? {
                 match times {
                     Ok(times) => course.times.push((form, times)),
                     Err(error) => {
@@ -504,7 +506,9 @@ fn facts(setting: &Setting) -> String {
         "- *To act on*: refs whose role is not one to read only, such as heading or cell, which \
          `agent-browser` gives as well, and that are not buttons which the browser draws into a video\n\
          - The bare walk runs in a world beside the page, as every look of ours does; our scripts \
-         run through the beginning of a page while it loads\n",
+         run through the beginning of a page while it loads\n\
+         - The list of 50,000 items is drawn before the first snapshot of it: laying it out takes the browser seconds, \
+         which fell into going there or into that snapshot by chance\n",
     );
     for note in &setting.notes {
         _ = writeln!(text, "- Note: {note}");
