@@ -150,8 +150,9 @@ class Server:
             async with Client(stdio_client(parameters, errors), mode=mode, **options) as client:
                 yield Agent(client, self)
 
-    def processes(self):
-        """The processes that run for it: those that know its folder, and what they started."""
+    def family(self):
+        """The processes that run for it, each with its parent and its command line: those that know its folder, and
+        what they started."""
         mark = f"AGBROWSE_RUNTIME_DIR={self.folder}".encode()
         parents, known = {}, set()
         for entry in Path("/proc").iterdir():
@@ -165,15 +166,27 @@ class Server:
                     known.add(pid)
         while grown := {pid for pid, parent in parents.items() if parent in known} - known:
             known |= grown
-        return {pid: command_line(pid) for pid in known}
+        return {pid: (parents[pid], command_line(pid)) for pid in known}
+
+    def processes(self):
+        """Those processes with their command lines."""
+        return {pid: line for pid, (_, line) in self.family().items()}
 
     def kind(self, *words):
         """Those of its processes whose command line has all of these words."""
         return [pid for pid, line in self.processes().items() if all(word in line for word in words)]
 
     def browsers(self):
-        """The main processes of its browsers."""
-        return [pid for pid in self.kind("--remote-debugging-pipe") if pid not in self.kind("--type=")]
+        """The main processes of its browsers. A child that has just been forked has the same command line."""
+        alike = {pid: parent for pid, (parent, line) in self.family().items()
+                 if "--remote-debugging-pipe" in line and "--type=" not in line}
+        return [pid for pid, parent in alike.items() if parent not in alike]
+
+    async def kill_browser(self):
+        browsers = self.browsers()
+        expect(len(browsers) == 1, f"one browser runs: {browsers}")
+        os.kill(browsers[0], signal.SIGKILL)
+        await until("it is dead", lambda: browsers[0] not in self.processes())
 
     def renderers(self):
         return self.kind("--type=renderer")

@@ -18,7 +18,7 @@ async def browser_that_was_killed_is_replaced(start, site):
         for tool, arguments in (
             ("browser_snapshot", {}), ("browser_click", {"ref": "text=Before"}), ("browser_tabs", {"action": "list"}),
         ):
-            await kill_browser(server)
+            await server.kill_browser()
 
             async def is_told():
                 reply = await agent.call(tool, **arguments)
@@ -28,7 +28,7 @@ async def browser_that_was_killed_is_replaced(start, site):
             await until(f"{tool} tells of it", is_told, seconds=3)
             await agent.open(site.page("<p>After</p>"))
             (await agent.look()).line("After")
-        await kill_browser(server)
+        await server.kill_browser()
         reply = await agent.open(site.page("<p>Once more</p>"))
         has(reply, "note")
         (await agent.look()).line("Once more")
@@ -38,16 +38,9 @@ async def browser_that_was_killed_is_replaced(start, site):
 async def new_tab_of_a_new_browser_tells_of_it(start, site):
     async with start() as server, server.client() as agent:
         await agent.open(site.page("<p>Before</p>"))
-        await kill_browser(server)
+        await server.kill_browser()
         reply = await agent.call("browser_tabs", action="new")
         expect(reply.is_error or "note" in reply.text, "it tells that the other pages are gone", reply)
-
-
-async def kill_browser(server):
-    browsers = server.browsers()
-    expect(len(browsers) == 1, f"one browser runs: {browsers}")
-    os.kill(browsers[0], signal.SIGKILL)
-    await until("it is dead", lambda: browsers[0] not in server.processes())
 
 
 @alone()

@@ -1,9 +1,7 @@
 """Contexts, and several clients at one browser."""
 
 import json
-import os
 import re
-import signal
 from pathlib import Path
 
 import anyio
@@ -192,7 +190,7 @@ async def context_goes_through_its_proxy(start, site):
         expect(proxies["paid"] == {"server": closed.url, "hasAuth": True}, "so is this", json.dumps(proxies))
         expect(proxies["default"] is None, "the default one has none", json.dumps(proxies))
         # A browser that takes the place of another does not leave it out.
-        os.kill(server.browsers()[0], signal.SIGKILL)
+        await server.kill_browser()
         for name, path in (("free", "/again"), ("paid", "/again-paid")):
             await until("it is there", lambda: came_back(agent, name, path))
         for odd in ({"server": "ftp://a"}, {"server": "http://me:hunter2@a"}, {"username": "hunter2"},
