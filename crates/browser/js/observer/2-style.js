@@ -438,6 +438,8 @@ const READ = new Set((
   "contenteditable draggable tabindex inert min max usemap onclick onmousedown onmouseup onpointerdown ondblclick ontouchstart").split(" "));
 /** Those of them that say nothing about states. */
 const CONTENT_ONLY = new Set(["href", "alt", "title", "type", "name", "label", "summary", "usemap", "role"]);
+/** Those of which it matters only that they are there. */
+const JUST_THERE = new Set(["href", "type", "usemap", "inert", "required", "readonly", "disabled"]);
 const attributeNamesOf = Element.prototype.getAttributeNames;
 
 /** The attributes that say something to us, by name, and what has to be asked; null when there are none. */
@@ -460,7 +462,8 @@ function attributesOf(el, tag) {
       const value = all.id = attributeOf.call(el, name);
       if (rules.ids.size > 0) mask |= rules.ids.get(folded(value)) || 0;
     } else if (READ.has(name) || name.charCodeAt(0) === 97 && name.startsWith("aria-")) {
-      all[name === "aria-labeledby" && !("aria-labelledby" in all) ? "aria-labelledby" : name] = attributeOf.call(el, name);
+      all[name === "aria-labeledby" && !("aria-labelledby" in all) ? "aria-labelledby" : name] =
+        JUST_THERE.has(name) ? "" : attributeOf.call(el, name);
       all.isBare = false;
       if (!CONTENT_ONLY.has(name)) all.isPlain = false;
       if (REFERRING.has(name)) isRestless = true;
@@ -686,6 +689,10 @@ function forEachFlatChild(el, tag, visit) {
  * where it can be helped: in a world like ours each costs an object that the browser has to make first.
  */
 function onlyText(el, tag) {
-  if (elementCountOf.call(el) !== 0 || tag === "slot" || shadowOf(el) !== null) return null;
-  return textContentOf.call(el);
+  if (el === lastOnly) return lastOnlyText;
+  lastOnly = el;
+  return lastOnlyText = elementCountOf.call(el) !== 0 || tag === "slot" || shadowOf(el) !== null ? null : textContentOf.call(el);
 }
+
+/** Who was asked last: names and what they are made of are told one after the other. */
+let lastOnly = null, lastOnlyText = null;

@@ -319,8 +319,8 @@ const isPicture = (embed) => /^image\/(?!svg)/i.test(attributeOf.call(embed, "ty
   !attributeOf.call(embed, "src") || /\.(?:png|jpe?g|gif|webp|avif|bmp|ico)(?:[?#]|$)/i.test(attributeOf.call(embed, "src"));
 
 /** Whether the keyboard or a script can bring the focus to an element with these attributes. */
-function isFocusable(el, tag, attributes) {
-  if (isDisabled(el, tag)) return false;
+function isFocusable(el, tag, attributes, isOff = isDisabled(el, tag)) {
+  if (isOff) return false;
   if (attributes !== null && attributes.tabindex !== undefined && tabIndexAttribute(el) !== null) return true;
   switch (tag) {
     case "a": case "area":

@@ -23,7 +23,9 @@ const OPAQUE = new Set((
 /** Tags whose content is part of that name all the same. */
 const SEE_THROUGH = new Set(["address", "details", "footer", "marquee", "svg"]);
 
-const collapse = (text) => text.replace(/[\s]+/g, " ").trim();
+/** White space that is not a single space between words. */
+const UNEVEN = /[^\S ]|  |^ | $/;
+const collapse = (text) => UNEVEN.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 const MAX_NAME_DEPTH = 200;
 
 const inputValueOf = getter(HTMLInputElement.prototype, "value");
@@ -74,9 +76,7 @@ function nameOf(el, tag, role, attributes, mask, transform) {
   if (native !== null && native !== "") return native;
   const isSettled = native === "" && tag === "img";
   if (NAMED_BY_CONTENT.has(role) && tag !== "math" || role === "row" && isInGrid(el)) {
-    memo.naming.add(el);
-    const name = collapse(contentOf(el, tag, mask,
-      { labelledby: false, hidden: false, quiet: false, self: el, depth: 0, label: false, inside: true, seen: true, transform }));
+    const name = contentName(el, tag, mask, transform);
     if (name) return nameSource = "content", name;
   }
   if (attributes !== null && !isSettled) {
@@ -92,6 +92,18 @@ function nameOf(el, tag, role, attributes, mask, transform) {
     }
   }
   return "";
+}
+
+/** The name of an element that is called what is in it. */
+function contentName(el, tag, mask, transform) {
+  // Mostly that is a text and nothing else.
+  const text = (mask & (BEFORE | AFTER)) === 0 && memo.owners === null ? onlyText(el, tag) : null;
+  if (text !== null) {
+    return (mask & VISIBILITY) === 0 || computed(el).visibility === "visible" ? collapse(transformed(text, transform)) : "";
+  }
+  memo.naming.add(el);
+  return collapse(contentOf(el, tag, mask,
+    { labelledby: false, hidden: false, quiet: false, self: el, depth: 0, label: false, inside: true, seen: true, transform }));
 }
 
 /** Whether a title says what can be read in the element, and nothing else. */

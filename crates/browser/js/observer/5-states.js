@@ -83,10 +83,11 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
   const a = attributes;
   const isControl = isHtml && LABELABLE.has(tag);
   if (isControl || a !== null || isHtml && BARE_STATES.has(tag)) {
-    const canFocus = isFocusable(el, tag, a);
+    const isDisabledNow = isHtml && isDisabled(el, tag);
+    const canFocus = isFocusable(el, tag, a, isDisabledNow);
     const said = a === null ? undefined : a["aria-disabled"];
     // What is disabled around it matters to what could be used; fields and buttons know of their groups themselves.
-    const isOff = isHtml && isDisabled(el, tag) || said === "true" && role !== "generic" ||
+    const isOff = isDisabledNow || said === "true" && role !== "generic" ||
       inherited.isOff && said !== "false" && canFocus;
     if (isOff) flags += "d";
     if (canFocus) {

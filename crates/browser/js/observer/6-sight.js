@@ -430,7 +430,7 @@ function isDarkScheme() {
       const meta = find.call(document, "meta[name=color-scheme i]");
       scheme = meta === null ? "" : attributeOf.call(meta, "content") || "";
     }
-    memo.isDark = /dark/i.test(scheme) && (!/light/i.test(scheme) || matchMedia("(prefers-color-scheme: dark)").matches);
+    memo.isDark = /dark/i.test(scheme) && (!/light/i.test(scheme) || darkness.matches);
   }
   return memo.isDark;
 }

@@ -21,8 +21,8 @@ let walkedAt = 0;
 
 /** Says that what is told depends on where boxes are. */
 const asksLayout = () => { if (walkedAt < laidOutAt) laidOutAt = walkedAt; };
-/** How many lines were put into blocks: each can be in as many as it is deep. */
-let blockLines = 0;
+/** How much was put into blocks: a line or an element can be in as many as it is deep. */
+let keptSize = 0;
 
 /** Elements that something changed in, and those below which nothing is taken as it was. */
 let changes = new Set();
@@ -41,14 +41,46 @@ let seenTo = new Set();
 let lastWalk = null;
 let treesBefore = [];
 
-const LEAST_LINES = 6, MOST_LINES = 3000;
-/** How few lines are worth a block. Where a page was walked before, what is walked again is so each time: all is worth one. */
-let leastLines = LEAST_LINES;
+/** The most lines or elements in a block. */
+const MOST_IN_BLOCK = 3000;
+/**
+ * On a page with so many elements only larger parts are worth a block: what is left of a first walk costs the browser more than
+ * walking a few lines again. What is walked again is so each time, and all of it is worth one.
+ */
+const VAST = 10000, LEAST_LINES_OF_VAST = 60;
+let isAgain = false;
+/** How much of `out` is in a block, each entry counted once. */
+let covered = 0;
+
+/** Whether a part with so many lines that are in no smaller block yet is worth a block. */
+const isWorthIt = (loose) => isAgain || seen.length <= VAST || loose >= LEAST_LINES_OF_VAST;
+
+/** Lines of a block in one piece. Apart, each would be something for the browser to keep and to clean up. */
+class Bundle {
+  constructor(lines) {
+    this.text = lines.join("\n");
+    this.count = lines.length;
+  }
+
+  toString() {
+    return this.text;
+  }
+}
+
+/** So many lines are put in one piece. */
+const LEAST_IN_BUNDLE = 60;
+/** How many pieces this walk has told so far: none is put into another, so that little has to be taken apart again. */
+let bundles = 0;
+
 const RESTLESS = new Set((
   "input textarea select label iframe frame object embed fencedframe video audio progress meter area map slot").split(" "));
 /** Attributes that make an element depend on others. */
 const REFERRING = new Set((
   "aria-labelledby aria-describedby aria-owns aria-activedescendant aria-details aria-errormessage aria-controls usemap").split(" "));
+
+/** What rules can ask of the window: the event that tells of a change comes only when the browser draws next. */
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const viewNow = () => `${innerWidth} ${innerHeight} ${devicePixelRatio} ${darkness.matches}`;
 
 const isSameList = (one, other) => one.length === other.length && one.every((it, at) => it === other[at]);
 
@@ -62,18 +94,18 @@ function beginBlocks(active, modal) {
   laidOutAt = Infinity;
   walkedAt = performance.now();
   deepLevel = 0;
-  blockLines = 0;
+  keptSize = covered = bundles = 0;
   if (!options.watch || options.boxes) return;
   heed(watcher.takeRecords());
   const { firewall: isWary, hidden, urls, full } = options;
   const walk = { sheets: memo.sheets, tellsUrls: urls, checked: [...findAll.call(document, ":checked")],
-    terms: [active, modal, isWary, hidden, urls, full] };
+    terms: [active, modal, isWary, hidden, urls, full, viewNow()] };
   const canTake = lastWalk !== null && !isAllChanged && options.since === lastReport && !memo.rules.looksInside &&
     !lastWalk.looksInside && find.call(document, "[aria-owns]") === null && isSameList(walk.terms, lastWalk.terms) &&
     isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked) &&
     isSameList(sheetsInside(lastWalk.trees), lastWalk.sheetsInside);
   treesBefore = canTake ? lastWalk.trees : [];
-  leastLines = canTake ? 0 : LEAST_LINES;
+  isAgain = canTake && lastReport > 0;
   lastWalk = walk;
   if (!canTake) era++;
   isKeeping = true;
@@ -114,28 +146,43 @@ function isAsBefore(block, el, depth, around) {
 
 function takeBlock({ lines, elements, elementNumbers, droppedInside, numberAfter, laidOutAt: laidOut }) {
   if (laidOut < laidOutAt) laidOutAt = laidOut;
-  for (let at = 0; at < lines.length; at++) out.push(lines[at]);
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at];
+    if (typeof line !== "string") bundles++;
+    out.push(line);
+  }
   for (let at = 0; at < elements.length; at++) {
     seen.push(elements[at]);
     seenNumbers.push(elementNumbers[at]);
   }
+  covered += lines.length;
   dropped += droppedInside;
   previousNumber = numberAfter;
 }
 
 function beginBlock(depth, around) {
-  const block = { depth, around, line: out.length, element: seen.length, dropped, number: previousNumber, isRestless, laidOutAt };
+  const block = { depth, around, line: out.length, element: seen.length, dropped, number: previousNumber, covered, bundles,
+    isRestless, laidOutAt };
   isRestless = false;
   laidOutAt = Infinity;
   return block;
 }
 
-function endBlock(el, { depth, around, line, element, dropped: droppedBefore, number, isRestless: wasRestless, laidOutAt: laidOut }) {
-  const count = out.length - line;
-  const fits = count >= leastLines && count <= MOST_LINES && blockLines < out.length * 16;
+function endBlock(el, { depth, around, line, element, dropped: droppedBefore, number, covered: coveredBefore,
+  bundles: bundlesBefore, isRestless: wasRestless, laidOutAt: laidOut }) {
+  const count = out.length - line, size = Math.max(count, seen.length - element);
+  const fits = isWorthIt(count - (covered - coveredBefore)) && size <= MOST_IN_BLOCK && keptSize < seen.length * 16;
   if (fits && !isRestless) {
-    blockLines += count;
-    el[BLOCK] = { era, depth, around, numberBefore: number, numberAfter: previousNumber, lines: out.slice(line),
+    keptSize += size;
+    let lines = out.slice(line);
+    if (count >= LEAST_IN_BUNDLE && bundles === bundlesBefore) {
+      lines = [new Bundle(lines)];
+      out.length = line;
+      out.push(lines[0]);
+      bundles++;
+    }
+    covered = coveredBefore + lines.length;
+    el[BLOCK] = { era, depth, around, numberBefore: number, numberAfter: previousNumber, lines,
       elements: seen.slice(element), elementNumbers: seenNumbers.slice(element), droppedInside: dropped - droppedBefore,
       laidOutAt };
   } else if (el[BLOCK] !== undefined) el[BLOCK] = undefined;

@@ -71,14 +71,14 @@ let holders = [];
 /** Frames in which there is nothing, each with its document. */
 let blanks = [];
 const HOLDERS = new Set("iframe frame object embed fencedframe".split(" "));
-/** The lines of the report before, to tell only what is different, and its number. */
+/** The lines of the report before, some of them in one piece, to tell only what is different; and its number. */
 let lastOut = [];
 let lastReport = 0;
-/** A walk that may take only so long looks at the clock after so many lines, and throws this when time is up. */
+/** A walk that may take only so long looks at the clock after so many elements, and throws this when time is up. */
 let limit = Infinity;
 let until = Infinity;
 const ENOUGH = {};
-const PACE = 40;
+const PACE = 25;
 
 /** The report on this document. */
 function observe(wanted = {}) {
@@ -131,7 +131,7 @@ function observe(wanted = {}) {
     throw error;
   } finally {
     endBlocks(isWhole, isCut);
-    memo = null;
+    memo = lastOnly = lastOnlyText = null;
     out = [];
   }
 }
@@ -204,10 +204,10 @@ function nextHosts(isFirst, withHolders) {
   return withHolders ? asked.concat(holders.map((number) => elementOf(parseInt(number)))) : asked;
 }
 
-/** Called when a walk with little time has told so many lines. */
+/** Called when a walk with little time has told so many elements. */
 function checkTime() {
   if (performance.now() > until) throw ENOUGH;
-  limit = out.length + PACE;
+  limit = seen.length + PACE;
 }
 
 /** The report, or what is different from the one before if that is the one that is known. */
@@ -219,12 +219,28 @@ function finish(title) {
     lastReport, kindOf.call(document).replace(/^text\/html$/, "")].join("\t");
   out.push("");
   if (was === null) return out.join("\n");
-  const most = Math.min(was.length, out.length);
-  let same = 1, tail = 0;
-  while (same < most && out[same] === was[same]) same++;
-  while (tail < most - same && out[out.length - 1 - tail] === was[was.length - 1 - tail]) tail++;
-  return [`~${same - 1}\t${tail}`, out[0], ...out.slice(same, out.length - tail)].join("\n");
+  const [same, tail] = alike(was, out, 1);
+  const now = linesOf(out.slice(same, out.length - tail)), before = linesOf(was.slice(same, was.length - tail));
+  // Pieces that are not the same can be alike in most of their lines.
+  const [sameInside, tailInside] = alike(before, now, 0);
+  const from = countLines(out.slice(1, same)) + sameInside, to = countLines(out.slice(out.length - tail)) + tailInside;
+  return [`~${from}\t${to}`, out[0], ...now.slice(sameInside, now.length - tailInside)].join("\n");
 }
+
+/** How many entries are the same from one on, and at the end. */
+function alike(was, now, from) {
+  const most = Math.min(was.length, now.length);
+  let same = from, tail = 0;
+  while (same < most && now[same] === was[same]) same++;
+  while (tail < most - same && now[now.length - 1 - tail] === was[was.length - 1 - tail]) tail++;
+  return [same, tail];
+}
+
+/** The lines of a report, each by itself. */
+const linesOf = (entries) => entries.some((it) => typeof it !== "string")
+  ? entries.flatMap((it) => typeof it === "string" ? it : it.text.split("\n")) : entries;
+
+const countLines = (entries) => entries.reduce((sum, it) => sum + (typeof it === "string" ? 1 : it.count), 0);
 
 const BLANK_TAGS = new Set("html head body meta base style".split(" "));
 
@@ -264,8 +280,18 @@ function addLine(depth, role, el, name, flags, rest) {
   seenNumbers.push(number);
   const begin = number === previousNumber + 1 ? beginningOf(depth, role) : `${depth}\t${role}\t${number}\t`;
   previousNumber = number;
-  if (out.length > limit) checkTime();
-  out.push(flags === "" ? begin + name + rest : `${begin}${name}\tf${flags}${rest}`);
+  if (seen.length > limit) checkTime();
+  const end = flags === "" ? rest : flagsField(flags) + rest;
+  out.push(begin + name + end);
+}
+
+/** There are few of these too. */
+const flagFields = new Map();
+
+function flagsField(flags) {
+  let field = flagFields.get(flags);
+  if (field === undefined) flagFields.set(flags, field = `\tf${flags}`);
+  return field;
 }
 
 /** Who is told of as a child of somebody else. What is not told of owns nothing, and nobody owns what is not drawn. */
@@ -307,7 +333,8 @@ function modalOf() {
 
 function walk(el, depth, around) {
   if (level > MAX_LEVEL) {
-    if (out.length > 1) out[out.length - 1] = withFlag(out[out.length - 1], "c");
+    const last = out[out.length - 1];
+    if (out.length > 1 && typeof last === "string") out[out.length - 1] = withFlag(last, "c");
     return;
   }
   level++;
@@ -554,7 +581,7 @@ const withFlag = (line, flag) => {
   const fields = line.split("\t");
   const at = fields.findIndex((field, index) => index > 3 && field[0] === "f");
   if (at < 0) fields.splice(4, 0, `f${flag}`);
-  else fields[at] += flag;
+  else if (!fields[at].includes(flag)) fields[at] += flag;
   return fields.join("\t");
 };
 

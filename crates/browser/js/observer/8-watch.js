@@ -104,6 +104,7 @@ function isSpoiled() {
     spoil();
   }
   if (blankWatcher.takeRecords().length > 0 || blanks.some(([el, inside]) => documentInside.call(el) !== inside)) spoil();
+  if (lastWalk !== null && lastWalk.terms.at(-1) !== viewNow()) spoil();
   return isDirty;
 }
 

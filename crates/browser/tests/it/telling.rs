@@ -238,6 +238,40 @@ fn a_frame_that_does_not_answer_is_named_by_its_origin() {
 }
 
 #[test]
+fn frames_that_do_not_answer_are_waited_for_at_once() {
+    bench(async |t| {
+        t.serve("/never", Route::Hang);
+        // Stuck without wearing out the machine.
+        let stuck = "setTimeout(() => {
+            const ask = new XMLHttpRequest();
+            ask.open('GET', 'never', false);
+            ask.send();
+        }, 200)";
+        t.page("/stuck", format!("<script>{stuck}</script>"))
+            .page("/fine", "<button>Fine</button>");
+        let on = |site: &str, path: &str| t.other_url(path).replace("localhost", site);
+        let sites = ["a.localhost", "b.localhost", "c.localhost"];
+        let stuck: String =
+            sites.map(|site| format!("<iframe src='{}'></iframe>", on(site, "/stuck"))).concat();
+        let fine = on("d.localhost", "/fine");
+        show(&t, &format!("{stuck}<iframe src='{fine}'></iframe>"), Snapshot::default()).await;
+        // Each is waited for a second and a half: one after the other they would not be done by then.
+        let fresh = || snapshot(Snapshot { fresh: true, ..Snapshot::default() });
+        let mut outcome = t.run_within(4000, fresh()).await.unwrap();
+        let silent = |text: &str| text.matches("silent=true]").count();
+        while silent(&outcome.reply.to_string()) < sites.len() {
+            outcome = t.run_within(4000, fresh()).await.unwrap();
+        }
+        let text = outcome.reply.to_string();
+        for site in sites {
+            let origin = origin_of(&on(site, ""));
+            assert!(text.contains(&format!("frame=\"{origin}\" silent=true]")), "{text}");
+        }
+        assert!(silent(&text) == sites.len() && text.contains("\"Fine\""), "{text}");
+    });
+}
+
+#[test]
 fn notes_say_how_to_see_the_rest() {
     bench(async |t| {
         let list: String =
