@@ -524,6 +524,11 @@ fn card(text: &str, begin: usize) -> Option<Range<usize>> {
     if !is_bound {
         return None;
     }
+    // Cards have their digits in groups of four or more. Few numbers on a page do, and each is asked about.
+    let is_short = |at: &u8| at.is_ascii() && !at.is_ascii_digit();
+    if bytes[begin..].iter().take(4).any(is_short) {
+        return None;
+    }
     let mut digits = [0_u8; LONGEST];
     let (mut count, mut end, mut gap) = (0, begin, None);
     let (mut groups, mut last) = ([0_u8; 5], 0);

@@ -15,8 +15,20 @@ pub fn calibrated(text: &str) -> u32 {
     let mut tokens = 0.0_f32;
     let mut kind = Kind::Space;
     let mut run = 0_u32;
-    for c in text.chars() {
-        let next = Kind::of(c);
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let next = match ASCII.get(usize::from(bytes[at])) {
+            Some(kind) => {
+                at += 1;
+                *kind
+            }
+            None => {
+                let c = text[at..].chars().next().unwrap_or_default();
+                at += c.len_utf8();
+                Kind::of(c)
+            }
+        };
         if next != kind {
             tokens += kind.cost(run);
             kind = next;
@@ -39,8 +51,19 @@ enum Kind {
     Dense,
 }
 
+/// The kinds of the characters that most texts are made of.
+const ASCII: [Kind; 128] = {
+    let mut kinds = [Kind::Mark; 128];
+    let mut at = 0;
+    while at < kinds.len() {
+        kinds[at] = Kind::of(at as u8 as char);
+        at += 1;
+    }
+    kinds
+};
+
 impl Kind {
-    fn of(c: char) -> Self {
+    const fn of(c: char) -> Self {
         match c {
             ' ' | '\n' | '\t' | '\r' => Self::Space,
             'a'..='z' | 'A'..='Z' => Self::Latin,

@@ -44,6 +44,9 @@ let isNameUnseen = false;
 /** Where the last name came from: its author said it, or it was collected from what is inside. */
 let nameSource = "";
 
+/** Whether the last name that was collected is the only text inside, and nothing else is there. */
+let isNameText = false;
+
 /** The elements that an attribute with ids points at. */
 function referenced(el, ids) {
   const root = rootOf.call(el);
@@ -58,7 +61,7 @@ function referenced(el, ids) {
 /** The name of an element with this role. */
 function nameOf(el, tag, role, attributes, mask, transform) {
   nameSource = "";
-  isNameUnseen = false;
+  isNameUnseen = isNameText = false;
   if (memo.naming.size > 0) memo.naming.clear();
   if (attributes !== null) {
     const ids = attributes["aria-labelledby"];
@@ -99,6 +102,7 @@ function contentName(el, tag, mask, transform) {
   // Mostly that is a text and nothing else.
   const text = (mask & (BEFORE | AFTER)) === 0 && memo.owners === null ? onlyText(el, tag) : null;
   if (text !== null) {
+    isNameText = true;
     return (mask & VISIBILITY) === 0 || computed(el).visibility === "visible" ? collapse(transformed(text, transform)) : "";
   }
   memo.naming.add(el);
@@ -255,7 +259,8 @@ function labelText(el) {
 }
 
 function labelsOf(el) {
-  const root = rootOf.call(el);
+  // Whoever walked into no shadow tree has seen nothing but the document's own.
+  const root = memo.isWalk && memo.read.size === 0 ? document : rootOf.call(el);
   let labels = memo.labels.get(root);
   if (labels === undefined) {
     labels = null;

@@ -82,6 +82,10 @@ const REFERRING = new Set((
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 const viewNow = () => `${innerWidth} ${innerHeight} ${devicePixelRatio} ${darkness.matches}`;
 
+/** What is chosen; to ask the whole document for that would take longer. */
+const checkedNow = () => ["input", "option"].flatMap((tag) =>
+  Array.prototype.filter.call(byTag.call(document, tag), (el) => matches.call(el, ":checked")));
+
 const isSameList = (one, other) => one.length === other.length && one.every((it, at) => it === other[at]);
 
 /** What is known of the rules in shadow trees. */
@@ -98,7 +102,7 @@ function beginBlocks(active, modal) {
   if (!options.watch || options.boxes) return;
   heed(watcher.takeRecords());
   const { firewall: isWary, hidden, urls, full } = options;
-  const walk = { sheets: memo.sheets, tellsUrls: urls, checked: [...findAll.call(document, ":checked")],
+  const walk = { sheets: memo.sheets, tellsUrls: urls, checked: checkedNow(),
     terms: [active, modal, isWary, hidden, urls, full, viewNow()] };
   const canTake = lastWalk !== null && !isAllChanged && options.since === lastReport && !memo.rules.looksInside &&
     !lastWalk.looksInside && find.call(document, "[aria-owns]") === null && isSameList(walk.terms, lastWalk.terms) &&

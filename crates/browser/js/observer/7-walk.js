@@ -90,6 +90,8 @@ function observe(wanted = {}) {
   memo.colors = new Map();
   memo.owned = null;
   memo.owners = null;
+  memo.isWalk = true;
+  untidied = tidied = "";
   out = [""];
   holders = [];
   blanks = [];
@@ -132,6 +134,7 @@ function observe(wanted = {}) {
   } finally {
     endBlocks(isWhole, isCut);
     memo = lastOnly = lastOnlyText = null;
+    untidied = tidied = "";
     out = [];
   }
 }
@@ -273,6 +276,12 @@ function beginningOf(depth, role) {
 
 const textBeginnings = [];
 const beginningOfText = (depth) => textBeginnings[depth] ??= `${depth}\t"`;
+
+/** The name of an element that is called what the next line says. */
+const SAME = "\u0001";
+
+/** Whether there is more to what is in an element than what is in it. */
+const isSpecial = (tag) => LEAVES.has(tag) || tag === "details" || tag === "select" || tag === "q" || tag.includes("-");
 
 function addLine(depth, role, el, name, flags, rest) {
   const number = numberOf(el);
@@ -419,7 +428,7 @@ function walkAnew(el, depth, around) {
           const why = firewall ? unseen(sight, el, null) : "";
           const rest = attributes === null ? restOfPlain(tag, role) : null;
           if (why === "" && rest !== null && !options.boxes) {
-            addLine(depth, role, el, "\u0001", pointerFlag(cursor, around), rest);
+            addLine(depth, role, el, SAME, pointerFlag(cursor, around), rest);
             out.push(beginningOfText(below) + plain);
             return;
           }
@@ -458,9 +467,19 @@ function walkAnew(el, depth, around) {
       flags += "h";
       more += `\tw${lost}`;
     }
+    const said = tidy(name);
+    if (source === "content" && isNameText && isHtml && lost === "" && !tellsHidden && below <= MAX_DEPTH && !isSpecial(tag)) {
+      // It is called what is written in it, and there is nothing else in it.
+      const plain = tidy(transformed(onlyText(el, tag), transform));
+      if (plain === said && (!firewall || unseen(sight, el, null) === "")) {
+        addLine(depth, role === "generic" ? "." : role, el, SAME, flags, more);
+        out.push(beginningOfText(below) + plain);
+        return;
+      }
+    }
     line = out.length;
     numberBefore = previousNumber;
-    addLine(depth, role === "generic" ? "." : role, el, tidy(name), flags, more);
+    addLine(depth, role === "generic" ? "." : role, el, said, flags, more);
     // What the browser draws to open and close it is told by this line; what it opens stands beside that.
     if (tag === "details" && role === "disclosuretriangle") below = depth;
     if (HOLDERS.has(tag) && (lost === "" || tellsHidden)) holders.push(previousNumber + (tag === "iframe" ? blankMark(el) : ""));
@@ -470,8 +489,8 @@ function walkAnew(el, depth, around) {
     if (line > 0) out[line] = withFlag(out[line], "c");
     return;
   }
-  const said = attributes === null ? undefined : attributes["aria-disabled"];
-  const isOff = said === "true" || around.isOff && said !== "false";
+  const isSaidOff = attributes === null ? undefined : attributes["aria-disabled"];
+  const isOff = isSaidOff === "true" || around.isOff && isSaidOff !== "false";
   const next = { active: around.active, isOff, cursor, transform, isVisible, sight, isFlexible };
   if (isHtml && tag === "details" && !openOf.call(el)) {
     const summary = summaryOf(el);
@@ -641,9 +660,17 @@ function addPlain(plain, depth, why) {
 
 const UNTIDY = /[^\S ]|  |^ | $|[\x00-\x1f]/;
 
+/** What was asked about last: mostly names and then the texts that they are made of. */
+let untidied = "", tidied = "";
+
 /** A text as it goes into a line: on one line, without what cannot be seen, not endless. */
 function tidy(text) {
-  if (text === "") return "";
+  if (text === untidied) return tidied;
+  untidied = text;
+  return tidied = tidyAnew(text);
+}
+
+function tidyAnew(text) {
   let plain = text.length > maxText ? `${text.slice(0, maxText)}…` : text;
   if (UNTIDY.test(plain)) plain = plain.replace(/[\s\x00-\x1f]+/g, " ").trim();
   return firewall ? visibly(plain) : plain;

@@ -559,11 +559,8 @@ impl Hand<'_> {
         let Ok(now) = now else { return false };
         let options = plain_view();
         let registry = &mut self.sight.registry;
-        let mut seen = |tree: &page::ax::Tree| -> View {
-            view(tree, &options, &mut |frame, element| {
-                registry.number(&tree.frames[usize::from(frame)].document, element)
-            })
-        };
+        let mut seen =
+            |tree: &page::ax::Tree| -> View { view(tree, &options, &mut registry.numbering(tree)) };
         let (was, is) = (seen(&before), seen(&now));
         let was = ShownPage::new(&before, &was, &options.print);
         !changes(&was, &ShownPage::new(&now, &is, &options.print)).text.is_empty()
@@ -681,11 +678,8 @@ impl Hand<'_> {
         options.print.urls &= look.urls;
         let way = shown.as_ref().map(|shown| shown.way.clone()).unwrap_or_default();
         let registry = &mut self.sight.registry;
-        let mut seen = |tree: &page::ax::Tree| -> View {
-            view(tree, &options, &mut |frame, element| {
-                registry.number(&tree.frames[usize::from(frame)].document, element)
-            })
-        };
+        let mut seen =
+            |tree: &page::ax::Tree| -> View { view(tree, &options, &mut registry.numbering(tree)) };
         let now = seen(&tree);
         let before = before.filter(|before| is_same(before));
         let was = match (&shown, &before) {

@@ -247,9 +247,7 @@ async fn label(
         ..ViewOptions::default()
     };
     let registry = &mut sight.registry;
-    let seen = view(&tree, &options, &mut |frame, element| {
-        registry.number(&tree.frames[usize::from(frame)].document, element)
-    });
+    let seen = view(&tree, &options, &mut registry.numbering(&tree));
     registry.show(&tree, &seen, Scope::Part);
     let mut boxes: Vec<(String, f32, f32, f32, f32)> = Vec::new();
     for (frame, window) in windows(sight, &tree, cx.deadline).await.into_iter().enumerate() {

@@ -253,15 +253,11 @@ impl Snapshot {
     ) -> Seeing {
         let options = self.view_options(root);
         let registry = &mut sight.registry;
-        let seen = view(&tree, &options, &mut |frame, element| {
-            registry.number(&tree.frames[usize::from(frame)].document, element)
-        });
+        let seen = view(&tree, &options, &mut registry.numbering(&tree));
         // What is folded is there all the same: a budget is no difference between two pages.
         let unfolded = options.budget.map(|_| {
             let options = ViewOptions { budget: None, ..options.clone() };
-            view(&tree, &options, &mut |frame, element| {
-                registry.number(&tree.frames[usize::from(frame)].document, element)
-            })
+            view(&tree, &options, &mut registry.numbering(&tree))
         });
         let scope = if seen.is_whole { Scope::Whole } else { Scope::Part };
         registry.show(&tree, unfolded.as_ref().filter(|_| self.delta).unwrap_or(&seen), scope);
@@ -510,9 +506,7 @@ impl Snapshot {
         let behind = sight.behind.as_ref().filter(|behind| document(behind) == document(tree));
         let behind = behind.filter(|_| options.root.is_none()).map(|behind| {
             let options = ViewOptions { budget: None, ..options.clone() };
-            let view = view(behind, &options, &mut |frame, element| {
-                registry.number(&behind.frames[usize::from(frame)].document, element)
-            });
+            let view = view(behind, &options, &mut registry.numbering(behind));
             ShownPage::new(behind, &view, &options.print)
         });
         let complete = |mut was: ShownPage| {
@@ -537,9 +531,7 @@ impl Snapshot {
             }
         };
         let options = ViewOptions { root, budget: None, ..options.clone() };
-        let was = view(&before.tree, &options, &mut |frame, element| {
-            registry.number(&before.tree.frames[usize::from(frame)].document, element)
-        });
+        let was = view(&before.tree, &options, &mut registry.numbering(&before.tree));
         Some(complete(ShownPage::new(&before.tree, &was, &options.print)))
     }
 

@@ -37,6 +37,7 @@ impl Tree {
         let report = &*mask(report);
         let base = self.text.len();
         self.text.push_str(report);
+        self.nodes.reserve(report.bytes().filter(|byte| *byte == b'\n').count());
         let mut lines = report.split_terminator('\n');
         lines.next().ok_or(Malformed { line: 1 })?;
         let mut last = 0;

@@ -63,7 +63,8 @@ impl std::error::Error for RefProblem {}
 /// The refs of a tab. A number is given to one element and never again.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    numbers: HashMap<Arc<str>, Numbers>,
+    /// By document. There are few: those of the frames of two snapshots.
+    numbers: Vec<(Arc<str>, Numbers)>,
     count: usize,
     last: u32,
     /// The current snapshot and the looks at parts of the page since then, the last one last.
@@ -122,11 +123,31 @@ impl Sheet {
 impl Registry {
     /// The number of an element; the same as long as the element can come back.
     pub fn number(&mut self, document: &str, element: u32) -> u32 {
-        if !self.numbers.contains_key(document) {
-            self.numbers.insert(Arc::from(document), Numbers::default());
+        let place = self.place_of(document);
+        self.number_at(place, element)
+    }
+
+    /// The numbers of elements of a tree, for one who asks for many of them: a view does.
+    pub fn numbering<'a>(&'a mut self, tree: &'a Tree) -> impl FnMut(u16, u32) -> u32 + 'a {
+        let mut places = vec![None; tree.frames.len()];
+        move |frame, element| {
+            let frame = usize::from(frame);
+            let place =
+                *places[frame].get_or_insert_with(|| self.place_of(&tree.frames[frame].document));
+            self.number_at(place, element)
         }
-        let known = self.numbers.get_mut(document).expect("it was just put there");
-        *known.entry(element).or_insert_with(|| {
+    }
+
+    /// Where the numbers of a document are.
+    fn place_of(&mut self, document: &str) -> usize {
+        self.numbers.iter().position(|(known, _)| **known == *document).unwrap_or_else(|| {
+            self.numbers.push((Arc::from(document), Numbers::default()));
+            self.numbers.len() - 1
+        })
+    }
+
+    fn number_at(&mut self, place: usize, element: u32) -> u32 {
+        *self.numbers[place].1.entry(element).or_insert_with(|| {
             self.last += 1;
             self.count += 1;
             self.last
@@ -208,15 +229,15 @@ impl Registry {
     fn forget(&mut self) {
         let documents: HashSet<&str> =
             self.current.iter().chain(&self.previous).flat_map(Sheet::documents).collect();
-        self.numbers.retain(|document, _| documents.contains(&**document));
-        self.count = self.numbers.values().map(HashMap::len).sum();
+        self.numbers.retain(|(document, _)| documents.contains(&**document));
+        self.count = self.numbers.iter().map(|(_, numbers)| numbers.len()).sum();
         if self.count > MOST_NUMBERS {
             let shown: HashSet<u32> =
                 self.sheets().flat_map(|sheet| &sheet.refs).map(|(number, _)| *number).collect();
-            for numbers in self.numbers.values_mut() {
+            for (_, numbers) in &mut self.numbers {
                 numbers.retain(|_, number| shown.contains(number));
             }
-            self.count = self.numbers.values().map(HashMap::len).sum();
+            self.count = self.numbers.iter().map(|(_, numbers)| numbers.len()).sum();
         }
     }
 }
