@@ -37,7 +37,7 @@ const ON_EACH: usize = 4;
 #[derive(Debug, Parser)]
 #[command(name = "snapshot")]
 struct Cli {
-    /// Visits of each tool to each page, almost twice as many where they are quick; 0 leaves times out.
+    /// Visits of each tool to each page, up to five times as many where they are quick; 0 leaves times out.
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: usize,
     /// Snapshots after which memory is read; 0 leaves memory out.
