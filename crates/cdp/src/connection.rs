@@ -99,6 +99,11 @@ impl Events {
         }
     }
 
+    /// Whether nothing waits to be taken.
+    pub fn is_empty(&self) -> bool {
+        lock(&self.queue.line).waiting.is_empty()
+    }
+
     /// How far the listener has come, for others who rely on what it does.
     pub fn progress(&self) -> Progress {
         Progress { queue: self.queue.clone() }

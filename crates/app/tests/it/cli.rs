@@ -377,8 +377,14 @@ fn a_page_that_never_ends_does_not_hold_up_the_rest() {
     let home = Home::new();
     let page = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
     home.ok(["open", page, "--until", "commit"]);
-    let stuck = home.error(["eval", "1", "--timeout", "1s"]);
-    assert_eq!(stuck["errorCode"], "page.unresponsive");
+    // Its script may not have begun yet.
+    let mut said = String::new();
+    wait_until("it is stuck", Duration::from_secs(10), || {
+        let done = home.run(["eval", "1", "--timeout", "1s", "--json"]);
+        said = done.err();
+        done.code() != 0
+    });
+    assert!(said.contains("page.unresponsive"), "{said}");
     let mut held = home.start(["eval", "1", "--timeout", "20s"]);
     wait_until("it is under way", Duration::from_secs(5), || home.ok(["tabs"]).contains("[busy]"));
     for verb in ["tabs", "status"] {

@@ -62,6 +62,10 @@ class Bundle {
     this.count = lines.length;
   }
 
+  get length() {
+    return this.text.length;
+  }
+
   toString() {
     return this.text;
   }

@@ -33,8 +33,8 @@ const mayHost = new Set();
 /** Those that were asked about at least once, and in this look. */
 const askedOnce = new WeakSet();
 let askedNow = new WeakSet();
-/** How many are asked about again in one look: each takes the browser about 60 µs. */
-const MOST_ASKED_AGAIN = 300;
+/** How many are asked about again in one look, unless it is to be a fresh one: each takes the browser about 50 µs. */
+const MOST_ASKED_AGAIN = 100;
 
 /** Elements whose clicks a script listens to, as told from outside. */
 const hearing = new WeakSet();
@@ -192,11 +192,12 @@ function canHost(el, tag) {
  */
 function nextHosts(isFirst, withHolders) {
   if (isFirst) askedNow = new WeakSet();
+  const most = options.since > 0 ? MOST_ASKED_AGAIN : Infinity;
   const asked = [];
   let again = 0;
   for (const el of mayHost) {
     if (!isConnectedOf.call(el) || closedRoots.has(el) || !canHost(el, localNameOf.call(el))) mayHost.delete(el);
-    else if (!askedNow.has(el) && (!askedOnce.has(el) || ++again <= MOST_ASKED_AGAIN)) asked.push(el);
+    else if (!askedNow.has(el) && (!askedOnce.has(el) || ++again <= most)) asked.push(el);
   }
   for (const el of asked) {
     askedOnce.add(el);
@@ -221,13 +222,37 @@ function finish(title) {
   out[0] = [1, flat(location.href), origin, title, mayHost.size, dropped, memo.read.size, holders.join(),
     lastReport, kindOf.call(document).replace(/^text\/html$/, "")].join("\t");
   out.push("");
-  if (was === null) return out.join("\n");
+  if (was === null) return options.hand === undefined ? out.join("\n") : handOver(options.hand);
   const [same, tail] = alike(was, out, 1);
   const now = linesOf(out.slice(same, out.length - tail)), before = linesOf(was.slice(same, was.length - tail));
   // Pieces that are not the same can be alike in most of their lines.
   const [sameInside, tailInside] = alike(before, now, 0);
   const from = countLines(out.slice(1, same)) + sameInside, to = countLines(out.slice(out.length - tail)) + tailInside;
   return [`~${from}\t${to}`, out[0], ...now.slice(sameInside, now.length - tailInside)].join("\n");
+}
+
+/** So many characters go on their way at a time. */
+const PIECE = 1 << 17;
+
+/**
+ * Hands over the lines of a long report in pieces, and returns how many they were, the first line and what is left. In one
+ * piece it would be copied from one large buffer to the next before anybody could begin to read it.
+ */
+function handOver(sign) {
+  const hand = globalThis.agbrowseHand;
+  let from = 1, size = 0, count = 0;
+  for (let at = 1; typeof hand === "function" && at < out.length - 1; at++) {
+    size += out[at].length;
+    if (size < PIECE) continue;
+    hand(`${sign}\n${out.slice(from, at + 1).join("\n")}\n`);
+    count++;
+    size = 0;
+    from = at + 1;
+  }
+  if (count === 0) return out.join("\n");
+  const rest = out.slice(from);
+  rest.unshift(`^${count}`, out[0]);
+  return rest.join("\n");
 }
 
 /** How many entries are the same from one on, and at the end. */

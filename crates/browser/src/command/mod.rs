@@ -122,7 +122,8 @@ macro_rules! verbs {
             }
 
             pub(crate) async fn run(&self, cx: &mut Cx<'_>) -> Result<Reply> {
-                Ok(match self { $( Self::$variant(verb) => Reply::$variant(verb.run(cx).await?), )* })
+                // Each apart: whoever runs a command would else have room on the stack for the largest of them.
+                Ok(match self { $( Self::$variant(verb) => Reply::$variant(Box::pin(verb.run(cx)).await?), )* })
             }
         }
 

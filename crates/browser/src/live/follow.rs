@@ -110,6 +110,10 @@ pub(super) fn preparation(
         }
         if matches!(kind, Some("page" | "iframe")) {
             channel.post(&runtime::Enable {});
+            channel.post(&runtime::AddBinding {
+                name: observe::HAND.into(),
+                execution_context_name: Some(observe::WORLD.into()),
+            });
             // What was answered is not kept for anybody.
             channel.post(&network::Enable {
                 max_total_buffer_size: Some(0),

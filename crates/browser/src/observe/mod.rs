@@ -9,7 +9,7 @@ mod frames;
 pub(crate) mod oracle;
 mod world;
 
-pub(crate) use world::{NAME as WORLD, SOURCE, Told, Trouble, World, json};
+pub(crate) use world::{HAND, NAME as WORLD, SOURCE, Told, Trouble, World, json};
 
 use crate::error::{Code, Error, Result};
 use crate::live::Live;
@@ -605,7 +605,8 @@ async fn ask(
             World::enter(channel, frame_id, loader, place.is_top, deadline).await?
         }
     };
-    let told = world.look(&options, deadline).await?;
+    // Not on the stack of whoever looks: what this needs there adds up.
+    let told = Box::pin(world.look(&options, deadline)).await?;
     Ok((world, told))
 }
 

@@ -153,10 +153,24 @@ domain! { "Runtime";
             /// The handle.
             object_id: String,
         } -> ReleaseObjectReply {}
+        /// Gives scripts a function by which they hand us a text.
+        fn "addBinding" AddBinding {
+            /// What it is called.
+            name: String,
+            /// The worlds that have it.
+            execution_context_name: Option<String>,
+        } -> AddBindingReply {}
         /// Begins to tell of what scripts say and throw.
         fn "enable" Enable {} -> EnableReply {}
     }
     events {
+        /// A script handed us a text.
+        event "bindingCalled" BindingCalled {
+            /// The function by which.
+            name: String,
+            /// The text.
+            payload: Text,
+        }
         /// A script wrote to the console.
         event "consoleAPICalled" ConsoleApiCalled {
             /// `log`, `warning`, `error` …

@@ -2,13 +2,16 @@
 //! clicks.
 
 use super::nodes::{DeepNode, GROUP, deep};
+use super::pieces::Pieces;
 use super::told::{head, holders_in, may_host, nothing, patched};
 use super::{BLANK, Told, Trouble, World, json, read, value_of};
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners, GetEventListenersReply};
 use cdp::protocol::page::{GetResourceContent, GetResourceTree};
 use cdp::protocol::runtime::{Evaluate, ReleaseObject};
 use cdp::{Deadline, Reply, Text};
+use serde_json::value::RawValue;
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,11 +41,13 @@ impl World {
         // roots or frames has something to be asked after it.
         let heard_before = if is_first { self.ask_listeners()? } else { None };
         let is_heard_before = heard_before.is_some();
-        let report = self.channel.start(&self.observing(options, true))?;
+        let mut pieces = Pieces::over(&self.channel);
+        let report = self.channel.start(&self.observing(options, Some(&pieces), true))?;
         let heard = if is_heard_before { heard_before } else { self.ask_listeners()? };
         let mut hosts =
             if is_hosting { Some(self.channel.start(&self.hosts(true, is_first))?) } else { None };
-        let (mut report, is_first_walk) = self.observed(report, options, deadline).await?;
+        let (mut report, is_first_walk) =
+            self.observed(report, options, &mut pieces, deadline).await?;
         let walked = begun.elapsed();
         // A closed shadow root can have others inside.
         for round in 0..ROOTS {
@@ -64,8 +69,8 @@ impl World {
                 }
                 break;
             }
-            let again = self.channel.start(&self.observing(options, false))?;
-            report = self.observed(again, options, deadline).await?.0;
+            let again = self.channel.start(&self.observing(options, Some(&pieces), false))?;
+            report = self.observed(again, options, &mut pieces, deadline).await?.0;
         }
         let revealed = begun.elapsed();
         let mut listening = Vec::new();
@@ -76,12 +81,13 @@ impl World {
             self.heard_before = is_heard_before.then_some(nodes);
             listening = found;
             if is_missed {
-                let again = self.channel.start(&self.observing(options, false))?;
-                report = self.observed(again, options, deadline).await?.0;
+                let again = self.channel.start(&self.observing(options, Some(&pieces), false))?;
+                report = self.observed(again, options, &mut pieces, deadline).await?.0;
             }
         }
         tracing::debug!(
             bytes = report.len(),
+            pieces = pieces.total,
             ?walked,
             revealed = ?(revealed - walked),
             listened = ?(begun.elapsed() - revealed),
@@ -91,13 +97,15 @@ impl World {
     }
 
     /// The script that makes a report, or says why it cannot: there is nothing to report, or our scripts are not
-    /// there. `learns` says that sheets which it cannot read are to be told instead.
-    fn observing(&self, options: &str, learns: bool) -> Evaluate {
+    /// there. `learns` says that sheets which it cannot read are to be told instead. A long report comes in pieces, if
+    /// somebody takes them.
+    fn observing(&self, options: &str, pieces: Option<&Pieces>, learns: bool) -> Evaluate {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
+        let hand = pieces.map(Pieces::option).unwrap_or_default();
         Evaluate {
             expression: format!(
                 "{BLANK} || (globalThis.agbrowse \
-                 ? agbrowse.observe({{learn: {learns}, since: {since}, {options}}}) : {{}})"
+                 ? agbrowse.observe({{learn: {learns}, since: {since}, {options}, {hand}}}) : {{}})"
             ),
             context_id: Some(self.context),
             return_by_value: Some(true),
@@ -135,27 +143,33 @@ impl World {
         &mut self,
         reply: Reply<Evaluate>,
         options: &str,
+        pieces: &mut Pieces,
         deadline: Deadline,
     ) -> Result<(Arc<str>, bool), Trouble> {
-        let mut value = value_of(reply.wait(deadline).await?)?;
+        let mut value = handed(reply, pieces, deadline).await?;
         for round in 0..3 {
             let is_first = round == 0;
-            let mut learns = false;
+            let (mut learns, mut comes_in_pieces) = (false, true);
             match value.get().as_bytes().first() {
                 Some(b'"') => {
                     self.is_blank = false;
                     let text: Text = read(&value)?;
-                    if let Some(unread) = text.strip_prefix("?\n") {
+                    let report = if let Some(unread) = text.strip_prefix("?\n") {
                         let hrefs: Vec<&str> = unread.lines().collect();
                         self.teach_sheets(&hrefs, deadline).await?;
+                        None
+                    } else if let Some(end) = text.strip_prefix('^') {
+                        self.last = None;
+                        let report = pieces.whole(end).await;
+                        comes_in_pieces = report.is_some();
+                        report
                     } else if let Some(changes) = text.strip_prefix('~') {
-                        let last = self.last.take();
-                        if let Some(report) = last.and_then(|last| patched(&last, changes)) {
-                            let report = self.last.insert(Arc::from(report)).clone();
-                            return Ok((report, is_first));
-                        }
+                        self.last.take().and_then(|last| patched(&last, changes))
                     } else {
-                        let report = self.last.insert(Arc::from(text.into_string())).clone();
+                        Some(text.into_string())
+                    };
+                    if let Some(report) = report {
+                        let report = self.last.insert(Arc::from(report)).clone();
                         return Ok((report, is_first));
                     }
                 }
@@ -170,8 +184,8 @@ impl World {
                     learns = true;
                 }
             }
-            let again = self.observing(options, learns);
-            value = value_of(self.channel.call(again, deadline).await?)?;
+            let again = self.observing(options, comes_in_pieces.then_some(&*pieces), learns);
+            value = handed(self.channel.start(&again)?, pieces, deadline).await?;
         }
         Err(Trouble::Nothing)
     }
@@ -316,6 +330,23 @@ impl World {
         nodes.sort_unstable();
         nodes.dedup();
         Ok(nodes)
+    }
+}
+
+/// What a script gives, and what it hands over before.
+async fn handed(
+    reply: Reply<Evaluate>,
+    pieces: &mut Pieces,
+    deadline: Deadline,
+) -> Result<Box<RawValue>, Trouble> {
+    let mut answer = pin!(reply.wait(deadline));
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut answer => return value_of(answer?),
+            true = pieces.take_one() => {}
+            else => return Err(Trouble::Nothing),
+        }
     }
 }
 

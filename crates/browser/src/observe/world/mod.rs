@@ -2,6 +2,7 @@
 
 mod look;
 mod nodes;
+mod pieces;
 mod told;
 
 use crate::error::{Code, Error, RetryHint};
@@ -16,6 +17,9 @@ pub(crate) use told::Told;
 
 /// The name of our worlds. The page cannot see it.
 pub(crate) const NAME: &str = "agbrowse";
+
+/// The function by which our scripts hand over a long report in pieces.
+pub(crate) const HAND: &str = "agbrowseHand";
 
 /// What runs in our worlds, in files so that it can be read.
 pub(crate) const SOURCE: &str = concat!(

@@ -137,6 +137,42 @@ fn a_shadow_root_that_comes_later_is_seen() {
 }
 
 #[test]
+fn a_shadow_root_that_comes_later_to_one_of_many_is_seen() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<h1>Roots</h1><script>for (let n = 0; n < 250; n++) document.body.append(document.createElement('div'));
+             const attach = (n) => document.querySelectorAll('div')[n].attachShadow({ mode: 'closed' }).innerHTML =
+               `<button style='position: fixed'>In ${n}</button>`;</script>",
+        );
+        for number in [0, 120, 249] {
+            t.open("/").await;
+            see(&t, Snapshot::default()).await;
+            t.eval(&format!("attach({number})")).await;
+            let wanted = format!("button \"In {number}\"");
+            let text = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+            assert!(text.contains(&wanted), "{wanted} in a fresh one:\n{text}");
+        }
+        t.open("/").await;
+        see(&t, Snapshot::default()).await;
+        t.eval("attach(120)").await;
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            // A change, so that nothing is remembered.
+            t.eval(&format!("document.querySelector('h1').textContent = 'Look {looks}'")).await;
+            let text = see(&t, Snapshot::default()).await;
+            assert!(text.contains(&format!("Look {looks}")), "{text}");
+            if text.contains("button \"In 120\"") {
+                break;
+            }
+            // All 250 have been asked about by then.
+            assert!(looks < 3, "after {looks} looks:\n{text}");
+        }
+    });
+}
+
+#[test]
 fn only_what_can_be_used_and_read_is_shown() {
     bench(async |t| {
         check(
