@@ -3,7 +3,7 @@
 //! they say the same few things does not.
 
 use super::lasting::{bare, has_digits, is_telling, without_times};
-use super::meaning::{FAR, LONGEST};
+use super::meaning::{FAR, LONGEST, Others, Part};
 use super::places::{Places, is_section};
 use crate::ax::{Role, Tree};
 use crate::text;
@@ -28,8 +28,7 @@ pub(super) struct Labels<'t> {
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) label: String,
-    pub(super) telling: Vec<String>,
-    pub(super) said: Vec<String>,
+    pub(super) said: Vec<Part>,
     /// The target itself tells which item it is, by a number.
     pub(super) is_numbered: bool,
     /// No other item says all of that.
@@ -38,15 +37,14 @@ pub(super) struct Told {
 
 impl Told {
     /// Adds what is said by the part of the item that the target is in.
-    pub(super) fn add(&mut self, telling: &[String], said: &[String]) {
-        for part in telling {
+    pub(super) fn add(&mut self, said: Vec<Part>) {
+        for part in said.iter().filter(|part| part.tells) {
             if !self.label.is_empty() {
                 self.label.push(' ');
             }
-            self.label.push_str(part);
+            self.label.push_str(&part.text);
         }
-        self.telling.extend_from_slice(telling);
-        self.said.extend_from_slice(said);
+        self.said.extend(said);
     }
 }
 
@@ -93,14 +91,8 @@ impl<'t> Labels<'t> {
         let node = &self.tree.nodes[item];
         if node.states.is_name_given() && !text::is_blank(self.tree.name(node)) {
             let label = text::cut_chars(self.tree.name(node), LONGEST).into_owned();
-            let said = vec![without_times(&label)];
-            return Told {
-                label,
-                telling: said.clone(),
-                said,
-                is_numbered: false,
-                is_unique: true,
-            };
+            let said = vec![Part::telling(without_times(&label))];
+            return Told { label, said, is_numbered: false, is_unique: true };
         }
         let list = self.list(self.places.parents[item]);
         let all = self.candidates(item);
@@ -129,7 +121,6 @@ impl<'t> Labels<'t> {
                 false => at == link || at == text || is_unique(it),
             }
         };
-        let parts: Vec<String> = others.iter().copied().map(|it| self.part(it)).collect();
         let mut telling: Vec<usize> =
             (0..others.len()).filter(|at| tells(*at, others[*at])).collect();
         // Where nothing is its own, all of it together may be.
@@ -140,29 +131,39 @@ impl<'t> Labels<'t> {
         telling.truncate(MOST_TELLING);
         let raw = |at: &usize| text::cut_chars(self.name(others[*at]), LONGEST);
         let label = telling.iter().map(raw).collect::<Vec<_>>().join(" ");
-        let telling = telling.into_iter().map(|at| parts[at].clone()).collect();
-        Told { label, telling, said: parts, is_numbered, is_unique: is_told }
+        let head = heading.or(link).or(text);
+        let part = |(at, it): (usize, &&Candidate)| Part {
+            tells: telling.contains(&at),
+            leads: Some(at) == head,
+            column: it.column,
+            others: match is_unique(it) {
+                true if !is_alone => Others::Differ,
+                _ if list.repeating.contains(&it.column) => Others::Repeat,
+                _ => Others::Unknown,
+            },
+            ..Part::passing(self.text(it))
+        };
+        let said = others.iter().enumerate().map(part).collect();
+        Told { label, said, is_numbered, is_unique: is_told }
     }
 
-    /// The first texts of a dialog, which say what it is about, and all its texts.
-    pub(super) fn of_dialog(&mut self, dialog: usize, target: usize) -> (Vec<String>, Vec<String>) {
+    /// The texts of a dialog; the first ones say what it is about.
+    pub(super) fn of_dialog(&mut self, dialog: usize, target: usize) -> Vec<Part> {
         const FIRST: usize = 4;
-        let all = self.candidates(dialog);
-        let inside = target..self.tree.end(target);
-        let telling = all
-            .iter()
-            .filter(|it| it.what == What::Text && !it.is_quantity)
-            .filter(|it| !inside.contains(&(it.node as usize)))
-            .take(FIRST);
-        (telling.map(|it| self.part(it)).collect(), self.said(dialog, Some(target)))
+        let others = self.outside(dialog, Some(target));
+        let mut telling = 0;
+        let part = |it: &Candidate| {
+            let tells = it.what == What::Text && !it.is_quantity && telling < FIRST;
+            telling += usize::from(tells);
+            if tells { Part::telling(self.text(it)) } else { Part::passing(self.text(it)) }
+        };
+        others.iter().map(part).collect()
     }
 
     /// The texts in a box, apart from those in the target.
-    pub(super) fn said(&mut self, within: usize, target: Option<usize>) -> Vec<String> {
-        let inside = self.inside(target);
-        let all = self.candidates(within);
-        let others = all.iter().filter(|it| !inside.contains(&(it.node as usize)));
-        others.map(|it| self.part(it)).collect()
+    pub(super) fn said(&mut self, within: usize, target: Option<usize>) -> Vec<Part> {
+        let others = self.outside(within, target);
+        others.iter().map(|it| Part::passing(self.text(it))).collect()
     }
 
     pub(super) fn of_section(&mut self, section: usize) -> String {
@@ -221,6 +222,13 @@ impl<'t> Labels<'t> {
         list
     }
 
+    /// What is in a box, apart from what is in the target.
+    fn outside(&mut self, within: usize, target: Option<usize>) -> Vec<Candidate> {
+        let inside = self.inside(target);
+        let all = self.candidates(within);
+        all.iter().filter(|it| !inside.contains(&(it.node as usize))).copied().collect()
+    }
+
     fn inside(&self, target: Option<usize>) -> Range<usize> {
         target.map_or(0..0, |target| target..self.tree.end(target))
     }
@@ -235,7 +243,7 @@ impl<'t> Labels<'t> {
         self.tree.name(&self.tree.nodes[candidate.node as usize])
     }
 
-    fn part(&self, candidate: &Candidate) -> String {
+    fn text(&self, candidate: &Candidate) -> String {
         without_times(&text::cut_chars(self.name(candidate), LONGEST))
     }
 }
@@ -384,6 +392,28 @@ mod tests {
             &table(&[&["Ann", "Rome"], &["Ann", "Oslo"], &["Bob", "Oslo"]]),
             Verdict::Changed,
         );
+    }
+
+    #[test]
+    fn a_state_that_was_different_in_each_row_may_change() {
+        let others: [&[&str]; 2] = [&["Bob", "Second", "Paid"], &["Cid", "Third", "Sent back"]];
+        let rows = |first: &[&str]| table(&[first, others[0], others[1]]);
+        let was = rows(&["Ann", "First", "Late"]);
+        // Another row has the same state now, and the rest still tells.
+        check(&was, &rows(&["Ann", "First", "Paid"]), Verdict::Same);
+        check(&was, &rows(&["Ann", "First", "Sent back"]), Verdict::Same);
+        // No other row has it.
+        check(&was, &rows(&["Ann", "First", "Lost"]), Verdict::Changed);
+        check(&was, &rows(&["Ann", "Fourth", "Late"]), Verdict::Changed);
+        // What it begins with is no state, and neither is what has a number or many words.
+        check(&was, &rows(&["Bob", "First", "Late"]), Verdict::Changed);
+        let numbered = |first: &str| table(&[&["Ann", first], &["Bob", "Room 2"]]);
+        check(&numbered("Room 1"), &numbered("Room 2"), Verdict::Changed);
+        let long = |first: &str| table(&[&["Ann", first], &["Bob", "What we said last time"]]);
+        check(&long("Hello there"), &long("What we said last time"), Verdict::Changed);
+        // Where another one begins the same way, the rest does not tell by itself.
+        let twins = table(&[&["Ann", "Paid"], &["Ann", "Late"], &["Bob", "Paid"]]);
+        check(&table(&[&["Ann", "Late"], &["Bob", "Paid"]]), &twins, Verdict::Changed);
     }
 
     #[test]

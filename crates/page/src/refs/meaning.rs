@@ -30,7 +30,7 @@ pub struct Meaning {
     pub is_numbered: bool,
     /// The texts around it in the nearest box that has any. A list whose rows have no role is known by there
     /// being several; this tells the last one of them apart when the others are gone.
-    pub near: Vec<String>,
+    pub near: Vec<Part>,
     /// The document it is in.
     pub document: Arc<str>,
 }
@@ -44,21 +44,19 @@ pub struct Owner {
     pub role: Role,
     /// What it is called, or the text that tells it from others like it.
     pub label: String,
-    /// The texts that tell which one it is; all of them stay while it is the same.
-    pub telling: Vec<String>,
-    /// Its texts, those that tell and those that may change.
-    pub said: Vec<String>,
+    /// Its texts, those that tell which one it is and those that may change.
+    pub said: Vec<Part>,
 }
 
 impl Owner {
     /// An owner that is known by its name alone.
     pub fn named(kind: OwnerKind, role: Role, label: impl Into<String>) -> Self {
         let label = label.into();
-        let (telling, said) = match kind {
-            OwnerKind::Item => (vec![without_times(&label)], vec![without_times(&label)]),
-            OwnerKind::Section => (Vec::new(), Vec::new()),
+        let said = match kind {
+            OwnerKind::Item => vec![Part::telling(without_times(&label))],
+            OwnerKind::Section => Vec::new(),
         };
-        Self { kind, role, label, telling, said }
+        Self { kind, role, label, said }
     }
 
     /// What a reader is told of it.
@@ -66,7 +64,8 @@ impl Owner {
         match self.kind {
             OwnerKind::Item => self.label.clone(),
             OwnerKind::Section => {
-                let parts = std::iter::once(&self.label).chain(&self.telling);
+                let parts = telling(&self.said).map(|part| &part.text);
+                let parts = std::iter::once(&self.label).chain(parts);
                 parts.filter(|it| !it.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
             }
         }
@@ -76,12 +75,52 @@ impl Owner {
 /// What a box says that holds things of its own, such as a card.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// The texts that tell which one it is, when it is one of many alike; all of them stay while it is the same.
-    pub telling: Vec<String>,
-    /// Its texts, those that tell and those that may change.
-    pub said: Vec<String>,
+    /// Its texts, those that tell which one it is, when it is one of many alike, and those that may change.
+    pub said: Vec<Part>,
     /// No other one says all that tells.
     pub is_unique: bool,
+}
+
+/// A text of something that an element belongs to or is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it says, apart from times.
+    pub text: String,
+    /// It is one of those that tell which one it is in: they stay while that is the same.
+    pub tells: bool,
+    /// It stands at the head, as a title does.
+    pub leads: bool,
+    /// Where in the item it stands.
+    pub column: u64,
+    /// What the others of the list say there.
+    pub others: Others,
+}
+
+/// What the other items of a list say where one says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Each something else, and none of them says this anywhere.
+    Differ,
+    /// Two of them say the same there, so that it does not tell which one it is.
+    Repeat,
+    /// Neither is known.
+    Unknown,
+}
+
+impl Part {
+    /// A text that may change.
+    pub(super) fn passing(text: String) -> Self {
+        Self { text, tells: false, leads: false, column: 0, others: Others::Unknown }
+    }
+
+    /// A text that tells by itself.
+    pub(super) fn telling(text: String) -> Self {
+        Self { tells: true, leads: true, ..Self::passing(text) }
+    }
+}
+
+fn telling(said: &[Part]) -> impl Iterator<Item = &Part> {
+    said.iter().filter(|part| part.tells)
 }
 
 /// What sort of thing an element belongs to.
@@ -125,12 +164,42 @@ pub fn compare(was: &Meaning, now: &Meaning) -> Verdict {
 
 impl Meaning {
     fn is_told_by_content(&self) -> bool {
-        self.content.as_ref().is_some_and(|it| !it.telling.is_empty())
+        self.content.as_ref().is_some_and(|it| telling(&it.said).next().is_some())
     }
 }
 
-fn are_in(parts: &[String], said: &[String]) -> bool {
-    parts.iter().all(|part| said.contains(part))
+fn says(said: &[Part], text: &str) -> bool {
+    said.iter().any(|part| part.text == text)
+}
+
+/// Whether all that told before is still said.
+fn is_still_told(was: &[Part], now: &[Part]) -> bool {
+    telling(was).all(|part| says(now, &part.text))
+}
+
+/// Whether one of many is still the same. In a short list a state can look as if it told which row it is, until two rows
+/// have the same one: where that is so now, and what stays tells by itself before and after, only the state changed.
+fn is_same_one(was: &[Part], now: &[Part]) -> bool {
+    let became =
+        |part: &Part| now.iter().find(|it| it.column == part.column && it.others == Others::Repeat);
+    let is_state = |part: &Part| {
+        !part.leads
+            && part.others == Others::Differ
+            && could_be_state(&part.text)
+            && became(part).is_some_and(|now| could_be_state(&now.text))
+    };
+    let stays = |part: &Part| {
+        let is_same = |it: &Part| it.text == part.text && it.others == Others::Differ;
+        part.others == Others::Differ && now.iter().any(is_same)
+    };
+    let mut gone = telling(was).filter(|part| !says(now, &part.text)).peekable();
+    gone.peek().is_none() || gone.all(is_state) && was.iter().any(stays)
+}
+
+/// Whether a text could be a state: a few words without a number.
+fn could_be_state(text: &str) -> bool {
+    const MOST_WORDS: usize = 3;
+    !has_digits(text) && text.split(text::is_space).count() <= MOST_WORDS
 }
 
 /// Whether a box that is one of many alike is still the same one. It is one of many only while there are others: what it
@@ -140,8 +209,8 @@ fn is_same_item(was: &Meaning, now: &Meaning) -> bool {
         return !was.is_told_by_content() && !now.is_told_by_content();
     };
     match was.is_told_by_content() {
-        true => are_in(&before.telling, &after.said),
-        false => are_in(&after.telling, &before.said),
+        true => is_same_one(&before.said, &after.said),
+        false => is_still_told(&after.said, &before.said),
     }
 }
 
@@ -152,11 +221,11 @@ fn is_same_owner(was: &Meaning, now: &Meaning) -> bool {
     };
     match (&was.owner, &now.owner) {
         // A row without a role is one only while there are others like it.
-        (Some(owner), _) if is_row(was) && !is_row(now) => are_in(&owner.telling, &now.near),
-        (_, Some(owner)) if is_row(now) && !is_row(was) => are_in(&owner.telling, &was.near),
+        (Some(owner), _) if is_row(was) && !is_row(now) => is_still_told(&owner.said, &now.near),
+        (_, Some(owner)) if is_row(now) && !is_row(was) => is_still_told(&owner.said, &was.near),
         (Some(was), Some(now)) => {
             is_same_kind(was, now)
-                && are_in(&was.telling, &now.said)
+                && is_same_one(&was.said, &now.said)
                 && (was.kind == OwnerKind::Item || bare(&was.label) == bare(&now.label))
         }
         (None, None) => true,
@@ -224,8 +293,8 @@ fn content(tree: &Tree, places: &Places, labels: &mut Labels<'_>, index: usize) 
         return None;
     }
     if places.is_item(tree, index) {
-        let Told { telling, said, is_unique, .. } = labels.of_item(index, None);
-        return Some(Content { telling, said, is_unique });
+        let Told { said, is_unique, .. } = labels.of_item(index, None);
+        return Some(Content { said, is_unique });
     }
     let said = labels.said(index, None);
     (tree.nodes[index].role == Role::Generic).then(|| Content { said, ..Content::default() })
@@ -292,21 +361,20 @@ fn owner(
         let inner = inner.filter(|it| is_section(tree.nodes[it.index].role));
         let mut names = inner.map(|it| labels.of_section(it.index));
         if let Some(group) = names.find(|name| !text::is_blank(name)) {
-            told.add(&[bare(&group)], &[bare(&group)]);
+            told.add(vec![Part::telling(bare(&group))]);
         }
         if let Some(dialog) = parent.dialog.filter(|dialog| *dialog > item) {
-            let (telling, said) = labels.of_dialog(dialog as usize, target);
-            told.add(&telling, &said);
+            told.add(labels.of_dialog(dialog as usize, target));
         }
-        let Told { label, telling, said, is_numbered, .. } = told;
+        let Told { label, said, is_numbered, .. } = told;
         let role = tree.nodes[item as usize].role;
-        return (Some(Owner { kind: OwnerKind::Item, role, label, telling, said }), is_numbered);
+        return (Some(Owner { kind: OwnerKind::Item, role, label, said }), is_numbered);
     }
     let Some((role, label)) = part_of_page(tree, open, labels) else { return (None, false) };
     let mut owner = Owner::named(OwnerKind::Section, role, text::cut_chars(&label, LONGEST));
     // A dialog is used for one question after another.
     if let Some(dialog) = parent.dialog {
-        (owner.telling, owner.said) = labels.of_dialog(dialog as usize, target);
+        owner.said = labels.of_dialog(dialog as usize, target);
     }
     (Some(owner), false)
 }

@@ -13,7 +13,9 @@ mod respell;
 pub mod strict;
 
 pub use items::Items;
-pub use meaning::{Content, Meaning, Owner, OwnerKind, Verdict, compare, meanings, name};
+pub use meaning::{
+    Content, Meaning, Others, Owner, OwnerKind, Part, Verdict, compare, meanings, name,
+};
 pub use registry::{RefProblem, Registry, Scope, Shown};
 pub use respell::{numbers_in, respell};
 
