@@ -68,6 +68,8 @@ let memo = null;
 const newMemo = () => ({
   styles: new Map(), contents: new Map(), labels: new Map(), naming: new Set(), tables: new Map(), maps: new Map(), lists: new Map(),
   counters: null, rules: null, classes: new Map(), moving: null,
+  // What was asked last, and the answer: the same is often asked for several times in a row.
+  only: null, onlyText: null, labelled: null, labelling: null, list: undefined, isList: false,
 });
 
 function computed(el) {
@@ -689,10 +691,7 @@ function forEachFlatChild(el, tag, visit) {
  * where it can be helped: in a world like ours each costs an object that the browser has to make first.
  */
 function onlyText(el, tag) {
-  if (el === lastOnly) return lastOnlyText;
-  lastOnly = el;
-  return lastOnlyText = elementCountOf.call(el) !== 0 || tag === "slot" || shadowOf(el) !== null ? null : textContentOf.call(el);
+  if (el === memo.only) return memo.onlyText;
+  memo.only = el;
+  return memo.onlyText = elementCountOf.call(el) !== 0 || tag === "slot" || shadowOf(el) !== null ? null : textContentOf.call(el);
 }
-
-/** Who was asked last: names and what they are made of are told one after the other. */
-let lastOnly = null, lastOnlyText = null;

@@ -123,9 +123,12 @@ const summaryOf = (details) => findInside.call(details, ":scope > summary");
 /** Whether the list that an item is directly in, if any, was not made something else: the same for all items of it. */
 function isItem(el) {
   const parent = flatParentOf(el);
+  // Items of a list come one after the other; to look up an element in a map costs more than all the rest.
+  if (parent === memo.list) return memo.isList;
   let known = memo.lists.get(parent);
   if (known === undefined) memo.lists.set(parent, known = isListOrNone(parent));
-  return known;
+  memo.list = parent;
+  return memo.isList = known;
 }
 
 function isListOrNone(parent) {

@@ -261,7 +261,8 @@ function labelText(el) {
 function labelsOf(el) {
   // Whoever walked into no shadow tree has seen nothing but the document's own.
   const root = memo.isWalk && memo.read.size === 0 ? document : rootOf.call(el);
-  let labels = memo.labels.get(root);
+  // To look up a node in a map costs more than all the rest.
+  let labels = root === memo.labelled ? memo.labelling : memo.labels.get(root);
   if (labels === undefined) {
     labels = null;
     const all = root.nodeType === 9 ? findAll.call(root, "label")
@@ -276,6 +277,8 @@ function labelsOf(el) {
     }
     memo.labels.set(root, labels);
   }
+  memo.labelled = root;
+  memo.labelling = labels;
   return labels && labels.get(el) || null;
 }
 

@@ -95,8 +95,8 @@ const isSameList = (one, other) => one.length === other.length && one.every((it,
 /** What is known of the rules in shadow trees. */
 const sheetsInside = (trees) => trees.flatMap((tree) => [...tree.styleSheets, ...tree.adoptedStyleSheets].map(readSheet));
 
-/** Decides what of the last walk can be taken. */
-function beginBlocks(active, modal) {
+/** Decides what of the last walk can be taken. `isOwning` says that somebody has children that stand elsewhere. */
+function beginBlocks(active, modal, isOwning) {
   isKeeping = false;
   isRestless = false;
   laidOutAt = Infinity;
@@ -109,7 +109,7 @@ function beginBlocks(active, modal) {
   const walk = { sheets: memo.sheets, tellsUrls: urls, checked: checkedNow(),
     terms: [active, modal, isWary, hidden, urls, full, viewNow()] };
   const canTake = lastWalk !== null && !isAllChanged && options.since === lastReport && !memo.rules.looksInside &&
-    !lastWalk.looksInside && find.call(document, "[aria-owns]") === null && isSameList(walk.terms, lastWalk.terms) &&
+    !lastWalk.looksInside && !isOwning && isSameList(walk.terms, lastWalk.terms) &&
     isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked) &&
     isSameList(sheetsInside(lastWalk.trees), lastWalk.sheetsInside);
   treesBefore = canTake ? lastWalk.trees : [];

@@ -108,7 +108,8 @@ function observe(wanted = {}) {
     const title = tidy(titleOf.call(document));
     const modal = modalOf();
     const active = deepActive();
-    beginBlocks(active, modal);
+    const isOwning = find.call(document, "[aria-owns]") !== null;
+    beginBlocks(active, modal, isOwning);
     const top = { active, isOff: false, cursor: "", transform: "", isVisible: true, sight: PLAIN_SIGHT,
       isFlexible: false };
     seen = [];
@@ -117,7 +118,7 @@ function observe(wanted = {}) {
     const root = documentElementOf.call(document);
     addLine(0, "webarea", document, title, document.hasFocus() ? "fF" : "f", "");
     if (root !== null) {
-      if (find.call(document, "[aria-owns]") !== null) readOwners();
+      if (isOwning) readOwners();
       walk(modal || root, 1, top);
     }
     if (wanted.watch) watch();
@@ -133,7 +134,7 @@ function observe(wanted = {}) {
     throw error;
   } finally {
     endBlocks(isWhole, isCut);
-    memo = lastOnly = lastOnlyText = null;
+    memo = null;
     untidied = tidied = "";
     out = [];
   }
@@ -378,7 +379,7 @@ function walk(el, depth, around) {
     if (known !== undefined && isAsBefore(known, el, depth, around)) takeBlock(known);
     else {
       const block = beginBlock(depth, around);
-      const isDeep = deepChanges.has(el);
+      const isDeep = deepChanges.size > 0 && deepChanges.has(el);
       if (isDeep) deepLevel++;
       walkAnew(el, depth, around);
       if (isDeep) deepLevel--;
