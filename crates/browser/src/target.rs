@@ -235,7 +235,14 @@ pub(crate) async fn find_one(
     notes: &mut Vec<Note>,
 ) -> Result<usize> {
     let all = candidates(tab, sight, tree, target, deadline, notes).await?;
-    let all = shown_first(tree, all);
+    let mut all = shown_first(tree, all);
+    if all.len() > 1
+        && nth.is_none()
+        && matches!(target, Target::Text(_))
+        && let Some(one) = same_control(sight, tree, &all, deadline).await
+    {
+        all = vec![one];
+    }
     match (all.as_slice(), nth) {
         ([], _) => Err(none(target)),
         (all, Some(nth)) => all.get(nth as usize).copied().ok_or_else(|| {
@@ -251,6 +258,24 @@ pub(crate) async fn find_one(
             .message(format!("`{target}` matches {} elements", all.len()))
             .evidence("candidates", listed(sight, tree, all))),
     }
+}
+
+/// Of a control, its label and what is in that, the one to act on, if these are all that was found.
+async fn same_control(
+    sight: &Sight,
+    tree: &Tree,
+    all: &[usize],
+    deadline: Deadline,
+) -> Option<usize> {
+    let frame = tree.nodes[all[0]].frame;
+    if all.len() > MOST_LISTED || all.iter().any(|node| tree.nodes[*node].frame != frame) {
+        return None;
+    }
+    let world = sight.world_of(&tree.frames.get(usize::from(frame))?.document)?;
+    let numbers: Vec<u32> = all.iter().map(|node| tree.nodes[*node].element).collect();
+    let script = format!("agbrowse.sameControl({})", json(&numbers));
+    let number: u32 = world.ask::<Option<u32>>(&script, deadline).await.ok()??;
+    all.iter().copied().find(|node| tree.nodes[*node].element == number)
 }
 
 /// Without what a person cannot see, unless there is nothing else.
@@ -314,15 +339,12 @@ fn is_field(node: &page::ax::Node) -> bool {
         || node.states.is_file() && !node.states.is_stand_in()
 }
 
-/// The labels with these words that are shown in place of a field for files.
-fn file_labels(tree: &Tree, words: &str) -> Vec<usize> {
-    let mut needle = page::text::Needle::new(words);
-    let stands_in = |index: &usize| {
-        let states = tree.nodes[*index].states;
-        states.is_file() && states.is_stand_in()
-    };
-    let all = (0..tree.nodes.len()).filter(stands_in);
-    all.filter(|index| needle.is_in(&refs::name(tree, *index))).collect()
+/// The labels with these words that are drawn in place of a control that is not drawn itself.
+fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
+    let mut needle = words.map(page::text::Needle::new);
+    let all = (0..tree.nodes.len()).filter(|index| tree.nodes[*index].states.is_stand_in());
+    all.filter(|index| needle.as_mut().is_none_or(|needle| needle.is_in(&refs::name(tree, *index))))
+        .collect()
 }
 
 /// Everything that a target could mean in the page as it is now, in reading order.
@@ -352,15 +374,21 @@ async fn candidates(
         }
         Target::Role { role, name } => {
             let query = Query { role: Some(*role), name: name.clone(), ..Query::default() };
-            let found = page::find::find(tree, &query).into_iter().filter(has_element);
-            best(tree, found.collect(), name.as_deref())
+            let mut found = page::find::find(tree, &query);
+            found.retain(has_element);
+            // A checkbox that its page hides is told by the label that is drawn in its place.
+            if found.is_empty() && matches!(role, Role::CheckBox | Role::Radio | Role::Switch) {
+                found = stand_in_labels(tree, name.as_deref());
+                found.retain(|index| tree.nodes[*index].checked.is_some());
+            }
+            best(tree, found, name.as_deref())
         }
         Target::Label(label) => {
             let query = Query { name: Some(label.clone()), ..Query::default() };
             let mut found = page::find::find(tree, &query);
             found.retain(|node| has_element(node) && is_field(&tree.nodes[*node]));
             if found.is_empty() {
-                found = file_labels(tree, label);
+                found = stand_in_labels(tree, Some(label));
             }
             best(tree, found, Some(label))
         }

@@ -98,7 +98,9 @@ function refusalOf(el, wants) {
     if (hasAttribute.call(at, "inert")) return { problem: "inert", by: described(at) };
     if (wants.enabled && attributeOf.call(at, "aria-disabled") === "true") return { problem: "disabled", by: "aria-disabled" };
   }
-  if (wants.enabled && matches.call(el, ":disabled")) return { problem: "disabled", by: "disabled" };
+  if (wants.enabled && (matches.call(el, ":disabled") || matches.call(statefulControl(el), ":disabled"))) {
+    return { problem: "disabled", by: "disabled" };
+  }
   // Lists and calendars of a dialog may stand beside it; what cannot be clicked is behind it.
   if (wants.enabled && !wants.point) {
     const own = ownModal();
@@ -192,6 +194,41 @@ function isMeant(hit, el) {
   return localNameOf.call(el) === "area" && localNameOf.call(hit) === "area" ? hit === el : false;
 }
 
+/** Interactive content: inside a label, a click on it does not activate the labelled control. */
+const INTERACTIVE_CONTENT = "a[href], button, input, select, textarea, details, embed, iframe, object, img[usemap], audio[controls], video[controls]";
+/** ARIA roles whose elements are checked or not, with all that is in them. */
+const CHECKED_ROLES = "[role=checkbox], [role=radio], [role=switch], [role=menuitemcheckbox], [role=menuitemradio], [aria-pressed]";
+
+/** The control that a click on an element activates through the label around it; null when there is none. */
+function activatedControl(el) {
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    if (localNameOf.call(at) === "label") return labelControlOf.call(at);
+    if (matches.call(at, INTERACTIVE_CONTENT)) return null;
+  }
+  return null;
+}
+
+/** The control whose state a click on an element changes: of a text, what it labels or what it is the content of. */
+function statefulControl(el) {
+  const labelled = activatedControl(el);
+  if (labelled !== null && localNameOf.call(labelled) === "input" && /^(?:checkbox|radio|file)$/.test(inputTypeOf.call(labelled))) return labelled;
+  if (matches.call(el, INTERACTIVE_CONTENT)) return el;
+  for (let at = el, up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < 8; at = flatParentOf(at), up++) {
+    if (matches.call(at, CHECKED_ROLES)) return at;
+    if (matches.call(at, INNER)) break;
+  }
+  return el;
+}
+
+/** Of elements that all activate the same control, the control if it is one of them, else the first; otherwise null. */
+function sameControl(numbers) {
+  const all = numbers.map(elementOf);
+  if (all.includes(null)) return null;
+  const controls = all.map((el) => activatedControl(el) || el);
+  if (controls.some((control) => control !== controls[0])) return null;
+  return numbers[Math.max(0, all.indexOf(controls[0]))];
+}
+
 /** Where the words of an element are that belong to nothing else in it. */
 function* ownWords(el) {
   let left = 40;
@@ -282,6 +319,31 @@ const nextFrame = () => new Promise((go) => {
   frame(() => { clearTimeout(late); go(); });
 });
 
+/** The next two pictures: what a page does in one is drawn in the other. */
+async function frames() {
+  await nextFrame();
+  await nextFrame();
+  return true;
+}
+
+/** For so long nothing changes in a page that has come to rest under the mouse, and for so long that is waited for. */
+const REST_MS = 100, MOST_REST_MS = 1000;
+
+/** Waits until the page has done what it does about the mouse being where it is, in frames or with timers. */
+async function rest() {
+  const begun = performance.now();
+  let last = begun;
+  const observer = new MutationObserver(() => { last = performance.now(); });
+  observer.observe(document, WATCHED);
+  for (const shadow of shadows) observer.observe(shadow, WATCHED);
+  await frames();
+  while (performance.now() - last < REST_MS && performance.now() - begun < MOST_REST_MS) {
+    await new Promise((go) => setTimeout(go, 10));
+  }
+  observer.disconnect();
+  return true;
+}
+
 const placeOf = (el) => {
   const { left, top, width, height } = rectOf.call(el);
   return [left, top, width, height].map((side) => Math.round(side * 4)).join();
@@ -357,8 +419,14 @@ function hiddenBy(el) {
   return "it has no size";
 }
 
-/** What an action may change about the element itself. */
+/** What an action may change about an element, or about the control that it stands for. */
 function factOf(el) {
+  const control = statefulControl(el);
+  const fact = ownFact(control);
+  return control === el ? fact : { ...fact, control: remember([control])[0] };
+}
+
+function ownFact(el) {
   const tag = localNameOf.call(el);
   if (tag === "input") {
     const kind = inputTypeOf.call(el);

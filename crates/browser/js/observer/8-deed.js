@@ -20,6 +20,7 @@ function keepOff(event) {
   const isSame = () => deed.hits > 0 || deed.words === wordsOf(deed.el);
   if (deed.guard !== "beside" && hit !== null && isLetThrough(hit, event) && isSame()) {
     if (COUNTED.test(event.type)) deed.hits++;
+    if (event.type === "click") deed.clicks++;
     return;
   }
   preventDefault.call(event);
@@ -52,8 +53,11 @@ function isLetThrough(hit, event) {
   if (deed.guard === "keys" && deed.hits > 0) return true;
   // The release belongs to the press. The click that may come of both must be the element's again.
   if (deed.hits > 0 && /^(?:pointerup|mouseup)$/.test(event.type)) return true;
-  // A click on a label is followed by one on its field.
-  return localNameOf.call(on) === "label" && labelControlOf.call(on) === hit;
+  // A click in a label is followed by one on the labelled control.
+  const control = activatedControl(on) || activatedControl(el);
+  if (event.type !== "click" || control === null) return false;
+  // In a closed shadow tree its target is not told, and its focus may have scrolled it away from under the mouse.
+  return hit === control || deed.clicks > 0 && isInside(control, composedPathOf.call(event)[0]);
 }
 
 /** `document.open()` takes all listeners away: they are put up again before anything is done. */
@@ -173,7 +177,7 @@ function hasSelected() {
 
 function beginOn(el, guard, on) {
   heedMoves();
-  deed = { el, on, guard, words: wordsOf(el), until: performance.now() + DEED_MS, hits: 0, ups: 0, missed: "", mutations: 0, stirs: 0, slides: false, isHovering: false,
+  deed = { el, on, guard, words: wordsOf(el), until: performance.now() + DEED_MS, hits: 0, clicks: 0, ups: 0, missed: "", mutations: 0, stirs: 0, slides: false, isHovering: false,
     begun: performance.now(), selected: selectionNow(), places: placesAround(on),
     signs: new Set(), focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
   effects.observe(document, WATCHED);
@@ -252,10 +256,13 @@ function outcome() {
   // That the element itself takes the focus is what a click does, not what comes of it.
   const isOwn = deed.guard === "hands" && el !== documentElementOf.call(document) && active !== null && isInside(active, el);
   const hasMoved = active !== deed.active && !isOwn;
+  const fact = factOf(el);
   return {
     hits, ups, missed, mutations, isHovering: deed.isHovering, selected: hasSelected(),
     focus: hasMoved && focused !== null || isEditable(el) && active === el && deed.active !== el,
-    value: signs.has("input") || signs.has("change") || heldValue(el) !== value || factOf(el).isChecked !== checked,
+    value: signs.has("input") || signs.has("change") || heldValue(el) !== value || fact.isChecked !== checked,
+    // The new state of a control that was clicked through its label.
+    isChecked: fact.control === undefined ? null : fact.isChecked,
     scrolled: signs.has("scroll"), toggled: signs.has("toggle") || signs.has("fullscreenchange") || signs.has("close"),
     moved: location.href !== href, gone: !isConnectedOf.call(el),
   };

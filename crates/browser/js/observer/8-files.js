@@ -34,3 +34,15 @@ function emptyFiles(el) {
 
 /** What a page hears when a person closes the chooser of a field. */
 const cancelFiles = (el) => announce(el, "cancel");
+
+/** The file inputs that a selector matches, also in shadow trees; for what is no selector, none. */
+function fileInputs(selector) {
+  const numbers = findTargets(selector);
+  const found = numbers ? numbers.split(",").map((number) => elementOf(Number(number))) : [];
+  return found.filter((el) => localNameOf.call(el) === "input" && inputTypeOf.call(el) === "file").map((el) => {
+    const label = [...(el.labels || [])].map((label) => textContentOf.call(label)).join(" ");
+    const name = attributeOf.call(el, "aria-label") || label || attributeOf.call(el, "title") || attributeOf.call(el, "name") || "";
+    return { number: numberOf(el), name: collapse(name.slice(0, 200)), isDisabled: matches.call(el, ":disabled"),
+      isShown: seenNumbers.includes(numberOf(el)) };
+  });
+}

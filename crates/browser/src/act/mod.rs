@@ -72,7 +72,8 @@ fn control_around(tree: &Tree, node: usize) -> Option<usize> {
     }
     let holds = |outer: &usize| tree.nodes[*outer].end as usize > node;
     let nearest = (0..node).rev().filter(holds).find(|outer| is_clicked(*outer))?;
-    takes_all(tree.nodes[nearest].role).then_some(nearest)
+    let node = &tree.nodes[nearest];
+    (takes_all(node.role) || node.states.is_stand_in()).then_some(nearest)
 }
 
 /// How long to wait for a sign of change before looking again.
@@ -185,6 +186,8 @@ pub(crate) struct Spot {
     pub(crate) y: f64,
     pub(crate) kind: String,
     pub(crate) is_checked: Option<bool>,
+    /// The control that it labels or is the content of, when that is what `kind` and `is_checked` are about.
+    pub(crate) control: Option<u32>,
 }
 
 /// What our script says about an element.
@@ -204,6 +207,7 @@ struct Answer {
 struct Fact {
     kind: String,
     is_checked: Option<bool>,
+    control: Option<u32>,
 }
 
 /// Why an element cannot be acted on now.
@@ -515,9 +519,9 @@ impl<'a> Hand<'a> {
             (x, y, at) = (answer.x, answer.y, parent);
         }
         let numbers = self.sight.bind(tree, &[index]);
-        let (kind, is_checked) = match answer.fact {
-            Some(fact) => (fact.kind, fact.is_checked),
-            None => (String::new(), None),
+        let (kind, is_checked, control) = match answer.fact {
+            Some(fact) => (fact.kind, fact.is_checked, fact.control),
+            None => (String::new(), None, None),
         };
         self.documents.clone_from(&documents);
         Ok(Ok(Spot {
@@ -534,6 +538,7 @@ impl<'a> Hand<'a> {
             y,
             kind,
             is_checked,
+            control,
         }))
     }
 
@@ -686,7 +691,9 @@ impl<'a> Hand<'a> {
                 let message = "nobody saw the click arrive: look before you click again";
                 self.notes.push(Note::new("not-seen", message));
             }
-            let deed = Deed { action, spot: Some(spot), after, value: None };
+            let state = came.is_checked.filter(|_| action == "click");
+            let value = state.map(|is| if is { "checked" } else { "unchecked" }.to_owned());
+            let deed = Deed { action, spot: Some(spot), after, value };
             return self.write(deed, (came, settled)).await;
         }
         let message = match &*missed {

@@ -4,7 +4,7 @@ use super::{Hand, Spot};
 use crate::error::Result;
 use crate::tab::Tab;
 use cdp::protocol::input::{
-    DispatchDragEvent, DispatchMouseEvent, DragIntercepted, SetInterceptDrags,
+    DispatchDragEvent, DispatchMouseEvent, DragData, DragIntercepted, SetInterceptDrags,
 };
 use cdp::protocol::{Method, Signal};
 use cdp::{Delivery, Reply};
@@ -111,8 +111,13 @@ impl Drop for Opening<'_> {
     }
 }
 
-/// How many steps a dragging hand makes.
-const STEPS: u32 = 8;
+/// How many pixels lie between two moves of a drag at most, as long as there are not more than [`MOST_STEPS`].
+const STRIDE: f64 = 40.0;
+const LEAST_STEPS: u32 = 6;
+const MOST_STEPS: u32 = 20;
+
+/// How far the mouse moves at first, so that browser and page know that it drags.
+const THRESHOLD: f64 = 6.0;
 
 /// How long a page may take to say that it lets something be dragged.
 const DRAG: Duration = Duration::from_millis(150);
@@ -175,19 +180,21 @@ impl Hand<'_> {
             click_count: Some(1),
             ..at(kind, x, y)
         };
-        let mut sent = vec![
-            self.mouse(&at("mouseMoved", from.x, from.y))?,
-            self.mouse(&left("mousePressed", from.x, from.y, 1))?,
-        ];
+        let (across, down) = (to.0 - from.x, to.1 - from.y);
+        let distance = across.hypot(down);
+        let count = ((distance / STRIDE) as u32).clamp(LEAST_STEPS, MOST_STEPS);
         let place = |step: u32| {
-            let share = f64::from(step) / f64::from(STEPS);
-            (from.x + (to.0 - from.x) * share, from.y + (to.1 - from.y) * share)
+            let share = f64::from(step) / f64::from(count);
+            (from.x + across * share, from.y + down * share)
         };
-        // A drag begins a few pixels away from where the button went down.
-        sent.push(self.mouse(&left("mouseMoved", from.x + 6.0, from.y + 6.0, 1))?);
+        self.send(at("mouseMoved", from.x, from.y)).await?;
+        self.send(left("mousePressed", from.x, from.y, 1)).await?;
+        self.frames(from).await;
+        // On the way to the end: who draws or slides must not be led astray.
+        let begin = if distance > 0.0 { (THRESHOLD / distance).min(1.0) } else { 0.0 };
+        self.send(left("mouseMoved", from.x + across * begin, from.y + down * begin, 1)).await?;
         let (x, y) = place(1);
-        sent.push(self.mouse(&left("mouseMoved", x, y, 1))?);
-        self.taken(std::mem::take(&mut sent)).await;
+        self.send(left("mouseMoved", x, y, 1)).await?;
         let begun = tokio::time::timeout(DRAG, drags.next()).await;
         let data = match begun {
             Ok(Some(Delivery::Event(event))) => {
@@ -196,36 +203,68 @@ impl Hand<'_> {
             _ => None,
         };
         let is_data = data.is_some();
-        if let Some(data) = data {
-            for (kind, (x, y)) in [
-                ("dragEnter", place(STEPS / 2)),
-                ("dragOver", place(STEPS - 1)),
-                ("dragOver", to),
-                ("drop", to),
-            ] {
-                let event = DispatchDragEvent {
-                    r#type: kind.into(),
-                    x,
-                    y,
-                    data: Some(data.clone()),
-                    modifiers: None,
-                };
-                let reply = channel.start(&event).map_err(|error| self.tab.explain(error))?;
-                self.taken(vec![reply]).await;
+        self.frames(from).await;
+        // Every move is answered before the next one: what is sent at once reaches the page as one.
+        for step in 2..=count {
+            let (x, y) = place(step);
+            match &data {
+                Some(data) => {
+                    let kind = if step == 2 { "dragEnter" } else { "dragOver" };
+                    self.send_drag(kind, (x, y), data).await?;
+                }
+                None => self.send(left("mouseMoved", x, y, 1)).await?,
             }
-            sent.push(self.mouse(&left("mouseReleased", to.0, to.1, 0))?);
-        } else {
-            for step in 2..=STEPS {
-                let (x, y) = place(step);
-                sent.push(self.mouse(&left("mouseMoved", x, y, 1))?);
-            }
-            sent.push(self.mouse(&left("mouseMoved", to.0, to.1, 1))?);
-            sent.push(self.mouse(&left("mouseReleased", to.0, to.1, 0))?);
         }
+        // Pages follow the mouse in the next frame or with a timer, and move things to make room.
+        self.rest(from).await;
+        match &data {
+            Some(data) => {
+                self.send_drag("dragOver", to, data).await?;
+                self.frames(from).await;
+                self.send_drag("drop", to, data).await?;
+            }
+            None => {
+                self.send(left("mouseMoved", to.0, to.1, 1)).await?;
+                self.frames(from).await;
+            }
+        }
+        let sent = vec![self.mouse(&left("mouseReleased", to.0, to.1, 0))?];
         self.taken(sent).await;
         channel.post(&SetInterceptDrags { enabled: false });
         self.done();
         Ok(is_data)
+    }
+
+    /// Sends an event of the mouse and waits until the page has taken it in.
+    async fn send(&self, event: DispatchMouseEvent) -> Result<()> {
+        let sent = self.mouse(&event)?;
+        self.taken(vec![sent]).await;
+        Ok(())
+    }
+
+    /// Sends an event of a drag with data and waits until the page has taken it in.
+    async fn send_drag(&self, kind: &str, (x, y): (f64, f64), data: &DragData) -> Result<()> {
+        let data = Some(data.clone());
+        let event = DispatchDragEvent { r#type: kind.into(), x, y, data, modifiers: None };
+        let sent = self.tab.channel.start(&event).map_err(|error| self.tab.explain(error))?;
+        self.taken(vec![sent]).await;
+        Ok(())
+    }
+
+    /// Lets the page run what it does in its next two frames.
+    async fn frames(&self, spot: &Spot) {
+        _ = self.run_in(spot, "agbrowse.frames").await;
+    }
+
+    /// Lets the page finish what it does about the mouse being where it is.
+    async fn rest(&self, spot: &Spot) {
+        _ = self.run_in(spot, "agbrowse.rest").await;
+    }
+
+    async fn run_in(&self, spot: &Spot, function: &str) -> Result<bool> {
+        let world = self.world(spot)?;
+        let ran = self.asked(world.run(function, "", self.deadline)).await;
+        ran.map_err(|trouble| trouble.explain(self.tab))
     }
 
     fn mouse(&self, event: &DispatchMouseEvent) -> Result<Reply<DispatchMouseEvent>> {

@@ -140,6 +140,8 @@ pub(crate) struct Came {
     #[serde(skip)]
     is_uncovered: bool,
     pub(crate) is_quiet: bool,
+    /// State of the control that was clicked through its label or its content, if it has one.
+    pub(crate) is_checked: Option<bool>,
     /// Addresses for other programs, which were not opened.
     turned_away: Vec<String>,
     /// What the page looks like then.

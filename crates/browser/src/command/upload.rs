@@ -2,12 +2,13 @@
 
 use super::{Cx, Verb, hand};
 use crate::act::pointer::{Button, Press};
-use crate::act::{After, Aim, Deed, Guard, Hand, Receipt, Spot, Wants};
+use crate::act::{After, Aim, Deed, Guard, Hand, Hit, Receipt, Spot, Wants};
 use crate::error::{Code, Error, Result, RetryHint};
 use crate::live::journal::CHOOSER;
 use crate::note::Note;
-use crate::observe::{Trouble, World};
+use crate::observe::{Trouble, World, json};
 use crate::tab::{Chooser, State, Tab};
+use crate::target::Target;
 use cdp::Channel;
 use cdp::protocol::dom::SetFileInputFiles;
 use cdp::protocol::page::SetInterceptFileChooserDialog;
@@ -113,6 +114,9 @@ async fn give_to(
     files: &[String],
     after: &After,
 ) -> Result<Receipt> {
+    if let Some(input) = hidden_input(hand, aim).await? {
+        return give_to_hidden(hand, input, files, after).await;
+    }
     let spot = hand.reach(aim, Wants::SET, Guard::Nothing).await?;
     if spot.kind != "file" {
         let channel = hand.world(&spot)?.channel.clone();
@@ -121,6 +125,80 @@ async fn give_to(
     }
     let value = give_to_field(hand, &spot, files).await.map(|given| noted(hand, &given));
     close(hand, Some(spot), value, after).await
+}
+
+/// A file input that a selector matches and that is not shown, as most are that a page draws itself.
+struct HiddenInput {
+    hit: Hit,
+    strategy: &'static str,
+    document: String,
+    node: i64,
+}
+
+/// What our script says of the file inputs that a selector matches.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileInput {
+    number: u32,
+    name: String,
+    is_shown: bool,
+    is_disabled: bool,
+}
+
+/// The hidden file input that a target means. Selectors alone can name one; what is shown is reached as anything else is.
+async fn hidden_input(hand: &mut Hand<'_>, aim: &Aim) -> Result<Option<HiddenInput>> {
+    let css = match &aim.target {
+        Target::Css(css) => css.clone(),
+        Target::TestId(id) => format!("[data-testid={}]", json(id)),
+        _ => return Ok(None),
+    };
+    let tree = hand.look().await?;
+    for frame in &tree.frames {
+        let Some(world) = hand.sight.world_of(&frame.document) else { continue };
+        let script = format!("agbrowse.fileInputs({})", json(&css));
+        let asked = world.ask::<Vec<FileInput>>(&script, hand.deadline).await;
+        let all = asked.map_err(|trouble| trouble.explain(hand.tab))?;
+        let input = match (all.as_slice(), aim.nth) {
+            ([], _) => continue,
+            ([one], None) => one,
+            (all, Some(nth)) if (nth as usize) < all.len() => &all[nth as usize],
+            _ => return Ok(None),
+        };
+        if input.is_shown {
+            return Ok(None);
+        }
+        let hit = Hit { name_of_ref: None, role: "file".into(), name: input.name.clone() };
+        if input.is_disabled {
+            let message = format!("{hit} is disabled (disabled)");
+            return Err(Error::new(Code::ActDisabled).message(message));
+        }
+        let nodes = world.backend_ids(&[input.number], hand.deadline).await;
+        let nodes = nodes.map_err(|trouble| trouble.explain(hand.tab))?;
+        let node = nodes.first().copied().flatten();
+        let node = node.ok_or_else(|| Trouble::Nothing.explain(hand.tab))?;
+        let strategy = aim.target.strategy();
+        return Ok(Some(HiddenInput { hit, strategy, document: frame.document.clone(), node }));
+    }
+    Ok(None)
+}
+
+async fn give_to_hidden(
+    hand: &mut Hand<'_>,
+    input: HiddenInput,
+    files: &[String],
+    after: &After,
+) -> Result<Receipt> {
+    let gone = || Error::new(Code::SnapshotRefStale).message("the page was replaced meanwhile");
+    let frame_id = hand.sight.world_of(&input.document).ok_or_else(gone)?.frame_id.clone();
+    hand.begin_in(&frame_id).await?;
+    let given = match hand.sight.world_of(&input.document) {
+        Some(world) => Field { world, node: input.node }.give(hand, files).await,
+        None => Err(gone()),
+    };
+    let value = given.map(|given| noted(hand, &given));
+    let receipt = close(hand, None, value, after).await?;
+    let strategy = Some(input.strategy.to_owned());
+    Ok(Receipt { target: Some(input.hit), strategy, ..receipt })
 }
 
 /// Writes the receipt of what was done.
@@ -140,7 +218,8 @@ async fn close(
 
 async fn give_to_field(hand: &Hand<'_>, spot: &Spot, files: &[String]) -> Result<Given> {
     let world = hand.world(spot)?;
-    let nodes = world.backend_ids(&[spot.element], hand.deadline).await;
+    let element = spot.control.unwrap_or(spot.element);
+    let nodes = world.backend_ids(&[element], hand.deadline).await;
     let nodes = nodes.map_err(|trouble| trouble.explain(hand.tab))?;
     let Some(node) = nodes.first().copied().flatten() else {
         return Err(Trouble::Nothing.explain(hand.tab));

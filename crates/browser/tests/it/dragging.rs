@@ -1,0 +1,87 @@
+//! A drag lets the page follow the mouse before the button is released, whatever the page follows it by.
+
+use crate::bench::bench;
+use crate::probes::{is_what_came, told};
+use crate::sight::see;
+use agbrowse_browser::command::Snapshot;
+
+/// A box that is dragged onto another one by a script that follows the mouse by `FOLLOW(callback)`.
+const FOLLOWER: &str = "<!doctype html><style>div { position:absolute; width:60px; height:60px } #a { left:20px; top:20px; background:red; touch-action:none }
+    #b { left:320px; top:220px; background:blue; z-index:-1 }</style><div id=b>Bin</div><div id=a>Box</div><p id=o style='position:absolute;top:400px'>out</p><script>
+    const follow = (go) => FOLLOW;
+    let at = null;
+    a.onpointerdown = (e) => { a.setPointerCapture(e.pointerId); at = [e.clientX - a.offsetLeft, e.clientY - a.offsetTop]; };
+    a.onpointermove = (e) => { const { clientX, clientY } = e; if (at) follow(() => { if (!at) return; a.style.left = clientX - at[0] + 'px'; a.style.top = clientY - at[1] + 'px'; }); };
+    a.onpointerup = () => { at = null; const x = a.offsetLeft - b.offsetLeft, y = a.offsetTop - b.offsetTop; o.textContent = Math.hypot(x, y) < 20 ? 'in' : 'out ' + [x, y]; };
+    </script>";
+
+#[test]
+fn a_drag_lets_the_page_follow_before_the_release() {
+    bench(async |t| {
+        for follow in [
+            "go()",
+            "requestAnimationFrame(go)",
+            "requestAnimationFrame(() => requestAnimationFrame(go))",
+            "setTimeout(go)",
+            "setTimeout(go, 40)",
+            "new MessageChannel().port1.close() ?? Promise.resolve().then(go)",
+        ] {
+            t.page("/", FOLLOWER.replace("FOLLOW", follow));
+            t.open("/").await;
+            let command = r#"{"verb":"drag","target":"css=#a","to":"css=#b"}"#;
+            let came = t.run(serde_json::from_str(command).unwrap()).await;
+            assert!(is_what_came("changed +content", &came), "{follow}: {}", told(&came));
+            assert_eq!(t.eval("o.textContent").await, "\"in\"", "{follow}");
+        }
+    });
+}
+
+#[test]
+fn a_drag_draws_a_straight_line_on_a_canvas() {
+    bench(async |t| {
+        t.page(
+            "/",
+            "<!doctype html><canvas id=c width=400 height=300 style='position:fixed;left:0;top:0' aria-label=Board></canvas>
+             <p id=o style='position:fixed;top:320px'>-</p><script>
+             const points = []; let last = null;
+             const draw = () => { if (last) { points.push(last); last = null; } requestAnimationFrame(draw); };
+             draw();
+             let down = false;
+             c.onmousedown = () => down = true;
+             c.onmousemove = (e) => { if (down) last = [e.clientX, e.clientY]; };
+             c.onmouseup = () => { down = false; o.textContent = points.length; };
+             </script>",
+        );
+        t.open("/").await;
+        see(&t, Snapshot::default()).await;
+        let command = r#"{"verb":"drag","target":"xy=20,40","to":"xy=380,40"}"#;
+        let came = t.run(serde_json::from_str(command).unwrap()).await;
+        assert!(is_what_came("changed +content", &came), "{}", told(&came));
+        // From end to end, in several strokes, never off the line.
+        let drawn = t.eval("points.length >= 5 && points.every(([, y]) => y === 40) && points.at(-1)[0] === 380 && points.every(([x], at) => at === 0 || x >= points[at - 1][0])").await;
+        assert_eq!(drawn, "true", "{}", t.eval("JSON.stringify(points)").await);
+    });
+}
+
+#[test]
+fn dragged_data_is_dropped_after_the_page_made_room() {
+    bench(async |t| {
+        // What takes the data is put there by what the page does about the drag, later.
+        t.page(
+            "/",
+            "<!doctype html><div id=a draggable=true style='width:80px;height:40px;background:red'>Card</div>
+             <div id=z style='margin-top:80px;width:300px;height:200px;background:#eee'>Zone</div><p id=o>-</p><script>
+             let on = false;
+             a.ondragstart = (e) => { e.dataTransfer.setData('text', 'card'); setTimeout(() => on = true, 20); };
+             z.ondragenter = (e) => e.preventDefault();
+             z.ondragover = (e) => { e.preventDefault(); if (on) requestAnimationFrame(() => z.dataset.ready = 1); };
+             z.ondrop = (e) => { e.preventDefault(); o.textContent = z.dataset.ready ? e.dataTransfer.getData('text') : 'too early'; };
+             </script>",
+        );
+        t.open("/").await;
+        let command = r#"{"verb":"drag","target":"css=#a","to":"css=#z"}"#;
+        let came = t.run(serde_json::from_str(command).unwrap()).await;
+        assert!(is_what_came("changed +content", &came), "{}", told(&came));
+        assert_eq!(t.eval("o.textContent").await, "\"card\"");
+    });
+}
