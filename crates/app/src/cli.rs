@@ -141,7 +141,7 @@ pub fn main() -> ExitCode {
         run(cli.command, &config, output).map_err(|error| match &*config.notes {
             // They were not said before: standard error is for programs, too.
             notes if output.json && !notes.is_empty() => {
-                let said: Vec<String> = notes.iter().map(|note| note.message.clone()).collect();
+                let said: Vec<String> = notes.iter().map(ToString::to_string).collect();
                 error.evidence("notes", said)
             }
             _ => error,

@@ -4,6 +4,8 @@ use crate::config::{Color, json_errors};
 use crate::paint;
 use anstyle::{AnsiColor, Style};
 use browser::command::{ImageFormat, Screenshot, Snapped, StorageAction};
+use browser::page::sanitize::escape_unsafe;
+use browser::page::text::quoted;
 use browser::{Code, Command, Error, Fact, Note, Outcome, Reply, Result, TabId};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -86,15 +88,15 @@ impl Output {
                 say(&format!("{DIM}{counts}{DIM:#}"));
             }
             if is_terminal || anstream::ColorChoice::global() == anstream::ColorChoice::Always {
-                return self.write(&(), &paint::snapshot(&tame(&snapshot.text)));
+                return self.write(&(), &paint::snapshot(&escape_unsafe(&snapshot.text)));
             }
         }
         // What a script gives and what an element has is taken as it is by who has it go elsewhere.
-        if matches!(reply, Reply::Eval(_) | Reply::Get(_))
+        if matches!(reply, Reply::Eval(_) | Reply::Get(_) | Reply::Clipboard(_))
             && !self.json
             && !anstream::stdout().is_terminal()
         {
-            return self.write(&(), reply);
+            return raw(format!("{reply}\n").as_bytes());
         }
         self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes }, reply)
     }
@@ -102,12 +104,13 @@ impl Output {
     /// Says what a caller should know besides the result. In JSON it is part of the result.
     pub fn notes(self, notes: &[Note]) {
         for note in notes.iter().filter(|_| !self.json) {
+            let sentence = note.to_string();
             // Some are specified with the word.
-            let (word, rest) = match note.message.strip_prefix("Note: ") {
+            let (word, rest) = match sentence.strip_prefix("Note: ") {
                 Some(rest) => ("Note:", rest),
-                None => ("note:", &*note.message),
+                None => ("note:", &*sentence),
             };
-            say(&format!("{YELLOW}{word}{YELLOW:#} {}", tame(rest)));
+            say(&format!("{YELLOW}{word}{YELLOW:#} {}", escape_unsafe(rest)));
         }
     }
 
@@ -128,7 +131,7 @@ impl Output {
     }
 
     fn print(self, envelope: &impl Serialize, text: &impl Display) -> Result<()> {
-        self.write(envelope, &tame(&text.to_string()))
+        self.write(envelope, &escape_unsafe(&text.to_string()))
     }
 
     /// Prints what commands no terminal.
@@ -137,7 +140,7 @@ impl Output {
         let printed = if self.json {
             serde_json::to_string(envelope)
                 .map_err(Into::into)
-                .and_then(|envelope| writeln!(out, "{}", tame(&envelope)))
+                .and_then(|envelope| writeln!(out, "{}", escape_unsafe(&envelope)))
         } else {
             writeln!(out, "{text}")
         };
@@ -153,16 +156,17 @@ impl Output {
     pub fn error(self, error: &Error) {
         if self.json || json_errors() {
             let envelope = ErrorEnvelope { ok: false, status: "error", error };
-            say(&tame(&serde_json::to_string_pretty(&envelope).unwrap_or_default()));
+            say(&escape_unsafe(&serde_json::to_string_pretty(&envelope).unwrap_or_default()));
             return;
         }
         let details = error.details();
-        say(&format!("{RED}error:{RED:#} {}", tame(&details.message)));
+        say(&format!("{RED}error:{RED:#} {}", escape_unsafe(&details.message)));
         for (key, fact) in details.evidence.iter().flatten() {
             // What one can choose from, what was tried.
             if let (true, Fact::List(lines)) = (LISTED.contains(&&**key), fact) {
                 for line in lines {
-                    say(&format!("  {}", tame(line)));
+                    let line = fact_line(key, line);
+                    say(&format!("  {}", escape_unsafe(&line)));
                 }
             }
         }
@@ -171,21 +175,13 @@ impl Output {
     }
 }
 
-/// A text without characters that command a terminal: what a page says is only to be read. Written as JSON writes
-/// them, which is what they stand for where a text is quoted.
-fn tame(text: &str) -> Cow<'_, str> {
-    let is_wild = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.contains(is_wild) {
-        return Cow::Borrowed(text);
+/// One line of a piece of evidence. Names that the page chose and that stand alone are quoted; in other lines they are
+/// quoted already.
+pub(crate) fn fact_line<'l>(key: &str, line: &'l str) -> Cow<'l, str> {
+    match key {
+        "options" | "title" | "thrown" | "holds" => Cow::Owned(quoted(line)),
+        _ => Cow::Borrowed(line),
     }
-    let mut tamed = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match is_wild(c) {
-            true => tamed.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => tamed.push(c),
-        }
-    }
-    Cow::Owned(tamed)
 }
 
 /// Says something to the person in front of the terminal.
@@ -199,7 +195,7 @@ pub(crate) fn json(session: &str, outcome: &Outcome) -> String {
     let Outcome { reply, tab, notes } = outcome;
     let envelope = ReplyEnvelope { ok: true, session, tab: *tab, reply, notes };
     let json = serde_json::to_string(&envelope).expect("a reply is JSON");
-    tame(&json).into_owned()
+    escape_unsafe(&json).into_owned()
 }
 
 /// Writes the file that came with a reply, and says where it is.
@@ -327,11 +323,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_commands_a_terminal() {
-        let text = "a\u{9b}2J\u{85}\u{7f}\u{1b}[31m\tb\n\u{e9}";
-        assert_eq!(tame(text), "a\\u009b2J\\u0085\\u007f\\u001b[31m\tb\n\u{e9}");
-        assert!(matches!(tame("plain \u{1F343}\n"), Cow::Borrowed(_)));
-        let json = serde_json::to_string("\u{9b}\u{7f}").unwrap();
-        assert_eq!(serde_json::from_str::<String>(&tame(&json)).unwrap(), "\u{9b}\u{7f}");
+    fn options_of_a_page_stand_in_quotes() {
+        assert_eq!(fact_line("options", "Red\n[fatal]"), "\"Red\\n[fatal]\"");
+        assert_eq!(fact_line("candidates", "@e1 button \"Red\""), "@e1 button \"Red\"");
     }
 }

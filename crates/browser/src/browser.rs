@@ -175,10 +175,7 @@ impl Browser {
         match reply {
             Ok(reply) => {
                 let happened = cx.happened().await.into_iter();
-                cx.notes.extend(happened.map(|it| match it.path {
-                    Some(path) => Note::new(&it.kind, format!("{}: `{path}`", it.message)),
-                    None => Note::new(&it.kind, it.message),
-                }));
+                cx.notes.extend(happened.map(Note::from));
                 let secrets = &self.shared.secrets;
                 Ok(Outcome {
                     reply: secrets.out_of_reply(reply),

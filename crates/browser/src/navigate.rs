@@ -296,7 +296,8 @@ async fn looked_at(trip: Trip<'_>) -> Result<Arrival> {
     let mut arrival =
         Arrival { url: state.url, title: state.title, status: None, phase: state.phase };
     if let Some(dialog) = state.dialog {
-        notes.push(Note::new("dialog-open", format!("{} waits for an answer", dialog.named())));
+        let note = Note::new("dialog-open", format!("{} waits for an answer", dialog.named()));
+        notes.push(note.with_page_text(&dialog.message));
         return Ok(arrival);
     }
     // Who does not wait for the page does not wait for a look at it either.

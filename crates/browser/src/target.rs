@@ -213,11 +213,11 @@ pub(crate) async fn find(
     let all = candidates(tab, sight, tree, target, deadline, notes).await?;
     let first = all.first().copied().ok_or_else(|| none(target))?;
     if all.len() > 1 {
-        let what = meanings(tree, &[first as u32]).pop().map(|was| described(&was));
-        let what = what.unwrap_or_default();
+        let role = tree.nodes[first].role.name();
         let note =
-            format!("`{target}` matches {} elements; the first was taken: {what}", all.len());
-        notes.push(Note::new("first-of-several", note));
+            format!("`{target}` matches {} elements; the first was taken, a {role}", all.len());
+        let note = Note::new("first-of-several", note);
+        notes.push(note.with_page_text(&refs::name(tree, first)));
     }
     Ok(first)
 }

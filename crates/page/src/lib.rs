@@ -13,6 +13,7 @@ pub mod hash;
 pub mod mask;
 pub mod refs;
 pub mod render;
+pub mod sanitize;
 pub mod snapshot;
 pub mod text;
 pub mod tokens;

@@ -101,6 +101,13 @@ pub fn quote(out: &mut String, text: &str) {
     out.push('"');
 }
 
+/// A text in quotes, as [`quote`] writes it.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    quote(&mut out, text);
+    out
+}
+
 /// An address without the secrets in it.
 pub fn mask_url(url: &str) -> String {
     crate::mask::mask(url).into_owned()

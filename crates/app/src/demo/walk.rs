@@ -7,6 +7,7 @@ use crate::config::DEFAULT_SESSION;
 use crate::output::{self, Output, say};
 use anstyle::{AnsiColor, Style};
 use browser::page::refs::Dialect;
+use browser::page::sanitize::escape_unsafe;
 use browser::{Browser, Code, Command, Error, Hidden, Outcome, Reply, Request, Result};
 use clap::Parser;
 use serde::Serialize;
@@ -241,15 +242,15 @@ fn tell(done: &Done, is_json: bool) {
         Ok(outcome) if is_json => say(&format!("  {}", output::json(DEFAULT_SESSION, outcome))),
         Ok(outcome) => {
             for note in &outcome.notes {
-                say(&format!("  {DIM}note: {}{DIM:#}", note.message));
+                say(&format!("  {DIM}note: {}{DIM:#}", escape_unsafe(&note.to_string())));
             }
             for line in outcome.reply.to_string().lines() {
-                say(&format!("  {line}"));
+                say(&format!("  {}", escape_unsafe(line)));
             }
         }
         Err(error) => {
             let details = error.details();
-            say(&format!("  error: {}", details.message));
+            say(&format!("  error: {}", escape_unsafe(&details.message)));
             say(&format!("  {DIM}[{}] {}{DIM:#}", error.code(), details.retry_hint.advice()));
         }
     }

@@ -3,6 +3,7 @@
 //! that an answer counts for the call that it was asked about and for no other.
 
 use super::tools::Tool;
+use browser::page::sanitize::escape_unsafe;
 use browser::{Code, Error};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -71,8 +72,9 @@ impl Question {
         shown.sort_by_key(|(name, _)| name.to_lowercase().ends_with("element"));
         let shown: Vec<String> =
             shown.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let message = format!("May the agent call {} ({})?", tool.name, shown.join(", "));
         Self {
-            message: format!("May the agent call {} ({})?", tool.name, shown.join(", ")),
+            message: escape_unsafe(&message).into_owned(),
             about: format!("{} {args}", tool.name),
         }
     }

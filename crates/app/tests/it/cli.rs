@@ -112,7 +112,7 @@ fn an_error_is_told_once_on_standard_error() {
         home.command(["eval", "nothing.here"]).env("AGBROWSE_JSON_ERRORS", "1").output().unwrap();
     assert!(String::from_utf8_lossy(&by_variable.stderr).starts_with("{\n  \"ok\": false"));
     let plain = home.run(["eval", "nothing.here"]).err();
-    assert!(plain.starts_with("error: the script threw ReferenceError"), "{plain}");
+    assert!(plain.starts_with("error: the script threw \"ReferenceError"), "{plain}");
     assert!(plain.contains("[eval.threw] fix-expression:") && !plain.contains('\u{1b}'), "{plain}");
     let coloured = home.run(["eval", "nothing.here", "--color=always"]).err();
     assert!(coloured.contains('\u{1b}'), "{coloured}");

@@ -23,3 +23,4 @@ mod sameness;
 mod showing;
 mod surface;
 mod torture;
+mod trust;

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A client that writes lines and reads lines, right or wrong.
-struct Raw {
+pub(crate) struct Raw {
     child: Child,
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
@@ -32,7 +32,7 @@ struct Raw {
 }
 
 impl Raw {
-    fn start(home: &Home, args: &[&str]) -> Self {
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
         let mut command = home.command(["mcp"].iter().chain(args));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -49,40 +49,40 @@ impl Raw {
     }
 
     /// One that has said hello.
-    fn greeted(home: &Home, args: &[&str]) -> Self {
+    pub(crate) fn greeted(home: &Home, args: &[&str]) -> Self {
         let mut raw = Self::start(home, args);
         raw.greet();
         raw
     }
 
-    fn greet(&mut self) {
+    pub(crate) fn greet(&mut self) {
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } });
         let answer = self.ask("initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "agbrowse", "{answer}");
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     }
 
-    fn write(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         let Some(input) = &mut self.input else { return false };
         input.write_all(bytes).and_then(|()| input.flush()).is_ok()
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         assert!(self.write(format!("{message}\n").as_bytes()), "the server has ended");
     }
 
-    fn begin(&mut self, method: &str, params: &Value) -> u64 {
+    pub(crate) fn begin(&mut self, method: &str, params: &Value) -> u64 {
         self.last += 1;
         let id = self.last;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value) -> u64 {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> u64 {
         self.begin("tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
 
-    fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
         if let Some(at) = self.aside.iter().position(is_it) {
             return self.aside.remove(at);
@@ -98,13 +98,13 @@ impl Raw {
         }
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.begin(method, params);
         self.answer(id)
     }
 
     /// The text of a reply, and whether it tells of a failure.
-    fn tool(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
+    pub(crate) fn tool(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
         let id = self.call(tool, arguments);
         told(&self.answer(id))
     }
@@ -120,7 +120,7 @@ impl Raw {
     }
 
     /// Says goodbye, and waits until the server has gone.
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.input = None;
         let until = Instant::now() + LIMIT;
         while self.child.try_wait().unwrap().is_none() {
@@ -137,14 +137,14 @@ impl Drop for Raw {
     }
 }
 
-fn told(answer: &Value) -> (String, bool) {
+pub(crate) fn told(answer: &Value) -> (String, bool) {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
     (text.to_owned(), result["isError"] == true)
 }
 
 /// The address of a page with this in it.
-fn page(html: &str) -> String {
+pub(crate) fn page(html: &str) -> String {
     let html: String = html.bytes().map(|byte| format!("%{byte:02x}")).collect();
     format!("data:text/html,{html}")
 }
@@ -152,7 +152,7 @@ fn page(html: &str) -> String {
 const COUNTER: &str = "<title>Counter</title><h1 id=n>0</h1><button onclick='n.textContent = +n.textContent + 1'>Count</button>";
 
 /// The ref of a line with this in it.
-fn ref_of(text: &str, what: &str) -> String {
+pub(crate) fn ref_of(text: &str, what: &str) -> String {
     let line = text.lines().find(|line| line.contains(what) && line.contains("[ref="));
     let line = line.unwrap_or_else(|| panic!("no {what:?} in {text}"));
     line.split("[ref=").nth(1).unwrap().split(']').next().unwrap().to_owned()
@@ -705,7 +705,7 @@ fn half_closed_pipes_end_the_server() {
 }
 
 /// A server over HTTP: its process, its address and its token.
-fn http(home: &Home, args: &[&str]) -> (Child, String, String) {
+pub(crate) fn http(home: &Home, args: &[&str]) -> (Child, String, String) {
     let mut command = home.command(["mcp", "--http", "0"].iter().chain(args));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -97,6 +97,17 @@ pub enum Effect {
     Unknown,
 }
 
+impl Receipt {
+    /// What came out of it, as it is printed: in quotes where it may be the page's text.
+    pub fn value_text(&self) -> Option<String> {
+        self.value.as_ref().map(|value| match &*self.action {
+            // These have no word of the page's in it, or only quoted ones.
+            "fill-form" | "press" | "scroll" | "upload" => value.clone(),
+            _ => page::text::quoted(value),
+        })
+    }
+}
+
 impl Effect {
     /// Its spelling.
     pub fn as_str(self) -> &'static str {
@@ -129,7 +140,7 @@ impl fmt::Display for Receipt {
         if let Some(target) = &self.target {
             write!(f, " {target}")?;
         }
-        if let Some(value) = &self.value {
+        if let Some(value) = self.value_text() {
             write!(f, " → {value}")?;
         }
         write!(f, ": ")?;
@@ -145,10 +156,7 @@ impl fmt::Display for Receipt {
             write!(f, ", still going on after {} ms", self.settled.ms)?;
         }
         for event in &self.events {
-            write!(f, "\n! {}: {}", event.kind, event.message)?;
-            if let Some(path) = &event.path {
-                write!(f, " → {path}")?;
-            }
+            write!(f, "\n! {event}")?;
         }
         if !self.delta.is_empty() {
             write!(f, "\n{}", self.delta.trim_end())?;

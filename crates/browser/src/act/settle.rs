@@ -528,11 +528,10 @@ impl Hand<'_> {
         events.extend(came.turned_away.iter().map(|url| journal::external(url)));
         if let Some(dialog) = self.tab.state.borrow().dialog.clone() {
             let message = format!(
-                "{} waits for an answer: {:?}; answer with `agbrowse dialog accept` or `agbrowse dialog dismiss`",
-                dialog.named(),
-                dialog.message
+                "{} waits for `agbrowse dialog accept` or `agbrowse dialog dismiss`",
+                dialog.named()
             );
-            events.insert(0, Happening::new("dialog", message));
+            events.insert(0, Happening::new("dialog", message).with_page_text(&dialog.message));
         }
         Ok(Receipt {
             action: deed.action.to_owned(),

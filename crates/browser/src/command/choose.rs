@@ -11,6 +11,7 @@ use crate::target::{self, Target};
 use clap::Args;
 use page::ax::{Role, Tree};
 use page::refs::RefName;
+use page::text::quoted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -293,7 +294,7 @@ async fn select_in_widget(
                 return Err(Error::new(Code::ActNoOption)
                     .message(format!("{} shows no option {option:?}", spot.hit))
                     .evidence("options", shown)
-                    .evidence("done", labels));
+                    .evidence("done", labels.iter().map(|it| quoted(it)).collect::<Vec<_>>()));
             }
             hand.wait_for_change(&tree, limit).await?;
         }

@@ -75,7 +75,7 @@ impl Verb for Clipboard {
             let what = what.unwrap_or_default();
             return Err(Error::new(Code::EvalThrew).message(format!(
                 "the page has no clipboard: {}",
-                what.lines().next().unwrap_or_default()
+                page::text::quoted(what.lines().next().unwrap_or_default())
             )));
         }
         let text = match &self.action {

@@ -281,7 +281,8 @@ fn threw(thrown: &ExceptionDetails) -> Error {
     });
     let text = text.or_else(|| thrown.text.as_ref().map(|text| text.0.clone())).unwrap_or_default();
     let first = text.lines().next().unwrap_or("something").to_owned();
-    let mut error = Error::new(Code::EvalThrew).message(format!("the script threw {first}"));
+    let mut error = Error::new(Code::EvalThrew)
+        .message(format!("the script threw {}", page::text::quoted(&first)));
     if let Some(line) = thrown.line_number {
         error = error.evidence("line", line + 1);
     }

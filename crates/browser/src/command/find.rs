@@ -148,7 +148,9 @@ impl Verb for Find {
         shown.sort_unstable();
         registry.show_some(&tree, &shown);
         let silent = tree.silent_frames(false).into_iter();
-        cx.notes.extend(silent.map(|frame| Note::new("silent-frame", frame)));
+        cx.notes.extend(silent.map(|frame| {
+            Note::new("silent-frame", "a frame did not answer").with_page_text(&frame)
+        }));
         Ok(Finds { found })
     }
 }

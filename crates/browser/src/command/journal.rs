@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-pub use crate::live::journal::{ConsoleLine, Happening, RequestLine};
+pub use crate::live::journal::{ConsoleLine, Happening, RequestLine, is_page_speech};
 
 /// Show what the page wrote to the console, and what it threw.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
@@ -89,7 +89,7 @@ impl fmt::Display for ConsoleLog {
         }
         let lines = self.lines.iter().map(|line| {
             let at = line.at.as_ref().map(|at| format!("  ({at})")).unwrap_or_default();
-            format!("{}: {}{at}", line.level, line.text)
+            format!("{}: {}{at}", line.level, page::text::quoted(&line.text))
         });
         write_lines(f, self.earlier, lines)
     }

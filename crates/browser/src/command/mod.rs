@@ -39,7 +39,9 @@ pub use eval::{Eval, Evaluated, Json};
 pub use fill::{Field, Fill, FillForm, PressKey, Type};
 pub use find::{Beside, Find, FindRow, Finds};
 pub use get::{Get, Got, What};
-pub use journal::{Console, ConsoleLine, ConsoleLog, Happening, RequestLine, RequestLog, Requests};
+pub use journal::{
+    Console, ConsoleLine, ConsoleLog, Happening, RequestLine, RequestLog, Requests, is_page_speech,
+};
 pub use moving::{Drag, Scroll, Way};
 pub use open::{Back, Forward, Open, Reload};
 pub use pdf::{Margins, Paper, Pdf, Printed};

@@ -111,7 +111,7 @@ impl Verb for Reload {
 impl fmt::Display for Arrival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.title.is_empty() {
-            writeln!(f, "{}", self.title)?;
+            writeln!(f, "{}", page::text::quoted(&self.title))?;
         }
         match self.status {
             Some(status) => write!(f, "{} ({status})", self.url),

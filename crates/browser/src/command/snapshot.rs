@@ -464,7 +464,9 @@ impl Snapshot {
             notes.push(Note::new("second-hand", SECOND_HAND));
         }
         let silent = tree.silent_frames(self.redact).into_iter();
-        notes.extend(silent.map(|frame| Note::new("silent-frame", frame)));
+        notes.extend(silent.map(|frame| {
+            Note::new("silent-frame", "a frame did not answer").with_page_text(&frame)
+        }));
         cx.notes.extend(notes);
         self.keep(sight, seeing);
         Ok(reply)

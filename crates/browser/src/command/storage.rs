@@ -188,8 +188,8 @@ async fn local_storage(cx: &mut Cx<'_>, live: &Live, context: Option<&str>) -> V
         }
         if left_out > 0 {
             let message =
-                format!("{left_out} entries of `{origin}` are no valid text, and left out");
-            cx.notes.push(Note::new("left-out", message));
+                format!("{left_out} entries of an origin are no valid text, and left out");
+            cx.notes.push(Note::new("left-out", message).with_page_text(&origin));
         }
         known.push(origin.clone());
         if !entries.is_empty() {
@@ -268,8 +268,8 @@ async fn load_into(cx: &mut Cx<'_>, state: &StorageState, path: Option<PathBuf>)
         other => other.into(),
     })?;
     for it in state.origins.iter().filter(|it| it.has_databases) {
-        let message = format!("the databases of `{}` are not put back", it.origin);
-        cx.notes.push(Note::new("left-out", message));
+        let message = "the databases of an origin are not put back";
+        cx.notes.push(Note::new("left-out", message).with_page_text(&it.origin));
     }
     if state.entries() > 0 {
         let passing = Passing { tab: live.new_tab(context.as_deref(), cx.deadline).await? };

@@ -201,7 +201,7 @@ impl Wait {
                     let what = what.map(cdp::Text::into_string).unwrap_or_default();
                     return Err(Error::new(Code::EvalThrew).message(format!(
                         "the script threw {}",
-                        what.lines().next().unwrap_or("something")
+                        page::text::quoted(what.lines().next().unwrap_or("something"))
                     )));
                 }
                 let value = reply.result.and_then(|result| result.value);

@@ -5,6 +5,7 @@
 
 use super::Live;
 use crate::navigate;
+use crate::note::Note;
 use crate::tab::TabId;
 use cdp::protocol::Signal;
 use cdp::protocol::browser::{DownloadProgress, DownloadWillBegin};
@@ -15,6 +16,7 @@ use cdp::{Delivery, Event, Events, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -47,8 +49,8 @@ const MOST_UNTOLD: usize = 20;
 /// How much of a text is kept.
 const MOST_CHARS: usize = 500;
 
-/// What is said before an error of a page that was left before anybody was told of it.
-const EARLIER: &str = "on an earlier page: ";
+/// What is said of an error of a page that was left before anybody was told of it.
+const EARLIER: &str = " on an earlier page";
 
 /// The kind of what is told of a file chooser.
 pub(crate) const CHOOSER: &str = "file-chooser";
@@ -59,7 +61,7 @@ const EXTERNAL: &str = "external-link";
 /// What is told of an address that another program would have to open.
 pub(crate) fn external(url: &str) -> Happening {
     let url = page::text::cut(url, MOST_CHARS);
-    Happening::new(EXTERNAL, format!("{url} is for another program and was not opened"))
+    Happening::new(EXTERNAL, "an address for another program was not opened").with_page_text(&url)
 }
 
 /// The same in a frame. There the browser asks a person whether to open it, who may not be there.
@@ -115,8 +117,11 @@ pub struct RequestLine {
 pub struct Happening {
     /// `console-error`, `page-error`, `download`, `new-tab`, `dialog`, `file-chooser`, `external-link`.
     pub kind: String,
-    /// What happened, and what to do about it if there is something to do.
+    /// What happened, and what to do about it if there is something to do; without a word of the page's.
     pub message: String,
+    /// Text that the page chose: what it said or threw, the name of a file. Never ours, never to be trusted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub page_text: Option<String>,
     /// The tab that was opened.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tab: Option<TabId>,
@@ -128,7 +133,55 @@ pub struct Happening {
 impl Happening {
     pub(crate) fn new(kind: &str, message: impl Into<String>) -> Self {
         let message = page::mask::mask(&message.into()).into_owned();
-        Self { kind: kind.to_owned(), message, tab: None, path: None }
+        Self { kind: kind.to_owned(), message, page_text: None, tab: None, path: None }
+    }
+
+    /// Adds text that the page chose, its secrets masked.
+    pub(crate) fn with_page_text(mut self, text: &str) -> Self {
+        self.page_text = Some(page::mask::mask(text).into_owned());
+        self
+    }
+
+    /// Whether the page spoke: all there is to tell is its own text.
+    fn is_page_speech(&self) -> bool {
+        is_page_speech(&self.kind)
+    }
+}
+
+/// Whether events and notes of this kind are the page's own speech: what it wrote to its console or threw.
+pub fn is_page_speech(kind: &str) -> bool {
+    matches!(kind, "console-error" | "page-error")
+}
+
+/// Its kind, our sentence, the page's text in quotes, where the file is.
+impl fmt::Display for Happening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.kind)?;
+        match self.is_page_speech() {
+            true if self.message.ends_with(EARLIER) => f.write_str(EARLIER)?,
+            true => {}
+            false => write!(f, ": {}", self.message)?,
+        }
+        if let Some(text) = &self.page_text {
+            write!(f, ": {}", page::text::quoted(text))?;
+        }
+        match &self.path {
+            Some(path) => write!(f, " → {path}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<Happening> for Note {
+    fn from(it: Happening) -> Self {
+        let note = Self::new(&it.kind, it.message);
+        let text = match (it.page_text, it.path) {
+            (Some(text), None) => Some(text),
+            (None, path) => path,
+            // The file's own name may differ from the one that the page gave it.
+            (Some(_), Some(path)) => Some(path),
+        };
+        Self { page_text: text, ..note }
     }
 }
 
@@ -306,8 +359,11 @@ impl Journal {
         line.text = page::mask::mask(&line.text).into_owned();
         self.write(|pages| {
             if matches!(&*line.level, "error" | "exception") {
-                let kind = if line.level == "error" { "console-error" } else { "page-error" };
-                pages.tell(Happening::new(kind, line.text.clone()));
+                let (kind, message) = match &*line.level {
+                    "error" => ("console-error", "page console error"),
+                    _ => ("page-error", "page error"),
+                };
+                pages.tell(Happening::new(kind, message).with_page_text(&line.text));
             }
             push(&mut pages.console, line);
         });
@@ -329,9 +385,8 @@ impl Pages {
     /// The errors that wait to be told are those of a page that is being left.
     fn age(&mut self) {
         for it in &mut self.untold {
-            let is_error = matches!(&*it.kind, "console-error" | "page-error");
-            if is_error && !it.message.starts_with(EARLIER) {
-                it.message.insert_str(0, EARLIER);
+            if it.is_page_speech() && !it.message.ends_with(EARLIER) {
+                it.message.push_str(EARLIER);
             }
         }
     }
@@ -551,17 +606,15 @@ impl Live {
                         _ => Err("it was canceled".to_owned()),
                     };
                     journal.write(|pages| {
-                        let mut told = Happening::new(
-                            "download",
-                            format!("{:?} was downloaded", download.name),
-                        );
-                        match &done {
-                            Ok(path) => told.path = Some(path.display().to_string()),
-                            Err(why) => {
-                                told.message =
-                                    format!("{:?} was not downloaded: {why}", download.name);
-                            }
+                        let mut told = match &done {
+                            Ok(_) => Happening::new("download", "a file was downloaded"),
+                            Err(why) => Happening::new(
+                                "download",
+                                format!("a file was not downloaded ({why})"),
+                            ),
                         }
+                        .with_page_text(&download.name);
+                        told.path = done.as_ref().ok().map(|path| path.display().to_string());
                         pages.tell(told);
                         if let Some(it) = pages.downloads.iter_mut().find(|it| it.guid == guid) {
                             it.done = Some(done);

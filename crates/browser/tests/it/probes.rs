@@ -634,7 +634,10 @@ pub fn is_what_came(comes: &str, came: &Result<Outcome, Error>) -> bool {
                 }
                 ("!", kind) => {
                     let message = words.by_ref().collect::<Vec<_>>().join(" ");
-                    receipt.events.iter().any(|it| it.kind == kind && it.message.contains(&message))
+                    receipt
+                        .events
+                        .iter()
+                        .any(|it| it.kind == kind && it.to_string().contains(&message))
                 }
                 ("~", words) => receipt.delta.contains(words) && !receipt.delta.contains("fernway"),
                 _ => match word.strip_prefix("note:") {

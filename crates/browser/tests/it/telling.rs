@@ -85,7 +85,9 @@ fn errors_of_a_page_are_not_told_as_those_of_the_next() {
         t.tabs_until(|tabs| tabs[0].title == "thrown").await;
         let told = t.open("/good").await.notes;
         let of = said(&told, "page-error").unwrap_or_else(|| panic!("{told:?}"));
-        assert!(of.starts_with("on an earlier page: "), "{of}");
+        assert_eq!(of, "page error on an earlier page");
+        let note = told.iter().find(|note| note.code == "page-error").unwrap();
+        assert_eq!(note.page_text.as_deref(), Some("Error: mine"));
     });
 }
 
@@ -228,7 +230,9 @@ fn a_frame_that_does_not_answer_is_named_by_its_origin() {
         let text = outcome.reply.to_string();
         assert!(text.contains(&format!("frame=\"{origin}\" silent=true]")), "{text}");
         let told = said(&outcome.notes, "silent-frame");
-        assert_eq!(told, Some(&*format!("a frame of {origin} did not answer")));
+        assert_eq!(told, Some("a frame did not answer"));
+        let note = outcome.notes.iter().find(|note| note.code == "silent-frame").unwrap();
+        assert_eq!(note.page_text.as_deref(), Some(&*origin));
         let full = details(&t, Snapshot::default()).await;
         assert!(full.frames.iter().any(|frame| frame.silent && frame.origin == origin));
         let find = Find { text: Some("nowhere".into()), ..Find::default() };
@@ -323,8 +327,9 @@ fn one_of_several_is_named() {
         let root = Snapshot { root: Some("role=button".parse().unwrap()), ..Snapshot::default() };
         let told = notes(&t, root).await;
         let said = said(&told, "first-of-several").unwrap_or_else(|| panic!("{told:?}"));
-        let expected = "`role=button` matches 2 elements; the first was taken: button \"One\"";
-        assert!(said.starts_with(expected), "{said}");
+        assert_eq!(said, "`role=button` matches 2 elements; the first was taken, a button");
+        let note = told.iter().find(|note| note.code == "first-of-several").unwrap();
+        assert_eq!(note.page_text.as_deref(), Some("One"));
         t.eval("document.querySelector('p').hidden = true; 1").await;
         let gone = Snapshot { root: Some("css=p".parse().unwrap()), ..Snapshot::default() };
         let error = t.run(snapshot(gone)).await.unwrap_err();

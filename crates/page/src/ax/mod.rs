@@ -357,13 +357,13 @@ impl Tree {
         let all = self.nodes.iter().enumerate().filter(|(_, node)| node.states.is_silent());
         let told = all.map(|(index, node)| {
             let frame = self.frame_below(index).filter(|frame| !frame.origin.is_empty());
-            let of = frame.map(|frame| format!(" of {}", frame.origin)).unwrap_or_default();
-            let mut name = String::new();
-            if !self.name(node).is_empty() && !redact {
-                name.push(' ');
-                crate::text::quote(&mut name, self.name(node));
+            let origin = frame.map(|frame| &*frame.origin).unwrap_or_default();
+            let name = if redact { "" } else { self.name(node) };
+            match (name, origin) {
+                ("", origin) => origin.to_owned(),
+                (name, "") => name.to_owned(),
+                (name, origin) => format!("{name} ({origin})"),
             }
-            format!("a frame{name}{of} did not answer")
         });
         told.collect()
     }

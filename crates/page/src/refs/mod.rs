@@ -151,17 +151,21 @@ pub fn changed_message(was: &Meaning, now: &Meaning) -> String {
 
 /// Says that an element is gone.
 pub fn gone_message(was: &Meaning, spelled: &str) -> String {
-    let name = text::cut_chars(&was.name, 100);
+    let name = escaped(&was.name);
     let space = if name.is_empty() { "" } else { " " };
     format!("Element '{name}{space}{}' (ref: {spelled}) no longer exists.", was.role.name())
 }
 
+/// A name as it stands between single quotes, which it cannot end.
+fn escaped(name: &str) -> String {
+    text::cut_chars(name, 100).replace('\\', "\\\\").replace('\'', "\\'")
+}
+
 fn described(meaning: &Meaning, with_owner: bool) -> String {
-    let mut out = format!("{} '{}'", meaning.role.name(), text::cut_chars(&meaning.name, 100));
+    let mut out = format!("{} '{}'", meaning.role.name(), escaped(&meaning.name));
     match &meaning.owner {
         Some(owner) if with_owner => {
-            let label = owner.described();
-            let label = text::cut_chars(&label, 100);
+            let label = escaped(&owner.described());
             out.push_str(&format!(" in {} '{label}'", owner.role.name()));
         }
         _ => {}
