@@ -89,8 +89,10 @@ const newRules = () => ({
   seesEmpty: false,
   /** Rules that ask for neighbours, or for the place among them: selectors of all who may be meant. */
   neighbours: new Set(),
-  /** What rules show or hide something by when the mouse is over it. */
-  hovers: new Set(),
+  /** Selectors of what rules ask for the mouse: to show or hide something, to have it told otherwise, to colour it. */
+  hovers: new Set(), hoversTold: new Set(), hoversColoured: new Set(),
+  /** Rules ask what is being pressed. */
+  asksActive: false,
 });
 
 const sheetRules = new WeakMap();
@@ -184,7 +186,10 @@ function readRule(said, text, found) {
   const selector = said.includes("\\") ? said.replace(SHORT_ESCAPE, (_, code) => `\\${code.padStart(6, "0")}`) : said;
   if (selector.includes(":has(")) found.looksInside = true;
   if (selector.includes(":empty")) found.seesEmpty = true;
-  if ((sets & SHOWS) !== 0 && selector.includes(":hover")) noteHovers(selector, found);
+  if (sets !== 0 || GENERATED.test(text)) {
+    if (selector.includes(":hover")) noteHovers(selector, hoversFor(sets, text, found));
+    if (selector.includes(":active")) found.asksActive = true;
+  }
   for (const part of selector.includes(",") ? splitSelector(selector) : [selector]) {
     const pseudo = /::?(before|after)$/.exec(part);
     if (pseudo !== null) {
@@ -249,12 +254,22 @@ function compoundsOf(selector) {
 /** What decides whether something is there to be seen. */
 const SHOWS = DISPLAY | VISIBILITY | SIGHT;
 
+/** A colour that nothing can be seen in. */
+const IS_CLEAR = /transparent|[,/]\s*(?:0|0?\.0\d*|0%)\s*\)|#[0-9a-f]{3}0\b|#[0-9a-f]{6}00\b|var\(/i;
+
+/** Where it is noted whom a rule asks for the mouse, by what the rule sets. */
+function hoversFor(sets, text, found) {
+  if ((sets & SHOWS) !== 0) return found.hovers;
+  return (sets & ~(COLOR | BACKGROUND)) !== 0 || sets === 0 || IS_CLEAR.test(text) ? found.hoversTold : found.hoversColoured;
+}
+
 /** Notes which elements a rule asks for the mouse. */
-function noteHovers(selector, found) {
+function noteHovers(selector, into) {
   for (const part of splitSelector(selector)) {
     if (!part.includes(":hover")) continue;
-    if (/\([^)]*:hover/.test(part)) found.hovers.add("*");
-    else for (const word of part.split(/[\s>+~]+/)) if (word.includes(":hover")) found.hovers.add(word.replace(/:hover|::.*$/g, "") || "*");
+    // Inside of a host or a part it is not said what the mouse is over.
+    if (/\([^)]*:hover|:host|::(?:part|slotted)/.test(part)) into.add("*");
+    else for (const word of part.split(/[\s>+~]+/)) if (word.includes(":hover")) into.add(word.replace(/:hover|::.*$/g, "") || "*");
   }
 }
 
@@ -319,7 +334,8 @@ function mergeRules(into, from, tree) {
   into.seesEmpty ||= from.seesEmpty;
   for (const it of from.neighbours) into.neighbours.add(it);
   into.hosts |= from.hosts;
-  for (const it of from.hovers) into.hovers.add(it);
+  for (const kind of ["hovers", "hoversTold", "hoversColoured"]) for (const it of from[kind]) into[kind].add(it);
+  into.asksActive ||= from.asksActive;
   for (const kind of ["tags", "classes", "ids", "attributes"]) {
     for (const [key, sets] of from[kind]) into[kind].set(key, (into[kind].get(key) || 0) | sets);
   }

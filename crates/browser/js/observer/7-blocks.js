@@ -90,6 +90,9 @@ const viewNow = () => `${innerWidth} ${innerHeight} ${devicePixelRatio} ${darkne
 const checkedNow = () => ["input", "option"].flatMap((tag) =>
   Array.prototype.filter.call(byTag.call(document, tag), (el) => matches.call(el, ":checked")));
 
+/** The same in shadow trees. */
+const checkedInside = (trees) => trees.flatMap((tree) => [...findAllInFragment.call(tree, "input:checked, option:checked")]);
+
 const isSameList = (one, other) => one.length === other.length && one.every((it, at) => it === other[at]);
 
 /** What is known of the rules in shadow trees. */
@@ -111,7 +114,8 @@ function beginBlocks(active, modal, isOwning) {
   const canTake = lastWalk !== null && !isAllChanged && options.since === lastReport && !memo.rules.looksInside &&
     !lastWalk.looksInside && !isOwning && isSameList(walk.terms, lastWalk.terms) &&
     isSameList(walk.sheets, lastWalk.sheets) && isSameList(walk.checked, lastWalk.checked) &&
-    isSameList(sheetsInside(lastWalk.trees), lastWalk.sheetsInside);
+    isSameList(sheetsInside(lastWalk.trees), lastWalk.sheetsInside) &&
+    isSameList(checkedInside(lastWalk.trees), lastWalk.checkedInside);
   treesBefore = canTake ? lastWalk.trees : [];
   isAgain = canTake && lastReport > 0;
   lastWalk = walk;
@@ -127,6 +131,7 @@ function endBlocks(isWhole, isCut) {
   ({ seesEmpty } = memo.rules);
   lastWalk.trees = isCut ? [...new Set([...treesBefore, ...memo.read])] : [...memo.read];
   lastWalk.sheetsInside = sheetsInside(lastWalk.trees);
+  lastWalk.checkedInside = checkedInside(lastWalk.trees);
   lastWalk.looksInside = memo.rules.looksInside;
   neighbourly = memo.rules.neighbours.has("*") ? "*" : [...memo.rules.neighbours].join();
   isKeeping = false;

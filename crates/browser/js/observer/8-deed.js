@@ -38,7 +38,8 @@ const COUNTED = /^(?:mousedown|click|keydown|beforeinput)$/;
 function trueTarget(event) {
   let hit = composedPathOf.call(event)[0];
   if (!(hit instanceof Element)) return null;
-  for (let shadow; closedCount > 0 && (shadow = closedRoots.get(hit)) !== undefined;) {
+  // Inside of a closed tree, open ones are not told either.
+  for (let shadow = closedCount > 0 ? closedRoots.get(hit) || null : null; shadow !== null; shadow = shadowOf(hit)) {
     const inner = pointInShadow.call(shadow, event.clientX, event.clientY);
     if (inner === null || inner === hit) break;
     hit = inner;

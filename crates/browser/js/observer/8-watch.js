@@ -31,65 +31,108 @@ function spoil() {
   waiting = [];
 }
 
-/** What the mouse is over, and what makes that matter: a selector, or "". */
+/** The elements that the mouse is over. */
 let hovered = [];
-let hoverSelector = "";
+/** Selectors of those for which that matters, or "": something is shown or hidden, something may be told otherwise, or coloured. */
+let hoverShows = "", hoverTells = "", hoverColours = "";
+/** Whether rules ask what is being pressed. */
+let asksActive = false;
 
 /** Takes in that the mouse went elsewhere. */
 function heedHover(event) {
-  if (hoverSelector === "") return;
-  const now = composedPathOf.call(event).filter((node) => node instanceof Element);
+  if (hoverShows === "" && hoverTells === "" && hoverColours === "") return;
+  const now = [];
+  // A mouse that leaves the document is over nothing.
+  const isOut = event.type === "mouseout";
+  if (isOut && event.relatedTarget !== null) return;
+  for (let at = isOut ? null : trueTarget(event); at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) now.push(at);
   const before = hovered;
   hovered = now;
   const differ = [...now.filter((el) => !before.includes(el)), ...before.filter((el) => !now.includes(el))];
-  let isChanged = false;
+  const isAmong = (el, selector) => selector !== "" && matches.call(el, selector);
   for (const el of differ) {
-    if (!isConnectedOf.call(el) || !matches.call(el, hoverSelector)) continue;
+    if (!isConnectedOf.call(el)) continue;
+    const shows = isAmong(el, hoverShows), tells = shows || isAmong(el, hoverTells);
+    if (!tells && !isAmong(el, hoverColours)) continue;
     noteDeepChange(parentOf(el));
-    isChanged = true;
+    // Links have another colour under the mouse on most pages; that matters where something is hidden by its colour.
+    if (tells || dropped > 0) spoil();
+    if (shows && deed !== null) deed.isHovering = true;
   }
-  if (!isChanged) return;
-  spoil();
-  if (deed !== null) deed.isHovering = true;
 }
+
+/** A selector of all in a set; of everything when one of them is none. */
+function selectorOf(all) {
+  const selector = [...all].join();
+  try {
+    if (selector !== "") matches.call(documentElementOf.call(document), selector);
+    return selector;
+  } catch {
+    return "*";
+  }
+}
+
+/** Takes in that a button of the mouse, or a key, was pressed or released. */
+function heedActive() {
+  if (!asksActive) return;
+  isAllChanged = true;
+  spoil();
+}
+
+function heedEvent({ type }) {
+  if (LIGHT_EVENTS.has(type)) lastShift = performance.now();
+  else isAllChanged = true;
+  if (!isDirty) spoil();
+}
+
+function heedEnd({ target }) {
+  if (!(target instanceof Element)) return;
+  noteDeepChange(target);
+  spoil();
+}
+
+const QUIETLY = { capture: true, passive: true };
+
+/**
+ * Listens in a tree: the window, or a shadow root. Events that are not composed do not leave a shadow tree, nor do those of
+ * the mouse and the focus that come from within the same tree. To listen twice is to listen once.
+ */
+function listenIn(tree) {
+  for (const name of ENDS) listenTo.call(tree, name, heedEnd, QUIETLY);
+  for (const name of ["mouseover", "mouseout"]) listenTo.call(tree, name, heedHover, QUIETLY);
+  for (const name of ["mousedown", "mouseup", "keydown", "keyup"]) listenTo.call(tree, name, heedActive, QUIETLY);
+  for (const name of EVENTS) listenTo.call(tree, name, heedEvent, QUIETLY);
+}
+
+/** Shadow roots that are listened in. */
+const listened = new WeakSet();
 
 /** Begins to watch from here on. */
 function watch() {
-  try {
-    const all = [...memo.rules.hovers].join();
-    if (all !== "") matches.call(documentElementOf.call(document), all);
-    hoverSelector = all;
-  } catch {
-    hoverSelector = "*";
-  }
+  const { hovers, hoversTold, hoversColoured } = memo.rules;
+  [hoverShows, hoverTells, hoverColours] = [selectorOf(hovers), selectorOf(hoversTold), selectorOf(hoversColoured)];
   watcher.disconnect();
   watcher.takeRecords();
   watcher.observe(document, WATCHED);
   for (const shadow of memo.read) watcher.observe(shadow, WATCHED);
   blankWatcher.disconnect();
   for (const [, inside] of blanks) blankWatcher.observe(inside, WATCHED);
+  ({ asksActive } = memo.rules);
+  for (const shadow of memo.read) {
+    if (listened.has(shadow)) continue;
+    listened.add(shadow);
+    listenIn(shadow);
+  }
   if (!isListening) {
     isListening = true;
-    const heard = ({ type }) => {
-      if (LIGHT_EVENTS.has(type)) lastShift = performance.now();
-      else isAllChanged = true;
-      if (!isDirty) spoil();
-    };
-    const ended = ({ target }) => {
-      if (!(target instanceof Element)) return;
-      noteDeepChange(target);
-      spoil();
-    };
-    for (const name of ENDS) addEventListener(name, ended, { capture: true, passive: true });
-    addEventListener("mouseover", heedHover, { capture: true, passive: true });
-    for (const name of EVENTS) addEventListener(name, heard, { capture: true, passive: true });
+    listenIn(globalThis);
     // The address can become another one without anything else.
     globalThis.navigation?.addEventListener("currententrychange", () => {
       if (lastWalk !== null && lastWalk.tellsUrls) isAllChanged = true;
       spoil();
     });
     // Loads in a document do not come by its window.
-    listenTo.call(document, "load", heard, { capture: true, passive: true });
+    listenTo.call(document, "load", heedEvent, QUIETLY);
   }
   isDirty = false;
   touched = new Set();

@@ -16,7 +16,7 @@ const PAGE: &str = include_str!("changes.html");
 fn torture_what_was_seen_before_never_shows() {
     bench(async |t| {
         let seed = seed();
-        let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 200 };
+        let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 160 };
         t.page("/", PAGE);
         let mut state = seed;
         let mut steps = Vec::new();
@@ -28,7 +28,18 @@ fn torture_what_was_seen_before_never_shows() {
                 see(&t, Snapshot::default()).await;
             }
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            steps.push(t.eval(&format!("step({})", state >> 33)).await);
+            // Every fourth time the mouse goes somewhere too, mostly into nested shadow trees.
+            if (state >> 40).is_multiple_of(4) {
+                let at = t.eval(&format!("spot({})", state >> 33)).await;
+                let at = at.trim_matches('"');
+                let hover = format!(r#"{{"verb":"hover","target":"xy={at}","noDelta":true}}"#);
+                let came = t.run(serde_json::from_str(&hover).unwrap()).await;
+                steps.push(format!("hover {at}: {}", came.is_ok()));
+            } else {
+                steps.push(t.eval(&format!("step({})", state >> 33)).await);
+            }
+            // What moved under the mouse is under it from the next picture on.
+            t.eval("frames(1)").await;
             let quick = see(&t, Snapshot::default()).await;
             let fresh = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
             if quick != fresh {
