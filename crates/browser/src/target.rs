@@ -2,7 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::{Sight, json};
+use crate::observe::{Sight, json, quads};
 use crate::tab::{Tab, TabId};
 use cdp::Deadline;
 use page::ax::{Role, Tree};
@@ -512,7 +512,14 @@ pub(crate) async fn point_at(
             (child.frame != frame && tree.frames[usize::from(child.frame)].parent == Some(frame))
                 .then_some(child.frame)
         });
-        match (inner, at.inside) {
+        let inside = match inner {
+            Some(inner) if at.is_warped => {
+                let inside = quads::inward(sight, tree, inner, (x, y), deadline).await;
+                inside.map(|(left, top)| [left, top]).ok()
+            }
+            _ => at.inside,
+        };
+        match (inner, inside) {
             (Some(inner), Some([left, top])) => (frame, x, y) = (inner, left, top),
             _ => return Ok(node.map(|node| (node, (x, y)))),
         }
@@ -526,6 +533,8 @@ struct PointAt {
     /// The numbers of what is there, the innermost first.
     path: Vec<u32>,
     is_frame: bool,
+    /// The frame is drawn rotated or in perspective: the browser has to be asked for the same point in it.
+    is_warped: bool,
     /// The same point in the document of the frame.
     inside: Option<[f64; 2]>,
     /// What was there in the last picture, if something else is there now.

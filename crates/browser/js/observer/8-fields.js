@@ -163,28 +163,56 @@ function focusElement(number) {
   return "refused";
 }
 
-/** What holds a frame: whether a point of its document is open to events, and where that is in this document. */
-function through(number, x, y) {
+/** Whether a frame is drawn otherwise than moved and scaled: rotated, skewed, mirrored, in perspective. */
+function isWarped(el) {
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    const { transform, rotate, scale, perspective, offsetPath } = styleOf(at);
+    if (rotate !== "none" || perspective !== "none" || offsetPath !== undefined && offsetPath !== "none" || scale.includes("-")) return true;
+    if (transform === "none") continue;
+    const [, kind, numbers] = /^(matrix(?:3d)?)\((.*)\)$/.exec(transform) || [];
+    if (kind !== "matrix") return true;
+    const [across, skewY, skewX, down] = numbers.split(",").map(Number);
+    if (skewX !== 0 || skewY !== 0 || across < 0 || down < 0) return true;
+  }
+  return false;
+}
+
+/** Where in its border box the content of an element begins, and how much larger it is drawn. */
+function contentOf(el) {
+  const style = styleOf(el), rect = rectOf.call(el);
+  const across = el.offsetWidth > 0 ? rect.width / el.offsetWidth : 1, down = el.offsetHeight > 0 ? rect.height / el.offsetHeight : 1;
+  return { rect, across, down, left: el.clientLeft + parseFloat(style.paddingLeft), top: el.clientTop + parseFloat(style.paddingTop) };
+}
+
+/**
+ * What holds a frame: whether a point of its document is open to events, and where that is in this document. For one
+ * that is warped, `placed` is that point as the browser says; without it, it is asked for. `isLast` says that nothing is
+ * to be scrolled any more.
+ */
+function through(number, x, y, placed = null, isLast = false) {
   const el = elementOf(number);
   if (el === null || !isConnectedOf.call(el)) return { problem: "gone" };
-  const style = styleOf(el);
+  const isOdd = isWarped(el);
+  if (isOdd && placed === null) return { isWarped: true };
   const spot = () => {
-    const rect = rectOf.call(el);
-    const across = el.offsetWidth > 0 ? rect.width / el.offsetWidth : 1, down = el.offsetHeight > 0 ? rect.height / el.offsetHeight : 1;
-    return { x: rect.left + (el.clientLeft + parseFloat(style.paddingLeft) + x) * across,
-      y: rect.top + (el.clientTop + parseFloat(style.paddingTop) + y) * down };
+    if (isOdd) return { x: placed[0], y: placed[1] };
+    const { rect, across, down, left, top } = contentOf(el);
+    return { x: rect.left + (left + x) * across, y: rect.top + (top + y) * down };
   };
   let at = spot();
   const isIn = () => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
   let hit = isIn() ? hitAt(at.x, at.y) : null;
-  for (let place = 1; hit !== el && place < PLACES.length; place++) {
+  for (let place = 1; !isLast && hit !== el && place < PLACES.length; place++) {
+    const was = isOdd ? placeOf(el) : "";
     scrollIntoView.call(el, { ...PLACES[place], behavior: "instant" });
-    at = spot();
+    if (!isOdd) at = spot();
     if (!isIn()) {
       const box = scrollerOf(parentOf(el) || el, false);
       box.scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: "instant" });
-      at = spot();
+      if (!isOdd) at = spot();
     }
+    // Where it is now has to be asked for.
+    if (isOdd && placeOf(el) !== was) return { isWarped: true };
     hit = isIn() ? hitAt(at.x, at.y) : null;
   }
   if (hit !== el) return hit === null ? { problem: "off-screen" } : { problem: "covered", by: described(hit), cover: numberOf(hit) };
@@ -199,13 +227,12 @@ function elementAt(x, y) {
   for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) all.push(at);
   const isFrame = HOLDERS.has(localNameOf.call(hit));
   let inside = null;
-  if (isFrame) {
-    const style = styleOf(hit), rect = rectOf.call(hit);
-    const across = hit.offsetWidth > 0 ? rect.width / hit.offsetWidth : 1, down = hit.offsetHeight > 0 ? rect.height / hit.offsetHeight : 1;
-    inside = [(x - rect.left) / across - hit.clientLeft - parseFloat(style.paddingLeft),
-      (y - rect.top) / down - hit.clientTop - parseFloat(style.paddingTop)];
+  const isOdd = isFrame && isWarped(hit);
+  if (isFrame && !isOdd) {
+    const { rect, across, down, left, top } = contentOf(hit);
+    inside = [(x - rect.left) / across - left, (y - rect.top) / down - top];
   }
-  return { path: remember(all), isFrame, inside, was: goneFrom(hit, x, y) };
+  return { path: remember(all), isFrame, isWarped: isOdd, inside, was: goneFrom(hit, x, y) };
 }
 
 /** The middle of an element that is drawn but kept from readers (`aria-hidden`); null when it is not. */

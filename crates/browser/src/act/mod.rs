@@ -18,7 +18,7 @@ use crate::error::{Code, Error, Result};
 use crate::live::Live;
 use crate::live::journal::Mark;
 use crate::note::Note;
-use crate::observe::{self, Look, Sight, Trouble, World, json};
+use crate::observe::{self, Look, Sight, Trouble, World, json, quads};
 use crate::tab::{State, Turn};
 use crate::target::{self, Target};
 use cdp::Deadline;
@@ -192,7 +192,7 @@ pub(crate) struct Spot {
 
 /// What our script says about an element.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 struct Answer {
     problem: Option<String>,
     by: Option<String>,
@@ -200,6 +200,8 @@ struct Answer {
     x: f64,
     y: f64,
     fact: Option<Fact>,
+    /// The frame is drawn rotated or in perspective: the browser has to be asked where the point is.
+    is_warped: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -509,7 +511,20 @@ impl<'a> Hand<'a> {
                 false => format!("({begin}{{}})"),
             };
             let asked = self.asked(outer.ask::<Answer>(&script, self.deadline)).await;
-            let answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
+            let mut answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
+            for turn in 1..=TRIES {
+                if !answer.is_warped {
+                    break;
+                }
+                let placed = quads::outward(self.sight, tree, at, (x, y), self.deadline);
+                let placed = self.asked(placed).await;
+                let (left, top) = placed.map_err(|trouble| trouble.explain(self.tab))?;
+                let is_last = turn == TRIES;
+                let placed = format!("[{left}, {top}], {is_last}");
+                let script = format!("agbrowse.through({owner}, {x}, {y}, {placed})");
+                let asked = self.asked(outer.ask::<Answer>(&script, self.deadline)).await;
+                answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
+            }
             let document = outer.loader.clone();
             if let Some(problem) = answer.problem {
                 self.let_go(&documents).await;

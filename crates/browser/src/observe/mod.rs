@@ -7,6 +7,7 @@
 mod ax;
 mod frames;
 pub(crate) mod oracle;
+pub(crate) mod quads;
 mod world;
 
 pub(crate) use world::{HAND, NAME as WORLD, SOURCE, Told, Trouble, World, json};

@@ -26,4 +26,5 @@ mod stuck;
 mod tabs;
 mod telling;
 mod unseen;
+mod warped;
 mod widgets;

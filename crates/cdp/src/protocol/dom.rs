@@ -4,6 +4,13 @@ use super::domain;
 use super::runtime::RemoteObject;
 
 domain! { "DOM";
+    types {
+        /// The boxes of an element as quads: four corners, clockwise from the top left, as eight numbers.
+        type BoxModel {
+            /// Without padding and border.
+            content: Vec<f64>,
+        }
+    }
     methods {
         /// The element that holds a frame.
         fn "getFrameOwner" GetFrameOwner {
@@ -12,6 +19,14 @@ domain! { "DOM";
         } -> GetFrameOwnerReply {
             /// The element.
             backend_node_id: i64,
+        }
+        /// Where the boxes of an element are drawn.
+        fn "getBoxModel" GetBoxModel {
+            /// The element.
+            backend_node_id: Option<i64>,
+        } -> GetBoxModelReply {
+            /// Its boxes.
+            model: BoxModel,
         }
         /// A handle on a node.
         fn "resolveNode" ResolveNode {
