@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, watch};
 
@@ -217,6 +217,8 @@ pub(crate) struct Tab {
     pub(crate) frame_moves: Arc<AtomicU64>,
     /// It is being clicked in a way that opens tabs of which nobody says that they are its own.
     pub(crate) opens_tabs: AtomicBool,
+    /// How many event guards were armed in its documents.
+    guards: AtomicU64,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -255,6 +257,7 @@ impl Tab {
             journal: Journal::default(),
             frame_moves: Arc::default(),
             opens_tabs: AtomicBool::new(false),
+            guards: AtomicU64::new(0),
             turn: Arc::default(),
         }
     }
@@ -272,6 +275,11 @@ impl Tab {
                 ))
                 .evidence("tab", self.id.to_string())),
         }
+    }
+
+    /// The id of an event guard: what is armed by one call is released by another with the same id.
+    pub(crate) fn next_guard(&self) -> u64 {
+        self.guards.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Whether a command is under way on it.

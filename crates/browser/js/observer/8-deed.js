@@ -2,8 +2,40 @@
 
 /** What a hand is about to do, and to what; null when nothing is being done. */
 let deed = null;
-/** Nobody takes that long: who has not said that it is over is gone. */
+/** The longest time that effects are watched for after the last word from outside. */
 const DEED_MS = 60000;
+
+/** Ids of guards that are being armed: whoever asked for one may release it before it is up. */
+const arming = new Set();
+
+/**
+ * The guard is held on a lease. It is renewed whenever somebody outside asks about the action and with every event
+ * that is let through, and ends so many ticks later: whoever armed it may have been killed, and a person's own clicks
+ * must go through then. Ticks and no clock: a page that is busy does not tick, and guards what waits for it.
+ */
+const LEASE_TICKS = 30, TICK_MS = 100;
+let leaseTimer = 0;
+
+function renewLease() {
+  if (deed === null) return;
+  deed.lease = LEASE_TICKS;
+  deed.until = performance.now() + DEED_MS;
+  if (leaseTimer === 0) leaseTimer = setTimeout(leaseTick, TICK_MS);
+}
+
+function leaseTick() {
+  leaseTimer = 0;
+  if (deed === null) return;
+  if (performance.now() > deed.until) return void over();
+  deed.lease--;
+  leaseTimer = setTimeout(leaseTick, TICK_MS);
+}
+
+/** Releases a guard, also one that is not up yet. */
+function release(id) {
+  arming.delete(id);
+  if (deed !== null && deed.id === id) over();
+}
 
 const HANDS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu"];
 const KEYS = ["keydown", "keypress", "keyup", "beforeinput"];
@@ -11,7 +43,7 @@ const isPress = /^(?:pointerdown|mousedown|keydown|beforeinput)$/;
 
 /** Lets nothing through to anything but the element that was checked, as long as it is what it was. */
 function keepOff(event) {
-  if (deed === null || !event.isTrusted || performance.now() > deed.until || deed.guard === "") return;
+  if (deed === null || !event.isTrusted || deed.lease <= 0 || deed.guard === "") return;
   const isKey = event instanceof KeyboardEvent || event instanceof InputEvent;
   if (isKey !== (deed.guard === "keys")) return;
   const hit = isKey ? deepActive() : trueTarget(event);
@@ -21,6 +53,7 @@ function keepOff(event) {
   if (deed.guard !== "beside" && hit !== null && isLetThrough(hit, event) && isSame()) {
     if (COUNTED.test(event.type)) deed.hits++;
     if (event.type === "click") deed.clicks++;
+    renewLease();
     return;
   }
   preventDefault.call(event);
@@ -153,10 +186,10 @@ function placesAround(el) {
 }
 
 /** From here on, what happens is because of what is done. `guard` says what else is kept off: hands or keys. */
-function begin(number, guard, on) {
+function begin(number, guard, on, id) {
   const el = elementOf(number);
   if (el === null) return false;
-  return beginOn(el, guard, on || standIn(el));
+  return beginOn(el, guard, on || standIn(el), id);
 }
 
 /** What is selected, if anything is. */
@@ -176,28 +209,29 @@ function hasSelected() {
   return now.length > 0 && now.some((part, at) => part !== deed.selected[at]);
 }
 
-function beginOn(el, guard, on) {
+function beginOn(el, guard, on, id) {
   heedMoves();
-  deed = { el, on, guard, words: wordsOf(el), until: performance.now() + DEED_MS, hits: 0, clicks: 0, ups: 0, missed: "", mutations: 0, stirs: 0, slides: false, isHovering: false,
+  deed = { id, el, on, guard, lease: 0, words: wordsOf(el), until: 0, hits: 0, clicks: 0, ups: 0, missed: "", mutations: 0, stirs: 0, slides: false, isHovering: false,
     begun: performance.now(), selected: selectionNow(), places: placesAround(on),
     signs: new Set(), focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
   effects.observe(document, WATCHED);
   for (const shadow of shadows) effects.observe(shadow, WATCHED);
   putUp();
   for (const name of SIGNS) addEventListener(name, noteSign, { capture: true, passive: true });
+  renewLease();
   return true;
 }
 
 /** Watches for what comes, in a document that nothing is done to itself. */
-function beginBeside() {
+function beginBeside(id) {
   const root = documentElementOf.call(document);
-  return root !== null && beginOn(root, "beside", root);
+  return root !== null && beginOn(root, "beside", root, id);
 }
 
 /** Watches for what comes of something that is done to no element in particular. */
-function beginAnywhere() {
+function beginAnywhere(id) {
   const root = documentElementOf.call(document);
-  return root !== null && beginOn(root, "", root);
+  return root !== null && beginOn(root, "", root, id);
 }
 
 const heldValue = (el) => {
@@ -234,16 +268,18 @@ function isTouched(el) {
 }
 
 /** Checks and begins in one step: nothing can happen in between. */
-async function ready(number, wants, guard, isSure) {
+async function ready(number, wants, guard, isSure, id) {
   // Who looked some time ago has to look again if something happened since then; who looked just now, if it
   // happened here.
   const el = elementOf(number);
   if (isSpoiled() && (!isSure || el === null || isTouched(el))) return { problem: "spoiled" };
   const words = el === null ? "" : wordsOf(el);
+  if (guard !== null) arming.add(id);
   const found = await check(number, wants);
+  const isWanted = guard !== null && arming.delete(id);
   // The check may have waited for things to come to rest.
   if (found.problem === undefined && wordsOf(el) !== words) return { problem: "spoiled" };
-  if (found.problem === undefined && guard !== null) begin(number, guard, found.on || null);
+  if (found.problem === undefined && isWanted) begin(number, guard, found.on || null, id);
   delete found.on;
   return found;
 }
@@ -325,6 +361,7 @@ const ARRIVAL_MS = 250;
  * times a button of the mouse is going to be released before that; `look` is how to look at the page afterwards.
  */
 async function settle(ms, ups = 0, look = null) {
+  renewLease();
   const begun = performance.now();
   const end = begun + ms;
   let quiet = 0;
@@ -345,6 +382,7 @@ async function settle(ms, ups = 0, look = null) {
 
 /** Waits for the first consequence. */
 async function sign(ms) {
+  renewLease();
   const end = performance.now() + ms;
   while (deed !== null && performance.now() < end) {
     // What is selected is no sign: the page hears of that later, and may do something then.
@@ -357,6 +395,7 @@ async function sign(ms) {
 
 /** Waits for anything new, such as what a page makes of an answer. */
 async function stir(ms) {
+  renewLease();
   const end = performance.now() + ms;
   const before = deed === null ? 0 : deed.stirs;
   while (deed !== null && performance.now() < end) {

@@ -34,6 +34,9 @@ Object.defineProperty(globalThis, "agbrowse", {
     sign,
     stir,
     over,
+    release,
+    /** Whether events are kept from anything now. */
+    isGuarding: () => deed !== null && deed.lease > 0 && deed.guard !== "",
     beginBeside,
     beginAnywhere,
     through,

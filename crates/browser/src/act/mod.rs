@@ -4,11 +4,13 @@
 //! waits for the consequences and writes the receipt. Between the check and the event the page may still change: a
 //! guard in our world lets an event through only to the element that was checked.
 
+pub(crate) mod armed;
 pub(crate) mod keyboard;
 pub(crate) mod pointer;
 mod receipt;
 mod settle;
 
+use armed::Armed;
 pub use receipt::{Attempt, Effect, Hit, Receipt, Settled};
 pub(crate) use settle::Deed;
 pub use settle::{After, Expect};
@@ -241,6 +243,8 @@ pub(crate) struct Hand<'a> {
     dispatched: Option<Duration>,
     /// The document that was acted on, to be told when it is over.
     documents: Vec<String>,
+    /// The guards in those documents.
+    armed: Vec<Armed>,
     /// How the page is looked at when it has come to rest.
     looking: Option<String>,
 }
@@ -266,6 +270,7 @@ impl<'a> Hand<'a> {
             attempts: Vec::new(),
             dispatched: None,
             documents: Vec::new(),
+            armed: Vec::new(),
             looking: None,
         }
     }
@@ -488,7 +493,11 @@ impl<'a> Hand<'a> {
         let frame = &tree.frames[usize::from(node.frame)];
         let gone = || Obstacle { problem: "gone".into(), by: None };
         let Some(world) = self.sight.world_of(&frame.document) else { return Ok(Err(gone())) };
-        let arguments = format!("{}, {}, {}, {is_sure}", node.element, json(&wants), guard.word());
+        let id = self.tab.next_guard();
+        let (element, word) = (node.element, guard.word());
+        let arguments = format!("{element}, {}, {word}, {is_sure}, {id}", json(&wants));
+        // Owned before it is asked for: whatever ends this early also releases what the call arms later.
+        let mut armed = vec![world.armed(id)];
         let answer: Answer =
             match self.asked(world.run("agbrowse.ready", &arguments, self.deadline)).await {
                 Ok(answer) => answer,
@@ -497,6 +506,9 @@ impl<'a> Hand<'a> {
                 }
                 Err(trouble) => return Err(trouble.explain(self.tab)),
             };
+        if answer.problem.is_some() || guard == Guard::Look {
+            armed.drain(..).for_each(Armed::disarm);
+        }
         if let Some(problem) = answer.problem {
             return Ok(Err(self.obstacle(tree, node.frame, problem, answer.by, answer.cover)));
         }
@@ -505,7 +517,14 @@ impl<'a> Hand<'a> {
         let mut at = node.frame;
         while let Some(parent) = tree.frames[usize::from(at)].parent {
             let Some((outer, owner)) = observe::holder(self.sight, tree, at) else { break };
-            let begin = if guard == Guard::Look { "" } else { "agbrowse.beginBeside(), " };
+            let begin = match guard {
+                Guard::Look => String::new(),
+                _ => {
+                    let id = self.tab.next_guard();
+                    armed.push(outer.armed(id));
+                    format!("agbrowse.beginBeside({id}), ")
+                }
+            };
             let script = match wants.point {
                 true => format!("({begin}agbrowse.through({owner}, {x}, {y}))"),
                 false => format!("({begin}{{}})"),
@@ -527,7 +546,6 @@ impl<'a> Hand<'a> {
             }
             let document = outer.loader.clone();
             if let Some(problem) = answer.problem {
-                self.let_go(&documents).await;
                 return Ok(Err(self.obstacle(tree, parent, problem, answer.by, answer.cover)));
             }
             documents.push(document);
@@ -539,6 +557,7 @@ impl<'a> Hand<'a> {
             None => (String::new(), None, None),
         };
         self.documents.clone_from(&documents);
+        self.armed = armed;
         Ok(Ok(Spot {
             hit: Hit {
                 name_of_ref: numbers.first().map(|number| format!("@e{number}")),
@@ -667,16 +686,9 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// Takes down the guard in documents where nothing will be done after all.
-    pub(crate) async fn let_go(&self, documents: &[String]) {
-        for world in documents.iter().filter_map(|document| self.sight.world_of(document)) {
-            _ = world.ask::<Option<serde::de::IgnoredAny>>("agbrowse.over()", self.deadline).await;
-        }
-    }
-
-    /// Nothing will be done after all, wherever that was prepared.
-    pub(crate) async fn give_up(&self) {
-        self.let_go(&self.documents).await;
+    /// Releases the guard: nothing will be done after all.
+    pub(crate) fn release_guard(&mut self) {
+        self.armed.clear();
     }
 
     /// Clicks what is meant, and sees what comes of it. What the page pulled away at the last moment is tried again.
@@ -758,17 +770,22 @@ impl<'a> Hand<'a> {
         let at = tree.frames.iter().position(is_it).unwrap_or_default();
         let mut frame = tree.frames.get(at);
         let mut documents = Vec::new();
-        let mut begin = "agbrowse.beginAnywhere()";
+        let mut armed = Vec::new();
+        let mut begin = "beginAnywhere";
         while let Some(page::ax::Frame { document, parent, .. }) = frame {
             if let Some(world) = self.sight.world_of(document) {
-                let begun = self.asked(world.ask::<bool>(begin, self.deadline)).await;
+                let id = self.tab.next_guard();
+                armed.push(world.armed(id));
+                let begin = format!("agbrowse.{begin}({id})");
+                let begun = self.asked(world.ask::<bool>(&begin, self.deadline)).await;
                 begun.map_err(|trouble| trouble.explain(self.tab))?;
             }
             documents.push(document.clone());
-            begin = "agbrowse.beginBeside()";
+            begin = "beginBeside";
             frame = parent.and_then(|parent| tree.frames.get(usize::from(parent)));
         }
         self.documents = documents;
+        self.armed = armed;
         Ok(())
     }
 

@@ -200,7 +200,7 @@ impl Hand<'_> {
 
     /// The receipt of something that was so already.
     pub(crate) async fn nothing_to_do(&mut self, deed: Deed<'_>) -> Receipt {
-        self.give_up().await;
+        self.release_guard();
         Receipt {
             action: deed.action.to_owned(),
             strategy: deed.spot.as_ref().map(|spot| spot.strategy.to_owned()),
@@ -451,11 +451,9 @@ impl Hand<'_> {
         let mut all = Vec::new();
         let is_open = self.tab.state.borrow().dialog.is_some();
         // Nobody needs to hear again what the only one has said.
-        if let [only] = &*self.documents {
-            if let Some(world) = self.sight.world_of(only) {
-                world.tell("agbrowse.over()");
-            }
+        if self.documents.len() < 2 {
             self.documents.clear();
+            self.armed.clear();
             return all;
         }
         for (index, document) in std::mem::take(&mut self.documents).into_iter().enumerate() {
@@ -467,6 +465,8 @@ impl Hand<'_> {
                 all.push(came);
             }
         }
+        // Those that have answered do nothing more; the others do it when they can.
+        self.armed.clear();
         all
     }
 

@@ -174,12 +174,12 @@ pub(super) async fn select(
                 };
             }
             "suggested" => {
-                hand.let_go(&spot.documents).await;
+                hand.release_guard();
                 let value = Hidden::from(&*chosen.labels.concat());
                 return super::fill::put_in(hand, "select", aim, &value, after).await;
             }
             "widget" => {
-                hand.let_go(&spot.documents).await;
+                hand.release_guard();
                 return select_in_widget(hand, aim, spot, options, after).await;
             }
             "missing" => Error::new(Code::ActNoOption)
@@ -188,13 +188,13 @@ pub(super) async fn select(
             "disabled" => Error::new(Code::ActDisabled)
                 .message(format!("the option {:?} of {} is disabled", chosen.wanted, spot.hit)),
             "single" => {
-                hand.let_go(&spot.documents).await;
+                hand.release_guard();
                 return Err(Error::new(Code::CommandInvalid)
                     .message(format!("{} takes one option only", spot.hit)));
             }
             _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", spot.hit)),
         };
-        hand.let_go(&spot.documents).await;
+        hand.release_guard();
         // Options may come late.
         if limit.is_over() || aim.no_wait {
             return Err(error);

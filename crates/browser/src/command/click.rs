@@ -137,7 +137,7 @@ impl Verb for Focus {
             return Ok(hand.nothing_to_do(deed).await);
         }
         if said != "focused" {
-            hand.let_go(&spot.documents).await;
+            hand.release_guard();
             return Err(Error::new(Code::ActNotTaken)
                 .message(format!("{} does not take the focus", spot.hit)));
         }

@@ -178,7 +178,7 @@ async fn put(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Result<b
         "nothing" => hand.done(),
         "gone" => return Ok(false),
         "refused" => {
-            hand.let_go(&spot.documents).await;
+            hand.release_guard();
             if let Some([min, max, step]) = prepared.range {
                 let why = format!("takes numbers from {min} to {max} in steps of {step}");
                 return Err(not_taken(spot, &why));
@@ -190,7 +190,7 @@ async fn put(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Result<b
             ));
         }
         _ => {
-            hand.let_go(&spot.documents).await;
+            hand.release_guard();
             return Err(not_taken(spot, "does not take the focus"));
         }
     }
@@ -300,7 +300,7 @@ impl Verb for Type {
                 "type" | "keys" => {}
                 "gone" => continue,
                 _ => {
-                    hand.let_go(&spot.documents).await;
+                    hand.release_guard();
                     return Err(not_taken(&spot, "does not take keys"));
                 }
             }
@@ -365,7 +365,7 @@ async fn focused(hand: &mut Hand<'_>, aim: &Aim) -> Result<Spot> {
     let spot = hand.reach(aim, Wants::SET, Guard::Keys).await?;
     let said: String = hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
     if said != "focused" && said != "already" {
-        hand.let_go(&spot.documents).await;
+        hand.release_guard();
         return Err(not_taken(&spot, "does not take the focus"));
     }
     Ok(spot)

@@ -1,6 +1,7 @@
 //! `upload`: files for a field, for what asks for them, or for a file chooser that is open.
 
 use super::{Cx, Verb, hand};
+use crate::act::armed::Armed;
 use crate::act::pointer::{Button, Press};
 use crate::act::{After, Aim, Deed, Guard, Hand, Hit, Receipt, Spot, Wants};
 use crate::error::{Code, Error, Result, RetryHint};
@@ -120,7 +121,7 @@ async fn give_to(
     let spot = hand.reach(aim, Wants::SET, Guard::Nothing).await?;
     if spot.kind != "file" {
         let channel = hand.world(&spot)?.channel.clone();
-        hand.give_up().await;
+        hand.release_guard();
         return click_and_give(hand, aim, &channel, files, after).await;
     }
     let value = give_to_field(hand, &spot, files).await.map(|given| noted(hand, &given));
@@ -209,7 +210,7 @@ async fn close(
     after: &After,
 ) -> Result<Receipt> {
     if value.is_err() {
-        hand.give_up().await;
+        hand.release_guard();
     }
     let value = Some(value?);
     hand.done();
@@ -239,6 +240,8 @@ async fn click_and_give(
     // Choosers that a person may see are caught only while they are ours.
     let is_seen = !hand.live.is_unseen();
     let catch = |enabled| SetInterceptFileChooserDialog { enabled };
+    let posted = channel.clone();
+    let armed = is_seen.then(|| Armed::new(move || posted.post(&catch(false))));
     if is_seen {
         channel.call(catch(true), hand.deadline).await.map_err(|error| tab.explain(error))?;
     }
@@ -251,9 +254,7 @@ async fn click_and_give(
         Ok(_) => asked(hand, before).await,
         Err(_) => None,
     };
-    if is_seen {
-        channel.post(&catch(false));
-    }
+    drop(armed);
     let mut first = clicked?;
     let Some(chooser) = chooser else {
         return Err(Error::new(Code::ActNotTaken)

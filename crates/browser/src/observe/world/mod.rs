@@ -5,6 +5,7 @@ mod nodes;
 mod pieces;
 mod told;
 
+use crate::act::armed::Armed;
 use crate::error::{Code, Error, RetryHint};
 use cdp::protocol::page::CreateIsolatedWorld;
 use cdp::protocol::runtime::{Evaluate, EvaluateReply, ExceptionDetails};
@@ -128,15 +129,18 @@ impl World {
         read(&self.evaluate(script.to_owned(), deadline).await?)
     }
 
-    /// Runs a script of which nobody waits for the result.
-    pub(crate) fn tell(&self, script: &str) {
-        self.channel.post(&Evaluate {
-            expression: format!("globalThis.agbrowse && {script}"),
-            context_id: Some(self.context),
-            return_by_value: Some(true),
-            silent: Some(true),
-            ..Evaluate::default()
-        });
+    /// Owns the event guard that a call with this id arms.
+    pub(crate) fn armed(&self, id: u64) -> Armed {
+        let (channel, context_id) = (self.channel.clone(), Some(self.context));
+        Armed::new(move || {
+            channel.post(&Evaluate {
+                expression: format!("globalThis.agbrowse && agbrowse.release({id})"),
+                context_id,
+                return_by_value: Some(true),
+                silent: Some(true),
+                ..Evaluate::default()
+            });
+        })
     }
 
     /// The next look at the document takes nothing from the last one.
