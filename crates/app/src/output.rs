@@ -160,6 +160,7 @@ impl Output {
             return;
         }
         let details = error.details();
+        self.notes(&details.notes);
         say(&format!("{RED}error:{RED:#} {}", escape_unsafe(&details.message)));
         for (key, fact) in details.evidence.iter().flatten() {
             // What one can choose from, what was tried.

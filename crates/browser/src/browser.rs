@@ -11,13 +11,16 @@ use crate::live::journal::Happening;
 use crate::live::{Before, Left, Live};
 use crate::navigate::{Trip, Until};
 use crate::note::Note;
-use crate::secret::{Hidden, Secrets};
+use crate::observe::DeferredRefs;
+use crate::secret::{Hidden, SecretScrubber};
 use crate::spelling;
 use crate::tab::{Tab, TabId, Turn};
 use cdp::Deadline;
 use page::refs::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -88,8 +91,10 @@ pub struct Browser {
 struct Shared {
     options: Mutex<Options>,
     slot: Mutex<Slot>,
-    /// Why the pages of an earlier browser are gone, until somebody asks for a new one.
-    lost: Mutex<Option<String>>,
+    /// The loss of an earlier browser's pages, until a caller was told of it and has a page of its own.
+    lost: Mutex<Option<Loss>>,
+    /// How many browsers were lost.
+    losses: AtomicU64,
     /// Turns true when the browser that is being closed is gone.
     closing: Mutex<Option<watch::Receiver<bool>>>,
     /// How many browsers were closed, and who closed the last.
@@ -99,7 +104,15 @@ struct Shared {
     /// Rung when there is a new tab of ours.
     tab_made: Arc<Notify>,
     /// Texts that went into a page and must not come out of it.
-    secrets: Secrets,
+    secrets: SecretScrubber,
+}
+
+/// A browser that ended unasked, and its pages with it.
+#[derive(Clone, Debug)]
+struct Loss {
+    /// Tells it from the losses before it.
+    number: u64,
+    reason: String,
 }
 
 /// Who closes a browser.
@@ -130,18 +143,19 @@ impl Browser {
                 options: Mutex::new(options),
                 slot: Mutex::new(Slot::Idle),
                 lost: Mutex::new(None),
+                losses: AtomicU64::new(0),
                 closing: Mutex::new(None),
                 closes: Mutex::new((0, Closer::Owner)),
                 before: Mutex::default(),
                 tab_made: Arc::default(),
-                secrets: Secrets::default(),
+                secrets: SecretScrubber::default(),
             }),
         }
     }
 
     /// Says that an earlier owner's browser was lost, so that nobody takes a blank tab for its pages.
     pub fn mark_lost(&self, reason: impl Into<String>) {
-        *lock(&self.shared.lost) = Some(reason.into());
+        self.shared.note_loss(reason.into());
     }
 
     /// Runs a command.
@@ -158,6 +172,8 @@ impl Browser {
             tab: request.tab,
             used: None,
             notes: Vec::new(),
+            acknowledged: None,
+            batch: None,
         };
         let (closes, _) = *lock(&self.shared.closes);
         self.shared.learn_end().await;
@@ -172,19 +188,27 @@ impl Browser {
             let texts = texts.into_iter().chain(spelling::texts_of_notes(&mut cx.notes)).collect();
             spelling::respell_all(&tab, texts, cx.deadline).await;
         }
-        match reply {
+        let outcome = match reply {
             Ok(reply) => {
                 let happened = cx.happened().await.into_iter();
                 cx.notes.extend(happened.map(Note::from));
                 let secrets = &self.shared.secrets;
-                Ok(Outcome {
-                    reply: secrets.out_of_reply(reply),
-                    tab: cx.used,
-                    notes: secrets.out_of(cx.notes),
+                secrets.scrub_reply(reply).and_then(|reply| {
+                    let notes = secrets.scrub(std::mem::take(&mut cx.notes))?;
+                    Ok(Outcome { reply, tab: cx.used, notes })
                 })
             }
-            Err(error) => Err(self.shared.secrets.out_of(self.blame(error, closes).await)),
+            Err(error) => {
+                let error = self.blame(error, closes).await;
+                let error = error.with_notes(std::mem::take(&mut cx.notes));
+                Err(self.shared.secrets.scrub(error).unwrap_or_else(|withheld| withheld))
+            }
+        };
+        // Only here, where it is on its way to the caller: a command that is cut off has told nobody.
+        if let Some(number) = cx.acknowledged {
+            lock(&self.shared.lost).take_if(|loss| loss.number == number);
         }
+        outcome
     }
 
     /// Every element of the current page as our tree and the browser's own tell it, for tests.
@@ -224,6 +248,8 @@ impl Browser {
             tab: None,
             used: None,
             notes: Vec::new(),
+            acknowledged: None,
+            batch: None,
         }
     }
 
@@ -362,6 +388,10 @@ impl Browser {
 
     /// Why the browser is gone, if it went unasked and nobody has opened a page since.
     pub fn loss(&self) -> Option<String> {
+        self.current_loss().map(|loss| loss.reason)
+    }
+
+    fn current_loss(&self) -> Option<Loss> {
         self.live();
         lock(&self.shared.lost).clone()
     }
@@ -432,7 +462,7 @@ impl Shared {
             None => Some(live.clone()),
             Some(reason) => {
                 lock(&self.before).go_on(live.left());
-                *lock(&self.lost) = Some(reason);
+                self.note_loss(reason);
                 let ended = live.clone();
                 *slot = Slot::Idle;
                 drop(slot);
@@ -440,6 +470,11 @@ impl Shared {
                 None
             }
         }
+    }
+
+    fn note_loss(&self, reason: String) {
+        let number = self.losses.fetch_add(1, Ordering::Relaxed);
+        *lock(&self.lost) = Some(Loss { number, reason });
     }
 
     /// Where the browser has hung up, waits a moment for its process to end: that says more about why.
@@ -530,6 +565,10 @@ pub struct Cx<'a> {
     tab: Option<TabId>,
     used: Option<TabId>,
     pub(crate) notes: Vec<Note>,
+    /// The loss that this command has a note about: it works on a page of its own.
+    acknowledged: Option<u64>,
+    /// The refs that the receipts of a batch give, by tab, while the batch runs.
+    batch: Option<HashMap<TabId, DeferredRefs>>,
 }
 
 /// Whether a command brings its own page, or works on the one that is there.
@@ -552,6 +591,9 @@ impl Cx<'_> {
         let tab = self.resolve(needs).await?;
         self.used = Some(tab.id);
         let turn = tab.turn(self.deadline).await?;
+        // Whoever has the turn says how refs are given: another client's batch has no part in it.
+        let deferred = self.batch.as_mut().map(|batch| batch.entry(turn.id).or_default().clone());
+        turn.sight.lock().await.deferred = deferred;
         if needs == Needs::Page {
             let state = turn.state.borrow();
             if let Some(obstacle) = turn.obstacle(&state) {
@@ -563,10 +605,8 @@ impl Cx<'_> {
 
     /// The tab meant, without waiting for its turn.
     pub(crate) async fn resolve(&mut self, needs: Needs) -> Result<Arc<Tab>> {
-        if let Some(reason) =
-            self.browser.loss().filter(|_| needs == Needs::Page || self.tab.is_some())
-        {
-            return Err(self.browser.lost(&reason));
+        if needs == Needs::Page || self.tab.is_some() {
+            self.unless_lost()?;
         }
         let live = self.live().await?;
         if let Some(id) = self.tab {
@@ -589,7 +629,11 @@ impl Cx<'_> {
 
     /// The caller asks for a page of its own, so what was lost before is told for the last time.
     pub(crate) fn begin_anew(&mut self) {
-        if let Some(reason) = lock(&self.browser.shared.lost).take() {
+        let loss = self.browser.current_loss();
+        if let Some(Loss { number, reason }) =
+            loss.filter(|it| self.acknowledged != Some(it.number))
+        {
+            self.acknowledged = Some(number);
             let attached = self.browser.live().filter(|live| live.process.is_none());
             let regained: Option<Vec<String>> =
                 attached.map(|live| live.regained().iter().map(ToString::to_string).collect());
@@ -607,9 +651,26 @@ impl Cx<'_> {
 
     /// The error for a page that is gone with its browser, if it is.
     pub(crate) fn unless_lost(&self) -> Result<()> {
-        match self.browser.loss() {
-            Some(reason) => Err(self.browser.lost(&reason)),
+        match self.browser.current_loss().filter(|loss| self.acknowledged != Some(loss.number)) {
+            Some(loss) => Err(self.browser.lost(&loss.reason)),
             None => Ok(()),
+        }
+    }
+
+    /// Begins a batch: its receipts give no refs until it is over. Whoever wrote the batch had read none of them.
+    pub(crate) fn begin_batch(&mut self) {
+        self.batch = Some(HashMap::new());
+    }
+
+    /// Ends a batch: what its receipts showed has refs from here on.
+    pub(crate) async fn end_batch(&mut self) {
+        let live = self.browser.live();
+        for (id, deferred) in self.batch.take().into_iter().flatten() {
+            let Some(tab) = live.as_ref().and_then(|live| live.tab(id).ok()) else { continue };
+            let mut sight = tab.sight.lock().await;
+            for (tree, nodes) in deferred.take() {
+                sight.registry.show_some(&tree, &nodes);
+            }
         }
     }
 

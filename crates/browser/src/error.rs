@@ -3,6 +3,7 @@
 //! The code is chosen where the failure happens. One table below holds every code with its usual stage and
 //! hint; `docs/errors.md` is written from it.
 
+use crate::note::Note;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,6 +52,9 @@ pub struct Details {
     /// The policy rule that decided.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rule_id: Option<String>,
+    /// What else a caller should know, as with a result.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub notes: Vec<Note>,
 }
 
 /// A small piece of evidence.
@@ -131,6 +135,7 @@ impl Error {
             evidence: None,
             trace_id: None,
             rule_id: None,
+            notes: Vec::new(),
         }))
     }
 
@@ -175,6 +180,13 @@ impl Error {
         if fact.weight() <= left {
             evidence.insert(key.to_owned(), fact);
         }
+        self
+    }
+
+    /// Adds the notes of the command that failed.
+    #[must_use]
+    pub(crate) fn with_notes(mut self, notes: Vec<Note>) -> Self {
+        self.0.notes.extend(notes);
         self
     }
 
@@ -582,6 +594,8 @@ codes! {
     ScreenshotCaptureFailed = "screenshot.capture-failed", VisualFallback, RetryOrSkipVisual, false;
     /// There is no such secret.
     SecretNotFound = "secret.not-found", Usage, SetSecret, false;
+    /// The reply holds a secret that cannot be taken out of it, so it is withheld.
+    SecretWithheld = "secret.withheld", Output, ReSnapshot, true;
     /// There is no such session.
     SessionNotFound = "session.not-found", Daemon, ListSessions, false;
     /// More than one session could be meant.

@@ -43,7 +43,7 @@ pub use note::Note;
 pub use observe::oracle::{Pair, Reach, Said};
 pub use page;
 pub use proxy::{Proxy, ProxyLine};
-pub use secret::Hidden;
+pub use secret::{Hidden, InClear};
 pub use storage::{SameSite, SavedCookie, SavedEntry, SavedOrigin, StorageState};
 pub use tab::{Dialog, Phase, TabId};
 pub use target::Target;

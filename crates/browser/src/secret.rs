@@ -1,19 +1,54 @@
 //! Secrets: texts that go into a page and nowhere else.
 
+mod needles;
+mod scrub;
+
 use crate::command::Reply;
 use crate::error::{Code, Error, Result};
+use needles::Needles;
 use schemars::JsonSchema;
+use scrub::Scrubbed;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use std::cell::Cell;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-/// A text that is not written to logs: it travels to where it is typed, and prints as dots.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A secret text. It prints and serializes as dots, and in clear only inside of an [`InClear`].
+#[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Hidden(String);
+
+thread_local! {
+    /// Whether secrets serialize in clear: what is below an [`InClear`] is being written. Serde hands no context down.
+    static IS_CLEAR: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The one type that serializes the secrets in a value in clear: for the wire to the daemon and for files that hold
+/// secrets on purpose.
+#[derive(Debug)]
+pub struct InClear<'a, T>(pub &'a T);
+
+impl<T: Serialize> Serialize for InClear<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        struct Reset(bool);
+        impl Drop for Reset {
+            fn drop(&mut self) {
+                IS_CLEAR.set(self.0);
+            }
+        }
+        let _reset = Reset(IS_CLEAR.replace(true));
+        self.0.serialize(to)
+    }
+}
+
+impl Serialize for Hidden {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(if IS_CLEAR.get() { &self.0 } else { page::text::MASK })
+    }
+}
 
 impl Hidden {
     /// The text itself.
@@ -41,15 +76,15 @@ impl FromStr for Hidden {
     }
 }
 
-/// Texts that were typed as secrets. They are masked in whatever comes back from a page.
+/// Masks the texts that were typed as secrets in whatever comes back from a page.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets(Mutex<Vec<Hidden>>);
+pub(crate) struct SecretScrubber(Mutex<Vec<Hidden>>);
 
 /// Shorter ones would be found everywhere.
 const SHORTEST: usize = 4;
 
-impl Secrets {
-    /// Takes in another one.
+impl SecretScrubber {
+    /// Takes in another secret.
     pub(crate) fn add(&self, text: &Hidden) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if text.0.len() >= SHORTEST && !all.contains(text) {
@@ -57,35 +92,35 @@ impl Secrets {
         }
     }
 
-    /// A reply without them. Its file, if it has one, is left as it is.
-    pub(crate) fn out_of_reply(&self, mut reply: Reply) -> Reply {
+    /// A reply without secrets. Its file, if it has one, is left as it is.
+    ///
+    /// # Errors
+    /// `secret.withheld` when it cannot be written without them.
+    pub(crate) fn scrub_reply(&self, mut reply: Reply) -> Result<Reply> {
         let file = reply.file_mut().map(std::mem::take);
-        let mut reply = self.out_of(reply);
+        let mut reply = self.scrub(reply)?;
         if let (Some(file), Some(place)) = (file, reply.file_mut()) {
             *place = file;
         }
-        reply
+        Ok(reply)
     }
 
-    /// Anything without them.
-    pub(crate) fn out_of<T: Serialize + DeserializeOwned>(&self, it: T) -> T {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if all.is_empty() {
-            return it;
+    /// Any value without secrets in its strings.
+    ///
+    /// # Errors
+    /// `secret.withheld` when it cannot be written without them: it is never handed on as it was.
+    pub(crate) fn scrub<T: Serialize + DeserializeOwned>(&self, value: T) -> Result<T> {
+        let secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if secrets.is_empty() {
+            return Ok(value);
         }
-        let Ok(mut text) = serde_json::to_string(&it) else { return it };
-        let mut is_found = false;
-        for secret in &all {
-            let written = serde_json::to_string(&secret.0).unwrap_or_default();
-            let written = written.trim_matches('"');
-            if text.contains(written) {
-                is_found = true;
-                text = text.replace(written, page::text::MASK);
-            }
-        }
-        match is_found {
-            true => serde_json::from_str(&text).unwrap_or(it),
-            false => it,
+        let needles = Needles::new(&secrets);
+        let masked = serde_json::to_string(&Scrubbed(&value, &needles));
+        let withheld = |_| Error::new(Code::SecretWithheld);
+        let masked = masked.map_err(withheld)?;
+        match needles.is_found.get() {
+            true => serde_json::from_str(&masked).map_err(withheld),
+            false => Ok(value),
         }
     }
 }
@@ -136,3 +171,6 @@ fn folder() -> Option<PathBuf> {
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(config.join("agbrowse").join("secrets"))
 }
+
+#[cfg(test)]
+mod tests;

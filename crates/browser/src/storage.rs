@@ -264,6 +264,7 @@ impl From<&SavedCookie> for Cookie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::InClear;
 
     const COOKIE: &str = r#""name":"a","value":"hunter2","domain":"shop.example","path":"/""#;
 
@@ -324,12 +325,13 @@ mod tests {
              \"localStorage\":[{{\"name\":\"n\",\"value\":\"hunter2\"}}]}}]}}"
         );
         let state = StorageState::parse(text.as_bytes()).unwrap();
-        assert_eq!(serde_json::to_string(&state).unwrap(), text);
+        assert_eq!(serde_json::to_string(&InClear(&state)).unwrap(), text);
+        assert!(!serde_json::to_string(&state).unwrap().contains("hunter2"));
         assert!(!format!("{state:?}").contains("hunter2"));
         let more =
             text.replace("\"localStorage\"", "\"indexedDB\":[{\"name\":1}],\"localStorage\"");
         let sent = StorageState::parse(more.as_bytes()).unwrap();
-        let sent = serde_json::to_string(&sent).unwrap();
+        let sent = serde_json::to_string(&InClear(&sent)).unwrap();
         assert!(StorageState::parse(sent.as_bytes()).unwrap().origins[0].has_databases, "{sent}");
         let old = format!("{{\"cookies\":[{{{COOKIE}}}],\"origins\":[],\"more\":1}}");
         let state = StorageState::parse(old.as_bytes()).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::VERSION;
 use browser::launch::Wish;
-use browser::{Code, Error, Outcome, Request, Result};
+use browser::{Code, Error, InClear, Outcome, Request, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::io::{ErrorKind, Read, Write};
@@ -129,12 +129,12 @@ pub struct DaemonStatus {
 }
 
 impl Call {
-    /// A request of this version.
+    /// A request of this version. The one place where secrets go over the socket in clear.
     ///
     /// # Errors
     /// When the request cannot be written down.
     pub fn new(action: &Action) -> Result<Self> {
-        let action = serde_json::value::to_raw_value(action).map_err(|error| {
+        let action = serde_json::value::to_raw_value(&InClear(action)).map_err(|error| {
             Error::new(Code::CommandInvalid).message(format!("the request cannot be sent: {error}"))
         })?;
         Ok(Self { version: VERSION.into(), action })

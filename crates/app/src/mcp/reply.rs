@@ -289,7 +289,10 @@ impl Said {
             None => ours.push_str(now.unwrap_or(details.retry_hint.advice())),
         }
         let facts = serde_json::to_value(error).unwrap_or_default();
-        Self { ours, theirs: theirs.trim_end().to_owned(), facts, is_error: true, picture: None }
+        let theirs = theirs.trim_end().to_owned();
+        let mut said = Self { ours, theirs, facts, is_error: true, picture: None };
+        said.add_notes(&details.notes);
+        said
     }
 
     /// Adds what else there is to know: our sentences to ours, the page's text to theirs.

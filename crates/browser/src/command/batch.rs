@@ -1,7 +1,6 @@
 //! `batch`: several commands in one go.
 
 use super::{Command, Cx, Reply, StorageAction, StorageVerb, Verb};
-use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
@@ -96,17 +95,9 @@ impl Verb for Batch {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Batched> {
         // Refs mean what they meant when the batch was written, whatever its own receipts tell.
-        let tab = cx.resolve(Needs::Tab).await.ok();
-        if let Some(tab) = &tab {
-            tab.sight.lock().await.held = Some(Vec::new());
-        }
+        cx.begin_batch();
         let done = self.run_all(cx).await;
-        if let Some(tab) = &tab {
-            let mut sight = tab.sight.lock().await;
-            for (tree, nodes) in sight.held.take().unwrap_or_default() {
-                sight.registry.show_some(&tree, &nodes);
-            }
-        }
+        cx.end_batch().await;
         done
     }
 }

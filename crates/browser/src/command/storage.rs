@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::live::Live;
 use crate::note::Note;
 use crate::observe::json;
-use crate::secret::Hidden;
+use crate::secret::{Hidden, InClear};
 use crate::storage::{SavedCookie, SavedEntry, SavedOrigin, StorageState};
 use crate::tab::{Phase, Tab, TabId};
 use cdp::protocol::Signal;
@@ -154,7 +154,7 @@ async fn save(cx: &mut Cx<'_>) -> Result<Stored> {
     let cookies = cookies.unwrap_or_default().into_iter().map(SavedCookie::from).collect();
     let origins = local_storage(cx, &live, context.as_deref()).await;
     let state = StorageState { cookies, origins };
-    let data = serde_json::to_vec(&state)
+    let data = serde_json::to_vec(&InClear(&state))
         .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))?;
     Ok(Stored::of(&state, "saved", None, data))
 }
@@ -319,7 +319,7 @@ async fn write_all(tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Re
         arrive(tab, &it.origin, deadline).await?.map_err(failed)?;
         let entries: Vec<_> = it.local_storage.iter().map(|it| (&it.name, &it.value)).collect();
         let script = include_str!("../../js/store.js");
-        let script = format!("({script})({}, {})", json(&it.origin), json(&entries));
+        let script = format!("({script})({}, {})", json(&it.origin), json(&InClear(&entries)));
         let why: String = beside(tab, script, deadline).await?;
         if !why.is_empty() {
             return Err(failed(&why));

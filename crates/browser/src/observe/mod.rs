@@ -24,8 +24,8 @@ use page::render::Print;
 use page::view::{View, ViewOptions};
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long what was seen is good for when nothing is heard of the page.
@@ -36,6 +36,25 @@ const FRAME: Duration = Duration::from_millis(1500);
 
 /// How many times a page is looked at anew when it is replaced while we look.
 const LOOKS: usize = 4;
+
+/// Refs that are given when a batch is over, as its receipts showed them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeferredRefs(Arc<Mutex<Vec<ShownNodes>>>);
+
+/// Nodes of a tree.
+type ShownNodes = (Arc<Tree>, Vec<usize>);
+
+impl DeferredRefs {
+    fn push(&self, tree: &Arc<Tree>, nodes: &[usize]) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((tree.clone(), nodes.to_vec()));
+    }
+
+    /// All of them, in the order in which they were shown.
+    pub(crate) fn take(&self) -> Vec<ShownNodes> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 /// What a tab has been seen as.
 pub(crate) struct Sight {
@@ -49,8 +68,8 @@ pub(crate) struct Sight {
     pub(crate) registry: Registry,
     /// How they are written for those who know them by the browser's numbers.
     pub(crate) spellings: Spellings,
-    /// Refs that are to mean what they mean now when a batch is over; `None` outside of one.
-    pub(crate) held: Option<Vec<(Arc<Tree>, Vec<usize>)>>,
+    /// The batch whose command has the turn, if it is one of a batch.
+    pub(crate) deferred: Option<DeferredRefs>,
     /// Where the mouse is, and in which document.
     pub(crate) mouse: Option<(String, f64, f64)>,
     /// What was last shown of the whole page, to tell what is different now.
@@ -226,7 +245,7 @@ impl Sight {
             kept: HashMap::new(),
             registry: Registry::default(),
             spellings,
-            held: None,
+            deferred: None,
             mouse: None,
             shown: None,
             parts: Vec::new(),
@@ -308,8 +327,8 @@ impl Sight {
     /// Gives nodes refs that mean what they mean now, and their numbers. In a batch that waits for its end: whoever
     /// wrote the batch had not read any of its receipts.
     pub(crate) fn bind(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
-        let Some(held) = &mut self.held else { return self.registry.show_some(tree, nodes) };
-        held.push((tree.clone(), nodes.to_vec()));
+        let Some(deferred) = &self.deferred else { return self.registry.show_some(tree, nodes) };
+        deferred.push(tree, nodes);
         let number = |index: &usize| {
             let node = &tree.nodes[*index];
             self.registry.number(&tree.frames[usize::from(node.frame)].document, node.element)
