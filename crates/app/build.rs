@@ -1,21 +1,20 @@
-//! Links the program at fixed addresses on Linux, and with its own copy of the unwinder.
+//! Links the program with its own copy of the unwinder on Linux.
 //!
-//! A command's time is mostly its process's start, and a third of that was the loader relocating tables
-//! that a command never looks at, one page fault each. Every shared library costs a tenth of a millisecond
-//! on top, so the one besides libc is linked in where the compiler has it as an archive.
+//! A command's time is mostly its process's start, and every shared library costs a tenth of a millisecond of it. So the
+//! one besides libc is linked in where the compiler has it as an archive.
 
 #![allow(clippy::print_stdout, reason = "this is how a build script speaks")]
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
-    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
-        println!("cargo:rustc-link-arg-bins=-no-pie");
-        if has_static_unwinder() {
-            println!(
-                "cargo:rustc-link-arg-bins=-Wl,--push-state,--whole-archive,-l:libgcc_eh.a,--pop-state"
-            );
-        }
+    if is("CARGO_CFG_TARGET_OS", "linux")
+        && is("CARGO_CFG_TARGET_ENV", "gnu")
+        && has_static_unwinder()
+    {
+        println!(
+            "cargo:rustc-link-arg-bins=-Wl,--push-state,--whole-archive,-l:libgcc_eh.a,--pop-state"
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! The mouse. Events are sent one after the other without waiting in between: each answer costs a frame.
 
+use super::armed::Armed;
 use super::{Hand, Spot};
 use crate::error::Result;
 use crate::tab::Tab;
@@ -170,6 +171,8 @@ impl Hand<'_> {
         let channel = self.tab.channel.clone();
         self.sight.mouse = None;
         let mut drags = channel.events(&[DragIntercepted::NAME], 8);
+        let post = channel.clone();
+        let intercepted = Armed::new(move || post.post(&SetInterceptDrags { enabled: false }));
         channel
             .call(SetInterceptDrags { enabled: true }, self.deadline)
             .await
@@ -188,7 +191,13 @@ impl Hand<'_> {
             (from.x + across * share, from.y + down * share)
         };
         self.send(at("mouseMoved", from.x, from.y)).await?;
-        self.send(left("mousePressed", from.x, from.y, 1)).await?;
+        // A drag that is cut off ends where it began: released anywhere else, it would drop what it holds there.
+        let (post, (x, y)) = (channel.clone(), (from.x, from.y));
+        let pressed = Armed::new(move || {
+            post.post(&left("mouseMoved", x, y, 1));
+            post.post(&left("mouseReleased", x, y, 0));
+        });
+        self.send(left("mousePressed", x, y, 1)).await?;
         self.frames(from).await;
         // On the way to the end: who draws or slides must not be led astray.
         let begin = if distance > 0.0 { (THRESHOLD / distance).min(1.0) } else { 0.0 };
@@ -202,6 +211,10 @@ impl Hand<'_> {
             }
             _ => None,
         };
+        let carried = data.clone().map(|data| {
+            let post = channel.clone();
+            Armed::new(move || post.post(&drag_event("dragCancel", (x, y), &data)))
+        });
         let is_data = data.is_some();
         self.frames(from).await;
         // Every move is answered before the next one: what is sent at once reaches the page as one.
@@ -222,6 +235,7 @@ impl Hand<'_> {
                 self.send_drag("dragOver", to, data).await?;
                 self.frames(from).await;
                 self.send_drag("drop", to, data).await?;
+                carried.into_iter().for_each(Armed::disarm);
             }
             None => {
                 self.send(left("mouseMoved", to.0, to.1, 1)).await?;
@@ -229,8 +243,9 @@ impl Hand<'_> {
             }
         }
         let sent = vec![self.mouse(&left("mouseReleased", to.0, to.1, 0))?];
+        pressed.disarm();
         self.taken(sent).await;
-        channel.post(&SetInterceptDrags { enabled: false });
+        drop(intercepted);
         self.done();
         Ok(is_data)
     }
@@ -244,8 +259,7 @@ impl Hand<'_> {
 
     /// Sends an event of a drag with data and waits until the page has taken it in.
     async fn send_drag(&self, kind: &str, (x, y): (f64, f64), data: &DragData) -> Result<()> {
-        let data = Some(data.clone());
-        let event = DispatchDragEvent { r#type: kind.into(), x, y, data, modifiers: None };
+        let event = drag_event(kind, (x, y), data);
         let sent = self.tab.channel.start(&event).map_err(|error| self.tab.explain(error))?;
         self.taken(vec![sent]).await;
         Ok(())
@@ -290,6 +304,10 @@ impl Hand<'_> {
             }) => {}
         }
     }
+}
+
+fn drag_event(kind: &str, (x, y): (f64, f64), data: &DragData) -> DispatchDragEvent {
+    DispatchDragEvent { r#type: kind.into(), x, y, data: Some(data.clone()), modifiers: None }
 }
 
 fn at(kind: &str, x: f64, y: f64) -> DispatchMouseEvent {

@@ -3,6 +3,7 @@
 //! A browser that we start ends with us, however we end. One that we attach to is never ended by us.
 
 mod attach;
+mod env;
 mod find;
 mod flags;
 mod process;
@@ -118,7 +119,7 @@ pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Laun
     }
 
     let found = find(&Wanted { chrome: options.chrome.clone(), headed: options.headed })?;
-    if options.headed && !has_display() {
+    if options.headed && !has_display(&options.args) {
         return Err(Error::new(Code::BrowserLaunchFailed)
             .hint(RetryHint::SetDisplay)
             .message("there is no display to show a window on"));
@@ -130,10 +131,13 @@ pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Laun
     Ok(Launched { connection, process: Some(process), path: Some(found.path), notes })
 }
 
-/// Whether there is something to show a window on. Only Linux may have none.
-fn has_display() -> bool {
+/// Whether there is something to show a window on. Only Linux may have none, unless the caller names the platform.
+fn has_display(args: &[String]) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !cfg!(target_os = "linux") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+    !cfg!(target_os = "linux")
+        || is_set("DISPLAY")
+        || is_set("WAYLAND_DISPLAY")
+        || args.iter().any(|arg| arg.starts_with("--ozone-platform="))
 }
 
 /// The error for a browser that was started and did not answer.

@@ -4,6 +4,7 @@
 //! Linux the kernel kills it when the thread that started it dies (so that thread stays, waits for it, and
 //! sees its end at once); and whatever is left of its process group is killed before it is reaped.
 
+use super::env;
 use super::profile::{Heart, Profile};
 use crate::error::{Code, Error, Result};
 use cdp::Transport;
@@ -107,6 +108,8 @@ impl Process {
         let mut command = Command::new(program);
         command
             .args(args)
+            .env_clear()
+            .envs(env::for_browser())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(stderr.try_clone().map_err(failed)?)

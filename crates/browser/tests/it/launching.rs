@@ -129,38 +129,50 @@ fn a_named_profile_is_kept_and_has_one_user() {
     });
 }
 
+/// A browser that somebody else started. It ends when this is dropped.
+pub struct TheirBrowser {
+    process: std::process::Child,
+    _profile: tempfile::TempDir,
+    pub port: String,
+}
+
+impl Drop for TheirBrowser {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}
+
+/// Starts a browser with a debugging port, as somebody else would.
+pub async fn their_browser(url: &str) -> TheirBrowser {
+    let profile = tempfile::tempdir().unwrap();
+    let found = find(&Default::default()).unwrap();
+    let process = std::process::Command::new(found.path)
+        .args(["--headless=new", "--remote-debugging-port=0", "--no-first-run", "--no-sandbox"])
+        .args(["--disable-gpu", "--disable-background-networking", "--disable-component-update"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(url)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let active = profile.path().join("DevToolsActivePort");
+    let mut port = String::new();
+    wait_until("its port", Duration::from_secs(20), || {
+        let written = std::fs::read_to_string(&active).unwrap_or_default();
+        port = written.lines().next().unwrap_or_default().to_owned();
+        !port.is_empty()
+    })
+    .await;
+    TheirBrowser { process, _profile: profile, port }
+}
+
 #[test]
 fn an_attached_browser_is_never_ended() {
     bench(async |t| {
         t.page("/", "<title>theirs</title>");
-        let profile = tempfile::tempdir().unwrap();
-        let found = find(&Default::default()).unwrap();
-        let mut theirs = std::process::Command::new(found.path)
-            .args(["--headless=new", "--remote-debugging-port=0", "--no-first-run", "--no-sandbox"])
-            .args([
-                "--disable-gpu",
-                "--disable-background-networking",
-                "--disable-component-update",
-            ])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg(t.url("/"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let active = profile.path().join("DevToolsActivePort");
-        wait_until("its port", Duration::from_secs(20), || active.exists()).await;
-        let mut port = String::new();
-        wait_until("its port", Duration::from_secs(20), || {
-            port = std::fs::read_to_string(&active)
-                .unwrap_or_default()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned();
-            !port.is_empty()
-        })
-        .await;
+        let mut browser_of_theirs = their_browser(&t.url("/")).await;
+        let (theirs, port) = (&mut browser_of_theirs.process, browser_of_theirs.port.clone());
 
         for address in
             [port.clone(), format!("http://127.0.0.1:{port}"), format!("127.0.0.1:{port}/")]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests may fail loudly")]
 
 mod bench;
+mod cancellation;
 mod changes;
 mod corpus;
 mod deltas;

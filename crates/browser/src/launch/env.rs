@@ -1,0 +1,116 @@
+//! The environment of a browser: what a browser needs of ours, and nothing else.
+//!
+//! An agent's environment holds keys and passwords (`AGBROWSE_SECRET_…`, those of model APIs). Every process of the
+//! browser would have them, and so would whatever breaks into one.
+
+use std::ffi::OsString;
+
+/// Names that are passed on.
+const NAMES: &[&str] = &[
+    // Who and where.
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TMPDIR",
+    "TZ",
+    // Language.
+    "LANG",
+    "LANGUAGE",
+    // Windows, input methods, the session.
+    "DISPLAY",
+    "XAUTHORITY",
+    "XMODIFIERS",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "DESKTOP_SESSION",
+    "GTK_IM_MODULE",
+    "GTK_THEME",
+    "QT_IM_MODULE",
+    // Sound and graphics.
+    "ALSA_CONFIG_PATH",
+    "DRI_PRIME",
+    "PULSE_SERVER",
+    // Libraries and certificates where they are not in the usual places.
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "SSLKEYLOGFILE",
+    // The way to the network.
+    "ALL_PROXY",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "SOCKS_SERVER",
+    "SOCKS_VERSION",
+    // macOS.
+    "__CF_USER_TEXT_ENCODING",
+];
+
+/// Beginnings of names that are passed on.
+const PREFIXES: &[&str] = &[
+    "CHROME_",
+    "CHROMIUM_",
+    "FONTCONFIG_",
+    "GDK_",
+    "LC_",
+    "LIBGL_",
+    "LIBVA_",
+    "MESA_",
+    "NIX_",
+    "VK_",
+    "WAYLAND_",
+    "XDG_",
+];
+
+/// Words that are in no name of what a browser needs, whatever the name begins with.
+const PRIVATE: &[&str] = &["SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY"];
+
+/// The variables for a browser.
+pub(super) fn for_browser() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_browser))
+}
+
+fn is_for_browser(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    // Proxies are written in either case.
+    let is_named = NAMES.contains(&name) || name.ends_with("_proxy") && NAMES.contains(&&*upper);
+    (is_named || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        && !PRIVATE.iter().any(|word| upper.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_for_browser;
+
+    #[test]
+    fn a_browser_gets_what_it_needs_and_no_keys() {
+        for name in [
+            "HOME",
+            "PATH",
+            "LC_ALL",
+            "XDG_RUNTIME_DIR",
+            "https_proxy",
+            "NO_PROXY",
+            "WAYLAND_DISPLAY",
+        ] {
+            assert!(is_for_browser(name), "{name}");
+        }
+        for name in [
+            "AGBROWSE_SECRET_PIN",
+            "AGBROWSE_TIMEOUT",
+            "ANTHROPIC_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "CHROME_SIGN_IN_TOKEN",
+            "GITHUB_TOKEN",
+            "SHOP_PASSWORD",
+            "home",
+            "my_proxy",
+            "",
+        ] {
+            assert!(!is_for_browser(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A command that is cut off at any of its awaits leaves nothing armed: no guard, no button, no interception.
+//!
+//! A client that is killed makes the daemon drop its command. So does this test: the command is polled so many times
+//! and dropped, for every number of polls until it is over by itself.
+
+use crate::bench::{bench, eval, open, seed};
+use crate::launching::their_browser;
+use agbrowse_browser::launch::Options;
+use agbrowse_browser::{Browser, Command, Error, Outcome, Request};
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A future that is given up after so many polls.
+struct CutAfter<F> {
+    polls: usize,
+    inner: Pin<Box<F>>,
+}
+
+impl<F: Future> Future for CutAfter<F> {
+    /// Nothing when it was cut off.
+    type Output = Option<F::Output>;
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.polls == 0 {
+            return Poll::Ready(None);
+        }
+        self.polls -= 1;
+        match self.inner.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if self.polls == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+const CONTEXT: &str = "cut";
+
+const PAGE: &str = "<!doctype html><title>Cut</title><style>div { width: 60px; height: 60px; background: #ddd }</style>
+    <button id=b onclick='clicks++'>Go</button> <button id=other onclick='others++'>Other</button>
+    <label>File <input type=file id=f></label> <button id=ask onclick='f.click()'>Ask</button>
+    <div id=from>From</div><div id=to>To</div><iframe srcdoc='<button>Inside</button>'></iframe>
+    <script>
+        let clicks = 0, others = 0, buttons = 0;
+        addEventListener('mousemove', (event) => buttons = event.buttons, true);
+    </script>";
+
+/// What is cut off: a click, one in a frame, a drag, an upload by what opens a chooser, a batch.
+fn commands(file: &Path) -> Vec<Command> {
+    let file = serde_json::to_string(file).unwrap();
+    [
+        r#"{"verb":"click","target":"css=#b"}"#.to_owned(),
+        r#"{"verb":"click","target":"role=button[name=\"Inside\"]"}"#.to_owned(),
+        r#"{"verb":"drag","target":"css=#from","to":"css=#to"}"#.to_owned(),
+        format!(r#"{{"verb":"upload","target":"css=#ask","files":[{file}]}}"#),
+        r#"{"verb":"batch","commands":[{"verb":"click","target":"css=#b"},{"verb":"hover","target":"css=#to"}]}"#
+            .to_owned(),
+    ]
+    .iter()
+    .map(|json| serde_json::from_str(json).unwrap())
+    .collect()
+}
+
+async fn run(browser: &Browser, command: Command) -> Result<Outcome, Error> {
+    browser.run(Request { context: Some(CONTEXT.into()), ..Request::new(command) }).await
+}
+
+async fn value(browser: &Browser, script: &str) -> String {
+    run(browser, eval(script)).await.unwrap().reply.to_string()
+}
+
+/// The last value that a switch of the protocol was set to.
+fn last_enabled(trace: &Path, method: &str) -> Option<bool> {
+    let sent = std::fs::read_to_string(trace).unwrap();
+    let line = sent.lines().rfind(|line| line.contains(&format!("\"method\":\"{method}\"")))?;
+    Some(line.contains("\"enabled\":true"))
+}
+
+/// Checks that a person can use the page as if nothing had been done.
+async fn check_released(browser: &Browser, trace: &Path, story: &str) {
+    // Our own world says whether events are kept from anything, in the page and in its frame.
+    browser
+        .meddle(CONTEXT, "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()")
+        .await
+        .unwrap_or_else(|error| panic!("{story}: {error}"));
+    let before = value(browser, "others").await;
+    let click: Command =
+        serde_json::from_str(r#"{"verb":"click","target":"css=#other","noDelta":true}"#).unwrap();
+    run(browser, click).await.unwrap_or_else(|error| panic!("{story}: {error}"));
+    let after = value(browser, "[buttons, others].join()").await;
+    assert_eq!(after, format!("0,{}", before.parse::<u32>().unwrap() + 1), "{story}");
+    assert_ne!(last_enabled(trace, "Input.setInterceptDrags"), Some(true), "{story}");
+    let choosers = last_enabled(trace, "Page.setInterceptFileChooserDialog");
+    assert_ne!(choosers, Some(true), "{story}: a person's choosers are caught");
+}
+
+/// Cuts every command off at every await, on one browser.
+async fn cut_everywhere(browser: &Browser, url: &str, trace: &Path, file: &Path) {
+    for command in commands(file) {
+        run(browser, open(url)).await.unwrap();
+        // Every await in the long version; in the others a part of them, another one each time.
+        let step = if std::env::var_os("AGBROWSE_SOAK").is_some() { 1 } else { 5 };
+        for polls in (1 + seed() as usize % step..).step_by(step) {
+            let cut = CutAfter { polls, inner: Box::pin(run(browser, command.clone())) };
+            let over = cut.await;
+            let story = format!("{command:?} after {polls} polls");
+            check_released(browser, trace, &story).await;
+            match over {
+                Some(Ok(_)) => break,
+                Some(Err(error)) => panic!("{story}: {error}"),
+                None => {}
+            }
+        }
+    }
+}
+
+fn trace() -> (tempfile::TempDir, PathBuf, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, file) = (folder.path().join("trace"), folder.path().join("a.txt"));
+    std::fs::write(&file, "a").unwrap();
+    (folder, trace, file)
+}
+
+#[test]
+fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_a_headed_browser() {
+    bench(async |t| {
+        t.page("/", PAGE);
+        let (_folder, trace, file) = trace();
+        let options = Options {
+            headed: true,
+            // A window that nobody has to show.
+            args: vec!["--ozone-platform=headless".into()],
+            trace: Some(trace.clone()),
+            ..Options::default()
+        };
+        let browser = Browser::new(options);
+        cut_everywhere(&browser, &t.url("/"), &trace, &file).await;
+        browser.close().await;
+    });
+}
+
+#[test]
+fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_an_attached_browser() {
+    bench(async |t| {
+        t.page("/", PAGE);
+        let (_folder, trace, file) = trace();
+        let theirs = their_browser(&t.url("/")).await;
+        let options = Options {
+            cdp: Some(theirs.port.clone()),
+            trace: Some(trace.clone()),
+            ..Options::default()
+        };
+        let browser = Browser::new(options);
+        cut_everywhere(&browser, &t.url("/"), &trace, &file).await;
+        browser.close().await;
+    });
+}
