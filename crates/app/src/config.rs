@@ -72,6 +72,10 @@ pub struct Settings {
     #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_sandbox: Option<bool>,
+    /// Keep downloads in this folder. Without it they go to a temporary one that is removed when the browser is closed.
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = BROWSER)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub downloads: Option<PathBuf>,
     /// Write every message to and from the browser to this file. It will hold what pages hold.
     #[arg(long, global = true, value_name = "FILE", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,6 +197,7 @@ impl Config {
             viewport: settings.viewport.map(|size| (size.0, size.1)),
             args: settings.chrome_arg.clone(),
             trace: settings.trace_cdp.as_deref().map(absolute),
+            downloads: settings.downloads.as_deref().map(absolute),
         }
     }
 
@@ -300,6 +305,7 @@ impl Config {
             chrome_arg: over.chrome_arg.or(base.chrome_arg),
             viewport: over.viewport.or(base.viewport),
             no_sandbox: over.no_sandbox.or(base.no_sandbox),
+            downloads: over.downloads.or(base.downloads),
             trace_cdp: over.trace_cdp.or(base.trace_cdp),
             idle_timeout: over.idle_timeout.or(base.idle_timeout),
         };
@@ -323,7 +329,7 @@ fn project_file(folder: &Path) -> Option<PathBuf> {
 
 /// Settings by which a file could run programs, hand the pages to somebody else's browser, or write to files.
 fn is_risky(key: &str) -> bool {
-    matches!(key, "cdp" | "chrome" | "chrome-arg" | "no-sandbox" | "trace-cdp")
+    matches!(key, "cdp" | "chrome" | "chrome-arg" | "downloads" | "no-sandbox" | "trace-cdp")
 }
 
 /// Why a project's file may hold what its user did not write: anybody can put one into a folder that is above the
@@ -381,6 +387,7 @@ impl Settings {
             "chrome-arg" => self.chrome_arg.get_or_insert_default().push(text.to_owned()),
             "viewport" => self.viewport = read(key, text)?,
             "no-sandbox" => self.no_sandbox = yes_or_no(key, text)?,
+            "downloads" => self.downloads = Some(text.into()),
             "trace-cdp" => self.trace_cdp = Some(text.into()),
             "idle-timeout" => self.idle_timeout = read(key, text)?,
             _ => return Err(unknown(key)),
@@ -427,6 +434,7 @@ fn keys() -> &'static [&'static str] {
         "chrome-arg",
         "viewport",
         "no-sandbox",
+        "downloads",
         "trace-cdp",
         "idle-timeout",
     ]

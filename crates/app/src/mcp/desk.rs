@@ -68,9 +68,14 @@ impl Desk {
         let named = config.settings.session.as_ref().map(|name| name.0.clone());
         let is_private = named.is_none();
         let session = named.unwrap_or_else(|| format!("mcp-{}", std::process::id()));
+        let mut wish = config.wish();
+        // A session of others has its own place for them.
+        if is_private && wish.downloads.is_none() {
+            wish.downloads = std::path::absolute(&options.output_dir).ok();
+        }
         Ok(Self {
             place: Place::of(&session)?,
-            wish: config.wish(),
+            wish,
             timeout: config.timeout(),
             idle_timeout: config.idle_timeout(),
             is_private,

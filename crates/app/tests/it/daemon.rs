@@ -1,6 +1,6 @@
 //! The daemon against clients that do everything wrong, and against its own end.
 
-use crate::home::{Home, client, has_browser, kill, number, wait_until};
+use crate::home::{Home, client, has_browser, kill, number, profile_of, wait_until};
 use agbrowse::daemon::{Action, MAX_REQUEST};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -568,4 +568,90 @@ fn whether_a_snapshot_was_remembered_is_logged_for_those_who_look_closely() {
             assert!(miss < hit, "{log}");
         }
     }
+}
+
+#[test]
+fn no_step_of_a_batch_runs_on_a_page_that_replaced_a_lost_one() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    home.ok(["open", "data:text/html,<title>Bank</title><button>Pay</button>"]);
+    kill(home.browser_pid());
+    let look = r#"{"verb":"eval","script":"document.title"}"#;
+    let open = r#"{"verb":"open","url":"data:text/html,<title>New</title>"}"#;
+    for steps in [vec![look], vec![look, open]] {
+        let error = home.error([&["batch"], &*steps].concat());
+        assert_eq!(error["errorCode"], "browser.lost", "{error}");
+    }
+    // A page that the batch itself opens is no replacement, and the loss is told with it.
+    let done = home.json(["batch", open, look]);
+    assert_eq!(done["result"]["replies"][1]["result"]["value"], "New", "{done}");
+    assert_eq!(done["notes"][0]["code"], "restarted", "{done}");
+    // It is told once.
+    assert_eq!(home.json(["batch", look])["notes"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_loss_is_told_with_an_error_too() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    home.ok(["open", "about:blank"]);
+    kill(home.browser_pid());
+    let error = home.error(["open", "http://127.0.0.1:1/"]);
+    assert_eq!(error["errorCode"], "navigation.failed", "{error}");
+    assert_eq!(error["notes"][0]["code"], "restarted", "{error}");
+    home.ok(["open", "about:blank"]);
+    kill(home.browser_pid());
+    let told = home.run(["open", "http://127.0.0.1:1/"]).err();
+    assert!(told.contains("a new browser was started; the tabs before are gone"), "{told}");
+}
+
+#[test]
+fn chromium_gets_no_secrets_from_the_environment() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let mut open = home.command(["open", "about:blank"]);
+    open.env("AGBROWSE_SECRET_PIN", "hunter2").env("ANTHROPIC_API_KEY", "hunter2");
+    assert!(open.env("LC_TIME", "de_DE.UTF-8").output().unwrap().status.success());
+    let browser = home.browser_pid();
+    let processes = Home::processes_of(browser, &profile_of(browser));
+    assert!(processes.len() > 1, "{processes:?}");
+    for pid in processes {
+        let held = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let held = String::from_utf8_lossy(&held).into_owned();
+        assert!(!held.contains("hunter2"), "{pid}: {held}");
+        assert!(pid != browser || held.contains("LC_TIME=de_DE.UTF-8"), "{held}");
+    }
+}
+
+#[test]
+fn downloads_go_with_the_browser_or_stay_where_the_caller_says() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    let page = "<a id=a download=note.txt href='data:text/plain,hello'>Save</a>";
+    std::fs::write(home.path("project").join("page.html"), page).unwrap();
+    let saved = |options: &[&str]| {
+        home.ok([&["open", "./page.html"], options].concat());
+        let done = home.json(["download", "css=#a"]);
+        std::path::PathBuf::from(done["result"]["value"].as_str().unwrap())
+    };
+    let temporary = saved(&[]);
+    assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "hello");
+    let closed = home.run(["close"]);
+    assert!(closed.err().contains("1 downloaded file went with the browser"), "{}", closed.err());
+    wait_until("the folder is gone", Duration::from_secs(10), || {
+        !temporary.parent().unwrap().exists()
+    });
+    let kept = saved(&["--downloads", "files"]);
+    assert_eq!(kept, home.path("project").canonicalize().unwrap().join("files").join("note.txt"));
+    assert_eq!(home.run(["close"]).err(), "");
+    home.ok(["daemon", "stop", "--all"]);
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "hello");
 }

@@ -3,6 +3,7 @@
 use super::{Cx, Verb};
 use crate::browser::Closer;
 use crate::error::Result;
+use crate::note::Note;
 use crate::tab::Tab;
 use clap::Args;
 use schemars::JsonSchema;
@@ -46,6 +47,15 @@ impl Verb for Close {
         // What an owner before us left in somebody else's browser.
         let left = cx.browser.left().filter(|_| live.is_none() && context.is_none());
         let tabs = left.as_ref().map_or(tabs, |left| left.tabs.len());
+        let files = live.as_ref().filter(|_| context.is_none());
+        let files = files.map_or(0, |live| live.downloads.temporary_files());
+        if files > 0 {
+            let message = format!(
+                "{files} downloaded file{} went with the browser; `download --to` or `--downloads` keeps them",
+                if files == 1 { "" } else { "s" }
+            );
+            cx.notes.push(Note::new("downloads-removed", message));
+        }
         match (&context, &live) {
             (Some(name), Some(live)) => live.close_context(name, cx.deadline).await?,
             (Some(_), None) => {}

@@ -47,6 +47,8 @@ pub struct Options {
     pub args: Vec<String>,
     /// Write every message of the protocol to this file.
     pub trace: Option<PathBuf>,
+    /// Where downloads go; to a folder that is removed with the browser when absent.
+    pub downloads: Option<PathBuf>,
 }
 
 /// Options that a caller asks for. What it leaves out is as it was.
@@ -62,6 +64,7 @@ pub struct Wish {
     pub viewport: Option<(u32, u32)>,
     pub args: Option<Vec<String>>,
     pub trace: Option<PathBuf>,
+    pub downloads: Option<PathBuf>,
 }
 
 impl Wish {
@@ -79,6 +82,7 @@ impl Wish {
         set(&mut options.viewport, self.viewport.map(Some), "viewport", &mut changed);
         set(&mut options.args, self.args.clone(), "chrome-arg", &mut changed);
         set(&mut options.trace, self.trace.clone().map(Some), "trace-cdp", &mut changed);
+        set(&mut options.downloads, self.downloads.clone().map(Some), "downloads", &mut changed);
         (options, changed)
     }
 }

@@ -1,20 +1,41 @@
-//! Where downloads go: a folder of this browser's own, made when the first one comes.
+//! Where downloads go: a folder of the caller's choice, or one of this browser's own that is made when the first comes.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of a browser's downloads. What is in it stays when the browser is closed: it is the user's.
+/// The folder of a browser's downloads.
 #[derive(Debug)]
 pub(crate) struct Downloads {
     folder: PathBuf,
+    /// It is made for this browser and goes with it.
+    is_temporary: bool,
 }
 
 impl Downloads {
-    pub(super) fn new() -> Self {
+    /// Downloads into a folder that stays, or into a temporary one.
+    pub(super) fn new(folder: Option<&Path>) -> Self {
+        if let Some(folder) = folder {
+            return Self { folder: folder.to_owned(), is_temporary: false };
+        }
         let mut bytes = [0u8; 6];
         // Two that are equal would only share a folder.
         _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { folder: std::env::temp_dir().join(format!("agbrowse-downloads-{hex}")) }
+        let folder = std::env::temp_dir().join(format!("agbrowse-downloads-{hex}"));
+        Self { folder, is_temporary: true }
+    }
+
+    /// Removes a temporary folder with all that is in it. Called when the browser was closed on purpose: of one that was
+    /// lost, the files stay.
+    pub(super) fn remove(&self) {
+        if self.is_temporary {
+            _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    /// How many files would go with the browser.
+    pub(crate) fn temporary_files(&self) -> usize {
+        let files = self.is_temporary.then(|| std::fs::read_dir(&self.folder).ok()).flatten();
+        files.map_or(0, Iterator::count)
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -32,7 +53,8 @@ impl Downloads {
         };
         for number in 0..1000 {
             let to = self.folder.join(numbered(plain, number));
-            if to.exists() {
+            // Also a link to nowhere is there.
+            if to.symlink_metadata().is_ok() {
                 continue;
             }
             return match std::fs::rename(&from, &to) {
@@ -58,7 +80,9 @@ fn numbered(name: &str, number: u32) -> String {
 impl Drop for Downloads {
     fn drop(&mut self) {
         // Only if nothing is in it.
-        _ = std::fs::remove_dir(&self.folder);
+        if self.is_temporary {
+            _ = std::fs::remove_dir(&self.folder);
+        }
     }
 }
 
@@ -68,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_download_gets_a_name_of_its_own_and_no_other_place() {
-        let downloads = Downloads::new();
+        let downloads = Downloads::new(None);
         std::fs::create_dir_all(downloads.folder()).unwrap();
         for (name, expected) in [
             ("report.pdf", "report.pdf"),
@@ -81,6 +105,20 @@ mod tests {
             let path = downloads.take_in("guid", name).unwrap();
             assert_eq!(path, downloads.folder().join(expected), "{name}");
         }
-        std::fs::remove_dir_all(downloads.folder()).unwrap();
+        assert_eq!(downloads.temporary_files(), 5);
+        downloads.remove();
+        assert!(!downloads.folder().exists());
+    }
+
+    #[test]
+    fn a_folder_of_the_callers_choice_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let downloads = Downloads::new(Some(folder.path()));
+        std::fs::write(folder.path().join("guid"), "x").unwrap();
+        let path = downloads.take_in("guid", "a.txt").unwrap();
+        assert_eq!(downloads.temporary_files(), 0);
+        downloads.remove();
+        drop(downloads);
+        assert!(path.exists());
     }
 }

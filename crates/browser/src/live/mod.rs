@@ -221,7 +221,7 @@ impl Live {
             changed: watch::Sender::new(0),
             making_tab: tokio::sync::Mutex::default(),
             making_context: tokio::sync::Mutex::default(),
-            downloads: Downloads::new(),
+            downloads: Downloads::new(options.downloads.as_deref()),
             proxies,
             ways: Mutex::new(before.ways),
             journals: happenings.progress(),
@@ -302,6 +302,8 @@ impl Live {
 
     /// Ends the browser, if we started it; otherwise only lets go of it.
     pub(crate) async fn close(&self) {
+        // Of one that went by itself, nobody has decided that the files may go.
+        let keeps_downloads = self.ended().is_some();
         let Some(process) = &self.process else {
             // What we made in somebody else's browser goes with us.
             for context in self.table().contexts.values() {
@@ -316,6 +318,9 @@ impl Live {
             }
             _ = self.connection.browser().call(GetVersion {}, Deadline::after(ORDERLY_END)).await;
             self.connection.close("let go");
+            if !keeps_downloads {
+                self.downloads.remove();
+            }
             return;
         };
         // A profile that is thrown away needs no orderly end.
@@ -326,6 +331,9 @@ impl Live {
         process.kill();
         process.gone(ORDERLY_END).await;
         self.connection.close("the browser was closed");
+        if !keeps_downloads {
+            self.downloads.remove();
+        }
     }
 
     /// The tabs of all contexts, in the order in which they were opened.
