@@ -34,6 +34,8 @@ pub(super) struct Desk {
     pub(super) context: String,
     pub(super) caps: Vec<Cap>,
     pub(super) most_tokens: u32,
+    /// How many clients may have a session over HTTP at a time.
+    pub(super) most_clients: usize,
     pub(super) rests: Rests,
     /// Where files go.
     pub(super) folder: PathBuf,
@@ -87,6 +89,7 @@ impl Desk {
                 .map_or_else(|| DEFAULT_CONTEXT.into(), |name| name.0.clone()),
             caps: options.caps.clone(),
             most_tokens: options.max_tokens,
+            most_clients: options.max_clients as usize,
             rests: Rests::default(),
             folder: options.output_dir.clone(),
             delicate: options.ask.clone(),

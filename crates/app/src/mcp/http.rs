@@ -1,6 +1,7 @@
 //! The server over HTTP: who may come in, before anything is read.
 
 use super::desk::Desk;
+use super::http_sessions::HttpSessions;
 use super::server::Server;
 use axum::Router;
 use axum::extract::{Request, State};
@@ -13,7 +14,6 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use browser::{Code, Error, Result};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::future::IntoFuture;
 use std::net::{IpAddr, SocketAddr};
@@ -159,9 +159,8 @@ pub(super) async fn serve(desk: Arc<Desk>, listener: TcpListener, gate: Gate) ->
     config.allowed_hosts = Vec::new();
     let stop = config.cancellation_token.clone();
     let sweeper = desk.clone();
-    let mut sessions = LocalSessionManager::default();
     // A client may think for as long as a daemon waits for somebody.
-    sessions.session_config.keep_alive = Some(desk.idle_timeout);
+    let sessions = HttpSessions::new(desk.most_clients, desk.idle_timeout);
     let service = StreamableHttpService::new(
         move || Ok(Server::new(desk.clone(), true)),
         Arc::new(sessions),

@@ -7,6 +7,7 @@ mod desk;
 mod given;
 mod hosts;
 mod http;
+mod http_sessions;
 mod pipe;
 mod question;
 mod reply;
@@ -31,6 +32,9 @@ use tools::{TOOLS, Tool};
 
 /// How many tokens a reply may have unless another number is given.
 const MOST_TOKENS: u32 = 10_000;
+
+/// How many clients may have a session over HTTP at a time, unless another number is given.
+const MOST_CLIENTS: u32 = 100;
 
 /// Where files go unless another folder is given.
 const OUTPUT: &str = "agbrowse-output";
@@ -65,6 +69,10 @@ pub struct Mcp {
     /// Let pages of this origin call; may be given several times. Those of this machine may.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub allow_origin: Vec<String>,
+    /// The most clients that may have a session over HTTP at a time. With one more, the one that was idle the longest has to
+    /// begin a new one.
+    #[arg(long, default_value_t = MOST_CLIENTS, value_name = "N", requires = "http", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_clients: u32,
 }
 
 /// What else can be done about MCP.

@@ -721,10 +721,15 @@ fn status(address: &str, headers: &[(&str, &str)]) -> String {
     send(address, "POST", headers)[9..12].to_owned()
 }
 
-/// What a request is answered with, up to the end of its headers.
+/// What `initialize` is answered with, up to the end of the headers.
 fn send(address: &str, method: &str, headers: &[(&str, &str)]) -> String {
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } })
-        .to_string();
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } });
+    send_body(address, method, headers, &body)
+}
+
+/// What a request is answered with, up to the end of its headers.
+fn send_body(address: &str, method: &str, headers: &[(&str, &str)], body: &Value) -> String {
+    let body = body.to_string();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     let mut request = format!(
@@ -773,6 +778,46 @@ fn over_http_only_who_may_is_let_in() {
         let done = home.run(wrong);
         assert_eq!(done.code(), 2, "{wrong:?}: {}", done.err());
     }
+}
+
+#[test]
+fn sessions_over_http_are_bounded_and_active_ones_live_on() {
+    let home = Home::new();
+    let (mut child, address, token) = http(&home, &["--max-clients", "10"]);
+    let bearer = format!("Bearer {token}");
+    let headers = [("Host", &*address), ("Authorization", &*bearer)];
+    let initialize = || {
+        let answer = send(&address, "POST", &headers);
+        let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        id.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let post = |id: &str, body: Value| {
+        let session = ("Mcp-Session-Id", id);
+        let headers = [&headers[..], &[session]].concat();
+        send_body(&address, "POST", &headers, &body)[9..12].to_owned()
+    };
+    let list = || json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} });
+    let begin = || {
+        let id = initialize();
+        post(&id, json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        assert_eq!(post(&id, list()), "200");
+        id
+    };
+    let (active, idle) = (begin(), begin());
+    let flood: Vec<String> = (0..200).map(|_| initialize()).collect();
+    // Those that never asked for anything went first.
+    for id in [&active, &idle] {
+        assert_eq!(post(id, list()), "200");
+    }
+    let alive = flood.iter().filter(|id| post(id, list()) != "404").count();
+    assert_eq!(alive, 8, "ten, less the two that are in use");
+    // The one that was idle the longest goes next, and its client is told to begin anew.
+    assert_eq!(post(&active, list()), "200");
+    begin();
+    assert_eq!(post(&idle, list()), "404");
+    assert_eq!(post(&active, list()), "200");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
