@@ -259,6 +259,7 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             // Who says how long a command may take says how long to wait for an element.
             patience_ms: settings.timeout.map(|_| millis(config.timeout())),
             dialect: Dialect::Cli,
+            access: None,
         },
         wish: config.wish(),
     };

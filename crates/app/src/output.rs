@@ -238,6 +238,36 @@ pub(crate) fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
     Ok(())
 }
 
+/// Who may read a file that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readers {
+    Anybody,
+    Owner,
+}
+
+/// Writes a file in place of what has its name. A link of that name is replaced, never followed.
+pub(crate) fn replace_file(path: &Path, data: &[u8], readers: Readers) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for number in 0.. {
+        let beside = folder.join(format!(".{name}.{}.{number}", std::process::id()));
+        let made = std::fs::File::options().write(true).create_new(true).mode(mode).open(&beside);
+        let mut file = match made {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        };
+        let written = file.write_all(data).and_then(|()| std::fs::rename(&beside, path));
+        if written.is_err() {
+            _ = std::fs::remove_file(&beside);
+        }
+        return written;
+    }
+    Ok(())
+}
+
 /// Writes a file that only its owner can read. A terminal or a pipe is none.
 pub(crate) fn write_private(path: &Path, data: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -322,6 +352,29 @@ pub fn raw(bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_is_replaced_and_never_followed() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("precious"), "precious").unwrap();
+        for (target, name) in [("precious", "shot.png"), ("not-there", "page.pdf")] {
+            std::os::unix::fs::symlink(at(target), at(name)).unwrap();
+            for data in ["one", "two"] {
+                replace_file(&at(name), data.as_bytes(), Readers::Owner).unwrap();
+                assert_eq!(std::fs::read_to_string(at(name)).unwrap(), data);
+            }
+            let about = std::fs::symlink_metadata(at(name)).unwrap();
+            assert!(about.is_file() && about.permissions().mode() & 0o777 == 0o600, "{about:?}");
+        }
+        assert_eq!(std::fs::read_to_string(at("precious")).unwrap(), "precious");
+        assert!(!at("not-there").exists());
+        std::fs::create_dir(at("folder")).unwrap();
+        assert!(replace_file(&at("folder"), b"", Readers::Anybody).is_err());
+        let names = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names, 4, "nothing is left beside them");
+    }
 
     #[test]
     fn options_of_a_page_stand_in_quotes() {

@@ -4,6 +4,7 @@
 //! are told so until somebody opens a page again: an agent must never act on a blank tab that it takes for
 //! the page it left.
 
+use crate::access::Access;
 use crate::command::{Command, Reply};
 use crate::error::{Code, Error, Result, Stage};
 use crate::launch::{Options, Wish};
@@ -21,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -53,6 +55,9 @@ pub struct Request {
     /// How the refs in its reply are written.
     #[serde(default)]
     pub dialect: Dialect,
+    /// Addresses and files that the caller may have; all when absent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub access: Option<Access>,
 }
 
 impl Request {
@@ -65,6 +70,7 @@ impl Request {
             timeout_ms: None,
             patience_ms: None,
             dialect: Dialect::Cli,
+            access: None,
         }
     }
 }
@@ -174,10 +180,16 @@ impl Browser {
             notes: Vec::new(),
             acknowledged: None,
             batch: None,
+            access: request.access,
         };
         let (closes, _) = *lock(&self.shared.closes);
         self.shared.learn_end().await;
         let mut reply = request.command.run(&mut cx).await;
+        if let Err(denied) = cx.check_shown().await {
+            let is_mutated =
+                reply.as_ref().err().is_none_or(|error| error.details().mutation_allowed);
+            reply = Err(denied.mutation_allowed(is_mutated));
+        }
         if request.dialect == Dialect::Mcp
             && let Some(tab) = self.live().zip(cx.used).and_then(|(live, id)| live.tab(id).ok())
         {
@@ -250,6 +262,7 @@ impl Browser {
             notes: Vec::new(),
             acknowledged: None,
             batch: None,
+            access: None,
         }
     }
 
@@ -569,6 +582,7 @@ pub struct Cx<'a> {
     acknowledged: Option<u64>,
     /// The refs that the receipts of a batch give, by tab, while the batch runs.
     batch: Option<HashMap<TabId, DeferredRefs>>,
+    access: Option<Access>,
 }
 
 /// Whether a command brings its own page, or works on the one that is there.
@@ -594,6 +608,8 @@ impl Cx<'_> {
         // Whoever has the turn says how refs are given: another client's batch has no part in it.
         let deferred = self.batch.as_mut().map(|batch| batch.entry(turn.id).or_default().clone());
         turn.sight.lock().await.deferred = deferred;
+        // It may have been led elsewhere before its turn came.
+        self.check_page(&turn, needs)?;
         if needs == Needs::Page {
             let state = turn.state.borrow();
             if let Some(obstacle) = turn.obstacle(&state) {
@@ -610,13 +626,18 @@ impl Cx<'_> {
         }
         let live = self.live().await?;
         if let Some(id) = self.tab {
-            return live.tab(id);
+            let tab = live.tab(id)?;
+            self.check_page(&tab, needs)?;
+            return Ok(tab);
         }
         if needs == Needs::Tab {
             self.begin_anew();
         }
         match live.current(self.context.as_deref()) {
-            Ok(Some(tab)) => Ok(tab),
+            Ok(Some(tab)) => {
+                self.check_page(&tab, needs)?;
+                Ok(tab)
+            }
             Ok(None) => live.first_tab(self.context.as_deref(), self.deadline).await,
             Err(_) if needs == Needs::Tab => {
                 let tab = live.new_tab(self.context.as_deref(), self.deadline).await?;
@@ -624,6 +645,36 @@ impl Cx<'_> {
                 Ok(tab)
             }
             Err(lost) => Err(lost),
+        }
+    }
+
+    /// An address as people type it, if the caller may open it.
+    pub(crate) fn address(&self, typed: &str) -> Result<String> {
+        Access::address(self.access.as_ref(), typed)
+    }
+
+    /// The path of a file without links, if the caller may have it.
+    pub(crate) fn file(&self, path: &Path) -> Result<PathBuf> {
+        match &self.access {
+            Some(access) => access.check_file(path),
+            None => Ok(path.to_owned()),
+        }
+    }
+
+    /// Whether the caller may work on the page that a tab shows. It may always go elsewhere.
+    fn check_page(&self, tab: &Tab, needs: Needs) -> Result<()> {
+        match &self.access {
+            Some(access) if needs == Needs::Page => access.check_shown(&tab.state.borrow().url),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller may be told of what the tab shows now.
+    async fn check_shown(&self) -> Result<()> {
+        let (Some(access), Some(id)) = (&self.access, self.used) else { return Ok(()) };
+        match self.browser.live().and_then(|live| live.tab(id).ok()) {
+            Some(tab) => access.check_tab(&tab, self.deadline).await,
+            None => Ok(()),
         }
     }
 

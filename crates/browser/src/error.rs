@@ -560,6 +560,8 @@ codes! {
     DownloadFailed = "download.failed", Act, Retry, true;
     /// A result could not be written to its file.
     FileWriteFailed = "file.write-failed", Output, FixPath, false;
+    /// The caller may not have this address or file.
+    AccessDenied = "access.denied", Usage, FixPath, false;
     /// A file that the command names could not be read.
     FileReadFailed = "file.read-failed", Usage, FixPath, false;
     /// The browser could not be installed.

@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+mod access;
 mod act;
 mod browser;
 pub mod command;
@@ -33,6 +34,7 @@ mod strict;
 mod tab;
 mod target;
 
+pub use access::Access;
 pub use browser::{Browser, Outcome, Request};
 pub use cdp::Deadline;
 pub use command::{Command, Reply};

@@ -229,6 +229,7 @@ impl Walk<'_> {
             timeout_ms,
             patience_ms: timeout_ms,
             dialect: Dialect::Cli,
+            access: None,
         };
         let mut outcome = self.browser.run(request).await?;
         output::write_file(&command, &mut outcome.reply)?;

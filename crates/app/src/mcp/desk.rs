@@ -8,7 +8,7 @@ use crate::daemon::{Action, Line, Place};
 use browser::command::{CloseTab, NewTab, TabAction, TabVerb};
 use browser::launch::Wish;
 use browser::page::refs::Dialect;
-use browser::{Code, Command, Error, Outcome, Request, Result, TabId};
+use browser::{Access, Code, Command, Error, Outcome, Request, Result, TabId};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
@@ -39,6 +39,10 @@ pub(super) struct Desk {
     pub(super) rests: Rests,
     /// Where files go.
     pub(super) folder: PathBuf,
+    /// Folders and schemes that the user allows.
+    allowed: Access,
+    /// Whether roots of clients are folders of this machine.
+    pub(super) heeds_roots: bool,
     /// Tools that a person is asked about first.
     pub(super) delicate: Vec<String>,
     /// What was asked.
@@ -57,11 +61,13 @@ pub(super) struct Whereto {
     pub(super) context: String,
     /// How long what is waited for may take, if not as long as usual.
     pub(super) patience: Option<Duration>,
+    /// Addresses and files that the client may have, if that is known better than for any client.
+    pub(super) access: Option<Access>,
 }
 
 impl Default for Whereto {
     fn default() -> Self {
-        Self { page: None, context: DEFAULT_CONTEXT.into(), patience: None }
+        Self { page: None, context: DEFAULT_CONTEXT.into(), patience: None, access: None }
     }
 }
 
@@ -91,6 +97,11 @@ impl Desk {
             most_tokens: options.max_tokens,
             most_clients: options.max_clients as usize,
             rests: Rests::default(),
+            allowed: Access {
+                folders: options.allow_files.clone(),
+                schemes: options.allow_schemes.clone(),
+            },
+            heeds_roots: options.bind.is_none(),
             folder: options.output_dir.clone(),
             delicate: options.ask.clone(),
             asked: Asked::default(),
@@ -108,6 +119,25 @@ impl Desk {
         self.is_private
     }
 
+    /// What a client with these roots may have: files in them, or in the working folder when it offers none; those that we
+    /// saved; what the user allows.
+    pub(super) fn access(&self, roots: Option<&[PathBuf]>) -> Access {
+        let mut access = self.allowed.clone();
+        let here = std::env::current_dir().ok();
+        match roots {
+            Some(roots) => access.folders.extend(roots.iter().cloned()),
+            // Hosts that start a server nowhere in particular start it in `/`, which is no choice of folder.
+            None => access.folders.extend(here.iter().filter(|it| it.parent().is_some()).cloned()),
+        }
+        access.folders.push(self.folder.clone());
+        // The daemon is elsewhere.
+        access
+            .folders
+            .iter_mut()
+            .for_each(|it| *it = std::path::absolute(&*it).unwrap_or_default());
+        access
+    }
+
     /// Runs a command. Dropped half-way, the command is dropped too.
     pub(super) async fn run(&self, command: Command, to: &Whereto) -> Result<Outcome> {
         let allowed = self.timeout;
@@ -119,6 +149,7 @@ impl Desk {
                 timeout_ms: u64::try_from(allowed.as_millis()).ok(),
                 patience_ms: to.patience.and_then(|time| u64::try_from(time.as_millis()).ok()),
                 dialect: Dialect::Mcp,
+                access: Some(to.access.clone().unwrap_or_else(|| self.access(None))),
             },
             wish: self.wish.clone(),
         };

@@ -57,6 +57,14 @@ pub struct Mcp {
     /// Where pictures and documents are saved.
     #[arg(long, default_value = OUTPUT, value_name = "FOLDER")]
     pub output_dir: PathBuf,
+    /// A folder whose files may be opened and uploaded, beside the client's roots or else the working folder; may be given
+    /// several times.
+    #[arg(long, value_name = "DIR")]
+    pub allow_files: Vec<PathBuf>,
+    /// Schemes of addresses that may be opened beside http, https, data, blob and about:blank, such as `view-source`. With
+    /// `file`, all files may be opened.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub allow_schemes: Vec<String>,
     /// Tools that a person is asked about before each call, such as `browser_evaluate`.
     #[arg(long, value_delimiter = ',', value_name = "TOOLS")]
     pub ask: Vec<String>,
@@ -101,6 +109,10 @@ impl Mcp {
         if let Some(odd) = self.ask.iter().find(|name| Tool::named(name).is_none()) {
             return Err(Error::new(Code::CommandInvalid).message(format!("`{odd}` is no tool")));
         }
+        if let Some(odd) = self.allow_files.iter().find(|folder| !folder.is_dir()) {
+            return Err(Error::new(Code::CommandInvalid)
+                .message(format!("`{}` of `--allow-files` is no folder", odd.display())));
+        }
         let desk = Arc::new(Desk::new(config, self)?);
         tokio::spawn(rest::keep());
         let served = match &self.http {
@@ -121,9 +133,12 @@ impl Mcp {
             ("--caps", Some(caps.join(","))),
             ("--max-tokens", tokens.map(|most| most.to_string())),
             ("--output-dir", folder.map(str::to_owned)),
+            ("--allow-schemes", Some(self.allow_schemes.join(","))),
             ("--ask", Some(self.ask.join(","))),
         ];
-        let given = all.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+        let folders = self.allow_files.iter();
+        let folders = folders.map(|it| ("--allow-files", it.to_str().map(str::to_owned)));
+        let given = all.into_iter().chain(folders).filter_map(|(flag, value)| Some((flag, value?)));
         let given = given.filter(|(_, value)| !value.is_empty());
         given.flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
     }

@@ -16,6 +16,7 @@ const LISTED: &[&str] = &["attempts", "candidates", "dialog", "done", "options",
 
 /// Errors whose messages have no words of a page, unless in quotes.
 const OURS: &[Code] = &[
+    Code::AccessDenied,
     Code::AskDeclined,
     Code::AskUnavailable,
     Code::BrowserContextNotFound,
@@ -610,6 +611,9 @@ fn next(code: Code) -> Option<&'static str> {
         Code::TabNotFound | Code::TabTargetLost => "list the tabs with browser_tabs",
         Code::BrowserContextNotFound => "list the contexts with browser_context_list",
         Code::BrowserLost | Code::DaemonLost => "open the page again with browser_navigate",
+        Code::AccessDenied => {
+            "use another address or file, or have the user start the server with `--allow-files DIR` or `--allow-schemes LIST`"
+        }
         Code::BrowserNotFound => "have the user run `agbrowse install`",
         _ => return None,
     })

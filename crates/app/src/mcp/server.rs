@@ -5,20 +5,20 @@ use super::given::Given;
 use super::question::Question;
 use super::reply::Said;
 use super::tools::{ContextsPlan, NewContext, Plan, TOOLS, TabsPlan, Tool, Which};
-use crate::output::write_private;
+use crate::output::{Readers, replace_file};
 use crate::rest;
 use browser::command::{
     Close, CloseTab, NewTab, Open, SaveStorage, Snapshot, Status, StorageAction, StorageVerb,
     TabAction, TabVerb, Tabs, TextFormat, Wait,
 };
 use browser::page::sanitize::escape_unsafe;
-use browser::{Code, Command, Error, Note, Outcome, ProxyLine, Reply, Result, TabId};
+use browser::{Access, Code, Command, Error, Note, Outcome, ProxyLine, Reply, Result, TabId};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities,
     ServerConfig,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
@@ -38,6 +38,9 @@ const WHILE: Duration = Duration::from_millis(400);
 
 /// How often a client that wants to know hears that a call is still under way.
 const PROGRESS: Duration = Duration::from_millis(500);
+
+/// How long a client may take to tell its roots.
+const ROOTS: Duration = Duration::from_secs(5);
 
 /// A picture with more bytes or a longer side is saved instead of shown.
 const MOST_PICTURE: usize = 3_500_000;
@@ -63,6 +66,8 @@ struct Me {
     is_passing: bool,
     /// A call that was cancelled: what it did is not known.
     cancelled: Option<String>,
+    /// Its roots: folders that it offers. Absent while they were not asked for.
+    roots: Option<Vec<PathBuf>>,
 }
 
 impl Me {
@@ -73,6 +78,7 @@ impl Me {
             opened: Vec::new(),
             is_passing: false,
             cancelled: None,
+            roots: None,
         }
     }
 
@@ -109,8 +115,13 @@ impl Server {
     }
 
     /// Does what a call asks for.
-    async fn call(&self, tool: &'static Tool, given: &Given) -> (Result<Said>, Option<TabId>) {
-        let to = match self.whereto(given) {
+    async fn call(
+        &self,
+        tool: &'static Tool,
+        given: &Given,
+        context: &RequestContext<RoleServer>,
+    ) -> (Result<Said>, Option<TabId>) {
+        let mut to = match self.whereto(given) {
             Ok(to) => to,
             Err(error) => return (Ok(Said::misunderstood(&error)), self.me().page()),
         };
@@ -118,6 +129,10 @@ impl Server {
             Ok(plan) => plan,
             Err(error) => return (Ok(Said::misunderstood(&error)), to.page),
         };
+        if plan.touches_files() {
+            self.learn_roots(context).await;
+        }
+        to.access = Some(self.desk.access(self.me().roots.as_deref()));
         let mut page = to.page;
         let said = self.follow(plan, to, &mut page).await;
         (said, page)
@@ -132,7 +147,25 @@ impl Server {
         if let Some(page) = page {
             self.desk.touch(page);
         }
-        Ok(Whereto { page, context, patience: None })
+        Ok(Whereto { page, context, ..Whereto::default() })
+    }
+
+    /// Asks the client for its roots, once. Those of a client on another machine mean nothing here.
+    #[allow(deprecated, reason = "only the newest revision of the protocol is without roots")]
+    async fn learn_roots(&self, context: &RequestContext<RoleServer>) {
+        let offers = context.client_capabilities().is_some_and(|it| it.roots.is_some());
+        if !offers || !self.desk.heeds_roots || self.me().roots.is_some() {
+            return;
+        }
+        let asked = tokio::time::timeout(ROOTS, context.peer.list_roots()).await;
+        let roots = match asked {
+            Ok(Ok(listed)) => {
+                listed.roots.iter().filter_map(|root| Access::path_of(&root.uri)).collect()
+            }
+            // Who offers roots and does not tell them has none for now.
+            _ => return self.me().roots = Some(Vec::new()),
+        };
+        self.me().roots = Some(roots);
     }
 
     async fn follow(&self, plan: Plan, to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
@@ -342,17 +375,11 @@ impl Server {
 
     /// Writes a file into the folder for files, whatever path its name pretends to have.
     fn saved(&self, name: &str, ending: &str, data: &[u8]) -> Result<Said> {
-        self.saved_by(name, ending, data, |path, data| std::fs::write(path, data))
+        self.saved_as(name, ending, data, Readers::Anybody)
     }
 
-    /// The same in another way of writing.
-    fn saved_by(
-        &self,
-        name: &str,
-        ending: &str,
-        data: &[u8],
-        write: impl Fn(&Path, &[u8]) -> std::io::Result<()>,
-    ) -> Result<Said> {
+    /// The same, readable by the user alone or not.
+    fn saved_as(&self, name: &str, ending: &str, data: &[u8], readers: Readers) -> Result<Said> {
         let base = Path::new(name).file_name().and_then(|name| name.to_str());
         let base = base.filter(|base| !base.starts_with('.')).unwrap_or("page");
         let base = match base.contains('.') {
@@ -365,7 +392,7 @@ impl Server {
                 .message(format!("`{}` cannot be written: {error}", path.display()))
         };
         std::fs::create_dir_all(&self.desk.folder).map_err(failed)?;
-        write(&path, data).map_err(failed)?;
+        replace_file(&path, data, readers).map_err(failed)?;
         let path = std::fs::canonicalize(&path).unwrap_or(path);
         let ours = format!("saved {} ({} bytes)", path.display(), data.len());
         let facts = json!({ "path": path, "bytes": data.len() });
@@ -469,7 +496,7 @@ impl Server {
             ContextsPlan::Save(name, file) => {
                 return self.save_storage(name.unwrap_or(to.context), &file).await;
             }
-            ContextsPlan::Create(new) => notes = self.create_context(*new).await?,
+            ContextsPlan::Create(new) => notes = self.create_context(*new, &to).await?,
             ContextsPlan::Switch(_) if self.me().is_passing => return Err(passing()),
             ContextsPlan::Switch(name) => {
                 let known = self.known_contexts().await?;
@@ -537,7 +564,7 @@ impl Server {
     }
 
     /// Makes a context with what it shall keep, and has the client use it.
-    async fn create_context(&self, new: NewContext) -> Result<Vec<Note>> {
+    async fn create_context(&self, new: NewContext, by: &Whereto) -> Result<Vec<Note>> {
         let NewContext { name, proxy, mut storage } = new;
         if self.known_contexts().await?.iter().any(|(known, _)| *known == name) {
             return Err(Error::new(Code::CommandInvalid)
@@ -545,7 +572,12 @@ impl Server {
         }
         // What is wrong with it is found before anything is made.
         if let Some(storage) = &mut storage {
-            storage.path = storage.path.take().map(|path| self.saved_before(path));
+            if let Some(path) = storage.path.take() {
+                let path = self.saved_before(path);
+                let path = std::path::absolute(&path).unwrap_or(path);
+                let access = by.access.clone().unwrap_or_else(|| self.desk.access(None));
+                storage.path = Some(access.check_file(&path)?);
+            }
             storage.read()?;
         }
         let to = Whereto { context: name, ..Whereto::default() };
@@ -584,7 +616,7 @@ impl Server {
         let mut outcome = self.desk.run(Command::Storage(save), &to).await?;
         let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
         let Reply::Storage(stored) = &outcome.reply else { return Ok(Said::default()) };
-        let mut said = self.saved_by(file, "json", &data, write_private)?;
+        let mut said = self.saved_as(file, "json", &data, Readers::Owner)?;
         said.ours = format!("{}: {stored}", said.ours);
         for (name, count) in
             [("cookies", stored.cookies), ("origins", stored.origins), ("entries", stored.entries)]
@@ -692,6 +724,10 @@ impl ServerHandler for Server {
             .with_instructions(INSTRUCTIONS)
     }
 
+    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
+        self.me().roots = None;
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -737,7 +773,7 @@ impl ServerHandler for Server {
         let done = tokio::select! {
             biased;
             () = context.ct.cancelled() => None,
-            done = self.call(tool, &given) => Some(done),
+            done = self.call(tool, &given, &context) => Some(done),
             () = Self::tell_progress(&context, tool.name) => None,
         };
         let Some((said, page)) = done else {

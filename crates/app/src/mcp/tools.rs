@@ -98,6 +98,24 @@ pub(super) enum Plan {
     Install,
 }
 
+impl Plan {
+    /// Whether it may be about files of this machine.
+    pub(super) fn touches_files(&self) -> bool {
+        let is_file = |url: &str| {
+            let url = url.trim_start().to_ascii_lowercase();
+            url.starts_with('/') || url.contains("file:")
+        };
+        match self {
+            Self::Open(url) | Self::Tabs(TabsPlan::New(Some(url))) => is_file(url),
+            Self::Do(Command::Upload(_)) => true,
+            Self::Contexts(ContextsPlan::Create(new)) => {
+                new.storage.as_ref().is_some_and(|storage| storage.path.is_some())
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What to do about tabs.
 pub(super) enum TabsPlan {
     List,

@@ -56,7 +56,12 @@ impl Raw {
     }
 
     pub(crate) fn greet(&mut self) {
-        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } });
+        self.greet_with(&json!({}));
+    }
+
+    /// Says hello as a client that can do this.
+    pub(crate) fn greet_with(&mut self, capabilities: &Value) {
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": { "name": "raw", "version": "1" } });
         let answer = self.ask("initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "agbrowse", "{answer}");
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
@@ -92,6 +97,20 @@ impl Raw {
             let line = self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
             let message: Value = serde_json::from_str(&line.expect("an answer in time")).unwrap();
             if is_it(&message) {
+                return message;
+            }
+            self.aside.push(message);
+        }
+    }
+
+    /// The next request of the server for this, or the answer to a call if that comes first.
+    pub(crate) fn request_or_answer(&mut self, method: &str, id: u64) -> Value {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let line = self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
+            let message: Value = serde_json::from_str(&line.expect("a message in time")).unwrap();
+            let is_answer = message["id"] == id && message.get("method").is_none();
+            if message["method"] == method || is_answer {
                 return message;
             }
             self.aside.push(message);

@@ -148,3 +148,138 @@ fn on_the_command_line_page_text_is_quoted_and_attributed() {
     assert_eq!(read["result"]["value"], piped.trim_end_matches('\n'));
     run(&["close"]);
 }
+
+/// A home with files in the working folder and outside of it.
+fn with_files() -> (Home, impl Fn(&str) -> String) {
+    let home = Home::new();
+    let top = std::fs::canonicalize(home.path("project")).unwrap();
+    let top = top.parent().unwrap().to_owned();
+    std::fs::write(top.join("secret.html"), "<h1>SECRET</h1>").unwrap();
+    std::fs::write(top.join("state.json"), r#"{"cookies":[],"origins":[]}"#).unwrap();
+    let page = "<h1>Inside</h1><a href='../secret.html'>Out</a><input type=file aria-label=File>";
+    std::fs::write(top.join("project/page.html"), page).unwrap();
+    let framed = "<h1>Framed</h1><iframe src='../secret.html'></iframe>";
+    std::fs::write(top.join("project/framed.html"), framed).unwrap();
+    std::os::unix::fs::symlink(top.join("secret.html"), top.join("project/link.html")).unwrap();
+    (home, move |name: &str| top.join(name).display().to_string())
+}
+
+#[test]
+fn over_mcp_files_and_other_schemes_are_refused_unless_allowed() {
+    if !has_browser() {
+        return;
+    }
+    let (home, at) = with_files();
+    let file = |name: &str| format!("file://{}", at(name));
+    let mut raw = Raw::greeted(&home, &["--caps", "all"]);
+    let mut open = |url: &str| raw.tool("browser_navigate", &json!({ "url": url }));
+    let (text, is_error) = open(&file("project/page.html"));
+    assert!(!is_error && text.contains("Inside"), "{text}");
+    let secret = at("secret.html");
+    for url in [
+        &*file("secret.html"),
+        &secret,
+        &file("project/link.html"),
+        &file("project/../secret.html"),
+        &file("project/%2e%2e/secret.html"),
+        &file("project/framed.html"),
+        &format!("view-source:{}", file("project/page.html")),
+        "view-source:about:blank",
+        "chrome://version",
+        "devtools://devtools/bundled/inspector.html",
+        "about:version",
+    ] {
+        let (text, is_error) = open(url);
+        assert!(is_error && text.contains("error access.denied"), "{url}: {text}");
+        assert!(!text.contains("SECRET"), "{url}: {text}");
+    }
+    // A page that may be shown leads to one that may not.
+    let (text, _) = open(&file("project/page.html"));
+    let (link, field) = (ref_of(&text, "\"Out\""), ref_of(&text, "\"File\""));
+    let upload = |path: String| json!({ "ref": field, "paths": [path] });
+    let (text, is_error) = raw.tool("browser_file_upload", &upload(at("secret.html")));
+    assert!(is_error && text.contains("error access.denied"), "{text}");
+    let (text, is_error) = raw.tool("browser_file_upload", &upload(at("project/page.html")));
+    assert!(!is_error, "{text}");
+    let (text, is_error) = raw.tool("browser_click", &json!({ "ref": link }));
+    assert!(is_error && text.contains("error access.denied") && !text.contains("SECRET"), "{text}");
+    for (tool, arguments) in [
+        ("browser_snapshot", json!({})),
+        ("browser_evaluate", json!({ "function": "() => document.body.innerText" })),
+        ("browser_take_screenshot", json!({})),
+    ] {
+        let (text, is_error) = raw.tool(tool, &arguments);
+        assert!(is_error && text.contains("access.denied") && !text.contains("SECRET"), "{text}");
+    }
+    let (text, is_error) = raw.tool("browser_navigate", &json!({ "url": "data:text/html,Fine" }));
+    assert!(!is_error && text.contains("Fine"), "{text}");
+    let context = json!({ "name": "kept", "storageState": at("state.json") });
+    let (text, is_error) = raw.tool("browser_context_create", &context);
+    assert!(is_error && text.contains("error access.denied"), "{text}");
+    raw.end();
+
+    let top = at("");
+    let mut raw = Raw::greeted(&home, &["--allow-files", &top, "--allow-schemes", "view-source"]);
+    for url in [file("secret.html"), format!("view-source:{}", file("secret.html"))] {
+        let (text, is_error) = raw.tool("browser_navigate", &json!({ "url": url }));
+        assert!(!is_error && text.contains("SECRET"), "{url}: {text}");
+    }
+    raw.end();
+}
+
+#[test]
+fn over_mcp_files_are_those_of_the_clients_roots() {
+    if !has_browser() {
+        return;
+    }
+    let (home, at) = with_files();
+    std::fs::create_dir(at("root")).unwrap();
+    std::fs::write(at("root/own.html"), "<h1>Own</h1>").unwrap();
+    let mut raw = Raw::start(&home, &[]);
+    raw.greet_with(&json!({ "roots": { "listChanged": true } }));
+    let url = |name: &str| json!({ "url": format!("file://{}", at(name)) });
+    let call = raw.call("browser_navigate", &url("root/own.html"));
+    let asked = raw.request_or_answer("roots/list", call);
+    assert_eq!(asked["method"], "roots/list", "{asked}");
+    let roots = json!({ "roots": [{ "uri": format!("file://{}", at("root")), "name": "root" }] });
+    raw.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots }));
+    let (text, is_error) = crate::mcp::told(&raw.answer(call));
+    assert!(!is_error && text.contains("Own"), "{text}");
+    // The working folder is none of them.
+    let (text, is_error) = raw.tool("browser_navigate", &url("project/page.html"));
+    assert!(is_error && text.contains("error access.denied"), "{text}");
+    // Other roots are asked for.
+    raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
+    let (call, asked) = loop {
+        let call = raw.call("browser_navigate", &url("project/page.html"));
+        let came = raw.request_or_answer("roots/list", call);
+        // The call may overtake what was said before it.
+        if came.get("method").is_some() {
+            break (call, came);
+        }
+    };
+    let roots = json!({ "roots": [{ "uri": format!("file://{}", at("project")) }] });
+    raw.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots }));
+    let (text, is_error) = crate::mcp::told(&raw.answer(call));
+    assert!(!is_error && text.contains("Inside"), "{text}");
+    raw.end();
+}
+
+#[test]
+fn over_mcp_files_are_written_in_place_of_links() {
+    if !has_browser() {
+        return;
+    }
+    let (home, at) = with_files();
+    std::fs::create_dir(at("project/agbrowse-output")).unwrap();
+    let link = at("project/agbrowse-output/shot.png");
+    std::os::unix::fs::symlink(at("secret.html"), &link).unwrap();
+    let mut raw = Raw::greeted(&home, &[]);
+    raw.tool("browser_navigate", &json!({ "url": "about:blank" }));
+    let shot = json!({ "filename": "../agbrowse-output/shot.png" });
+    let (text, is_error) = raw.tool("browser_take_screenshot", &shot);
+    assert!(!is_error && text.contains("saved "), "{text}");
+    assert_eq!(std::fs::read_to_string(at("secret.html")).unwrap(), "<h1>SECRET</h1>");
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_file());
+    raw.end();
+}

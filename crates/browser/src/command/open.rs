@@ -29,7 +29,7 @@ impl Verb for Open {
     type Reply = Arrival;
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Arrival> {
-        let url = navigate::address(&self.url)?;
+        let url = cx.address(&self.url)?;
         if self.new_tab {
             let live = cx.live().await?;
             cx.begin_anew();

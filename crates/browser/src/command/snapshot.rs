@@ -266,7 +266,7 @@ impl Snapshot {
 
     /// Opens the page, and leaves time to look at it.
     async fn open(&self, cx: &mut Cx<'_>, url: &str) -> Result<Turn> {
-        let url = navigate::address(url)?;
+        let url = cx.address(url)?;
         let turn = cx.turn(Needs::Tab).await?;
         let reserved = LOOK.min(cx.deadline.total() / 4);
         let trip = navigate::Trip { reserved, ..cx.trip(&turn, Until::Load) };

@@ -211,7 +211,7 @@ impl Verb for TabVerb {
                 let turn = tab.turn(cx.deadline).await?;
                 let url = match &new.url {
                     Some(url) => {
-                        let url = navigate::address(url)?;
+                        let url = cx.address(url)?;
                         navigate::go(cx.trip(&turn, navigate::Until::Load), &url).await?.url
                     }
                     None => mask(&context_tab.state.borrow().url).into_owned(),

@@ -70,7 +70,9 @@ impl Verb for Upload {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
-        let files = readable(self.chooser.as_ref().unwrap_or(&self.files))?;
+        let named = self.chooser.as_ref().unwrap_or(&self.files).iter();
+        let files = named.map(|file| cx.file(file)).collect::<Result<Vec<_>>>()?;
+        let files = readable(&files)?;
         if self.aim.is_some() == self.chooser.is_some() {
             return Err(Error::new(Code::CommandInvalid).message(
                 "say what takes the files: a target, or `chooser` for the one that is open",

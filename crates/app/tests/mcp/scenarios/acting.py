@@ -354,4 +354,6 @@ async def file_field_is_filled_and_emptied(agent, site):
     has(await agent.well("browser_file_upload", ref=field, paths=[]), "0 files")
     has(await agent.well("browser_file_upload", ref="label=photo", paths=[two]), "1 file", "two.txt")
     has(await agent.well("browser_file_upload", ref="label=scan", paths=[one]), "1 file")
-    has(await agent.badly("browser_file_upload", ref=field, paths=["/no/such/file"]), "file.read-failed")
+    missing = str(agent.server.folder / "no-such-file")
+    has(await agent.badly("browser_file_upload", ref=field, paths=[missing]), "file.read-failed")
+    has(await agent.badly("browser_file_upload", ref=field, paths=["/etc/hostname"]), "access.denied", "--allow-files")
