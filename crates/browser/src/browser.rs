@@ -21,8 +21,8 @@ use page::refs::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -189,6 +189,8 @@ impl Browser {
             let is_mutated =
                 reply.as_ref().err().is_none_or(|error| error.details().mutation_allowed);
             reply = Err(denied.mutation_allowed(is_mutated));
+            // What the page said of itself is not told either.
+            cx.notes.retain(|note| note.page_text.is_none());
         }
         if request.dialect == Dialect::Mcp
             && let Some(tab) = self.live().zip(cx.used).and_then(|(live, id)| live.tab(id).ok())
