@@ -253,6 +253,18 @@ impl Browser {
         crate::observe::oracle::meddle(&mut cx, script).await
     }
 
+    /// Has what was seen of a tab count for so long when nothing is heard of it, for tests.
+    ///
+    /// # Errors
+    /// When there is no such tab.
+    #[doc(hidden)]
+    pub async fn set_cache_lifetime(&self, tab: TabId, lifetime: Duration) -> Result<()> {
+        let mut cx = Cx { tab: Some(tab), ..self.test_cx() };
+        let turn = cx.turn(Needs::Page).await?;
+        turn.sight.lock().await.cache_lifetime = lifetime;
+        Ok(())
+    }
+
     fn test_cx(&self) -> Cx<'_> {
         Cx {
             browser: self,

@@ -38,7 +38,7 @@ fn a_page_is_opened_looked_at_and_closed() {
     assert_eq!(named.count(), 2, "no picture overwrites another");
 
     assert_eq!(home.ok(["close"]), "closed the browser with 1 tab");
-    wait_until("the daemon is gone", Duration::from_secs(5), || {
+    wait_until("the daemon is gone", Duration::from_secs(60), || {
         home.ok(["sessions"]) == "no sessions"
     });
     assert_eq!(home.ok(["tabs"]), "no tabs");
@@ -379,14 +379,14 @@ fn a_page_that_never_ends_does_not_hold_up_the_rest() {
     home.ok(["open", page, "--until", "commit"]);
     // Its script may not have begun yet.
     let mut said = String::new();
-    wait_until("it is stuck", Duration::from_secs(10), || {
+    wait_until("it is stuck", Duration::from_secs(60), || {
         let done = home.run(["eval", "1", "--timeout", "1s", "--json"]);
         said = done.err();
         done.code() != 0
     });
     assert!(said.contains("page.unresponsive"), "{said}");
     let mut held = home.start(["eval", "1", "--timeout", "20s"]);
-    wait_until("it is under way", Duration::from_secs(5), || home.ok(["tabs"]).contains("[busy]"));
+    wait_until("it is under way", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
     for verb in ["tabs", "status"] {
         // What is promised is held by the best of three: the others may have met a loaded machine.
         let took = (0..3).map(|_| timed(&home, verb)).min().unwrap();

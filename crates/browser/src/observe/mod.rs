@@ -70,6 +70,8 @@ pub(crate) struct Sight {
     pub(crate) spellings: Spellings,
     /// The batch whose command has the turn, if it is one of a batch.
     pub(crate) deferred: Option<DeferredRefs>,
+    /// How long what was seen is good for when nothing is heard of the page.
+    pub(crate) cache_lifetime: Duration,
     /// Where the mouse is, and in which document.
     pub(crate) mouse: Option<(String, f64, f64)>,
     /// What was last shown of the whole page, to tell what is different now.
@@ -141,6 +143,8 @@ struct Kept {
 #[derive(Clone)]
 struct Watch {
     begun: Instant,
+    /// How long it is good for when nothing is heard of the document.
+    lifetime: Duration,
     is_dirty: Arc<AtomicBool>,
     /// Ends with the last one who wants to know.
     _task: Arc<Task>,
@@ -156,11 +160,11 @@ impl Drop for Task {
 }
 
 impl Watch {
-    fn over(world: &mut World) -> Self {
+    fn over(world: &mut World, lifetime: Duration) -> Self {
         let is_dirty = Arc::new(AtomicBool::new(false));
         let flag = is_dirty.clone();
-        let dirtied = world.dirtied(Deadline::after(FRESH));
-        let hears_more = world.hears_more(Deadline::after(FRESH));
+        let dirtied = world.dirtied(Deadline::after(lifetime));
+        let hears_more = world.hears_more(Deadline::after(lifetime));
         let task = tokio::spawn(async move {
             let is_over = tokio::select! {
                 true = hears_more => true,
@@ -170,11 +174,11 @@ impl Watch {
                 flag.store(true, Ordering::Release);
             }
         });
-        Self { begun: Instant::now(), is_dirty, _task: Arc::new(Task(task)) }
+        Self { begun: Instant::now(), lifetime, is_dirty, _task: Arc::new(Task(task)) }
     }
 
     fn is_good(&self) -> bool {
-        self.begun.elapsed() < FRESH && !self.is_dirty.load(Ordering::Acquire)
+        self.begun.elapsed() < self.lifetime && !self.is_dirty.load(Ordering::Acquire)
     }
 }
 
@@ -246,6 +250,7 @@ impl Sight {
             registry: Registry::default(),
             spellings,
             deferred: None,
+            cache_lifetime: FRESH,
             mouse: None,
             shown: None,
             parts: Vec::new(),
@@ -401,7 +406,7 @@ impl Sight {
         if world.has_late_roots(deadline).await.unwrap_or(true) {
             return None;
         }
-        let watch = Watch::over(world);
+        let watch = Watch::over(world, self.cache_lifetime);
         let loader = world.loader.clone();
         let told = Told::new(report, listening?);
         let main = Place::main(tab, loader);
@@ -632,7 +637,8 @@ async fn ask(
 
 fn learn(sight: &mut Sight, place: &Place, look: &Look, mut world: World, told: Told) -> Arc<Told> {
     let (told, look, loader) = (Arc::new(told), look.clone(), place.loader.clone());
-    let kept = Kept { told: told.clone(), loader, look, watch: Some(Watch::over(&mut world)) };
+    let watch = Some(Watch::over(&mut world, sight.cache_lifetime));
+    let kept = Kept { told: told.clone(), loader, look, watch };
     sight.kept.insert(place.frame_id.clone(), kept);
     sight.worlds.insert(place.frame_id.clone(), world);
     told

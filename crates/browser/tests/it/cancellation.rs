@@ -155,3 +155,19 @@ fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_an_attached_br
         browser.close().await;
     });
 }
+
+#[test]
+fn a_guard_whose_owner_was_killed_ends_by_itself() {
+    bench(async |t| {
+        t.page("/", PAGE);
+        t.open("/").await;
+        let arm = "agbrowse.isGuarding() || agbrowse.beginBeside(1)";
+        t.browser.meddle(&t.context, arm).await.unwrap();
+        // Nobody releases it. Its own test limit ends a wait in vain.
+        let check = "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()";
+        assert!(t.browser.meddle(&t.context, check).await.is_err(), "it is armed");
+        while t.browser.meddle(&t.context, check).await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    });
+}

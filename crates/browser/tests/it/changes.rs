@@ -84,7 +84,7 @@ fn what_is_gone_from_a_page_is_not_kept_by_looking_at_it() {
         assert!(!run(snapshot(Snapshot::default())).await.reply.to_string().contains("Gone soon"));
         let is_kept =
             "new Promise((tell) => setTimeout(() => { gc(); tell(weak.deref() !== undefined) }))";
-        let limit = Instant::now() + Duration::from_secs(10);
+        let limit = Instant::now() + Duration::from_secs(60);
         while run(eval(is_kept)).await.reply.to_string() == "true" {
             assert!(Instant::now() < limit, "an element that is gone is kept");
         }
@@ -127,12 +127,11 @@ fn who_begins_to_listen_during_a_first_walk_is_told_soon() {
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
         t.browser.meddle(&t.context, during).await.expect("it is in between");
+        let tab = t.tabs().await[0].id;
+        t.browser.set_cache_lifetime(tab, Duration::from_secs(3600)).await.unwrap();
         see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
-        // No change of the page tells of it, and what is remembered is good for five seconds.
-        let began = Instant::now();
-        while !see(&t, Snapshot::default()).await.contains("link \"Listens\"") {
-            assert!(began.elapsed() < Duration::from_secs(3), "nobody was told");
-        }
+        // No change of the page tells of it, and what is remembered does not grow old here.
+        while !see(&t, Snapshot::default()).await.contains("link \"Listens\"") {}
     });
 }
 

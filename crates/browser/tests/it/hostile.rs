@@ -19,7 +19,7 @@ async fn survive(t: &Bench, case: &str) -> Result<String, Code> {
     let began = Instant::now();
     let result = t.run_within(LIMIT_MS, snapshot(fresh())).await;
     assert!(
-        began.elapsed() < Duration::from_millis(LIMIT_MS + 1000),
+        began.elapsed() < Duration::from_millis(LIMIT_MS + 10_000),
         "{case} took {:?}",
         began.elapsed()
     );
@@ -380,7 +380,7 @@ fn a_page_that_grows_without_end_is_shown_as_it_is() {
         // `snapshot URL` waits for it to settle, and not for ever.
         let began = Instant::now();
         t.run(snapshot(Snapshot { url: Some(t.url("/")), ..Snapshot::default() })).await.unwrap();
-        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     });
 }
 
@@ -406,7 +406,11 @@ fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code()
                     "{error}"
                 ),
             }
-            assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+            assert!(
+                began.elapsed() < Duration::from_millis(LIMIT_MS + 10_000),
+                "{:?}",
+                began.elapsed()
+            );
         }
         loop {
             // A script can be caught between two pages, too.

@@ -310,7 +310,7 @@ fn what_no_event_tells_is_seen_after_five_seconds() {
         while !text.contains("value=\"after\"") {
             assert!(text.contains("value=\"before\""), "{text}");
             // From the end of the first look, which is the latest that it can be of.
-            assert!(first.elapsed() < Duration::from_secs(15), "{olds} times: {text}");
+            assert!(first.elapsed() < Duration::from_secs(60), "{olds} times: {text}");
             olds += 1;
             tokio::time::sleep(Duration::from_millis(10)).await;
             text = look().await;

@@ -5,7 +5,10 @@ use crate::bench::{Bench, bench, eval};
 use agbrowse_browser::command::{Snapped, Snapshot};
 use agbrowse_browser::{Reply, TabId};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+/// Longer than any test.
+const FOREVER: Duration = Duration::from_secs(3600);
 
 /// Two tabs of one site, so that one can change the other without a command to it.
 async fn two_tabs(t: &Bench, html: &str) -> (TabId, TabId) {
@@ -150,6 +153,7 @@ fn what_happens_in_a_page_by_itself_is_seen() {
             two_tabs(&t, "<h1 id=x>Before</h1><input aria-label=Name><div id=h></div>
              <button id=b>Press</button><iframe id=f srcdoc='<p>Inside'></iframe>
              <script>inner = h.attachShadow({ mode: 'closed' }); inner.innerHTML = '<p>Before</p>'</script>").await;
+        t.browser.set_cache_lifetime(first, FOREVER).await.unwrap();
         for (n, script) in [
             "opener.x.textContent = 'After 0'",
             "opener.x.setAttribute('aria-label', 'After 1')",
@@ -164,11 +168,8 @@ fn what_happens_in_a_page_by_itself_is_seen() {
         {
             see_on(&t, first, Snapshot { fresh: true, ..Snapshot::default() }).await;
             t.run_on(side, eval(&format!("{script}; 1"))).await.unwrap();
-            // The news travels on its own; it is here long before what is remembered grows old.
-            let began = Instant::now();
-            while !see_on(&t, first, Snapshot::default()).await.contains(&format!("After {n}")) {
-                assert!(began.elapsed() < Duration::from_secs(2), "{script}");
-            }
+            // The news travels on its own: what is remembered does not grow old here.
+            while !see_on(&t, first, Snapshot::default()).await.contains(&format!("After {n}")) {}
         }
     });
 }
@@ -178,6 +179,7 @@ fn focus_and_scrolling_are_seen() {
     bench(async |t| {
         let html = "<button id=b>Press</button><p style='margin-top: 3000px'>Below";
         let (first, side) = two_tabs(&t, html).await;
+        t.browser.set_cache_lifetime(first, FOREVER).await.unwrap();
         let button = async |options: Snapshot| {
             let full = Snapshot { details: true, boxes: true, ..options };
             let reply = t.run_on(first, snapshot(full)).await.unwrap().reply;
@@ -193,10 +195,7 @@ fn focus_and_scrolling_are_seen() {
             ("opener.scrollTo(0, 500)", |(_, at)| at < -400.0),
         ] {
             t.run_on(side, eval(&format!("{script}; 1"))).await.unwrap();
-            let began = Instant::now();
-            while !is_seen(button(Snapshot::default()).await) {
-                assert!(began.elapsed() < Duration::from_secs(2), "{script}");
-            }
+            while !is_seen(button(Snapshot::default()).await) {}
         }
     });
 }
@@ -208,6 +207,7 @@ fn an_address_that_became_another_one_is_told() {
             .page("/side", "<p>Side");
         t.open("/").await;
         let first = t.tabs().await[0].id;
+        t.browser.set_cache_lifetime(first, FOREVER).await.unwrap();
         t.eval(&format!("window.open({:?}); 1", t.url("/side"))).await;
         let tabs = t.tabs_until(|tabs| tabs.len() == 2 && tabs[1].url == t.url("/side")).await;
         let full = || Snapshot { details: true, urls: true, ..Snapshot::default() };
@@ -216,7 +216,6 @@ fn an_address_that_became_another_one_is_told() {
             // A script of another tab: this one is not asked to do anything.
             let script = format!("opener.history.{way}(0, '', './{way}/deeper'); 1");
             t.run_on(tabs[1].id, eval(&script)).await.unwrap();
-            let began = Instant::now();
             loop {
                 let reply = t.run_on(first, snapshot(full())).await.unwrap().reply;
                 let Reply::Snapshot(Snapped::Full(told)) = reply else { panic!("no details") };
@@ -225,7 +224,6 @@ fn an_address_that_became_another_one_is_told() {
                 if told.url.as_deref().is_some_and(is_there) && is_there(link) {
                     break;
                 }
-                assert!(began.elapsed() < Duration::from_secs(2), "{:?} {link}", told.url);
             }
         }
     });

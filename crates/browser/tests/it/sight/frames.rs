@@ -154,7 +154,7 @@ fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
             let began = Instant::now();
             let outcome =
                 t.run(snapshot(Snapshot { fresh: true, ..Snapshot::default() })).await.unwrap();
-            assert!(began.elapsed() < Duration::from_secs(5), "it took {:?}", began.elapsed());
+            assert!(began.elapsed() < Duration::from_secs(25), "it took {:?}", began.elapsed());
             outcome
         };
         // It may still answer once before it gets stuck.
