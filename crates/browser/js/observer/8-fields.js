@@ -178,7 +178,7 @@ function isWarped(el) {
 }
 
 /** Where in its border box the content of an element begins, and how much larger it is drawn. */
-function contentOf(el) {
+function contentBoxOf(el) {
   const style = styleOf(el), rect = rectOf.call(el);
   const across = el.offsetWidth > 0 ? rect.width / el.offsetWidth : 1, down = el.offsetHeight > 0 ? rect.height / el.offsetHeight : 1;
   return { rect, across, down, left: el.clientLeft + parseFloat(style.paddingLeft), top: el.clientTop + parseFloat(style.paddingTop) };
@@ -196,7 +196,7 @@ function through(number, x, y, placed = null, isLast = false) {
   if (isOdd && placed === null) return { isWarped: true };
   const spot = () => {
     if (isOdd) return { x: placed[0], y: placed[1] };
-    const { rect, across, down, left, top } = contentOf(el);
+    const { rect, across, down, left, top } = contentBoxOf(el);
     return { x: rect.left + (left + x) * across, y: rect.top + (top + y) * down };
   };
   let at = spot();
@@ -229,7 +229,7 @@ function elementAt(x, y) {
   let inside = null;
   const isOdd = isFrame && isWarped(hit);
   if (isFrame && !isOdd) {
-    const { rect, across, down, left, top } = contentOf(hit);
+    const { rect, across, down, left, top } = contentBoxOf(hit);
     inside = [(x - rect.left) / across - left, (y - rect.top) / down - top];
   }
   return { path: remember(all), isFrame, isWarped: isOdd, inside, was: goneFrom(hit, x, y) };

@@ -292,3 +292,22 @@ fn value_of(reply: EvaluateReply) -> Result<Box<RawValue>, Trouble> {
     let null = || is_null.then(|| RawValue::NULL.to_owned());
     result.value.or_else(null).ok_or(Trouble::Nothing)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SOURCE;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_function_of_our_scripts_takes_the_place_of_another() {
+        // They share one scope, and a second declaration of a function is no error in JavaScript.
+        let mut seen = HashSet::new();
+        for line in SOURCE.lines() {
+            let line = line.strip_prefix("async ").unwrap_or(line);
+            let Some(rest) = line.strip_prefix("function ") else { continue };
+            let name = rest.split('(').next().unwrap_or_default();
+            assert!(seen.insert(name.trim_matches(['*', ' '])), "`{name}` is declared twice");
+        }
+        assert!(seen.len() > 100, "{}", seen.len());
+    }
+}
