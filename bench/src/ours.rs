@@ -65,6 +65,7 @@ fn click(name: &str) -> Result<Command> {
         button: Button::Left,
         count: 1,
         modifiers: Vec::new(),
+        hold_ms: None,
         after: After::default(),
     }))
 }

@@ -124,7 +124,14 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
         }
         line if line.starts_with("- checkbox") => ("check", Command::Check(Check { aim, after })),
         _ => {
-            let click = Click { aim, button: Button::Left, count: 1, modifiers: Vec::new(), after };
+            let click = Click {
+                aim,
+                button: Button::Left,
+                count: 1,
+                modifiers: Vec::new(),
+                hold_ms: None,
+                after,
+            };
             ("click", Command::Click(click))
         }
     };

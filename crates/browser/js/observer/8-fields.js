@@ -139,13 +139,24 @@ function scrollWith(number, { to, x, y }) {
     const now = at();
     return { x: was[0] - now[0], y: was[1] - now[1], left: 0 };
   }
-  const box = scrollerOf(el, y === 0 && x !== 0);
+  const box = scrollerOf(el, to === "left" || to === "right" || y === 0 && x !== 0);
   const was = [box.scrollLeft, box.scrollTop];
   if (to === "end") box.scrollTo({ top: box.scrollHeight, behavior: "instant" });
   else if (to === "start") box.scrollTo({ top: 0, behavior: "instant" });
+  // Farther than anything reaches, in scripts that run from right to left too.
+  else if (to === "left" || to === "right") box.scrollTo({ left: to === "left" ? -1e9 : 1e9, behavior: "instant" });
   else box.scrollBy({ left: x, top: y, behavior: "instant" });
   const left = Math.max(0, box.scrollHeight - box.clientHeight - box.scrollTop);
   return { x: box.scrollLeft - was[0], y: box.scrollTop - was[1], left: Math.round(left) };
+}
+
+/** What has the focus in this document, and whether it can be typed into. */
+function focusedField() {
+  const active = deepActive();
+  if (active === null) return { number: 0, isFrame: false, isEditable: false, described: "the page" };
+  const isField = isEditable(active) && !isReadOnly(active) && !matches.call(active, ":disabled") &&
+    !(localNameOf.call(active) === "input" && CHOSEN.test(inputTypeOf.call(active)));
+  return { number: remember([active])[0], isFrame: HOLDERS.has(localNameOf.call(active)), isEditable: isField, described: described(active) };
 }
 
 /** Puts the focus on an element. */

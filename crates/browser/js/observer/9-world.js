@@ -55,6 +55,9 @@ Object.defineProperty(globalThis, "agbrowse", {
     emptyFiles,
     cancelFiles,
     fileInputs,
+    /** Whoever acts is still there. */
+    renew: () => { renewLease(); return deed !== null; },
+    focused: focusedField,
     sameControl,
     frames,
     rest,

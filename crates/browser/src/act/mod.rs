@@ -6,6 +6,7 @@
 
 pub(crate) mod armed;
 pub(crate) mod keyboard;
+pub(crate) mod mouse;
 pub(crate) mod pointer;
 mod receipt;
 mod settle;
@@ -704,7 +705,14 @@ impl<'a> Hand<'a> {
             self.rebase();
             let spot = self.reach(aim, Wants::CLICK, Guard::Hands).await?;
             let opening = pointer::Opening::by(self.tab, press);
-            let sent = self.click(&spot, press)?;
+            self.drop_held();
+            let sent = match press.hold {
+                None => self.click(&spot, press)?,
+                Some(time) => {
+                    self.hold(&spot, press, time).await?;
+                    Vec::new()
+                }
+            };
             let (came, settled) = self.settle_clicks(after, press.count, sent).await;
             drop(opening);
             // It was held back; nothing else may be tried again.

@@ -29,7 +29,7 @@ pub enum Button {
 }
 
 impl Button {
-    fn word(self) -> String {
+    pub(super) fn word(self) -> String {
         match self {
             Self::Left => "left",
             Self::Middle => "middle",
@@ -38,7 +38,7 @@ impl Button {
         .to_owned()
     }
 
-    fn bit(self) -> i64 {
+    pub(super) fn bit(self) -> i64 {
         match self {
             Self::Left => 1,
             Self::Right => 2,
@@ -90,6 +90,8 @@ pub(crate) struct Press {
     pub(crate) button: Button,
     pub(crate) count: u8,
     pub(crate) modifiers: i64,
+    /// How long the button stays down.
+    pub(crate) hold: Option<Duration>,
 }
 
 /// Keys that have a link open in another tab or window: control, meta and shift.
@@ -126,9 +128,7 @@ const DRAG: Duration = Duration::from_millis(150);
 impl Hand<'_> {
     /// Moves the mouse to a spot.
     pub(crate) async fn hover(&mut self, spot: &Spot) -> Result<()> {
-        self.sight.mouse = None;
-        let moved = self.mouse(&at("mouseMoved", spot.x, spot.y))?;
-        self.taken(vec![moved]).await;
+        self.move_mouse((spot.x, spot.y)).await?;
         self.done();
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Hand<'_> {
         spot: &Spot,
         press: Press,
     ) -> Result<Vec<Reply<DispatchMouseEvent>>> {
-        let Press { button, count, modifiers } = press;
+        let Press { button, count, modifiers, .. } = press;
         let modifiers = Some(modifiers).filter(|bits| *bits != 0);
         let mut sent = Vec::new();
         // A mouse that is there already does not move.
@@ -149,6 +149,7 @@ impl Hand<'_> {
             sent.push(self.mouse(&moved)?);
             self.sight.mouse = here;
         }
+        self.sight.pointer = Some((spot.x, spot.y));
         for number in 1..=count {
             for kind in ["mousePressed", "mouseReleased"] {
                 let is_down = kind == "mousePressed";
@@ -168,8 +169,10 @@ impl Hand<'_> {
 
     /// Drags from one spot to another. Where the page lets data be dragged, the data goes along.
     pub(crate) async fn drag(&mut self, from: &Spot, to: (f64, f64)) -> Result<bool> {
+        self.drop_held();
         let channel = self.tab.channel.clone();
         self.sight.mouse = None;
+        self.sight.pointer = Some(to);
         let mut drags = channel.events(&[DragIntercepted::NAME], 8);
         let post = channel.clone();
         let intercepted = Armed::new(move || post.post(&SetInterceptDrags { enabled: false }));
@@ -251,14 +254,19 @@ impl Hand<'_> {
     }
 
     /// Sends an event of the mouse and waits until the page has taken it in.
-    async fn send(&self, event: DispatchMouseEvent) -> Result<()> {
+    pub(super) async fn send(&self, event: DispatchMouseEvent) -> Result<()> {
         let sent = self.mouse(&event)?;
         self.taken(vec![sent]).await;
         Ok(())
     }
 
     /// Sends an event of a drag with data and waits until the page has taken it in.
-    async fn send_drag(&self, kind: &str, (x, y): (f64, f64), data: &DragData) -> Result<()> {
+    pub(super) async fn send_drag(
+        &self,
+        kind: &str,
+        (x, y): (f64, f64),
+        data: &DragData,
+    ) -> Result<()> {
         let event = drag_event(kind, (x, y), data);
         let sent = self.tab.channel.start(&event).map_err(|error| self.tab.explain(error))?;
         self.taken(vec![sent]).await;
@@ -306,10 +314,10 @@ impl Hand<'_> {
     }
 }
 
-fn drag_event(kind: &str, (x, y): (f64, f64), data: &DragData) -> DispatchDragEvent {
+pub(super) fn drag_event(kind: &str, (x, y): (f64, f64), data: &DragData) -> DispatchDragEvent {
     DispatchDragEvent { r#type: kind.into(), x, y, data: Some(data.clone()), modifiers: None }
 }
 
-fn at(kind: &str, x: f64, y: f64) -> DispatchMouseEvent {
+pub(super) fn at(kind: &str, x: f64, y: f64) -> DispatchMouseEvent {
     DispatchMouseEvent { r#type: kind.into(), x, y, ..DispatchMouseEvent::default() }
 }

@@ -95,7 +95,7 @@ impl Verb for Uncheck {
     }
 }
 
-const PRESS: Press = Press { button: Button::Left, count: 1, modifiers: 0 };
+const PRESS: Press = Press { button: Button::Left, count: 1, modifiers: 0, hold: None };
 
 /// Sets something that is on or off.
 pub(super) async fn set(

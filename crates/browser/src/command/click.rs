@@ -7,6 +7,7 @@ use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 pub use crate::act::pointer::{Button, Modifier};
 
@@ -32,6 +33,10 @@ pub struct Click {
     #[arg(long = "modifier", value_enum, value_name = "KEY")]
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub modifiers: Vec<Modifier>,
+    /// Keep the button down for so long before it is released, such as `2s` or `500ms`.
+    #[arg(long = "hold", value_name = "TIME", value_parser = milliseconds)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hold_ms: Option<u64>,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
@@ -42,6 +47,18 @@ fn once() -> u8 {
     1
 }
 
+/// Reads `2s`, `1.5s`, `500ms` or a number of milliseconds.
+fn milliseconds(text: &str) -> std::result::Result<u64, String> {
+    let (number, unit) = match text.strip_suffix("ms") {
+        Some(number) => (number, 1.0),
+        None => text.strip_suffix('s').map_or((text, 1.0), |number| (number, 1000.0)),
+    };
+    let time = number.trim().parse::<f64>().ok().map(|number| number * unit);
+    time.filter(|time| (0.0..=600_000.0).contains(time))
+        .map(|time| time as u64)
+        .ok_or_else(|| "expected a time such as `2s` or `500ms`".to_owned())
+}
+
 impl Verb for Click {
     type Reply = Receipt;
 
@@ -49,9 +66,24 @@ impl Verb for Click {
         if !(1..=3).contains(&self.count) {
             return Err(Error::new(Code::CommandInvalid).message("`count` goes from 1 to 3"));
         }
+        let hold = self.hold_ms.map(Duration::from_millis);
+        if hold.is_some_and(|hold| hold >= cx.deadline.left()) {
+            return Err(Error::new(Code::CommandInvalid).message(
+                "the button cannot be held for longer than the command may take: add `--timeout`",
+            ));
+        }
+        if hold.is_some() && self.count > 1 {
+            return Err(
+                Error::new(Code::CommandInvalid).message("a click that is held is one click")
+            );
+        }
         hand!(cx, hand);
-        let press =
-            Press { button: self.button, count: self.count, modifiers: bits(&self.modifiers) };
+        let press = Press {
+            button: self.button,
+            count: self.count,
+            modifiers: bits(&self.modifiers),
+            hold,
+        };
         hand.click_on("click", &self.aim, press, &self.after).await
     }
 }
@@ -79,7 +111,8 @@ impl Verb for DblClick {
 
     async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
         hand!(cx, hand);
-        let press = Press { button: Button::Left, count: 2, modifiers: bits(&self.modifiers) };
+        let press =
+            Press { button: Button::Left, count: 2, modifiers: bits(&self.modifiers), hold: None };
         hand.click_on("dblclick", &self.aim, press, &self.after).await
     }
 }

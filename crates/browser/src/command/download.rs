@@ -45,7 +45,7 @@ impl Verb for Download {
         let after = After { no_delta: true, ..After::default() };
         let receipt = match &self.target {
             Some(target) => {
-                let press = Press { button: Button::Left, count: 1, modifiers: 0 };
+                let press = Press { button: Button::Left, count: 1, modifiers: 0, hold: None };
                 hand.click_on("download", &Aim::at(target.clone()), press, &after).await?
             }
             None => {

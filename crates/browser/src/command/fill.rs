@@ -2,10 +2,12 @@
 
 use super::{Cx, Verb, hand};
 use crate::act::keyboard::Chord;
-use crate::act::{After, Aim, Deed, Effect, Guard, Hand, Receipt, Settled, Spot, TRIES, Wants};
+use crate::act::{
+    After, Aim, Deed, Effect, Guard, Hand, Hit, Receipt, Settled, Spot, TRIES, Wants,
+};
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::json;
+use crate::observe::{self, json};
 use crate::secret::{self, Hidden};
 use crate::target::Target;
 use clap::Args;
@@ -234,34 +236,174 @@ fn not_taken(spot: &Spot, why: &str) -> Error {
 
 /// Type a text key by key, after what is there.
 ///
-/// Every key is pressed and released, as a person would; for fields that react to keys.
-#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+/// Every key is pressed and released, as a person would; for fields that react to keys. Without a target, the text goes
+/// to the field that has the focus, where its caret is.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Type {
-    /// The field.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub aim: Aim,
+    /// The field; without it, what has the focus.
+    #[serde(flatten, deserialize_with = "super::upload::aim_if_any")]
+    pub aim: Option<Aim>,
     /// The text.
-    #[arg(
-        allow_hyphen_values = true,
-        required_unless_present = "secret",
-        conflicts_with = "secret"
-    )]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub text: Option<Hidden>,
     /// Take the text from the environment or a private file, as `fill` does.
-    #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub secret: Option<String>,
     /// Press Enter afterwards.
-    #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub submit: bool,
     /// What to see to afterwards.
-    #[command(flatten)]
     #[serde(flatten)]
     pub after: After,
+}
+
+/// The same as a command line has it: one word is the text, of two the first is the target.
+///
+/// Type a text key by key, after what is there.
+///
+/// Every key is pressed and released, as a person would; for fields that react to keys. Without a target, the text goes
+/// to the field that has the focus, where its caret is.
+#[derive(Args)]
+#[command(about = "Type a text key by key, after what is there", long_about = TYPE_ABOUT)]
+struct TypeLine {
+    /// The element, or the text if nothing follows. The element: a ref from the last snapshot (`@e3`), `css=…`,
+    /// `role=button[name="…"]`, `text=…`, `label=…`, `placeholder=…`, `testid=…` or `xy=120,40`.
+    #[arg(value_name = "TARGET", required_unless_present = "secret", allow_hyphen_values = true)]
+    first: Option<String>,
+    /// The text.
+    #[arg(value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "secret")]
+    second: Option<String>,
+    /// What to take instead if that cannot be found or used; may be given several times, and is tried in order.
+    #[arg(long = "or", value_name = "TARGET")]
+    others: Vec<Target>,
+    /// Which one, counted from 0, when several match.
+    #[arg(long)]
+    nth: Option<u32>,
+    /// Do not wait for it to appear or to become usable.
+    #[arg(long)]
+    no_wait: bool,
+    /// Take the text from the environment or a private file, as `fill` does.
+    #[arg(long, value_name = "NAME")]
+    secret: Option<String>,
+    /// Press Enter afterwards.
+    #[arg(long)]
+    submit: bool,
+    #[command(flatten)]
+    after: After,
+}
+
+const TYPE_ABOUT: &str = "Type a text key by key, after what is there\n\nEvery key is pressed and released, as a \
+    person would; for fields that react to keys. Without a target, the text goes to the field that has the focus, where \
+    its caret is.";
+
+impl clap::FromArgMatches for Type {
+    fn from_arg_matches(given: &clap::ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let TypeLine { first, second, others, nth, no_wait, secret, submit, after } =
+            TypeLine::from_arg_matches(given)?;
+        let wrong = |why: &str| clap::Error::raw(clap::error::ErrorKind::ValueValidation, why);
+        let (target, text) = match second {
+            Some(text) => (first, Some(text)),
+            None if secret.is_some() => (first, None),
+            None => (None, first),
+        };
+        let text = text.map(|text| Hidden::from(&*text));
+        let aim = match target {
+            Some(target) => {
+                let target = target.parse().map_err(|why: String| wrong(&format!("{why}\n")))?;
+                Some(Aim { target, others, nth, no_wait })
+            }
+            None if !others.is_empty() || nth.is_some() => {
+                return Err(wrong("`--or` and `--nth` need a target\n"));
+            }
+            None => None,
+        };
+        Ok(Self { aim, text, secret, submit, after })
+    }
+
+    fn update_from_arg_matches(
+        &mut self,
+        given: &clap::ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(given)?;
+        Ok(())
+    }
+}
+
+impl Args for Type {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        TypeLine::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        TypeLine::augment_args_for_update(command)
+    }
+}
+
+/// What has the focus in a document.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Focused {
+    number: u32,
+    is_frame: bool,
+    is_editable: bool,
+    described: String,
+}
+
+/// Types into the field that has the focus, in whatever frame it is.
+async fn type_focused(hand: &mut Hand<'_>, text: &Hidden, typed: &Type) -> Result<Receipt> {
+    let tree = hand.look().await?;
+    let refused = |what: &str| {
+        let message = format!("nothing that can be typed into has the focus: {what} has it");
+        Error::new(Code::ActNotEditable).message(message)
+    };
+    let mut at = 0_u16;
+    let (frame_id, number) = loop {
+        let document = tree.frames.get(usize::from(at)).map(|frame| &*frame.document);
+        let Some(world) = document.and_then(|document| hand.sight.world_of(document)) else {
+            return Err(refused("a frame that does not answer"));
+        };
+        let asked = world.ask::<Focused>("agbrowse.focused()", hand.deadline).await;
+        let focused = asked.map_err(|trouble| trouble.explain(hand.tab))?;
+        if focused.is_frame {
+            let is_inside = |frame: &u16| {
+                tree.frames[usize::from(*frame)].parent == Some(at)
+                    && observe::holder(hand.sight, &tree, *frame)
+                        .is_some_and(|(_, owner)| owner == focused.number)
+            };
+            let frames = u16::try_from(tree.frames.len()).unwrap_or(u16::MAX);
+            at = (0..frames).find(is_inside).ok_or_else(|| refused(&focused.described))?;
+            continue;
+        }
+        if !focused.is_editable {
+            return Err(refused(&focused.described));
+        }
+        if typed.secret.is_some() {
+            let hide = format!("agbrowse.hide({})", focused.number);
+            let hidden = world.ask::<bool>(&hide, hand.deadline).await;
+            hidden.map_err(|trouble| trouble.explain(hand.tab))?;
+        }
+        break (world.frame_id.clone(), focused.number);
+    };
+    hand.begin_in(&frame_id).await?;
+    hand.type_keys(text.reveal()).await?;
+    if typed.submit {
+        hand.press(&[Chord::parse("Enter")?]).await?;
+    }
+    let node = tree.nodes.iter().position(|node| node.frame == at && node.element == number);
+    let target = node.map(|node| {
+        let numbers = hand.sight.bind(&tree, &[node]);
+        Hit {
+            name_of_ref: numbers.first().map(|number| format!("@e{number}")),
+            role: tree.nodes[node].role.name().to_owned(),
+            name: page::text::cut(&page::refs::name(&tree, node), page::text::MAX_NAME)
+                .into_owned(),
+        }
+    });
+    let deed = Deed { action: "type", spot: None, after: &typed.after, value: None };
+    let receipt = hand.finish(deed).await?;
+    let strategy = target.as_ref().map(|_| "focus".to_owned());
+    Ok(Receipt { target, strategy, ..receipt })
 }
 
 impl Type {
@@ -288,8 +430,9 @@ impl Verb for Type {
             cx.keep_secret(&text);
         }
         hand!(cx, hand);
+        let Some(aim) = &self.aim else { return type_focused(&mut hand, &text, self).await };
         for _ in 0..TRIES {
-            let spot = hand.reach(&self.aim, Wants::WRITE, Guard::Keys).await?;
+            let spot = hand.reach(aim, Wants::WRITE, Guard::Keys).await?;
             let hide = match self.secret.is_some() {
                 true => format!("agbrowse.hide({}), ", spot.element),
                 false => String::new(),
@@ -492,6 +635,43 @@ async fn fill_field(hand: &mut Hand<'_>, field: &Field, after: &After) -> Result
                 return super::choose::select(hand, &aim, &[value.to_owned()], after).await;
             }
             write(hand, "fill", &aim, writing, after).await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Command;
+    use clap::FromArgMatches;
+
+    #[test]
+    fn one_word_is_typed_where_the_focus_is() {
+        for (words, target, text, secret) in [
+            ("hello", None, Some("hello"), None),
+            ("--submit -x", None, Some("-x"), None),
+            ("@e1 hello", Some("@e1"), Some("hello"), None),
+            ("@e1 --submit hello", Some("@e1"), Some("hello"), None),
+            ("css=a hi --nth 1", Some("css=a"), Some("hi"), None),
+            ("@e1 --secret PIN", Some("@e1"), None, Some("PIN")),
+            ("--secret PIN", None, None, Some("PIN")),
+        ] {
+            let parser = Command::parser_of("type").unwrap().no_binary_name(true);
+            let given = parser.try_get_matches_from(words.split(' ')).unwrap();
+            let typed = Type::from_arg_matches(&given).unwrap();
+            let aim: Option<Target> = target.map(|target| target.parse().unwrap());
+            assert_eq!(typed.aim.map(|aim| aim.target), aim, "{words}");
+            assert_eq!(typed.text.as_ref().map(Hidden::reveal), text, "{words}");
+            assert_eq!(typed.secret.as_deref(), secret, "{words}");
+            assert_eq!(typed.submit, words.contains("--submit"));
+        }
+        let read: Type = serde_json::from_str(r#"{"text":"a"}"#).unwrap();
+        assert!(read.aim.is_none());
+        assert!(serde_json::from_str::<Type>(r#"{"target":"@@","text":"a"}"#).is_err());
+        for words in ["", "@@ a", "a b c", "a b --secret PIN", "a --nth 1"] {
+            let parser = Command::parser_of("type").unwrap().no_binary_name(true);
+            let given = parser.try_get_matches_from(words.split_whitespace());
+            assert!(given.and_then(|given| Type::from_arg_matches(&given)).is_err(), "{words}");
         }
     }
 }

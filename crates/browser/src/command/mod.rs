@@ -15,6 +15,7 @@ mod fill;
 mod find;
 mod get;
 mod journal;
+mod mouse;
 mod moving;
 mod open;
 mod pdf;
@@ -42,7 +43,8 @@ pub use get::{Get, Got, What};
 pub use journal::{
     Console, ConsoleLine, ConsoleLog, Happening, RequestLine, RequestLog, Requests, is_page_speech,
 };
-pub use moving::{Drag, Scroll, Way};
+pub use mouse::{Mouse, MouseAction};
+pub use moving::{Drag, Edge, Scroll, Way};
 pub use open::{Back, Forward, Open, Reload};
 pub use pdf::{Margins, Paper, Pdf, Printed};
 pub use resize::{Resize, Resized};
@@ -156,6 +158,7 @@ verbs! {
     "uncheck" Uncheck(Uncheck) -> Receipt,
     "fill-form" FillForm(FillForm) -> Receipt,
     "drag" Drag(Drag) -> Receipt,
+    "mouse" Mouse(Mouse) -> Receipt,
     "upload" Upload(Upload) -> Receipt,
     "scroll" Scroll(Scroll) -> Receipt,
     "focus" Focus(Focus) -> Receipt,

@@ -64,10 +64,21 @@ pub enum Way {
     Start,
 }
 
+/// An edge to scroll to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the words say it")]
+pub enum Edge {
+    Top,
+    Bottom,
+    Left,
+    Right,
+}
+
 /// Scroll the page, or something in it.
 ///
 /// A target alone is brought into view. With a way, the page or what is named (or the nearest thing around it that
-/// scrolls) is scrolled by about a view, or by so many pixels.
+/// scrolls) is scrolled by about a view, or by so many pixels; with `--to`, as far as it goes.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scroll {
@@ -83,6 +94,10 @@ pub struct Scroll {
     #[arg(long, value_name = "PX")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by: Option<u32>,
+    /// As far as it goes in this direction.
+    #[arg(long, value_enum, value_name = "EDGE", conflicts_with_all = ["way", "by"])]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub to: Option<Edge>,
     /// Which one, counted from 0, when several match.
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -117,7 +132,10 @@ impl Verb for Scroll {
         };
         let wrong = |message: String| Error::new(Code::CommandInvalid).message(message);
         let target = target.map(|text| text.parse::<Target>().map_err(wrong)).transpose()?;
-        if target.is_none() && way.is_none() {
+        if self.to.is_some() && (way.is_some() || self.by.is_some()) {
+            return Err(wrong("`to` goes as far as it goes: leave out the way".into()));
+        }
+        if target.is_none() && way.is_none() && self.to.is_none() {
             return Err(Error::new(Code::CommandInvalid)
                 .message("say what to bring into view, or which way to scroll"));
         }
@@ -133,8 +151,14 @@ impl Verb for Scroll {
             }
         };
         let by = f64::from(self.by.unwrap_or(VIEW));
+        let edge = self.to.map(|edge| match edge {
+            Edge::Top => "start",
+            Edge::Bottom => "end",
+            Edge::Left => "left",
+            Edge::Right => "right",
+        });
         let (to, x, y) = match way {
-            None => ("view", 0.0, 0.0),
+            None => (edge.unwrap_or("view"), 0.0, 0.0),
             Some(Way::End) => ("end", 0.0, 0.0),
             Some(Way::Start) => ("start", 0.0, 0.0),
             Some(Way::Down) => ("by", 0.0, by),

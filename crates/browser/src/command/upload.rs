@@ -44,7 +44,9 @@ pub struct Upload {
 }
 
 /// Reads a target if there is one. One that is wrong is an error: it must not be taken for none.
-fn aim_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<Aim>, D::Error> {
+pub(super) fn aim_if_any<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Option<Aim>, D::Error> {
     let fields = serde_json::Map::deserialize(from)?;
     match fields.contains_key("target") {
         true => serde_json::from_value(fields.into()).map(Some).map_err(D::Error::custom),
@@ -248,7 +250,7 @@ async fn click_and_give(
         channel.call(catch(true), hand.deadline).await.map_err(|error| tab.explain(error))?;
     }
     let before = tab.journal.mark().choosers;
-    let press = Press { button: Button::Left, count: 1, modifiers: 0 };
+    let press = Press { button: Button::Left, count: 1, modifiers: 0, hold: None };
     // What is expected comes of the files, not of the click.
     let click = After { expect: None, ..after.clone() };
     let clicked = hand.click_on("upload", aim, press, &click).await;

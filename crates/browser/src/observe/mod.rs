@@ -74,6 +74,10 @@ pub(crate) struct Sight {
     pub(crate) cache_lifetime: Duration,
     /// Where the mouse is, and in which document.
     pub(crate) mouse: Option<(String, f64, f64)>,
+    /// Where the mouse was last moved to, in the main frame's view.
+    pub(crate) pointer: Option<(f64, f64)>,
+    /// A button that `mouse down` has left down.
+    pub(crate) held: Option<crate::act::mouse::HeldButton>,
     /// What was last shown of the whole page, to tell what is different now.
     pub(crate) shown: Option<Shown>,
     /// What was last shown of parts of it since then, by the way of looking.
@@ -252,6 +256,8 @@ impl Sight {
             deferred: None,
             cache_lifetime: FRESH,
             mouse: None,
+            pointer: None,
+            held: None,
             shown: None,
             parts: Vec::new(),
             behind: None,

@@ -15,6 +15,7 @@ mod hostile;
 mod labels;
 mod launching;
 mod meaning;
+mod mouse;
 mod navigation;
 mod pictures;
 mod probes;

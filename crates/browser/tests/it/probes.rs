@@ -593,6 +593,7 @@ fn receipt(outcome: &Outcome) -> Option<&Receipt> {
         | Reply::Uncheck(it)
         | Reply::FillForm(it)
         | Reply::Drag(it)
+        | Reply::Mouse(it)
         | Reply::Upload(it)
         | Reply::Scroll(it)
         | Reply::Focus(it)

@@ -9,7 +9,7 @@ use super::{Arg, Cap, ContextsPlan, Kind, NewContext, Plan, Tool};
 use browser::Command;
 use browser::command::{
     After, Aim, Answer, Back, Button, Can, Click, Console, DialogVerb, Drag, Eval, Find, Hover,
-    Paper, Pdf, PressKey, Requests, Resize, Scroll, Select, Upload,
+    Mouse, MouseAction, Paper, Pdf, PressKey, Requests, Resize, Scroll, Select, Upload,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -193,7 +193,14 @@ pub(crate) const TOOLS: &[Tool] = &[
             let target = serde_json::to_value(given.aim("ref")?).ok();
             let target = target.and_then(|target| Some(target.as_str()?.to_owned()));
             let after = After::default();
-            Ok(Plan::Do(Command::Scroll(Scroll { target, way: None, by: None, nth: None, after })))
+            Ok(Plan::Do(Command::Scroll(Scroll {
+                target,
+                way: None,
+                by: None,
+                to: None,
+                nth: None,
+                after,
+            })))
         },
     },
     Tool {
@@ -373,8 +380,8 @@ pub(crate) const TOOLS: &[Tool] = &[
             let aim = Aim::at(point(given, "x", "y")?);
             let count = given.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
             let button = given.of::<Button>("button")?;
-            let (modifiers, after) = (Vec::new(), After::default());
-            Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, after })))
+            let (modifiers, hold_ms, after) = (Vec::new(), None, After::default());
+            Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, hold_ms, after })))
         },
     },
     Tool {
@@ -401,6 +408,40 @@ pub(crate) const TOOLS: &[Tool] = &[
             let aim = Aim::at(point(given, "startX", "startY")?);
             let (to, after) = (point(given, "endX", "endY")?, After::default());
             Ok(Plan::Do(Command::Drag(Drag { aim, to, after })))
+        },
+    },
+    Tool {
+        name: "browser_mouse_down",
+        cap: Cap::Vision,
+        about: "Press a mouse button where the mouse is, and leave it down.",
+        args: &[arg("button", Kind::Of("click", "button"))],
+        plan: |given| {
+            let (button, target, after) = (given.of::<Button>("button")?, None, After::default());
+            let action = MouseAction::Down { target, button, after };
+            Ok(Plan::Do(Command::Mouse(Mouse { action })))
+        },
+    },
+    Tool {
+        name: "browser_mouse_up",
+        cap: Cap::Vision,
+        about: "Release the mouse button that is down.",
+        args: &[],
+        plan: |_| {
+            let action = MouseAction::Up { target: None, after: After::default() };
+            Ok(Plan::Do(Command::Mouse(Mouse { action })))
+        },
+    },
+    Tool {
+        name: "browser_mouse_wheel",
+        cap: Cap::Vision,
+        about: "Turn the mouse wheel, in CSS pixels.",
+        args: &[arg("deltaX", Kind::Number), arg("deltaY", Kind::Number)],
+        plan: |given| {
+            let delta = |name| given.number(name).map(Option::unwrap_or_default);
+            let (delta_x, delta_y) = (delta("deltaX")?, delta("deltaY")?);
+            let (target, after) = (None, After::default());
+            let action = MouseAction::Wheel { delta_y, delta_x, target, after };
+            Ok(Plan::Do(Command::Mouse(Mouse { action })))
         },
     },
     Tool {

@@ -52,7 +52,7 @@ pub(super) fn click(given: &Given) -> Result<Plan> {
     let count = if given.flag("doubleClick")? { 2 } else { 1 };
     let modifiers = given.of::<Vec<Modifier>>("modifiers")?;
     let after = after(given)?;
-    Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, after })))
+    Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, hold_ms: None, after })))
 }
 
 pub(super) fn after(given: &Given) -> Result<After> {
@@ -71,6 +71,7 @@ pub(super) fn type_text(given: &Given) -> Result<Plan> {
     let (submit, after) = (given.flag("submit")?, After::default());
     let command = match given.flag("slowly")? {
         true => {
+            let aim = Some(aim);
             let mut typed = Type { aim, text, secret, submit, after };
             typed.look_up()?;
             Command::Type(typed)

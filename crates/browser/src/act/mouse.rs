@@ -1,0 +1,202 @@
+//! The mouse as `mouse` uses it: moved, pressed and released one by one, each by a command of its own.
+//!
+//! A button that is down stays down between commands. It is released by `mouse up`, by any other action with the mouse,
+//! and when its tab is closed or the session ends. What the page lets be dragged is carried along meanwhile.
+
+use super::armed::Armed;
+use super::pointer::{Button, at, drag_event};
+use super::{Hand, Spot};
+use crate::error::{Code, Error, Result};
+use crate::note::Note;
+use cdp::protocol::Signal;
+use cdp::protocol::input::{DispatchMouseEvent, DragData, DragIntercepted, SetInterceptDrags};
+use cdp::{Delivery, Events};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a page may take to say that it lets something be dragged.
+const DRAG: Duration = Duration::from_millis(150);
+
+/// A button of the mouse that is down between commands.
+pub(crate) struct HeldButton {
+    button: Button,
+    /// Where the mouse is; shared with what releases the button.
+    place: Arc<Mutex<(f64, f64)>>,
+    drags: Events,
+    /// What is being dragged.
+    data: Option<DragData>,
+    is_entered: bool,
+    /// Releases the button where the mouse is.
+    pressed: Armed,
+    /// Ends the interception of drags.
+    intercepted: Armed,
+}
+
+impl Hand<'_> {
+    /// Moves the mouse, with the button that is down.
+    pub(crate) async fn move_mouse(&mut self, to: (f64, f64)) -> Result<()> {
+        self.sight.mouse = None;
+        let Some(mut held) = self.sight.held.take() else {
+            self.send(at("mouseMoved", to.0, to.1)).await?;
+            self.sight.pointer = Some(to);
+            return Ok(());
+        };
+        let moved = self.move_held(&mut held, to).await;
+        self.sight.held = Some(held);
+        moved
+    }
+
+    async fn move_held(&mut self, held: &mut HeldButton, to: (f64, f64)) -> Result<()> {
+        match &held.data {
+            Some(data) => {
+                let kind = if held.is_entered { "dragOver" } else { "dragEnter" };
+                self.send_drag(kind, to, data).await?;
+                held.is_entered = true;
+            }
+            None => {
+                let moved = DispatchMouseEvent {
+                    button: Some(held.button.word()),
+                    buttons: Some(held.button.bit()),
+                    ..at("mouseMoved", to.0, to.1)
+                };
+                self.send(moved).await?;
+                let begun = tokio::time::timeout(DRAG, held.drags.next()).await;
+                if let Ok(Some(Delivery::Event(event))) = begun {
+                    held.data = event.decode::<DragIntercepted>().ok().and_then(|it| it.data);
+                }
+            }
+        }
+        self.sight.pointer = Some(to);
+        *held.place.lock().unwrap_or_else(PoisonError::into_inner) = to;
+        Ok(())
+    }
+
+    /// Presses a button where the mouse is, and leaves it down.
+    pub(crate) async fn press_button(&mut self, button: Button) -> Result<()> {
+        if self.sight.held.is_some() {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("a button of the mouse is down already: release it with `mouse up`"));
+        }
+        let (x, y) = self.mouse_place()?;
+        let channel = self.tab.channel.clone();
+        let drags = channel.events(&[DragIntercepted::NAME], 8);
+        let post = channel.clone();
+        let intercepted = Armed::new(move || post.post(&SetInterceptDrags { enabled: false }));
+        channel
+            .call(SetInterceptDrags { enabled: true }, self.deadline)
+            .await
+            .map_err(|error| self.tab.explain(error))?;
+        let place = Arc::new(Mutex::new((x, y)));
+        let (post, at_end) = (channel.clone(), place.clone());
+        let pressed = Armed::new(move || {
+            let (x, y) = *at_end.lock().unwrap_or_else(PoisonError::into_inner);
+            post.post(&button_event("mouseReleased", button, (x, y)));
+        });
+        self.send(button_event("mousePressed", button, (x, y))).await?;
+        let (data, is_entered) = (None, false);
+        self.sight.held =
+            Some(HeldButton { button, place, drags, data, is_entered, pressed, intercepted });
+        self.sight.mouse = None;
+        Ok(())
+    }
+
+    /// Releases the button that is down. What is being dragged is dropped.
+    pub(crate) async fn release_button(&mut self) -> Result<()> {
+        let Some(held) = self.sight.held.take() else {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("no button of the mouse is down: press it with `mouse down`"));
+        };
+        let place = *held.place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(data) = &held.data {
+            self.send_drag("dragOver", place, data).await?;
+            self.send_drag("drop", place, data).await?;
+        }
+        self.send(button_event("mouseReleased", held.button, place)).await?;
+        held.pressed.disarm();
+        drop(held.intercepted);
+        Ok(())
+    }
+
+    /// Releases a button that was left down by `mouse down`, before the mouse is used otherwise.
+    pub(crate) fn drop_held(&mut self) {
+        if let Some(held) = self.sight.held.take() {
+            if let Some(data) = &held.data {
+                let place = *held.place.lock().unwrap_or_else(PoisonError::into_inner);
+                self.tab.channel.post(&drag_event("dragCancel", place, data));
+            }
+            let message = "the button that `mouse down` had left down was released first";
+            self.notes.push(Note::new("button-released", message));
+        }
+    }
+
+    /// Turns the wheel where the mouse is, or else in the middle of the view.
+    pub(crate) async fn turn_wheel(&mut self, (across, down): (f64, f64)) -> Result<()> {
+        let (x, y) = match self.sight.pointer {
+            Some(place) => place,
+            None => {
+                let (width, height): (f64, f64) =
+                    self.ask_main("[innerWidth, innerHeight]").await?;
+                (width / 2.0, height / 2.0)
+            }
+        };
+        let (delta_x, delta_y) = (Some(across), Some(down));
+        self.send(DispatchMouseEvent { delta_x, delta_y, ..at("mouseWheel", x, y) }).await
+    }
+
+    /// Presses a button at a spot, holds it for a time and releases it.
+    pub(crate) async fn hold(
+        &mut self,
+        spot: &Spot,
+        press: super::pointer::Press,
+        time: Duration,
+    ) -> Result<()> {
+        let place = (spot.x, spot.y);
+        self.sight.mouse = None;
+        self.sight.pointer = Some(place);
+        let modifiers = Some(press.modifiers).filter(|bits| *bits != 0);
+        let event = |kind: &str| DispatchMouseEvent {
+            modifiers,
+            ..button_event(kind, press.button, place)
+        };
+        self.send(DispatchMouseEvent { modifiers, ..at("mouseMoved", place.0, place.1) }).await?;
+        let (post, release) = (self.tab.channel.clone(), event("mouseReleased"));
+        let pressed = Armed::new(move || post.post(&release));
+        self.send(event("mousePressed")).await?;
+        let end = tokio::time::Instant::now() + time;
+        let mut state = self.tab.state.subscribe();
+        loop {
+            let now = tokio::time::Instant::now();
+            if now >= end || self.is_elsewhere() {
+                break;
+            }
+            let pause = (end - now).min(HOLD_TICK);
+            _ = tokio::time::timeout(pause, state.changed()).await;
+            // The guard is held on a lease.
+            _ = self.ask::<bool>(spot, "agbrowse.renew()").await;
+        }
+        self.send(event("mouseReleased")).await?;
+        pressed.disarm();
+        self.done();
+        Ok(())
+    }
+
+    fn mouse_place(&self) -> Result<(f64, f64)> {
+        self.sight.pointer.ok_or_else(|| {
+            Error::new(Code::CommandInvalid)
+                .message("the mouse is nowhere yet: name a target, or move it with `mouse move`")
+        })
+    }
+}
+
+/// How often the guard is renewed while a button is held.
+const HOLD_TICK: Duration = Duration::from_millis(500);
+
+fn button_event(kind: &str, button: Button, (x, y): (f64, f64)) -> DispatchMouseEvent {
+    let buttons = Some(if kind == "mousePressed" { button.bit() } else { 0 });
+    DispatchMouseEvent {
+        button: Some(button.word()),
+        buttons,
+        click_count: Some(1),
+        ..at(kind, x, y)
+    }
+}

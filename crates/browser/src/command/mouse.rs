@@ -1,0 +1,116 @@
+//! `mouse`: the mouse moved, pressed, released and its wheel turned, each by itself.
+
+use super::{Cx, Verb, hand};
+use crate::act::pointer::Button;
+use crate::act::{After, Aim, Deed, Guard, Receipt, Wants};
+use crate::error::Result;
+use crate::target::Target;
+use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Move the mouse, press and release its buttons, turn its wheel, one step at a time.
+///
+/// For what `click`, `drag` and `scroll` do not do. A button that was pressed stays down until `mouse up`, until another
+/// action with the mouse, or until its tab is closed.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+pub struct Mouse {
+    /// What to do with it.
+    #[command(subcommand)]
+    #[serde(flatten)]
+    pub action: MouseAction,
+}
+
+/// Something that is done with the mouse.
+#[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum MouseAction {
+    /// Move it to an element or to a point (`xy=120,40`).
+    Move {
+        /// Where to.
+        target: Target,
+        /// What to see to afterwards.
+        #[command(flatten)]
+        #[serde(flatten)]
+        after: After,
+    },
+    /// Press a button and leave it down.
+    Down {
+        /// Where to move first [default: where the mouse is].
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        target: Option<Target>,
+        /// Which button.
+        #[arg(long, value_enum, default_value_t)]
+        #[serde(default)]
+        button: Button,
+        /// What to see to afterwards.
+        #[command(flatten)]
+        #[serde(flatten)]
+        after: After,
+    },
+    /// Release the button that is down. What is being dragged is dropped.
+    Up {
+        /// Where to move first [default: where the mouse is].
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        target: Option<Target>,
+        /// What to see to afterwards.
+        #[command(flatten)]
+        #[serde(flatten)]
+        after: After,
+    },
+    /// Turn the wheel where the mouse is, or else in the middle of the view.
+    #[serde(rename_all = "camelCase")]
+    Wheel {
+        /// How far down, in CSS pixels; up when negative.
+        #[arg(allow_negative_numbers = true, value_name = "PX")]
+        delta_y: f64,
+        /// How far to the right; to the left when negative.
+        #[arg(allow_negative_numbers = true, default_value_t, value_name = "PX_RIGHT")]
+        #[serde(default)]
+        delta_x: f64,
+        /// Where to move first.
+        #[arg(long = "at", value_name = "TARGET")]
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        target: Option<Target>,
+        /// What to see to afterwards.
+        #[command(flatten)]
+        #[serde(flatten)]
+        after: After,
+    },
+}
+
+impl Verb for Mouse {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+        let (action, target, after) = match &self.action {
+            MouseAction::Move { target, after } => ("mouse move", Some(target), after),
+            MouseAction::Down { target, after, .. } => ("mouse down", target.as_ref(), after),
+            MouseAction::Up { target, after } => ("mouse up", target.as_ref(), after),
+            MouseAction::Wheel { target, after, .. } => ("mouse wheel", target.as_ref(), after),
+        };
+        hand!(cx, hand);
+        let spot = match target {
+            Some(target) => {
+                let aim = Aim::at(target.clone());
+                let spot = hand.reach(&aim, Wants::HOVER, Guard::Nothing).await?;
+                hand.move_mouse((spot.x, spot.y)).await?;
+                Some(spot)
+            }
+            None => {
+                hand.begin_here().await?;
+                None
+            }
+        };
+        match &self.action {
+            MouseAction::Move { .. } => {}
+            MouseAction::Down { button, .. } => hand.press_button(*button).await?,
+            MouseAction::Up { .. } => hand.release_button().await?,
+            MouseAction::Wheel { delta_x, delta_y, .. } => {
+                hand.turn_wheel((*delta_x, *delta_y)).await?;
+            }
+        }
+        hand.done();
+        hand.finish(Deed { action, spot, after, value: None }).await
+    }
+}
