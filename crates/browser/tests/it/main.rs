@@ -14,6 +14,7 @@ mod frames;
 mod hostile;
 mod labels;
 mod launching;
+mod layouts;
 mod meaning;
 mod mouse;
 mod navigation;
