@@ -330,7 +330,10 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
     let is_known = kept().next().is_some();
     let is_well_known = kept().any(is_strong);
     let is_lone = matches!(sight.scope, Scope::Lone | Scope::Dialog);
-    let is_rest_same = lead.is_some_and(|lead| !facts[lead].is_kept) && sight.is_rest_same(facts);
+    // A word at the head may be a state or a name that changed, if nothing else that told did.
+    let is_rest_same = lead.is_some_and(|lead| !facts[lead].is_kept)
+        && facts.iter().filter(is_distinct).filter(|it| !it.is_kept).count() == 1
+        && sight.is_rest_same(facts);
     let is_excused = |at: usize, it: &Fact<'_>| {
         let token = it.token;
         if token.is_own || it.column == Column::Constant {
