@@ -11,6 +11,7 @@ mod dialogs;
 mod dragging;
 mod evaluating;
 mod frames;
+mod frameworks;
 mod hostile;
 mod labels;
 mod launching;

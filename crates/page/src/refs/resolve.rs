@@ -77,7 +77,8 @@ pub fn resolve(was: &Tree, node: usize, now: &Tree, edited: &HashSet<u32>) -> Re
                     changes: found_as.changes,
                     is_renumbered: found_as.is_renumbered,
                 },
-                Some((was, now)) => {
+                Some(different) => {
+                    let (was, now) = *different;
                     let heir = match replaced(&before, node, &after) {
                         Resolution::Moved { node, .. } => Some(node),
                         Resolution::Gone { nearest, .. } if nearest.len() == 1 => {
@@ -85,7 +86,7 @@ pub fn resolve(was: &Tree, node: usize, now: &Tree, edited: &HashSet<u32>) -> Re
                         }
                         _ => None,
                     };
-                    Resolution::Changed { was: *was, now: *now, heir }
+                    Resolution::Changed { was, now, heir }
                 }
             }
         }
@@ -103,7 +104,7 @@ struct Examined {
     changes: Vec<Change>,
     is_renumbered: bool,
     /// They mean different things: what one meant and the other means.
-    other: Option<(Box<Fingerprint>, Box<Fingerprint>)>,
+    other: Option<Different>,
 }
 
 impl Examined {
@@ -126,14 +127,12 @@ struct Pair<'s, 't> {
 fn examine(was: &Structure<'_>, before: usize, now: &Structure<'_>, after: usize) -> Examined {
     let pair = Pair { was, before, now, after };
     let mut out = Examined::default();
-    if let Err((was, now)) = pair.compare(&mut out) {
-        out.other = Some((Box::new(was), Box::new(now)));
-    }
+    out.other = pair.compare(&mut out).err();
     out
 }
 
 /// Two fingerprints that are not the same.
-type Different = (Fingerprint, Fingerprint);
+type Different = Box<(Fingerprint, Fingerprint)>;
 
 impl Pair<'_, '_> {
     fn compare(&self, out: &mut Examined) -> Result<(), Different> {
@@ -388,7 +387,8 @@ impl Pair<'_, '_> {
     fn different(&self, was: Option<Container>, now: Option<Container>) -> Different {
         let old = Fingerprint::bare(self.was.tree, self.before);
         let new = Fingerprint::bare(self.now.tree, self.after);
-        (Fingerprint { container: was, ..old }, Fingerprint { container: now, ..new })
+        let old = Fingerprint { container: was, ..old };
+        Box::new((old, Fingerprint { container: now, ..new }))
     }
 
     fn different_in(&self, was: &Level, now: &Level, judgement: &Judgement) -> Different {

@@ -136,6 +136,14 @@ fn has_value(node: &Node) -> bool {
     !node.value.is_empty() && !node.states.is_masked()
 }
 
+/// A node that the next one is in.
+struct Ancestor {
+    end: usize,
+    slot: u64,
+    /// How many children of each role came so far.
+    counts: Vec<(Role, u32)>,
+}
+
 /// The texts of a range of siblings. `target` are the nodes of the target, if they belong to it alone.
 pub(super) fn tokens(
     structure: &Structure<'_>,
@@ -144,31 +152,30 @@ pub(super) fn tokens(
 ) -> Vec<Token> {
     let tree = structure.tree;
     let mut found = Vec::new();
-    // Nodes that the next one is in: where each ends, its slot, and how many children of each role came so far.
-    let mut open: Vec<(usize, u64, Vec<(Role, u32)>)> = vec![(range.end, 0, Vec::new())];
+    let mut open = vec![Ancestor { end: range.end, slot: 0, counts: Vec::new() }];
     let (mut inner_end, mut head_end, mut stress_end) = (0, 0, 0);
     let mut control: Option<(Role, usize)> = None;
     let frame = tree.nodes.get(range.start).map(|node| node.frame);
     let mut index = range.start;
     while index < range.end {
         let node = &tree.nodes[index];
-        while open.len() > 1 && open.last().is_some_and(|it| it.0 <= index) {
+        while open.len() > 1 && open.last().is_some_and(|it| it.end <= index) {
             open.pop();
         }
         let end = tree.end(index);
         let depth = open.len();
-        let (_, slot, counts) = &mut open[depth - 1];
-        let at = match counts.iter_mut().find(|it| it.0 == node.role) {
+        let parent = &mut open[depth - 1];
+        let at = match parent.counts.iter_mut().find(|it| it.0 == node.role) {
             Some(count) => {
                 count.1 += 1;
                 count.1
             }
             None => {
-                counts.push((node.role, 0));
+                parent.counts.push((node.role, 0));
                 0
             }
         };
-        let slot = hash(&(*slot, node.role as u8, at));
+        let slot = hash(&(parent.slot, node.role as u8, at));
         // Another document, or a dialog in it, is about something else.
         if Some(node.frame) != frame || depth > 1 && Structure::is_apart(node.role) {
             index = end;
@@ -217,7 +224,7 @@ pub(super) fn tokens(
             index = end;
             continue;
         }
-        open.push((end, slot, Vec::new()));
+        open.push(Ancestor { end, slot, counts: Vec::new() });
         index += 1;
     }
     found
