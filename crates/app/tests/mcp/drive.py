@@ -5,7 +5,8 @@
 
 Needs the package `mcp` from PyPI (2.3). PROGRAM is started with a folder of its own for its daemon, and shown pages
 that are served here on two loopback ports. Each scenario is a function in `scenarios`; what it is called is what must be
-so. Most of them share one server and one page; those that start, stop or break something have a server to themselves.
+so. Most of them share a server and a page with others; those that start, stop or break something have a server to
+themselves. Several run at a time.
 
 With WORD, only scenarios with it in their name are run.
 
@@ -16,6 +17,7 @@ import argparse
 import contextlib
 import logging
 import sys
+import time
 import traceback
 from pathlib import Path
 
@@ -36,6 +38,9 @@ import scenarios.ends
 
 SCENARIO_SECONDS = 60
 
+# How many scenarios of each kind run at a time.
+LANES = 2
+
 
 class Score:
     """How many scenarios were run, and how many failed."""
@@ -46,6 +51,7 @@ class Score:
     async def run(self, name, function, *arguments):
         """Runs a scenario and says what came of it. Gives whether all was well."""
         self.count += 1
+        began = time.monotonic()
         try:
             with anyio.fail_after(SCENARIO_SECONDS):
                 await function(*arguments)
@@ -53,7 +59,7 @@ class Score:
             self.failed += 1
             print(f"FAIL {name}: {reason(error)}", flush=True)
             return False
-        print(f"ok {name}", flush=True)
+        print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
         return True
 
 
@@ -83,11 +89,12 @@ def starter(program, transport):
         finally:
             with anyio.CancelScope(shield=True):
                 await server.end()
+    start.transport = transport
     return start
 
 
 async def run_shared(score, start, site, scenarios):
-    """Runs scenarios one after the other with one client. What a failed one left behind is closed."""
+    """Runs scenarios one after the other with one client, until none is left. What a failed one left behind is closed."""
     async with start() as server, server.client() as agent:
         for function in scenarios:
             if not await score.run(f"{server.transport}/{function.__name__}", function, agent, site):
@@ -95,15 +102,25 @@ async def run_shared(score, start, site, scenarios):
                     await agent.call("browser_close")
 
 
+async def run_apart(score, start, site, scenarios):
+    """Runs scenarios that have servers of their own one after the other, until none is left."""
+    for function in scenarios:
+        await score.run(f"{start.transport}/{function.__name__}", function, start, site)
+
+
 async def drive(program, transports, only):
     site, score = Site(), Score()
     for transport in transports:
         start = starter(program, transport)
-        if scenarios := [function for function in SHARED if only in function.__name__]:
-            await run_shared(score, start, site, scenarios)
-        for function, ways in ALONE:
-            if transport in ways and only in function.__name__:
-                await score.run(f"{transport}/{function.__name__}", function, start, site)
+        shared = [function for function in SHARED if only in function.__name__]
+        apart = [function for function, ways in ALONE if transport in ways and only in function.__name__]
+        # Most of their time they wait. Each lane takes the next one that nobody has taken.
+        waiting = iter(shared), iter(apart)
+        async with anyio.create_task_group() as lanes:
+            for _ in range(min(LANES, len(shared))):
+                lanes.start_soon(run_shared, score, start, site, waiting[0])
+            for _ in range(min(LANES, len(apart))):
+                lanes.start_soon(run_apart, score, start, site, waiting[1])
     print(f"{score.count} scenarios, {score.failed} failed")
     return 1 if score.failed or not score.count else 0
 
