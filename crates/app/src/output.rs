@@ -58,6 +58,8 @@ struct ErrorEnvelope<'a> {
     ok: bool,
     status: &'a str,
     error: &'a Error,
+    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
+    notes: &'a [Note],
 }
 
 /// Decides about colours for the rest of the program.
@@ -155,7 +157,10 @@ impl Output {
     /// Prints an error: once, on standard error.
     pub fn error(self, error: &Error) {
         if self.json || json_errors() {
-            let envelope = ErrorEnvelope { ok: false, status: "error", error };
+            // The error itself is as specified.
+            let (error, notes) = error.clone().without_notes();
+            let envelope =
+                ErrorEnvelope { ok: false, status: "error", error: &error, notes: &notes };
             say(&escape_unsafe(&serde_json::to_string_pretty(&envelope).unwrap_or_default()));
             return;
         }

@@ -190,6 +190,12 @@ impl Error {
         self
     }
 
+    /// The error and its notes apart.
+    pub fn without_notes(mut self) -> (Self, Vec<Note>) {
+        let notes = std::mem::take(&mut self.0.notes);
+        (self, notes)
+    }
+
     /// Its code.
     pub fn code(&self) -> Code {
         self.0.code

@@ -611,9 +611,10 @@ fn a_loss_is_told_with_an_error_too() {
     let home = Home::new();
     home.ok(["open", "about:blank"]);
     lose_browser(&home);
-    let error = home.error(["open", "http://127.0.0.1:1/"]);
-    assert_eq!(error["errorCode"], "navigation.failed", "{error}");
-    assert!(is_restart_told(&error), "{error}");
+    let told: Value =
+        serde_json::from_str(&home.run(["open", "http://127.0.0.1:1/", "--json"]).err()).unwrap();
+    assert_eq!(told["error"]["errorCode"], "navigation.failed", "{told}");
+    assert!(is_restart_told(&told), "{told}");
     home.ok(["open", "about:blank"]);
     lose_browser(&home);
     let told = home.run(["open", "http://127.0.0.1:1/"]).err();
