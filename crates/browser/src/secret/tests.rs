@@ -92,7 +92,7 @@ proptest! {
         prop_assert!(!holds(&scrubbed(&scrubber, &value), &secret));
         let Reply::Eval(plain) = scrubber.scrub_reply(evaluated(&value)).unwrap() else { unreachable!() };
         prop_assert!(!plain.unserializable.unwrap().contains(&*secret));
-        let notes = scrubber.scrub(vec![Note::new("note", format!("it says {secret:?} {secret}"))]).unwrap();
+        let notes = scrubber.scrub(vec![Note::new("cut", format!("it says {secret:?} {secret}"))]).unwrap();
         prop_assert!(!notes[0].message.contains(&*secret));
         let error = Error::new(Code::EvalThrew).message(value.to_string()).evidence("thrown", &*secret);
         let error = scrubber.scrub(error).unwrap();
@@ -135,7 +135,7 @@ fn every_spelling_of_a_secret_is_masked() {
         "pa\"ss &amp; &lt;word&gt; 100%",
         "pa&quot;ss &amp; &lt;word&gt; 100%",
     ] {
-        let note = scrubber.scrub(Note::new("x", format!("<{spelling}>"))).unwrap();
+        let note = scrubber.scrub(Note::new("cut", format!("<{spelling}>"))).unwrap();
         assert_eq!(note.message, format!("<{}>", page::text::MASK), "{spelling}");
     }
 }
@@ -143,7 +143,7 @@ fn every_spelling_of_a_secret_is_masked() {
 #[test]
 fn a_secret_that_was_cut_is_masked_as_far_as_it_goes() {
     let scrubber = scrubber(&["correct horse battery staple"]);
-    let note = scrubber.scrub(Note::new("x", "it is correct horse ba… and correct…")).unwrap();
+    let note = scrubber.scrub(Note::new("cut", "it is correct horse ba… and correct…")).unwrap();
     assert_eq!(note.message, format!("it is {}… and correct…", page::text::MASK));
 }
 
