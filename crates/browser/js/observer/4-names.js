@@ -216,6 +216,10 @@ function svgName(el) {
     const name = collapse(textContentOf.call(title));
     if (name) return nameSource = "related", name;
   }
+  // The browser tells the title of a symbol as a group in the drawing; one that is there to be clicked is called that.
+  const used = localNameOf.call(el) === "svg" && isListenedIcon(el) ? findInside.call(el, "use") : null;
+  const usedName = used === null ? "" : usedTitle(used);
+  if (usedName !== "") return nameSource = "related", usedName;
   const link = attributeOf.call(el, "xlink:title");
   return link && collapse(link) ? (nameSource = "attribute", collapse(link)) : null;
 }

@@ -56,10 +56,16 @@ function remember(found) {
   return given;
 }
 
+/** The most elements in a box that is there for its icon. */
+const MOST_IN_ICON = 12;
+
+/** Whether an element is a drawing taken from elsewhere, or a small box around one: that names it when it is listened to. */
+const isAroundIcon = (el) => findInside.call(el, "use") !== null && findAllInside.call(el, "*").length <= MOST_IN_ICON;
+
 /** Whether an element is something else when somebody listens to it. */
 function isMadeByHearing(el) {
   const tag = localNameOf.call(el);
-  return tag === "tbody" || tag === "a" && !hasAttribute.call(el, "href");
+  return tag === "tbody" || tag === "a" && !hasAttribute.call(el, "href") || isAroundIcon(el);
 }
 
 /**
@@ -75,7 +81,8 @@ function hears(nodes) {
     hearingCount++;
     if (elementOf(given[at]) !== null && !isMadeByHearing(node) || !isShown.call(node)) return;
     isHearingMissed = true;
-    noteChange(node);
+    if (isAroundIcon(node)) noteDeepChange(node);
+    else noteChange(node);
   });
   return (isHearingMissed ? "!," : "") + given.join();
 }

@@ -134,6 +134,32 @@ fn a_drawing_that_is_taken_from_elsewhere_names_its_link() {
 }
 
 #[test]
+fn an_icon_that_only_a_listener_makes_a_control_has_its_name() {
+    bench(async |t| {
+        let icons = "<svg hidden><symbol id=s><title>Delete</title><path d='M0 0h9v9'/></symbol></svg>
+            <svg class=on width=9 height=9><use href='#s'/></svg>
+            <svg class=on width=9 height=9><title>Edit</title><path d='M0 0h9v9'/></svg>
+            <div class=on><svg width=9 height=9><use href='#s'/></svg></div>
+            <span class=on><img alt=Share width=9 height=9></span>
+            <audio controls></audio><video controls width=90 height=50></video>
+            <script>for (const it of document.querySelectorAll('.on')) it.addEventListener('click', () => it.dataset.hit = 1)</script>";
+        let text = show(&t, icons, Snapshot::default()).await;
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let has = |begin: &str, part: &str| {
+            lines.iter().any(|line| line.starts_with(begin) && line.contains(part))
+        };
+        assert!(has("- img \"Delete\"", "[ref="), "{text}");
+        assert!(has("- img \"Edit\"", "[ref="), "{text}");
+        for name in ["Delete", "Share"] {
+            let inside = format!("- img \"{name}\"");
+            let at = lines.iter().rposition(|line| line.starts_with(&inside)).expect(&text);
+            assert!(lines[at - 1].starts_with("- generic [ref="), "{text}");
+        }
+        assert!(has("- audio", "[ref=") && has("- video", "[ref="), "{text}");
+    });
+}
+
+#[test]
 fn items_get_refs_where_one_chooses_from_them() {
     bench(async |t| {
         for (html, words) in [
