@@ -40,9 +40,11 @@ fn torture_what_was_seen_before_never_shows() {
             }
             // What moved under the mouse is under it from the next picture on.
             t.eval("frames(1)").await;
+            let over = t.eval("hovered()").await;
             let quick = see(&t, Snapshot::default()).await;
             let fresh = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
-            if quick != fresh {
+            // Where something moved, the browser finds out later what is under the mouse: that was in between.
+            if quick != fresh && over == t.eval("hovered()").await {
                 let lines = quick.lines().zip(fresh.lines()).find(|(quick, fresh)| quick != fresh);
                 panic!(
                     "round {round}, repeat with AGBROWSE_SEED={seed}: {lines:?}, {} and {} lines, after {steps:?}",

@@ -216,7 +216,7 @@ const PROBES: &[Probe] = &[
     probe("scrolling to it is no consequence", "<div style='height:3000px'></div><button>Nothing</button>",
         &[r#"{"verb":"click","target":"{Nothing}"}"#], "none", "true"),
     probe("a status line that changed late before still counts", "<p id=o>ready</p><button onclick='setTimeout(() => o.textContent = \"saved \" + Math.random(), 150)'>Save</button><button onclick='o.textContent = \"bought\"'>Buy</button>",
-        &[r#"{"verb":"click","target":"{button \"Save\"}","settleMs":1}"#, r#"{"verb":"wait","text":"saved"}"#, "js o.textContent = 'ready'", r#"{"verb":"click","target":"{button \"Save\"}","settleMs":1}"#, r#"{"verb":"wait","text":"saved"}"#, r#"{"verb":"click","target":"{Buy}"}"#], "changed +content", "o.textContent === 'bought'"),
+        &[r#"{"verb":"click","target":"{button \"Save\"}","settleMs":1}"#, r#"{"verb":"wait","text":"saved"}"#, "js o.textContent = 'ready'", r#"{"verb":"click","target":"{button \"Save\"}","settleMs":1}"#, r#"{"verb":"wait","text":"saved"}"#, r#"{"verb":"click","target":"text=Buy"}"#], "changed +content", "o.textContent === 'bought'"),
     probe("what fades in is waited for and told", "<style>#p { opacity: 0; transition: opacity .3s } #p.on { opacity: 1 }</style><button onclick='p.className = \"on\"'>Show</button><p id=p>Panel text</p>",
         &[r#"{"verb":"click","target":"{Show}"}"#], "changed ~Panel", "true"),
     probe("what slides open by a script is waited for and told", "<button onclick='let h = 0; const go = () => { h += 8; p.style.height = h + \"px\"; if (h < 80) requestAnimationFrame(go) }; go()'>Show</button><div id=p style='height:0;overflow:hidden'>Panel text</div>",
