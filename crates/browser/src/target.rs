@@ -7,7 +7,7 @@ use crate::tab::{Tab, TabId};
 use cdp::Deadline;
 use page::ax::{Role, Tree};
 use page::find::Query;
-use page::refs::{self, Dialect, RefName, Verdict, compare, meanings};
+use page::refs::{self, Dialect, Fingerprint, RefName, Resolution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -205,7 +205,7 @@ impl JsonSchema for Target {
 pub(crate) async fn find(
     tab: &Tab,
     sight: &mut Sight,
-    tree: &Tree,
+    tree: &Arc<Tree>,
     target: &Target,
     deadline: Deadline,
     notes: &mut Vec<Note>,
@@ -293,9 +293,7 @@ fn listed(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
     let nodes = &nodes[..nodes.len().min(MOST_LISTED)];
     let numbers = sight.bind(tree, nodes);
     let line = |(node, number): (&usize, u32)| {
-        let was = meanings(tree, &[*node as u32]).pop();
-        let what = was.map(|was| described(&was)).unwrap_or_default();
-        format!("@e{number} {what}")
+        format!("@e{number} {}", described(&Fingerprint::new(tree, *node)))
     };
     nodes.iter().zip(numbers).map(line).collect()
 }
@@ -351,7 +349,7 @@ fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
 async fn candidates(
     tab: &Tab,
     sight: &mut Sight,
-    tree: &Tree,
+    tree: &Arc<Tree>,
     target: &Target,
     deadline: Deadline,
     notes: &mut Vec<Note>,
@@ -359,8 +357,10 @@ async fn candidates(
     let has_element = |node: &usize| tree.nodes[*node].element > 0;
     Ok(match target {
         Target::Ref(name) => {
-            let (node, note) = find_ref(sight, tree, name)?;
-            notes.extend(note);
+            let (node, found) = find_ref(sight, tree, name)?;
+            // Who looks again is told the same.
+            notes
+                .extend(found.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
             vec![node]
         }
         Target::Css(css) => matched(tab, sight, tree, css, css, deadline).await?,
@@ -541,9 +541,10 @@ struct PointAt {
     was: Option<String>,
 }
 
-fn find_ref(sight: &Sight, tree: &Tree, name: &RefName) -> Result<(usize, Option<Note>)> {
+/// The element of a ref in the page as it is now, and notes on what changed about it.
+fn find_ref(sight: &mut Sight, tree: &Arc<Tree>, name: &RefName) -> Result<(usize, Vec<Note>)> {
     let spelled = name.to_string();
-    let shown = look_up(sight, name).map_err(|problem| {
+    let issued = look_up(sight, name).map_err(|problem| {
         let code = match problem {
             refs::RefProblem::TooOld(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
@@ -558,33 +559,67 @@ fn find_ref(sight: &Sight, tree: &Tree, name: &RefName) -> Result<(usize, Option
             None => error,
         }
     })?;
-    let was = &shown.meaning;
-    let node = tree.nodes.iter().position(|node| {
-        node.element > 0
-            && node.element == shown.element
-            && tree
-                .frames
-                .get(usize::from(node.frame))
-                .is_some_and(|frame| *frame.document == *was.document)
-    });
-    let Some(node) = node else {
-        return Err(gone(tree, &shown, &spelled));
-    };
-    let now = meanings(tree, &[node as u32]).pop();
-    let Some(now) = now else { return Err(gone(tree, &shown, &spelled)) };
-    match compare(was, &now) {
-        Verdict::Same => Ok((node, None)),
-        Verdict::Minor => Ok((node, Some(Note::new("element-changed", refs::MINOR_NOTE)))),
-        Verdict::Changed => Err(Error::new(Code::SnapshotRefStale)
-            .message(format!("{}. {}", refs::changed_message(was, &now), refs::CHANGED_HINT))
-            .evidence("ref", spelled)
-            .evidence("was", described(was))
-            .evidence("now", described(&now))),
+    if Arc::ptr_eq(&issued.tree, tree) {
+        return Ok((issued.node, Vec::new()));
+    }
+    let frame = issued.tree.nodes[issued.node].frame;
+    let document = issued.tree.frames.get(usize::from(frame)).map_or("", |it| &*it.document);
+    let edited = sight.registry.edited(document);
+    match refs::resolve(&issued.tree, issued.node, tree, &edited) {
+        Resolution::Same { node, changes, is_renumbered } => {
+            let message = if is_renumbered { refs::MINOR_NOTE } else { refs::STATE_NOTE };
+            let note = Note::new("element-changed", message);
+            let note = note.with_page_text(&refs::changes_text(&changes));
+            Ok((node, if changes.is_empty() { Vec::new() } else { vec![note] }))
+        }
+        Resolution::Moved { node, changes } => {
+            sight.registry.rebind(issued.number, tree, node);
+            let message = format!(
+                "the page replaced the element of {spelled}: the one with the same fingerprint is used"
+            );
+            let note = Note::new("element-replaced", message);
+            let mut notes = vec![note.with_page_text(&described(&Fingerprint::new(tree, node)))];
+            if !changes.is_empty() {
+                let note = Note::new("element-changed", refs::STATE_NOTE);
+                notes.push(note.with_page_text(&refs::changes_text(&changes)));
+            }
+            Ok((node, notes))
+        }
+        Resolution::Changed { was, now, heir } => {
+            let hint = nearest(sight, tree, heir.as_slice());
+            let message = refs::changed_message(&was, &now);
+            let error = Error::new(Code::SnapshotRefStale)
+                .message(format!("{message}. {}{hint}", refs::CHANGED_HINT))
+                .evidence("ref", spelled)
+                .evidence("was", described(&was))
+                .evidence("now", described(&now));
+            Err(with_hint(error, &hint))
+        }
+        Resolution::Gone { was, nearest: nodes } => {
+            let hint = nearest(sight, tree, &nodes);
+            Err(gone(&was, &spelled, &hint))
+        }
     }
 }
 
-/// What a ref was given for, however it is spelled.
-fn look_up(sight: &Sight, name: &RefName) -> std::result::Result<refs::Shown, refs::RefProblem> {
+fn with_hint(error: Error, hint: &str) -> Error {
+    if hint.is_empty() { error } else { error.evidence("hint", hint.trim()) }
+}
+
+/// Names what is most like an element that cannot be used.
+fn nearest(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> String {
+    match listed(sight, tree, nodes).as_slice() {
+        [] => String::new(),
+        [one] => format!(" One like it is there now: {one}."),
+        many => format!(" Like it are now: {}.", many.join("; ")),
+    }
+}
+
+/// The element that a ref was issued for, however it is spelled.
+fn look_up(
+    sight: &Sight,
+    name: &RefName,
+) -> std::result::Result<refs::IssuedRef, refs::RefProblem> {
     let number = match name {
         RefName::Ours(number) => Some(*number),
         RefName::Backend { frame, id, .. } => sight.spellings.number(*frame, *id),
@@ -604,47 +639,33 @@ fn tab_beside(sight: &Sight, name: &RefName) -> Option<TabId> {
     }
 }
 
-/// The error for an element that is not there any more. One that looks the same is named, never taken.
-fn gone(tree: &Tree, shown: &refs::Shown, spelled: &str) -> Error {
-    let was = &shown.meaning;
-    let alike: Vec<u32> = (0..tree.nodes.len() as u32)
-        .filter(|index| {
-            let node = &tree.nodes[*index as usize];
-            node.element > 0 && node.role == was.role && tree.name(node) == was.name
-        })
-        .collect();
-    let twins: Vec<refs::Meaning> = meanings(tree, &alike)
-        .into_iter()
-        .filter(|meaning| meaning.owner == was.owner && meaning.role == was.role)
-        .collect();
-    let message = format!("{} {}", refs::gone_message(was, spelled), refs::GONE_HINT);
-    let error =
-        Error::new(Code::SnapshotRefStale).evidence("ref", spelled).evidence("was", described(was));
-    match twins.as_slice() {
-        [twin] => {
-            let hint = format!("One like it is there now: {}.", described(twin));
-            error.message(format!("{message} {hint}")).evidence("hint", hint)
-        }
-        _ => error.message(message),
-    }
+/// The error for an element that is not there any more.
+fn gone(was: &Fingerprint, spelled: &str, hint: &str) -> Error {
+    let message = format!("{} {}{hint}", refs::gone_message(was, spelled), refs::GONE_HINT);
+    let error = Error::new(Code::SnapshotRefStale)
+        .message(message)
+        .evidence("ref", spelled)
+        .evidence("was", described(was));
+    with_hint(error, hint)
 }
 
 /// The error for an element that went away after it was found.
 pub(crate) fn gone_since(sight: &Sight, target: &Target) -> Error {
     if let Target::Ref(name) = target
-        && let Ok(shown) = look_up(sight, name)
+        && let Ok(issued) = look_up(sight, name)
     {
-        return gone(&Tree::default(), &shown, &name.to_string());
+        return gone(&Fingerprint::new(&issued.tree, issued.node), &name.to_string(), "");
     }
     Error::new(Code::SnapshotRefStale).message(format!("the element of `{target}` is gone"))
 }
 
-fn described(meaning: &refs::Meaning) -> String {
-    let owner = meaning
-        .owner
+fn described(fingerprint: &Fingerprint) -> String {
+    let container = fingerprint
+        .container
         .as_ref()
-        .map(|owner| format!(" in {} {:?}", owner.role.name(), owner.described()));
-    format!("{} {:?}{}", meaning.role.name(), meaning.name, owner.unwrap_or_default())
+        .map(|it| format!(" in {} {:?}", it.role.name(), it.label))
+        .unwrap_or_default();
+    format!("{} {:?}{container}", fingerprint.role.name(), fingerprint.name)
 }
 
 /// The elements that a selector matches, in the page itself or else in the first of its frames that has any.

@@ -150,6 +150,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
         "{verb} {line}, {kind} after {ms} ms: {}\n  was {was}\n  now {now:?}\n  reached {reached:?}",
         told(&came)
     );
+    let is_replaced = matches!(&**kind, "twin" | "rerender");
     // Where another page came, what was reached there is not known.
     let foreign = reached.iter().find(|event| {
         let own = event.path.iter().find(|(it, _)| *it == key);
@@ -157,6 +158,8 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
         match own {
             // Its meaning was the same when the press came; what a press changes is its own business.
             Some((_, words)) => event.r#type == "mousedown" && !same(words),
+            // What a page makes anew in its place, with the same words, means the same.
+            None if is_replaced && event.path.iter().any(|(_, words)| same(words)) => false,
             None => event.type_is_press(),
         }
     });

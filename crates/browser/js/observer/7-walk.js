@@ -64,6 +64,11 @@ let firewall = false;
 let tellsHidden = false;
 let maxText = MAX_TEXT;
 let previousNumber = 0;
+/** Where the lines of the children begin that are being walked, and the line break that was walked last. */
+let childrenFrom = 0, lastBreak = null;
+/** The fields of the last walk. No event tells when a script sets what they hold. */
+let fields = [];
+const FIELD_TAGS = new Set(["input", "textarea", "select"]);
 /** Texts that were left out because nobody can see them. */
 let dropped = 0;
 /** The elements that are told and hold frames, by number; what comes after it says that there is nothing in the frame. */
@@ -97,6 +102,7 @@ function observe(wanted = {}) {
   blanks = [];
   dropped = 0;
   previousNumber = 0;
+  fields = [];
   level = 0;
   isHearingMissed = false;
   let isWhole = false, isCut = false;
@@ -384,6 +390,8 @@ function walk(el, depth, around) {
       walkAnew(el, depth, around);
       if (isDeep) deepLevel--;
       endBlock(el, block);
+      // Whether a line break is told depends on what stands before it.
+      if (lastBreak === el) el[BLOCK] = undefined;
     }
   }
   level--;
@@ -392,7 +400,10 @@ function walk(el, depth, around) {
 function walkAnew(el, depth, around) {
   const tag = localNameOf.call(el);
   if (SILENT.has(tag)) return;
-  if (RESTLESS.has(tag) || tag.includes("-")) isRestless = true;
+  if (RESTLESS.has(tag) || tag.includes("-")) {
+    isRestless = true;
+    if (FIELD_TAGS.has(tag)) fields.push(el);
+  }
   const attributes = attributesOf(el, tag);
   let mask;
   if (attributes !== null) {
@@ -438,7 +449,12 @@ function walkAnew(el, depth, around) {
   let line = 0, numberBefore = 0;
   let source = "";
   if (tag === "area" && !isMapShown(el)) return;
-  const isSaid = isVisible && role !== "none" && role !== "layouttable" && role !== "linebreak";
+  if (role === "linebreak") {
+    lastBreak = el;
+    if (isVisible && out.length > childrenFrom) out.push(`${depth}\t|`);
+    return;
+  }
+  const isSaid = isVisible && role !== "none" && role !== "layouttable";
   let lost = !firewall || !isSaid ? "" : unseenBox(sight, el);
   if (lost === "" && isSaid && firewall && HOLDERS.has(tag) && isSpeck(el)) lost = "zero-size";
   const isTold = isSaid &&
@@ -555,6 +571,7 @@ function walkBelow(el, tag, mask, depth, around, cursor, transform, isVisible, s
 
 function walkInside(el, tag, mask, depth, next) {
   const { isVisible } = next;
+  const from = out.length;
   const only = memo.owners === null ? onlyText(el, tag) : null;
   if (isVisible && (mask & BEFORE) !== 0 && (tag !== "q" || only === null)) addGenerated(el, "::before", depth, next.sight);
   if (only !== null) {
@@ -573,6 +590,7 @@ function walkInside(el, tag, mask, depth, next) {
     const assigned = assignedNodes.call(el);
     if (assigned.length > 0) {
       for (const node of assigned) {
+        childrenFrom = from;
         if (nodeTypeOf.call(node) === 1) walk(node, depth, next);
         else if (isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, el, node);
       }
@@ -584,6 +602,7 @@ function walkInside(el, tag, mask, depth, next) {
   // No function of its own: a page can be deep, and every one of them costs room on the stack.
   for (; node !== null; node = nextSiblingOf.call(node)) {
     const type = nodeTypeOf.call(node);
+    childrenFrom = from;
     if (type === 1) walk(node, depth, next);
     else if (type === 3 && isVisible) addText(transformed(dataOf.call(node), next.transform), depth, next.sight, el, node);
   }

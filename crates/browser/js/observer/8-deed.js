@@ -49,7 +49,7 @@ function keepOff(event) {
   const hit = isKey ? deepActive() : trueTarget(event);
   if (event.type === "mouseup") deed.ups++;
   // Once it was let in, what the page makes of it is the page's own business.
-  const isSame = () => deed.hits > 0 || deed.words === wordsOf(deed.el);
+  const isSame = () => deed.hits > 0 || isStill(deed.el, deed.words);
   if (deed.guard !== "beside" && hit !== null && isLetThrough(hit, event) && isSame()) {
     if (COUNTED.test(event.type)) deed.hits++;
     if (event.type === "click") deed.clicks++;
@@ -257,9 +257,7 @@ function noteTouched(records) {
 /** Whether something changed since the last look in what an element is about: itself, its row, what is right around it. */
 function isTouched(el) {
   if (touched === null) return true;
-  const parent = parentOf(el);
-  const isSmall = parent !== null && nodeTypeOf.call(parent) === 1 && textContentOf.call(parent).length < 200;
-  const scope = closest.call(el, ROW) || (isSmall ? parent : el);
+  const item = itemAround(el), scope = item === null ? el : item.box;
   for (const node of touched) {
     const at = nodeTypeOf.call(node) === 1 ? node : parentOf(node);
     if (at !== null && nodeTypeOf.call(at) === 1 && (isInside(at, scope) || isInside(el, at) && at !== bodyOf.call(document))) return true;
@@ -273,12 +271,12 @@ async function ready(number, wants, guard, isSure, id) {
   // happened here.
   const el = elementOf(number);
   if (isSpoiled() && (!isSure || el === null || isTouched(el))) return { problem: "spoiled" };
-  const words = el === null ? "" : wordsOf(el);
+  const words = el === null ? [] : wordsOf(el);
   if (guard !== null) arming.add(id);
   const found = await check(number, wants);
   const isWanted = guard !== null && arming.delete(id);
   // The check may have waited for things to come to rest.
-  if (found.problem === undefined && wordsOf(el) !== words) return { problem: "spoiled" };
+  if (found.problem === undefined && !isStill(el, words)) return { problem: "spoiled" };
   if (found.problem === undefined && isWanted) begin(number, guard, found.on || null, id);
   delete found.on;
   return found;

@@ -31,7 +31,7 @@ function goneFrom(hit, x, y) {
     const isIn = x >= it.left && x < it.right && y >= it.top && y < it.bottom;
     if (isIn && (was === null || size(it) < size(was))) was = it;
   }
-  if (was !== null) return isConnectedOf.call(was.el) && isInside(hit, was.el) && wordsOf(was.el) === was.words ? null : described(was.el);
+  if (was !== null) return isConnectedOf.call(was.el) && isInside(hit, was.el) && isStill(was.el, was.words) ? null : described(was.el);
   const now = closest.call(hit, POINTED_AT);
   return now === null || pictured.some(({ el }) => el === now) ? null : "nothing to act on";
 }

@@ -136,6 +136,21 @@ function watch() {
   }
   isDirty = false;
   touched = new Set();
+  fieldStates = fields.map(fieldState);
+}
+
+/** What the fields of the last walk held then. */
+let fieldStates = [];
+const fieldState = (el) => `${heldValue(el)}\n${checkedState(el)}`;
+const checkedState = (el) => localNameOf.call(el) === "input" && checkedOf.call(el);
+
+/** Takes in what scripts set in fields. */
+function heedFields() {
+  for (let at = 0; at < fieldStates.length; at++) {
+    if (fieldState(fields[at]) === fieldStates[at]) continue;
+    if (touched !== null) touched.add(fields[at]);
+    spoil();
+  }
 }
 
 /** Whether something has happened since the last observation. */
@@ -148,6 +163,7 @@ function isSpoiled() {
   }
   if (blankWatcher.takeRecords().length > 0 || blanks.some(([el, inside]) => documentInside.call(el) !== inside)) spoil();
   if (lastWalk !== null && lastWalk.terms.at(-1) !== viewNow()) spoil();
+  if (!isDirty) heedFields();
   return isDirty;
 }
 

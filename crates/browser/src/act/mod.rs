@@ -394,7 +394,12 @@ impl<'a> Hand<'a> {
             let wants = Wants { at: at.filter(|_| wants.point), ..wants };
             let failure = match found {
                 Ok(node) => match self.ready(&tree, node, target, wants, guard, is_sure).await? {
-                    Ok(spot) => return Ok(spot),
+                    Ok(spot) => {
+                        let it = &tree.nodes[node];
+                        let document = &tree.frames[usize::from(it.frame)].document;
+                        self.sight.registry.mark_edited(document, it.element);
+                        return Ok(spot);
+                    }
                     Err(obstacle) if obstacle.problem == "spoiled" && spoiled < SPOILED => {
                         spoiled += 1;
                         seen = Some((self.look_anew().await?, true));

@@ -7,7 +7,7 @@
 
 use crate::bench::{Bench, bench, eval, seed};
 use agbrowse_browser::command::{Find, Get, Snapshot, What};
-use agbrowse_browser::{Code, Command, Error, Fact, Reply, TabId};
+use agbrowse_browser::{Code, Command, Error, Fact, Outcome, Reply, TabId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn torture_a_ref_means_what_it_meant_or_is_refused() {
     bench(async |t| {
         let seed = seed();
         let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 200 };
-        let mut random = Random(seed | 1);
+        let mut random = Random::new(seed);
         let mut score = Score::default();
         let page = Page::open(&t, &mut random).await;
         let mut round = 0;
@@ -40,21 +40,48 @@ fn torture_a_ref_means_what_it_meant_or_is_refused() {
     });
 }
 
-/// The page, and the tab that it is changed from.
-struct Page<'a> {
+/// A tab under test, and another one that changes its page: no command on its own tab tells that something happened.
+pub(crate) struct Opener<'a> {
     bench: &'a Bench,
     tab: TabId,
     other: TabId,
+}
+
+impl<'a> Opener<'a> {
+    /// Opens a page, and from it `/other`.
+    pub(crate) async fn open(bench: &'a Bench, path: &str) -> Self {
+        bench.open(path).await;
+        bench.eval("window.open('other'); 1").await;
+        let tabs = bench.tabs_until(|tabs| tabs.len() == 2 && tabs[1].url.contains("other")).await;
+        Self { bench, tab: tabs[0].id, other: tabs[1].id }
+    }
+
+    /// Runs a command on the tab under test.
+    pub(crate) async fn run(&self, command: Command) -> Result<Outcome, Error> {
+        self.bench.run_on(self.tab, command).await
+    }
+
+    /// Evaluates a script in the other tab, where the page is `opener`.
+    pub(crate) async fn ask<T: serde::de::DeserializeOwned>(&self, script: &str) -> T {
+        let outcome = self.bench.run_on(self.other, eval(script)).await;
+        let outcome = outcome.unwrap_or_else(|error| panic!("{script}: {error}"));
+        let Reply::Eval(result) = outcome.reply else { panic!("{script}") };
+        let text = result.value.as_ref().map_or("null", |value| value.0.get());
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{script}: {text}: {error}"))
+    }
+}
+
+/// The page, and the tab that it is changed from.
+struct Page<'a> {
+    opener: Opener<'a>,
     kinds: Vec<String>,
 }
 
 impl<'a> Page<'a> {
     async fn open(bench: &'a Bench, random: &mut Random) -> Self {
         bench.page("/page", PAGE).page("/frame", "<!doctype html><body>").page("/other", "other");
-        bench.open(&format!("/page?seed={}", random.below(1_000_000))).await;
-        bench.eval("window.open('other'); 1").await;
-        let tabs = bench.tabs_until(|tabs| tabs.len() == 2 && tabs[1].url.contains("other")).await;
-        let mut page = Self { bench, tab: tabs[0].id, other: tabs[1].id, kinds: Vec::new() };
+        let path = format!("/page?seed={}", random.below(1_000_000));
+        let mut page = Self { opener: Opener::open(bench, &path).await, kinds: Vec::new() };
         page.settled().await;
         page.kinds = page.ask("Object.keys(opener.eval('kinds'))").await;
         page
@@ -84,6 +111,11 @@ impl<'a> Page<'a> {
         }
         let used = self.key(name).await;
         let now: Option<String> = self.truth(&key).await;
+        // What was made in place of an element that is gone means what that meant.
+        let meant: Option<String> = match &used {
+            Ok(Some(found)) => self.truth(found).await,
+            _ => None,
+        };
         let line = text.lines().find(|line| line.contains(&format!("[ref={name}")));
         let story = format!(
             "round {round}, {done}, glance {glance:?}: {name} {:?}\n  was {was}\n  now {}\n  got {used:?}",
@@ -96,6 +128,7 @@ impl<'a> Page<'a> {
         tally.changed += u32::from(!is_kept);
         match used {
             Ok(found) if is_kept && found.as_deref() == Some(&key) => {}
+            Ok(_) if now.is_none() && meant.as_deref() == Some(&was) => {}
             Ok(_) => score.wrong.push(story),
             Err(error) => {
                 if !is_telling(&error) {
@@ -166,15 +199,11 @@ impl<'a> Page<'a> {
     }
 
     async fn run(&self, command: Command) -> Result<Reply, Error> {
-        self.bench.run_on(self.tab, command).await.map(|outcome| outcome.reply)
+        self.opener.run(command).await.map(|outcome| outcome.reply)
     }
 
-    /// Asks the page by way of the other tab.
     async fn ask<T: serde::de::DeserializeOwned>(&self, script: &str) -> T {
-        let outcome = self.bench.run_on(self.other, eval(script)).await;
-        let Ok(Reply::Eval(result)) = outcome.map(|it| it.reply) else { panic!("{script}") };
-        let text = result.value.as_ref().map_or("null", |value| value.0.get());
-        serde_json::from_str(text).unwrap_or_else(|error| panic!("{script}: {text}: {error}"))
+        self.opener.ask(script).await
     }
 }
 
@@ -252,10 +281,14 @@ impl std::fmt::Display for Score {
 }
 
 /// Small, seeded, good enough to choose what to do next.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

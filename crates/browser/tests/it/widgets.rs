@@ -199,7 +199,7 @@ async fn drive(t: &Bench, page: &str, files: &[&str], scenarios: &[Scenario]) {
 }
 
 /// The folder that the widgets were installed into. Says so when there is none and none is required.
-fn modules() -> Option<PathBuf> {
+pub(crate) fn modules() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("AGBROWSE_WIDGETS") else {
         assert!(
             std::env::var_os("AGBROWSE_REQUIRE_WIDGETS").is_none(),
@@ -212,7 +212,7 @@ fn modules() -> Option<PathBuf> {
 }
 
 /// Serves a file of the widgets where the page looks for it, or every script that is right in a folder.
-fn serve(t: &Bench, modules: &Path, name: &str) {
+pub(crate) fn serve(t: &Bench, modules: &Path, name: &str) {
     let path = modules.join(name);
     if path.is_dir() {
         for entry in std::fs::read_dir(&path).unwrap() {

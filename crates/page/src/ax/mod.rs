@@ -103,6 +103,10 @@ states! {
     is_cut with_cut = 20,
     /// It takes files, or stands in for what does.
     is_file with_file = 21,
+    /// A line break stands right before it.
+    is_after_line_break with_line_break = 22,
+    /// Two line breaks or more stand right before it.
+    is_after_blank_line with_blank_line = 23,
 }
 
 /// Where a node is drawn, in CSS pixels of the main frame's viewport.

@@ -7,6 +7,7 @@
 //! ```text
 //! depth \t role \t element \t name [\t key value]…      an element; role `.` is generic, no number: the next
 //! depth \t "text [\t key value]…                        text
+//! depth \t |                                            a line break: no node, the next one tells of it
 //! ```
 //!
 //! A key is one letter and its value follows at once: `v` value, `l` level, `f` letters for what is true
@@ -43,9 +44,21 @@ impl Tree {
         let mut last = 0;
         let begin = self.nodes.len();
         let mut has_secrets = false;
+        let mut breaks: (u32, u32) = (0, 0);
         for (number, line) in lines.enumerate() {
+            if let Some(at) = line.strip_suffix("\t|") {
+                let at = at.parse().map_err(|_| Malformed { line: number + 2 })?;
+                breaks = (at, if breaks.0 == at { breaks.1 + 1 } else { 1 });
+                continue;
+            }
             self.add_line(report, base, line, depth, frame, &mut last)
                 .ok_or(Malformed { line: number + 2 })?;
+            let (at, count) = std::mem::take(&mut breaks);
+            if let Some(node) =
+                self.nodes.last_mut().filter(|it| count > 0 && it.depth == depth + at)
+            {
+                node.states = node.states.with_line_break(true).with_blank_line(count > 1);
+            }
             has_secrets |= self.nodes.last().is_some_and(|node| node.states.is_masked());
         }
         if has_secrets {
@@ -240,6 +253,20 @@ mod tests {
         assert_eq!((bounds.x, bounds.y, bounds.width, bounds.height), (1.0, 2.5, 3.0, 4.0));
         let frame = document(REPORT).unwrap();
         assert_eq!((&*frame.origin, &*frame.title), ("https://a.test", "A"));
+    }
+
+    #[test]
+    fn a_line_break_is_told_by_the_node_after_it() {
+        let mut tree = Tree::default();
+        let report = "1\ta\tb\tc\n0\twebarea\t1\t\n1\t\"a\n1\t|\n1\t\"b\n1\t|\n1\t|\n1\t.\t2\t\n2\t\"c\n2\t|\n1\t\"d\n";
+        tree.add_report(report, 0, 0).unwrap();
+        tree.close();
+        let broken = |node: &super::super::Node| {
+            (node.states.is_after_line_break(), node.states.is_after_blank_line())
+        };
+        let all: Vec<_> = tree.nodes.iter().map(broken).collect();
+        let (no, one, two) = ((false, false), (true, false), (true, true));
+        assert_eq!(all, [no, no, one, two, no, no]);
     }
 
     #[test]

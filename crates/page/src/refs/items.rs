@@ -1,7 +1,7 @@
 //! Items: rows, entries of lists, cards. What is one of many alike, and what belongs to it.
 
+use super::fingerprint::FAR;
 use super::lasting::is_telling;
-use super::meaning::FAR;
 use super::places::Places;
 use crate::ax::{Role, Tree};
 

@@ -22,7 +22,7 @@ pub(super) fn is_telling(name: &str) -> bool {
 }
 
 /// The months, the days, and what stands with them in a date.
-fn is_of_date(word: &str) -> bool {
+pub(super) fn is_of_date(word: &str) -> bool {
     const WORDS: [&str; 25] = [
         "jan",
         "feb",
@@ -197,4 +197,39 @@ fn without_digits(name: &str) -> String {
         out.extend(word.chars().filter(|c| !c.is_numeric()));
     }
     out
+}
+
+/// Whether a text says how many there are of something: `3 new`, `12 in the basket`, `Comments (3)`. A number
+/// after a word, as in `Invoice 3`, or before a name, as in `3 Elm Road`, tells which one.
+pub(super) fn is_quantity(name: &str) -> bool {
+    let mut words = name.split(text::is_space).filter(|word| !word.is_empty());
+    let is_number = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word.chars().all(|c| c.is_ascii_digit() || ".,kKM+".contains(c))
+    };
+    let first = words.next().unwrap_or_default();
+    if is_number(first) {
+        return words.next().is_some_and(|word| word.starts_with(char::is_lowercase))
+            && !words.any(has_digits);
+    }
+    let is_bracketed = |word: &str| {
+        word.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).is_some_and(is_number)
+    };
+    let mut numbers = name.split(text::is_space).filter(|word| has_digits(word));
+    numbers.next().is_some_and(is_bracketed) && numbers.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_quantity;
+
+    #[test]
+    fn quantities_come_before_what_they_count() {
+        for text in ["3 new", "1,200 comments", "1.2k likes", "5 in the basket", "Comments (3)"] {
+            assert!(is_quantity(text), "{text}");
+        }
+        for text in ["Invoice 3", "221 Baker Street", "3", "", "new", "3 of 5", "INV-3 (4)"] {
+            assert!(!is_quantity(text), "{text}");
+        }
+    }
 }

@@ -1,22 +1,26 @@
-//! Refs: how they are spelled, what they were given for, and whether that is still so.
+//! Refs: how they are spelled, what they were issued for, and which element they mean now.
 //!
-//! A ref is an element and what the element meant when it was shown: its role, its name and the row, group
-//! or landmark it was in. Nothing here looks at a page; the answers are facts that others turn into errors.
+//! A ref is an element and its fingerprint: role, accessible name, and the item that it is in. Nothing here looks at a
+//! page; the answers are facts that others turn into errors.
 
+mod fingerprint;
+mod identity;
 mod items;
-mod label;
 mod lasting;
-mod meaning;
 mod places;
 mod registry;
+mod resolve;
 mod respell;
 pub mod strict;
+mod structure;
+#[cfg(test)]
+mod tests;
+mod tokens;
 
+pub use fingerprint::{Container, Fingerprint, name};
 pub use items::Items;
-pub use meaning::{
-    Content, Meaning, Others, Owner, OwnerKind, Part, Verdict, compare, meanings, name,
-};
-pub use registry::{RefProblem, Registry, Scope, Shown};
+pub use registry::{IssuedRef, RefProblem, Registry, Scope};
+pub use resolve::{Change, Resolution, resolve};
 pub use respell::{numbers_in, respell};
 
 use crate::text;
@@ -32,6 +36,9 @@ pub const GONE_HINT: &str = "Take a new snapshot to see current page state.";
 
 /// What is said when an element was used though a detail of it changed.
 pub const MINOR_NOTE: &str = "Note: Element may have changed. Using current state.";
+
+/// What is said when an element was used though something beside its meaning changed.
+pub const STATE_NOTE: &str = "this changed since the snapshot";
 
 /// A ref as a caller writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -142,15 +149,15 @@ fn number<N: std::str::FromStr + PartialEq + From<u8>>(digits: &str) -> Option<N
     digits.parse().ok().filter(|number| is_digits && *number != N::from(0))
 }
 
-/// Says what an element was and is. Where only its surroundings tell the difference, they are named.
-pub fn changed_message(was: &Meaning, now: &Meaning) -> String {
-    let with_owner = was.role == now.role && was.name == now.name;
-    let (was, now) = (described(was, with_owner), described(now, with_owner));
+/// Says what an element was and is. Where only its container tells the difference, that is named.
+pub fn changed_message(was: &Fingerprint, now: &Fingerprint) -> String {
+    let with_container = was.role == now.role && was.name == now.name;
+    let (was, now) = (described(was, with_container), described(now, with_container));
     format!("Element changed since snapshot. Was: {was}, Now: {now}")
 }
 
 /// Says that an element is gone.
-pub fn gone_message(was: &Meaning, spelled: &str) -> String {
+pub fn gone_message(was: &Fingerprint, spelled: &str) -> String {
     let name = escaped(&was.name);
     let space = if name.is_empty() { "" } else { " " };
     format!("Element '{name}{space}{}' (ref: {spelled}) no longer exists.", was.role.name())
@@ -161,20 +168,36 @@ fn escaped(name: &str) -> String {
     text::cut_chars(name, 100).replace('\\', "\\\\").replace('\'', "\\'")
 }
 
-fn described(meaning: &Meaning, with_owner: bool) -> String {
-    let mut out = format!("{} '{}'", meaning.role.name(), escaped(&meaning.name));
-    match &meaning.owner {
-        Some(owner) if with_owner => {
-            let label = escaped(&owner.described());
-            out.push_str(&format!(" in {} '{label}'", owner.role.name()));
+fn described(fingerprint: &Fingerprint, with_container: bool) -> String {
+    let mut out = format!("{} '{}'", fingerprint.role.name(), escaped(&fingerprint.name));
+    match &fingerprint.container {
+        Some(container) if with_container => {
+            let label = escaped(&container.label);
+            out.push_str(&format!(" in {} '{label}'", container.role.name()));
         }
         _ => {}
     }
     out
 }
 
+/// The changes of an element that still means the same, in the page's words: `Late → Paid; 3 new → 4 new`.
+pub fn changes_text(changes: &[Change]) -> String {
+    const MOST: usize = 3;
+    const LONGEST: usize = 60;
+    let cut = |text: &str| text::cut_chars(text, LONGEST).into_owned();
+    let change = |it: &Change| match it.now.is_empty() {
+        true => format!("{} → gone", cut(&it.was)),
+        false => format!("{} → {}", cut(&it.was), cut(&it.now)),
+    };
+    let mut said: Vec<String> = changes.iter().take(MOST).map(change).collect();
+    if changes.len() > MOST {
+        said.push(format!("{} more", changes.len() - MOST));
+    }
+    said.join("; ")
+}
+
 #[cfg(test)]
-mod tests {
+mod spelling_tests {
     use super::*;
     use crate::ax::Role;
 
@@ -230,13 +253,10 @@ mod tests {
 
     #[test]
     fn messages_are_those_of_the_specification() {
-        let meaning = |name: &str, label: &str| Meaning {
+        let meaning = |name: &str, label: &str| Fingerprint {
             role: Role::Button,
             name: name.into(),
-            owner: Some(Owner::named(OwnerKind::Item, Role::Row, label)),
-            content: None,
-            is_numbered: false,
-            near: Vec::new(),
+            container: Some(Container { role: Role::Row, label: label.into() }),
             document: "d".into(),
         };
         assert_eq!(

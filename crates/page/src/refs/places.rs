@@ -1,8 +1,7 @@
 //! Where things are on a page: what is one of many alike, what is a part of the page, what is in a control.
 
-use super::label::is_landmark;
+use super::fingerprint::FAR;
 use super::lasting::is_telling;
-use super::meaning::FAR;
 use crate::ax::{Role, Tree, is_control};
 
 fn is_cell(role: Role) -> bool {
@@ -13,6 +12,21 @@ pub(super) fn is_item(role: Role) -> bool {
     matches!(
         role,
         Role::Row | Role::ListItem | Role::Article | Role::Option | Role::TreeItem | Role::Comment
+    )
+}
+
+/// The large parts of a page. They are called what their author calls them: a heading somewhere in them
+/// is not their name, and changes while they stay the same.
+pub(super) fn is_landmark(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Main
+            | Role::Banner
+            | Role::Navigation
+            | Role::Complementary
+            | Role::ContentInfo
+            | Role::Search
+            | Role::Form
     )
 }
 
@@ -38,8 +52,6 @@ pub(super) struct Places {
     pub(super) parents: Vec<u32>,
     /// Which nodes are rows that have no role.
     rows: Vec<bool>,
-    /// How many texts outside of controls there are before each node.
-    pub(super) texts: Vec<u32>,
     /// Which nodes are in a control, or are one, and say what that is called.
     pub(super) in_control: Vec<bool>,
 }
@@ -70,7 +82,7 @@ impl Places {
             texts[index + 1] = texts[index] + u32::from(is_text && is_telling(tree.name(node)));
         }
         let rows = rows(tree, &parents, &texts);
-        Self { parents, rows, texts, in_control }
+        Self { parents, rows, in_control }
     }
 
     /// Whether a node is one of many alike.

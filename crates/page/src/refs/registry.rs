@@ -1,8 +1,8 @@
-//! The refs of one tab: which element has which number, and what it meant when it was last shown.
+//! The refs of one tab: which element has which number, and the tree in which it was last shown.
 //!
-//! What was shown is kept as it was seen. What an element meant in it is found out when its ref is used: few are.
+//! Trees are kept as they were shown. The fingerprint of an element is computed when its ref is used: few are.
 
-use super::{Meaning, RefName, meanings};
+use super::RefName;
 use crate::ax::Tree;
 use crate::view::View;
 use std::collections::{HashMap, HashSet};
@@ -16,15 +16,15 @@ const MOST_NUMBERS: usize = 200_000;
 /// How many looks at parts of the page count beside the current snapshot.
 const MOST_PARTS: usize = 32;
 
-/// A ref that was given to a caller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+/// A ref that was issued to a caller.
+#[derive(Clone, Debug)]
+pub struct IssuedRef {
     /// Its number.
     pub number: u32,
-    /// The number of its element in its document.
-    pub element: u32,
-    /// What it meant. Its document is in here.
-    pub meaning: Meaning,
+    /// The tree in which it was last shown.
+    pub tree: Arc<Tree>,
+    /// Its node there.
+    pub node: usize,
 }
 
 /// How much of the page a snapshot was of.
@@ -70,6 +70,8 @@ pub struct Registry {
     /// The current snapshot and the looks at parts of the page since then, the last one last.
     current: Vec<Sheet>,
     previous: Vec<Sheet>,
+    /// Elements that the caller acted on since the current snapshot, by document.
+    edited: HashMap<String, HashSet<u32>>,
 }
 
 /// The numbers of elements, by their own numbers in their document.
@@ -108,11 +110,9 @@ impl Sheet {
         Some(self.refs[at].1)
     }
 
-    fn shown(&self, number: u32) -> Option<Shown> {
-        let node = self.node(number)?;
-        let element = self.tree.nodes[node as usize].element;
-        let meaning = meanings(&self.tree, &[node]).pop()?;
-        Some(Shown { number, element, meaning })
+    fn issued(&self, number: u32) -> Option<IssuedRef> {
+        let node = self.node(number)? as usize;
+        Some(IssuedRef { number, tree: self.tree.clone(), node })
     }
 
     fn documents(&self) -> impl Iterator<Item = &str> {
@@ -157,6 +157,7 @@ impl Registry {
     /// Notes that a snapshot was shown to the caller. The one before a whole one becomes the previous.
     pub fn show(&mut self, tree: &Arc<Tree>, view: &View, scope: Scope) {
         if scope == Scope::Whole {
+            self.edited.clear();
             self.previous = std::mem::take(&mut self.current);
         }
         let mut refs: Vec<(u32, u32)> =
@@ -196,16 +197,37 @@ impl Registry {
         self.forget();
     }
 
-    /// What a ref was given for.
+    /// Notes that the caller acted on an element: what it holds from here on is the caller's doing.
+    pub fn mark_edited(&mut self, document: &str, element: u32) {
+        self.edited.entry(document.to_owned()).or_default().insert(element);
+    }
+
+    /// The elements of a document that the caller acted on since the current snapshot.
+    pub fn edited(&self, document: &str) -> HashSet<u32> {
+        self.edited.get(document).cloned().unwrap_or_default()
+    }
+
+    /// Makes a number mean another element from here on: one that the page put in place of the one it was issued for.
+    pub fn rebind(&mut self, number: u32, tree: &Arc<Tree>, node: usize) {
+        for (_, numbers) in &mut self.numbers {
+            numbers.retain(|_, it| *it != number);
+        }
+        let it = &tree.nodes[node];
+        let place = self.place_of(&tree.frames[usize::from(it.frame)].document);
+        self.numbers[place].1.insert(it.element, number);
+        self.add_part(Sheet { tree: tree.clone(), refs: vec![(number, node as u32)] });
+    }
+
+    /// The element that a ref was issued for.
     ///
     /// # Errors
     /// When neither the current nor the previous snapshot gave it.
-    pub fn lookup(&self, name: &RefName) -> Result<Shown, RefProblem> {
+    pub fn lookup(&self, name: &RefName) -> Result<IssuedRef, RefProblem> {
         let RefName::Ours(number) = name else {
             return Err(RefProblem::NeverGiven(name.clone()));
         };
-        match self.sheets().find_map(|sheet| sheet.shown(*number)) {
-            Some(shown) => Ok(shown),
+        match self.sheets().find_map(|sheet| sheet.issued(*number)) {
+            Some(issued) => Ok(issued),
             None if *number <= self.last => Err(RefProblem::TooOld(name.clone())),
             None => Err(RefProblem::NeverGiven(name.clone())),
         }
@@ -275,16 +297,31 @@ mod tests {
         let ours = RefName::Ours;
         show(&mut refs, "webarea 1\n button 5 \"Old\"", "a", Scope::Whole);
         show(&mut refs, "webarea 1\n button 6", "a", Scope::Whole);
-        let old = refs.lookup(&ours(1)).unwrap();
-        assert_eq!((old.element, &*old.meaning.name), (5, "Old"));
-        assert_eq!(refs.lookup(&ours(2)).unwrap().element, 6);
+        let element = |number| {
+            let issued = refs.lookup(&ours(number)).unwrap();
+            issued.tree.nodes[issued.node].element
+        };
+        assert_eq!((element(1), element(2)), (5, 6));
         // A part of the page does not push anything out.
         show(&mut refs, "webarea 1\n button 7", "a", Scope::Part);
         assert!(refs.lookup(&ours(1)).is_ok() && refs.lookup(&ours(2)).is_ok());
         show(&mut refs, "webarea 1\n button 8", "a", Scope::Whole);
-        assert_eq!(refs.lookup(&ours(1)), Err(RefProblem::TooOld(ours(1))));
-        assert_eq!(refs.lookup(&ours(9)), Err(RefProblem::NeverGiven(ours(9))));
+        assert_eq!(refs.lookup(&ours(1)).unwrap_err(), RefProblem::TooOld(ours(1)));
+        assert_eq!(refs.lookup(&ours(9)).unwrap_err(), RefProblem::NeverGiven(ours(9)));
         assert_eq!(refs.number("a", 8), 4);
+    }
+
+    #[test]
+    fn a_rebound_number_means_the_other_element_only() {
+        let mut refs = Registry::default();
+        show(&mut refs, "webarea 1\n button 5", "a", Scope::Whole);
+        let mut now = tree("webarea 1\n button 9");
+        now.frames[0].document = "a".into();
+        refs.rebind(1, &Arc::new(now), 1);
+        let issued = refs.lookup(&RefName::Ours(1)).unwrap();
+        assert_eq!(issued.tree.nodes[issued.node].element, 9);
+        let both = "webarea 1\n button 5\n button 9";
+        assert_eq!(show(&mut refs, both, "a", Scope::Whole), [2, 1]);
     }
 
     #[test]

@@ -86,7 +86,7 @@ async def recycled_row_is_refused(agent, site):
 
 @shared
 async def element_that_is_gone_is_refused(agent, site):
-    for script in ("x.remove()", "x.hidden = true", "x.replaceWith(x.cloneNode(true))"):
+    for script in ("x.remove()", "x.hidden = true"):
         page = site.live("<title>.</title>" + SUBMIT)
         await agent.open(page)
         ref = (await agent.look()).ref("Submit")
@@ -95,6 +95,16 @@ async def element_that_is_gone_is_refused(agent, site):
         has(reply, f"Element 'Submit button' (ref: {ref}) no longer exists.",
             "Take a new snapshot to see current page state.")
         expect(await page.do("document.title") == ".", "nothing was clicked", reply)
+
+
+@shared
+async def element_that_was_made_anew_is_used_with_a_note(agent, site):
+    page = site.live("<title>.</title>" + SUBMIT)
+    await agent.open(page)
+    ref = (await agent.look()).ref("Submit")
+    await page.do("x.replaceWith(x.cloneNode(true)); 1")
+    has(await agent.well("browser_click", ref=ref), "note (element-replaced)")
+    expect(await page.do("document.title") != ".", "it was clicked")
 
 
 @shared

@@ -49,23 +49,18 @@ fn a_ref_to_an_element_that_is_gone_is_refused() {
         for script in [
             "x.remove()",
             "x.hidden = true",
-            "x.replaceWith(x.cloneNode(true))",
-            "document.body.innerHTML = document.body.innerHTML",
+            "x.remove(); document.body.innerHTML = '<button>Submit all</button>'",
         ] {
             show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
             let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
             let error = t.run(get(What::Text, &name)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRefStale, "{script}");
-            let twin = match script.contains("clone") || script.contains("innerHTML") {
-                true => " One like it is there now: button \"Submit\".",
-                false => "",
-            };
             assert_eq!(
                 message(&error),
                 format!(
                     "Element 'Submit button' (ref: {name}) no longer exists. \
-                     Take a new snapshot to see current page state.{twin}"
+                     Take a new snapshot to see current page state."
                 ),
                 "{script}"
             );
@@ -76,6 +71,67 @@ fn a_ref_to_an_element_that_is_gone_is_refused() {
         let error = t.run(get(What::Text, &name)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale);
         assert!(message(&error).starts_with("Element 'Submit button' (ref: @e"), "{error}");
+    });
+}
+
+#[test]
+fn a_ref_moves_to_the_one_element_that_was_made_in_its_place() {
+    bench(async |t| {
+        for script in [
+            "x.replaceWith(x.cloneNode(true))",
+            "document.body.innerHTML = document.body.innerHTML",
+        ] {
+            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            t.eval(&format!("{script}; 1")).await;
+            let outcome = t.run(get(What::Text, &name)).await.unwrap();
+            let codes: Vec<_> = outcome.notes.iter().map(|note| &*note.code).collect();
+            assert_eq!(codes, ["element-replaced"], "{script}");
+            assert_eq!(value(outcome), "Submit");
+            // From here on the number is the new element's.
+            let again = t.run(get(What::Text, &name)).await.unwrap();
+            assert!(again.notes.is_empty(), "{:?}", again.notes);
+            assert_eq!(ref_of(&see(&t, Snapshot::default()).await, "Submit"), name);
+        }
+        // Of several none is taken; they are named.
+        show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+        let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+        t.eval("x.replaceWith(x.cloneNode(true), x.cloneNode(true)); 1").await;
+        let error = t.run(get(What::Text, &name)).await.unwrap_err();
+        assert!(message(&error).contains("Like it are now: @e"), "{error}");
+    });
+}
+
+#[test]
+fn a_state_that_changed_in_the_row_is_told() {
+    bench(async |t| {
+        let rows = "<table><tr><td>Ann<td id=s>Late<td><button>Delete</button>\
+                    <tr><td>Bob<td>Paid<td><button>Delete</button>\
+                    <tr><td>Cid<td>Paid<td><button>Delete</button></table>";
+        let name = ref_of(&show_raw(&t, rows).await, "Delete");
+        t.eval("s.textContent = 'Paid'; 1").await;
+        let outcome = t.run(get(What::Text, &name)).await.unwrap();
+        let notes: Vec<_> = outcome.notes.iter().map(ToString::to_string).collect();
+        assert_eq!(notes, ["this changed since the snapshot: \"Late → Paid\""]);
+    });
+}
+
+#[test]
+fn what_the_caller_fills_in_does_not_make_it_another_row() {
+    bench(async |t| {
+        let rows = "<ul><li><input aria-label=Name value=Ann><button onclick='document.title = 1'>Save</button>\
+                    <li><input aria-label=Name value=Bob><button>Save</button></ul>";
+        let text = show_raw(&t, rows).await;
+        let (field, save) = (ref_of(&text, "Ann"), ref_of(&text, "Save"));
+        let fill = format!(r#"{{"verb":"fill","target":"{field}","value":"Anna"}}"#);
+        t.run(serde_json::from_str(&fill).unwrap()).await.unwrap();
+        let outcome = t.run(get(What::Text, &save)).await.unwrap();
+        assert_eq!(value(outcome), "Save");
+        // What the page fills in does.
+        t.eval("document.querySelectorAll('input')[1].value = 'Cid'; 1").await;
+        let other = text.lines().filter(|line| line.contains("Save")).nth(1).unwrap();
+        let error = t.run(get(What::Text, &ref_of(other, "Save"))).await.unwrap_err();
+        assert!(message(&error).contains("'Bob'"), "{error}");
     });
 }
 
@@ -99,7 +155,7 @@ fn a_ref_to_an_element_with_a_minor_change_is_used_with_a_note() {
             assert_eq!(notes, ["Note: Element may have changed. Using current state."], "{html}");
             assert!(script.contains(&value(outcome)), "{html}");
         }
-        // A value or a state is no change of meaning at all.
+        // What a field holds is no change of meaning at all.
         let name = ref_of(&show_raw(&t, "<input id=x aria-label=Name>").await, "ref=");
         t.eval("x.value = 'Ann'; x.disabled = true; 1").await;
         let outcome = t.run(get(What::Value, &name)).await.unwrap();

@@ -1,0 +1,157 @@
+//! Refs in lists that frameworks draw: ten of them and two virtual lists, as they are published, each with a small list
+//! of todos (`todo.html`). The same changes everywhere; `data-id` tells which todo a button is about.
+
+use crate::bench::{Bench, bench};
+use crate::sight::{get, see};
+use crate::widgets::{modules, serve};
+use agbrowse_browser::command::{Snapshot, What};
+use agbrowse_browser::{Code, Reply};
+
+/// Frameworks, their files, and whether they can know rows by key.
+const FRAMEWORKS: &[(&str, &[&str], bool)] = &[
+    (
+        "react",
+        &["react/umd/react.production.min.js", "react-dom/umd/react-dom.production.min.js"],
+        true,
+    ),
+    ("preact", &["preact/dist/preact.mjs"], true),
+    ("vue", &["vue/dist/vue.global.prod.js"], true),
+    (
+        "svelte",
+        &[
+            "svelte/compiler.cjs",
+            "svelte/src/runtime/internal",
+            "svelte/src/runtime/internal/disclose-version",
+            "svelte/src/shared",
+            "svelte/src/shared/utils",
+        ],
+        true,
+    ),
+    ("lit", &["lit-html", "lit-html/directives"], true),
+    ("angularjs", &["angular/angular.min.js"], true),
+    ("riot", &["riot/riot+compiler.min.js"], true),
+    ("knockout", &["knockout/build/output/knockout-latest.js"], false),
+    (
+        "backbone",
+        &[
+            "jquery/dist/jquery.min.js",
+            "underscore/underscore-umd-min.js",
+            "backbone/backbone-min.js",
+        ],
+        false,
+    ),
+    ("jquery", &["jquery/dist/jquery.min.js"], false),
+    ("react-window", &["react-window/dist/index-prod.umd.js"], true),
+    ("clusterize", &["clusterize.js/clusterize.min.js"], false),
+];
+
+const CHANGES: &[&str] = &[
+    "none",
+    "toggle",
+    "deleteFirst",
+    "insert",
+    "reverse",
+    "filter",
+    "fill",
+    "rename",
+    "renderAnew",
+    "scroll",
+];
+
+#[test]
+fn refs_hold_in_lists_of_ten_frameworks_and_two_virtual_lists() {
+    bench(async |t| {
+        let Some(modules) = modules() else { return };
+        t.page("/todo", include_str!("../widgets/todo.html"));
+        for (_, files, _) in FRAMEWORKS {
+            for file in *files {
+                serve(&t, &modules, file);
+            }
+        }
+        let mut score = Score::default();
+        for (framework, _, can_have_keys) in FRAMEWORKS {
+            for is_keyed in [false, true] {
+                if !is_keyed || *can_have_keys {
+                    drive(&t, framework, is_keyed, &mut score).await;
+                }
+            }
+        }
+        eprintln!(
+            "same {}, other {}, refused in vain {}",
+            score.same,
+            score.other,
+            score.missed.len()
+        );
+        assert!(score.wrong.is_empty(), "another todo:\n{}", score.wrong.join("\n"));
+        assert!(score.silent.is_empty(), "renamed, no note:\n{}", score.silent.join("\n"));
+        let missed = score.missed.len() as u32;
+        assert!(missed * 100 <= score.same, "refused in vain:\n{}", score.missed.join("\n"));
+        assert!(score.same > 100 && score.other > 50, "{} {}", score.same, score.other);
+    });
+}
+
+/// Results of all frameworks.
+#[derive(Default)]
+struct Score {
+    same: u32,
+    other: u32,
+    wrong: Vec<String>,
+    silent: Vec<String>,
+    missed: Vec<String>,
+}
+
+async fn drive(t: &Bench, framework: &str, is_keyed: bool, score: &mut Score) {
+    t.open(&format!("/todo?with={framework}{}", if is_keyed { "&keyed" } else { "" })).await;
+    while t.eval("String(isReady)").await == "\"false\"" {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(t.eval("String(isReady)").await, "\"true\"", "{framework}");
+    for change in CHANGES {
+        t.eval("begin()").await;
+        let text = see(t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        let buttons: Vec<&str> = text.lines().filter(|line| line.contains("\"Delete\"")).collect();
+        assert!(buttons.len() > 3, "{framework}: {text}");
+        let mut targets = Vec::new();
+        for line in [buttons[0], buttons[2]] {
+            let name = crate::sight::ref_of(line, "Delete");
+            let (id, _) = id_of(t, &name).await;
+            let id = id.unwrap().unwrap();
+            let title = t.eval(&format!("titleOf({id:?})")).await;
+            t.eval(&format!("hold({id:?})")).await;
+            targets.push((name, id, title));
+        }
+        t.eval(&format!("change({change:?})")).await;
+        for (name, id, title) in targets {
+            let now = t.eval(&format!("titleOf({id:?})")).await;
+            let is_meant = t.eval(&format!("isStillMeant({id:?})")).await == "true";
+            let is_same = is_meant && now == title;
+            let (used, has_note) = id_of(t, &name).await;
+            score.same += u32::from(is_same);
+            score.other += u32::from(!is_same);
+            let story = format!("{framework} keyed {is_keyed} {change}: {title} {now} {used:?}");
+            match used {
+                Ok(found) if found.as_ref() != Some(&id) => score.wrong.push(story),
+                Ok(_) if !is_same && !has_note => score.silent.push(story),
+                Ok(_) => {}
+                Err(Code::SnapshotRefStale) if is_same => score.missed.push(story),
+                Err(Code::SnapshotRefStale) => {}
+                Err(code) => panic!("{code:?}: {story}"),
+            }
+        }
+    }
+}
+
+/// The todo that a ref is about, and whether a note came with it.
+async fn id_of(t: &Bench, name: &str) -> (Result<Option<String>, Code>, bool) {
+    let agbrowse_browser::Command::Get(mut command) = get(What::Attr, name) else {
+        panic!("no get")
+    };
+    command.name = Some("data-id".into());
+    match t.run(agbrowse_browser::Command::Get(command)).await {
+        Ok(outcome) => {
+            let Reply::Get(got) = outcome.reply else { panic!("{:?}", outcome.reply) };
+            (Ok(got.value), !outcome.notes.is_empty())
+        }
+        Err(error) => (Err(error.code()), false),
+    }
+}

@@ -1,0 +1,196 @@
+//! A ref never acts on another item: generated layouts of repeated items, changed in every way a list changes.
+//!
+//! A layout is a container, a place of the identity in the item, a kind of identity and a control; the page
+//! (`layouts.html`) knows which item each control is about. Seeded: `AGBROWSE_SEED` repeats a run. The long version runs
+//! under `./dev soak`.
+
+use crate::bench::{Bench, bench, seed};
+use crate::meaning::{Opener, Random};
+use agbrowse_browser::command::{Get, Snapshot, What};
+use agbrowse_browser::{Code, Command, Reply};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+#[test]
+fn torture_a_ref_never_acts_on_another_item() {
+    bench(async |t| {
+        let is_long = std::env::var_os("AGBROWSE_SOAK").is_some();
+        let is_chosen = std::env::var_os("AGBROWSE_SEED").is_some();
+        // The short version plays the same layouts each time; new ones are looked for in the long one.
+        let seed = if is_long || is_chosen { seed() } else { 7 };
+        let rounds = if is_long { 10_000 } else { 500 };
+        let score = run(&t, seed, rounds).await;
+        eprintln!("{score}");
+        let hint = format!("repeat with AGBROWSE_SEED={seed}");
+        assert!(score.wrong.is_empty(), "another item, {hint}:\n{}", score.wrong.join("\n"));
+        assert!(score.silent.is_empty(), "renamed, no note, {hint}:\n{}", score.silent.join("\n"));
+        let sum = score.sum();
+        assert!(
+            score.missed.len() as u32 * 100 <= sum.kept,
+            "refused in vain, {hint}:\n{}",
+            score.missed.join("\n")
+        );
+        assert!(score.layouts.len() >= 300, "{} layouts", score.layouts.len());
+        assert!(sum.kept * 5 > rounds && sum.changed * 5 > rounds, "a dull page: {score}");
+    });
+}
+
+const CHANGES: [&str; 18] = [
+    "none",
+    "swap",
+    "deleteFirst",
+    "deleteFirstKeyed",
+    "insert",
+    "insertKeyed",
+    "sort",
+    "sortKeyed",
+    "filter",
+    "filterKeyed",
+    "recycle",
+    "scroll",
+    "rename",
+    "rerender",
+    "rerenderAll",
+    "rerenderLess",
+    "rerenderSwapped",
+    "state",
+];
+
+/// What a control does: the item, its identity in words, and which control of the item it is.
+type Truth = (u32, String, String);
+
+async fn run(t: &Bench, seed: u64, rounds: u32) -> Score {
+    t.page("/page", include_str!("layouts.html")).page("/other", "other");
+    let opener = Opener::open(t, "/page").await;
+    let mut random = Random::new(seed);
+    let mut score = Score::default();
+    for round in 0..rounds {
+        let layout: String = opener.ask(&format!("opener.build({})", random.below(1 << 30))).await;
+        let snapshot = Snapshot { all_refs: true, ..Snapshot::default() };
+        let text = opener.run(Command::Snapshot(snapshot)).await.unwrap().reply.to_string();
+        let mut targets = Vec::new();
+        for name in refs_in(&text) {
+            if let (Ok(Some(key)), _) = key_of(&opener, &name).await {
+                targets.push((name, key));
+            }
+            if targets.len() > 6 {
+                break;
+            }
+        }
+        if targets.is_empty() {
+            continue;
+        }
+        let (name, key) = &targets[random.below(targets.len())];
+        let was: Option<Truth> = opener.ask(&format!("opener.truth('{key}')")).await;
+        let was = was.unwrap_or_else(|| panic!("{key} was not there"));
+        let change = CHANGES[random.below(CHANGES.len())];
+        let _: bool =
+            opener.ask(&format!("opener.change('{change}', {})", random.below(1 << 30))).await;
+        let now: Option<Truth> = opener.ask(&format!("opener.truth('{key}')")).await;
+        let heir = format!(
+            "opener.heir({}, {}, {})",
+            was.0,
+            serde_json::to_string(&was.1).unwrap(),
+            serde_json::to_string(&was.2).unwrap()
+        );
+        let heir: Option<String> = opener.ask(&heir).await;
+        let (used, has_note) = key_of(&opener, name).await;
+        // Its own element if that still means the same; otherwise the one that was made in its place.
+        let is_kept = now.as_ref() == Some(&was);
+        let right = if is_kept { Some(key) } else { heir.as_ref().filter(|_| now.is_none()) };
+        let is_renamed = now.as_ref().is_some_and(|now| now.0 == was.0 && now.1 != was.1);
+        let line = text.lines().find(|line| line.contains(&format!("[ref={name}")));
+        let story = format!(
+            "round {round}, {layout}, {change}: {name} {:?}\n  was {was:?}\n  now {now:?}\n  got {used:?}, {has_note}\n{text}",
+            line.unwrap_or_default().trim()
+        );
+        score.layouts.insert(layout);
+        let tally = score.changes.entry(change).or_default();
+        tally.kept += u32::from(right.is_some());
+        tally.changed += u32::from(right.is_none());
+        match used {
+            Ok(found) if found.as_ref() == right && right.is_some() => {}
+            Ok(found) if is_renamed && found.as_ref() == Some(key) => {
+                if !has_note {
+                    score.silent.push(story);
+                }
+            }
+            Ok(_) => score.wrong.push(story),
+            Err(Code::SnapshotRefStale) => {
+                if right.is_some() {
+                    tally.missed += 1;
+                    score.missed.push(story);
+                }
+            }
+            Err(code) => panic!("{code:?}: {story}"),
+        }
+    }
+    score
+}
+
+fn refs_in(text: &str) -> Vec<String> {
+    let refs = text.split("[ref=").skip(1);
+    refs.map(|rest| rest[..rest.find([']', ' ', ',']).unwrap()].to_owned()).collect()
+}
+
+/// The key of the element that a ref means, and whether a note came with it.
+async fn key_of(opener: &Opener<'_>, name: &str) -> (Result<Option<String>, Code>, bool) {
+    let target = name.parse().unwrap();
+    let get = Get { what: What::Attr, target, name: Some("data-k".into()), nth: None };
+    match opener.run(Command::Get(get)).await {
+        Ok(outcome) => {
+            let Reply::Get(got) = outcome.reply else { panic!("{:?}", outcome.reply) };
+            (Ok(got.value), !outcome.notes.is_empty())
+        }
+        Err(error) => (Err(error.code()), false),
+    }
+}
+
+/// Results of a run.
+#[derive(Default)]
+struct Score {
+    layouts: BTreeSet<String>,
+    changes: BTreeMap<&'static str, Tally>,
+    /// Uses that reached another item.
+    wrong: Vec<String>,
+    /// Uses of a renamed item without a note.
+    silent: Vec<String>,
+    /// Refusals of what was the same.
+    missed: Vec<String>,
+}
+
+/// Counts of one kind of change.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    kept: u32,
+    changed: u32,
+    missed: u32,
+}
+
+impl Score {
+    fn sum(&self) -> Tally {
+        self.changes.values().fold(Tally::default(), |sum, it| Tally {
+            kept: sum.kept + it.kept,
+            changed: sum.changed + it.changed,
+            missed: sum.missed + it.missed,
+        })
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut row = |name: &str, tally: &Tally| {
+            let Tally { kept, changed, missed } = tally;
+            writeln!(f, "{name:>16}: same {kept:4}, other {changed:4}, refused in vain {missed:3}")
+        };
+        self.changes.iter().try_for_each(|(name, tally)| row(name, tally))?;
+        row("all", &self.sum())?;
+        write!(
+            f,
+            "layouts: {}, on another item: {}, renamed without a note: {}",
+            self.layouts.len(),
+            self.wrong.len(),
+            self.silent.len()
+        )
+    }
+}

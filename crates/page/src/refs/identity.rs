@@ -1,0 +1,449 @@
+//! Identity of an item: which of its texts tell it from the others of its list, and whether a change of them makes it
+//! another item or the same one in another state.
+
+use super::structure::{Level, Structure};
+use super::tokens::{Form, Source, Token, tokens};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// How an item differs from what it was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Judgement {
+    /// It is another item now.
+    pub(super) is_other: bool,
+    /// How it is told from the others.
+    pub(super) strength: Strength,
+    /// The texts that changed: what they were and are.
+    pub(super) changes: Vec<(String, String)>,
+    /// What it was called and is called.
+    pub(super) was: String,
+    pub(super) now: String,
+}
+
+/// How the items of a list are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Strength {
+    /// Not at all.
+    #[default]
+    None,
+    /// By several texts together, each of which others have too.
+    Combination,
+    /// By a time or a counter.
+    Volatile,
+    /// By a text that no other item has.
+    Text,
+}
+
+/// Which texts of an item count.
+#[derive(Clone, Debug)]
+pub(super) enum Scope {
+    /// All of them: nothing further inside has an identity.
+    Innermost,
+    /// Those that are in no item further inside; these nodes were judged already.
+    Outer(Range<usize>),
+    /// A box around a target that is not one of several.
+    Lone,
+    /// A dialog: it is used for one question after another.
+    Dialog,
+}
+
+/// How many items of a list are compared to learn what tells them apart.
+const WINDOW: usize = 200;
+
+/// What the other items of a list have where an item has a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    /// Each something else.
+    Distinct,
+    /// All the same.
+    Constant,
+    /// Some the same.
+    Repeats,
+    /// Nothing.
+    Single,
+}
+
+/// The values of one place in the items of a list.
+#[derive(Default)]
+struct Values {
+    items: usize,
+    stable: HashSet<u64>,
+    raw: HashSet<u64>,
+}
+
+impl Values {
+    fn column(&self, items: usize, values: usize) -> Column {
+        match (items, self.items, values) {
+            (0..=1, ..) => Column::Distinct,
+            (_, 1, _) => Column::Single,
+            (_, _, 1) => Column::Constant,
+            (_, count, values) if count == values => Column::Distinct,
+            _ => Column::Repeats,
+        }
+    }
+}
+
+/// The values in the slots of an item, over the items near it.
+struct Columns {
+    items: usize,
+    slots: HashMap<u64, Values>,
+}
+
+impl Columns {
+    /// Whether an item of the list has this text at this place.
+    fn has(&self, slot: u64, stable: u64) -> bool {
+        self.slots.get(&slot).is_some_and(|it| it.stable.contains(&stable))
+    }
+
+    fn new(structure: &Structure<'_>, level: &Level, slots: impl Iterator<Item = u64>) -> Self {
+        let mut slots: HashMap<u64, Values> = slots.map(|slot| (slot, Values::default())).collect();
+        let items = window(level);
+        for item in items {
+            let mut last = HashSet::new();
+            for token in tokens(structure, item.clone(), &(0..0)) {
+                let Some(values) = slots.get_mut(&token.slot) else { continue };
+                if last.insert(token.slot) {
+                    values.items += 1;
+                    values.stable.insert(token.stable);
+                    values.raw.insert(token.raw);
+                }
+            }
+        }
+        Self { items: items.len(), slots }
+    }
+
+    fn stable(&self, slot: u64) -> Column {
+        let values = self.slots.get(&slot);
+        values.map_or(Column::Distinct, |it| it.column(self.items, it.stable.len()))
+    }
+
+    fn raw(&self, slot: u64) -> Column {
+        let values = self.slots.get(&slot);
+        values.map_or(Column::Distinct, |it| it.column(self.items, it.raw.len()))
+    }
+}
+
+fn window(level: &Level) -> &[Range<usize>] {
+    let at = level.items.iter().position(|it| *it == level.range).unwrap_or(0);
+    let from = at.saturating_sub(WINDOW / 2);
+    &level.items[from..level.items.len().min(from + WINDOW)]
+}
+
+/// A target in a tree, and the nodes that are its own.
+pub(super) struct Side<'s, 't> {
+    pub(super) structure: &'s Structure<'t>,
+    pub(super) level: &'s Level,
+    pub(super) target: usize,
+    /// The nodes that belong to the target alone: none where it is a box with things of its own.
+    pub(super) own: Range<usize>,
+}
+
+/// Compares an item with what it was.
+pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Judgement {
+    let all = tokens(was.structure, was.level.range.clone(), &was.own);
+    let after = tokens(now.structure, now.level.range.clone(), &now.own);
+    let target_role = was.structure.tree.nodes[was.target].role;
+    let counts = |token: &&Token| match scope {
+        Scope::Innermost => true,
+        Scope::Outer(judged) => {
+            !token.is_inner && !token.is_own && !judged.contains(&(token.node as usize))
+        }
+        Scope::Dialog => !token.is_inner && !token.is_own && token.control.is_none(),
+        // A button beside another one is called what it is called.
+        Scope::Lone => token.source == Source::Value || token.control != Some(target_role),
+    };
+    let mut before: Vec<&Token> = all.iter().filter(counts).collect();
+    let columns = Columns::new(was.structure, was.level, before.iter().map(|it| it.slot));
+    let now_columns = Columns::new(now.structure, now.level, before.iter().map(|it| it.slot));
+    let sight =
+        Sight { was, now, after: &after, columns: &columns, now_columns: &now_columns, scope };
+
+    // Times and counters tell items apart only where nothing else does.
+    let mut facts: Vec<Fact<'_>> = before
+        .iter()
+        .filter(|it| it.form != Form::Volatile)
+        .map(|token| sight.fact(token, columns.stable(token.slot), true))
+        .collect();
+    let tells = |facts: &[Fact<'_>]| {
+        facts.iter().any(|it| it.column == Column::Distinct && !it.token.is_own)
+    };
+    let mut strength = if tells(&facts) { Strength::Text } else { Strength::None };
+    if !tells(&facts) {
+        let raw: Vec<Fact<'_>> =
+            before.iter().map(|token| sight.fact(token, columns.raw(token.slot), false)).collect();
+        if tells(&raw) && columns.items > 1 {
+            (facts, strength) = (raw, Strength::Volatile);
+        }
+    }
+    let is_mixed = |it: &Fact<'_>| it.column == Column::Repeats && !it.token.is_own;
+    if strength == Strength::None && facts.iter().any(is_mixed) {
+        strength = Strength::Combination;
+    }
+    // An item that has nothing of its own is known by the items in it: most of them are the same.
+    if let (Scope::Outer(judged), Strength::None) = (scope, strength) {
+        before = all
+            .iter()
+            .filter(|it| !it.is_own && !judged.contains(&(it.node as usize)))
+            .filter(|it| it.form != Form::Volatile)
+            .collect();
+        let columns = Columns::new(was.structure, was.level, before.iter().map(|it| it.slot));
+        let inner: Vec<Fact<'_>> = before
+            .iter()
+            .map(|token| sight.fact(token, columns.stable(token.slot), true))
+            .filter(|it| it.column == Column::Distinct)
+            .collect();
+        let kept = inner.iter().filter(|it| it.is_kept).count();
+        let (was, now) = labels(&sight, &inner, None);
+        return Judgement { is_other: kept * 2 < inner.len(), was, now, ..Judgement::default() };
+    }
+    sight.drop_states(&mut facts);
+    let mut judgement = Judgement { strength, ..verdict(&sight, &facts, columns.items) };
+    // What counts for nothing beside a lone target is told all the same when it changed.
+    if matches!(scope, Scope::Lone) {
+        let beside = all.iter().filter(|it| !counts(it) && !it.is_own);
+        let beside = beside.map(|token| sight.fact(token, Column::Constant, true));
+        judgement.changes.extend(beside.filter(|it| !it.is_kept).map(|it| sight.shown(&it)));
+    }
+    judgement
+}
+
+/// One text of an item and what became of it.
+struct Fact<'a> {
+    token: &'a Token,
+    column: Column,
+    is_kept: bool,
+    /// What stands in its place.
+    became: Option<&'a Token>,
+}
+
+impl Fact<'_> {
+    /// Whether a word became another one, as names and states do.
+    fn could_be_state(&self) -> bool {
+        !self.token.is_head
+            && !self.token.is_stressed
+            && self.token.form == Form::Word
+            && self.became.is_some_and(|now| now.form == Form::Word)
+    }
+}
+
+/// Both sides of a comparison.
+struct Sight<'a, 's, 't> {
+    was: &'a Side<'s, 't>,
+    now: &'a Side<'s, 't>,
+    after: &'a [Token],
+    columns: &'a Columns,
+    now_columns: &'a Columns,
+    scope: &'a Scope,
+}
+
+impl<'a> Sight<'a, '_, '_> {
+    fn fact(&self, token: &'a Token, column: Column, is_stable: bool) -> Fact<'a> {
+        let same = |it: &&Token| match is_stable {
+            true => it.stable == token.stable,
+            false => it.raw == token.raw,
+        };
+        let became = self.after.iter().find(|it| it.slot == token.slot);
+        // Elsewhere in the item it must be the same kind of text: a link "Open" is not the state "Open".
+        let is_alike = |it: &Token| same(&it) && it.control == token.control && !it.is_own;
+        let is_kept = became.is_some_and(|it| same(&it)) || self.after.iter().any(is_alike);
+        Fact { token, column, is_kept, became: became.filter(|_| !is_kept) }
+    }
+
+    /// In a short list a state can look as if it told which item it is, until two of them have the same one.
+    fn drop_states(&self, facts: &mut [Fact<'_>]) {
+        let is_state = |it: &Fact<'_>| {
+            it.column == Column::Distinct
+                && !it.is_kept
+                && !it.token.is_head
+                && it.token.form == Form::Word
+                && it.became.is_some_and(|now| now.form == Form::Word)
+                && self.now_columns.items > 1
+                && self.now_columns.stable(it.token.slot) == Column::Repeats
+        };
+        let is_telling = |it: &Fact<'_>| it.column == Column::Distinct && it.is_kept;
+        if facts.iter().any(is_telling) {
+            for fact in facts.iter_mut().filter(|it| is_state(it)) {
+                fact.column = Column::Repeats;
+            }
+        }
+    }
+
+    /// Whether another item of the list has more of what told this one.
+    fn is_elsewhere(&self, facts: &[Fact<'_>]) -> bool {
+        let telling: Vec<&Fact<'_>> =
+            facts.iter().filter(|it| it.column == Column::Distinct && !it.token.is_own).collect();
+        let own = telling.iter().filter(|it| it.is_kept).count();
+        if own == telling.len() {
+            return false;
+        }
+        let others = self.now.level.items.iter().filter(|it| **it != self.now.level.range);
+        others.into_iter().any(|item| {
+            let said = tokens(self.now.structure, item.clone(), &(0..0));
+            let is_in = |fact: &&&Fact<'_>| {
+                said.iter().any(|it| it.slot == fact.token.slot && it.raw == fact.token.raw)
+            };
+            telling.iter().filter(is_in).count() > own
+        })
+    }
+
+    /// Whether the other items still have some of what told them apart: a list that was filled anew has not.
+    fn is_rest_same(&self, facts: &[Fact<'_>]) -> bool {
+        let slots: HashSet<u64> = facts
+            .iter()
+            .filter(|it| it.column == Column::Distinct)
+            .map(|it| it.token.slot)
+            .collect();
+        let (old, new) = (self.was.structure, self.now.structure);
+        let mut count = 0;
+        for item in window(self.was.level).iter().filter(|it| **it != self.was.level.range) {
+            let element = old.tree.nodes[item.start].element;
+            let is_it =
+                |it: &&Range<usize>| element > 0 && new.tree.nodes[it.start].element == element;
+            let Some(later) = self.now.level.items.iter().find(is_it) else { continue };
+            count += 1;
+            let said = tokens(new, later.clone(), &(0..0));
+            let is_kept = tokens(old, item.clone(), &(0..0)).iter().any(|token| {
+                slots.contains(&token.slot)
+                    && said.iter().any(|it| it.slot == token.slot && it.raw == token.raw)
+            });
+            if !is_kept {
+                return false;
+            }
+        }
+        count > 0
+    }
+
+    /// Whether the text that stands in place of another was in the list before, or is there twice now, as states are.
+    fn was_in_list(&self, fact: &Fact<'_>) -> bool {
+        let slot = fact.token.slot;
+        fact.became.is_some_and(|now| {
+            self.columns.has(slot, now.stable)
+                || self.now_columns.items > 1 && self.now_columns.stable(slot) == Column::Repeats
+        })
+    }
+
+    fn shown(&self, fact: &Fact<'_>) -> (String, String) {
+        let was = fact.token.shown(self.was.structure.tree);
+        let now = fact.became.map(|it| it.shown(self.now.structure.tree));
+        (was, now.unwrap_or_default())
+    }
+}
+
+fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judgement {
+    let tree = sight.was.structure.tree;
+    let is_distinct = |it: &&Fact<'_>| it.column == Column::Distinct;
+    let rank = |it: &Fact<'_>| {
+        let place = match (it.token.is_head, it.token.is_stressed) {
+            (true, _) => 0,
+            (_, true) if it.token.form != Form::Number => 1,
+            _ => 2,
+        };
+        (it.token.source == Source::Value, place, it.token.form)
+    };
+    // What other controls of a lone item are called says nothing about which item it is.
+    let is_trusted = |it: &Fact<'_>| items > 1 || !it.token.is_control_name();
+    let lead = facts.iter().enumerate().filter(|it| is_distinct(&it.1) && is_trusted(it.1));
+    let lead = lead.min_by_key(|(at, it)| (rank(it), *at)).map(|it| it.0);
+    let is_strong = |it: &Fact<'_>| {
+        it.token.is_head
+            || it.token.is_stressed
+            || matches!(it.token.form, Form::Words | Form::Code)
+            || it.token.words(tree) > 1
+            || items > 3
+    };
+    let kept = || facts.iter().filter(is_distinct).filter(|it| it.is_kept && is_trusted(it));
+    let is_known = kept().next().is_some();
+    let is_well_known = kept().any(is_strong);
+    let is_lone = matches!(sight.scope, Scope::Lone | Scope::Dialog);
+    // A word at the head may be a state or a name that changed, if nothing else that told did.
+    let is_rest_same = lead.is_some_and(|lead| !facts[lead].is_kept)
+        && facts.iter().filter(is_distinct).filter(|it| !it.is_kept).count() == 1
+        && sight.is_rest_same(facts);
+    let is_excused = |at: usize, it: &Fact<'_>| {
+        let token = it.token;
+        if token.is_own || it.column == Column::Constant {
+            return true;
+        }
+        if is_lone && is_passing(sight, it) {
+            return true;
+        }
+        if !is_known || matches!(sight.scope, Scope::Dialog) {
+            return false;
+        }
+        // An item that comes in place of this one may have the same state by chance: what has never been in the list
+        // before is a state only where something sure is still there.
+        let is_sure = is_well_known || sight.was_in_list(it);
+        if Some(at) == lead {
+            return it.could_be_state() && is_rest_same && is_sure;
+        }
+        let became = it.became.map_or(token.form, |now| now.form);
+        if token.source == Source::Value {
+            return is_sure;
+        }
+        match (token.form, became, it.column) {
+            (_, _, Column::Repeats | Column::Single) if !it.token.is_head => {
+                became != Form::Words && token.form != Form::Words || is_well_known
+            }
+            (Form::Words | Form::Code, ..) => false,
+            (Form::Word, Form::Word, _) => is_sure,
+            (Form::Number | Form::Volatile, Form::Number | Form::Volatile, _) => is_well_known,
+            _ => false,
+        }
+    };
+    let changed: Vec<(usize, &Fact<'_>)> =
+        facts.iter().enumerate().filter(|(_, it)| !it.is_kept).collect();
+    let is_other = changed.iter().any(|(at, it)| !is_excused(*at, it))
+        || !changed.is_empty() && sight.is_elsewhere(facts);
+    let changes = changed.iter().filter(|it| !it.1.token.is_own).map(|it| sight.shown(it.1));
+    let (was, now) = labels(sight, facts, lead);
+    Judgement { is_other, changes: changes.collect(), was, now, ..Judgement::default() }
+}
+
+/// Whether a text beside a lone control says what came of it: it stands after it, in no other control, or only counts.
+fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
+    let token = fact.token;
+    let end = sight.was.structure.tree.end(sight.was.target);
+    if token.node as usize >= end && token.source == Source::Name && token.control.is_none() {
+        return true;
+    }
+    let Some(now) = fact.became else { return false };
+    is_same_count(token.text(sight.was.structure.tree), now.text(sight.now.structure.tree))
+}
+
+/// Whether two texts differ in a small number only: a counter, not the number of something.
+pub(super) fn is_same_count(was: &str, now: &str) -> bool {
+    const LONGEST: usize = 2;
+    let is_small = |text: &str| {
+        text.split(|c: char| !c.is_ascii_digit()).all(|digits| digits.len() <= LONGEST)
+    };
+    super::lasting::bare(was) == super::lasting::bare(now)
+        && super::lasting::has_digits(was)
+        && is_small(was)
+        && is_small(now)
+}
+
+/// What an item was called and is called: by what told it apart, and by what changed.
+fn labels(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], lead: Option<usize>) -> (String, String) {
+    const MOST: usize = 4;
+    let (before, after) = (sight.was.structure.tree, sight.now.structure.tree);
+    let is_in = |at: usize, it: &Fact<'_>| {
+        !it.token.is_own
+            && (Some(at) == lead || !it.is_kept || lead.is_none() && it.column != Column::Constant)
+    };
+    let chosen = facts.iter().enumerate().filter(|(at, it)| is_in(*at, it)).take(MOST);
+    let (was, now): (Vec<String>, Vec<String>) = chosen
+        .map(|(_, it)| {
+            let was = it.token.shown(before);
+            let now = match (it.is_kept, it.became) {
+                (true, _) => was.clone(),
+                (false, Some(now)) => now.shown(after),
+                (false, None) => String::new(),
+            };
+            (was, now)
+        })
+        .unzip();
+    let joined = |parts: Vec<String>| {
+        parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    (joined(was), joined(now))
+}

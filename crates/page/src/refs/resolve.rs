@@ -1,0 +1,570 @@
+//! Resolution of a ref: the element that was shown, in the page as it is now, if it still means the same.
+
+use super::fingerprint::{
+    Container, Fingerprint, alone, identified, items_of, name, own_nodes, part_of_page, role_of,
+};
+use super::identity::{Judgement, Scope, Side, is_same_count, judge};
+use super::lasting::{bare, has_digits, is_quantity, without_times};
+use super::places::{is_item, is_landmark};
+use super::structure::{Level, Structure};
+use super::tokens::{Form, Token, stable, tokens};
+use crate::ax::{Node, Role, Toggle, Tree, is_control};
+use crate::text;
+use std::collections::HashSet;
+
+/// A text or state that changed: what it was and is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What it was.
+    pub was: String,
+    /// What it is; empty when it is gone.
+    pub now: String,
+}
+
+/// What became of an element that was shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// It is there and means the same.
+    Same {
+        /// Its node.
+        node: usize,
+        /// What changed about it besides its meaning.
+        changes: Vec<Change>,
+        /// A number or a time in its name changed.
+        is_renumbered: bool,
+    },
+    /// It is gone, and exactly one element that was made since then has the same fingerprint.
+    Moved {
+        /// The node of that.
+        node: usize,
+        /// What changed about it besides its meaning.
+        changes: Vec<Change>,
+    },
+    /// It is there and means something else.
+    Changed {
+        /// What it meant.
+        was: Fingerprint,
+        /// What it means.
+        now: Fingerprint,
+        /// The one node that means now what it meant.
+        heir: Option<usize>,
+    },
+    /// It is gone.
+    Gone {
+        /// What it meant.
+        was: Fingerprint,
+        /// Nodes that are most like it.
+        nearest: Vec<usize>,
+    },
+}
+
+/// Looks for an element of one tree in another, later one. `edited` are the elements of its document whose values the
+/// caller set since then.
+pub fn resolve(was: &Tree, node: usize, now: &Tree, edited: &HashSet<u32>) -> Resolution {
+    let document = document_of(was, node);
+    let element = was.nodes[node].element;
+    let is_it = |index: &usize| {
+        let it = &now.nodes[*index];
+        it.element == element && element > 0 && document_of(now, *index) == document
+    };
+    let (before, after) = (Structure::new(was, edited), Structure::new(now, edited));
+    match (0..now.nodes.len()).find(is_it) {
+        Some(found) => {
+            let found_as = examine(&before, node, &after, found);
+            match found_as.other {
+                None => Resolution::Same {
+                    node: found,
+                    changes: found_as.changes,
+                    is_renumbered: found_as.is_renumbered,
+                },
+                Some(different) => {
+                    let (was, now) = *different;
+                    let heir = match replaced(&before, node, &after) {
+                        Resolution::Moved { node, .. } => Some(node),
+                        Resolution::Gone { nearest, .. } if nearest.len() == 1 => {
+                            nearest.first().copied()
+                        }
+                        _ => None,
+                    };
+                    Resolution::Changed { was, now, heir }
+                }
+            }
+        }
+        None => replaced(&before, node, &after),
+    }
+}
+
+fn document_of(tree: &Tree, node: usize) -> &str {
+    tree.frames.get(usize::from(tree.nodes[node].frame)).map_or("", |frame| &*frame.document)
+}
+
+/// How two elements compare.
+#[derive(Default)]
+struct Examined {
+    changes: Vec<Change>,
+    is_renumbered: bool,
+    /// They mean different things: what one meant and the other means.
+    other: Option<Different>,
+}
+
+impl Examined {
+    fn note(&mut self, was: impl Into<String>, now: impl Into<String>) {
+        let change = Change { was: was.into(), now: now.into() };
+        if change.was != change.now && !self.changes.contains(&change) {
+            self.changes.push(change);
+        }
+    }
+}
+
+/// Two elements that are compared.
+struct Pair<'s, 't> {
+    was: &'s Structure<'t>,
+    before: usize,
+    now: &'s Structure<'t>,
+    after: usize,
+}
+
+fn examine(was: &Structure<'_>, before: usize, now: &Structure<'_>, after: usize) -> Examined {
+    let pair = Pair { was, before, now, after };
+    let mut out = Examined::default();
+    out.other = pair.compare(&mut out).err();
+    out
+}
+
+/// Two fingerprints that are not the same.
+type Different = Box<(Fingerprint, Fingerprint)>;
+
+impl Pair<'_, '_> {
+    fn compare(&self, out: &mut Examined) -> Result<(), Different> {
+        let (old, new) = (&self.was.tree.nodes[self.before], &self.now.tree.nodes[self.after]);
+        if old.role != new.role {
+            return Err(self.different(None, None));
+        }
+        let levels = items_of(self.was, self.before);
+        let own = own_nodes(self.was, self.before);
+        let is_box = own.is_empty();
+        if !is_box {
+            self.compare_names(out)?;
+        }
+        self.compare_states(old, new, out);
+        let is_identified = self.compare_items(&levels, out)?;
+        self.compare_headers(out)?;
+        self.compare_dialogs(out)?;
+        self.compare_parts(is_identified, out)?;
+        if !is_identified {
+            self.compare_surroundings(out)?;
+        }
+        Ok(())
+    }
+
+    /// The names of the elements themselves.
+    fn compare_names(&self, out: &mut Examined) -> Result<(), Different> {
+        let (old, new) = (name(self.was.tree, self.before), name(self.now.tree, self.after));
+        if old == new {
+            return Ok(());
+        }
+        let lasting = match is_numbered(self.was.tree, self.before, &old)
+            || is_numbered(self.now.tree, self.after, &new)
+        {
+            true => without_times,
+            false => bare,
+        };
+        if lasting(&old) != lasting(&new) {
+            return Err(self.different(None, None));
+        }
+        out.is_renumbered = true;
+        out.note(old, new);
+        Ok(())
+    }
+
+    /// What can be set on the element itself.
+    fn compare_states(&self, old: &Node, new: &Node, out: &mut Examined) {
+        let toggles =
+            [(old.checked, new.checked, "checked"), (old.pressed, new.pressed, "pressed")];
+        for (was, now, word) in toggles {
+            let said = |toggle: Option<Toggle>| match toggle {
+                Some(Toggle::On) => word.to_owned(),
+                Some(Toggle::Mixed) => "mixed".to_owned(),
+                _ => format!("not {word}"),
+            };
+            out.note(said(was), said(now));
+        }
+    }
+
+    /// The items that they are in. Says whether one of them has an identity.
+    fn compare_items(&self, levels: &[Level], out: &mut Examined) -> Result<bool, Different> {
+        let Some((chosen, _)) = identified(self.was, self.before, levels) else {
+            return Ok(false);
+        };
+        let outer = levels.iter().skip_while(|it| !std::ptr::eq(*it, chosen));
+        for level in outer {
+            let scope = match std::ptr::eq(level, chosen) {
+                true => Scope::Innermost,
+                // The other runs of the same list are no part of what is around it.
+                false if chosen.is_run => {
+                    Scope::Outer(chosen.parent..self.was.tree.end(chosen.parent))
+                }
+                false => Scope::Outer(chosen.range.clone()),
+            };
+            let mut found = self.counterpart(level).map(|now| {
+                let judgement = self.judge(level, &now, &scope);
+                (now, judgement)
+            });
+            // A table that is read otherwise now: its rows are other nodes.
+            if found.as_ref().is_some_and(|it| it.1.is_other && it.0.items.len() < 2)
+                && level.is_run
+                && std::ptr::eq(level, chosen)
+            {
+                let levels = items_of(self.now, self.after);
+                if let Some((now, _)) = identified(self.now, self.after, &levels) {
+                    found = Some((now.clone(), self.judge(level, now, &scope)));
+                }
+            }
+            let Some((now, judgement)) = found else { continue };
+            if judgement.is_other {
+                return Err(self.different_in(level, &now, &judgement));
+            }
+            for (was, now) in judgement.changes {
+                out.note(was, now);
+            }
+        }
+        Ok(true)
+    }
+
+    fn judge(&self, was: &Level, now: &Level, scope: &Scope) -> Judgement {
+        let old = Side {
+            structure: self.was,
+            level: was,
+            target: self.before,
+            own: own_nodes(self.was, self.before),
+        };
+        let new = Side {
+            structure: self.now,
+            level: now,
+            target: self.after,
+            own: own_nodes(self.now, self.after),
+        };
+        judge(&old, &new, scope)
+    }
+
+    /// The same item in the later tree: of the same element, or as far away from the target.
+    fn counterpart(&self, level: &Level) -> Option<Level> {
+        let child = self.same_or_as_far(level.child)?;
+        let parent = self.now.parents[child] as usize;
+        if !level.is_run {
+            return Some(self.now.block(child, parent));
+        }
+        self.now.run(child, parent).or_else(|| {
+            // The only one that is left.
+            let range = parent + 1..self.now.tree.end(parent);
+            let items = vec![range.clone()];
+            Some(Level { range, child, parent, is_run: true, items })
+        })
+    }
+
+    fn same_or_as_far(&self, of: usize) -> Option<usize> {
+        let element = self.was.tree.nodes[of].element;
+        let is_new =
+            self.was.tree.nodes[self.before].element != self.now.tree.nodes[self.after].element;
+        let mut path = std::iter::once(self.after).chain(self.now.around(self.after));
+        if element > 0
+            && !is_new
+            && let Some(same) = path.by_ref().find(|it| self.now.tree.nodes[*it].element == element)
+        {
+            return Some(same);
+        }
+        let steps = std::iter::once(self.before).chain(self.was.around(self.before));
+        let steps = steps.take_while(|it| *it != of).count();
+        let found = std::iter::once(self.after).chain(self.now.around(self.after)).nth(steps)?;
+        (self.now.tree.nodes[found].role == self.was.tree.nodes[of].role).then_some(found)
+    }
+
+    /// The header of the column, where the same control stands in several.
+    fn compare_headers(&self, out: &mut Examined) -> Result<(), Different> {
+        let Some((cell, old)) = column_header(self.was, self.before) else { return Ok(()) };
+        let Some(cell) = self.same_or_as_far(cell) else { return Ok(()) };
+        let new = header_of(self.now, cell, self.after).unwrap_or_default();
+        if plain_header(&old) != plain_header(&new) {
+            let container = |label: String| Container { role: Role::ColumnHeader, label };
+            return Err(self.different(Some(container(old)), Some(container(new))));
+        }
+        out.note(old, new);
+        Ok(())
+    }
+
+    fn compare_dialogs(&self, out: &mut Examined) -> Result<(), Different> {
+        let dialog = |structure: &Structure<'_>, of: usize| {
+            let is_dialog = |it: &usize| {
+                matches!(structure.tree.nodes[*it].role, Role::Dialog | Role::AlertDialog)
+            };
+            structure.around(of).find(is_dialog)
+        };
+        let (old, new) = (dialog(self.was, self.before), dialog(self.now, self.after));
+        match (old, new) {
+            (Some(old), Some(new)) => {
+                let (old, new) = (alone(self.was, old), alone(self.now, new));
+                self.compare_box(&old, &new, &Scope::Dialog, out)
+            }
+            (None, None) => Ok(()),
+            _ => Err(self.different(None, None)),
+        }
+    }
+
+    /// The box around a target that is not one of several.
+    fn compare_surroundings(&self, out: &mut Examined) -> Result<(), Different> {
+        const MOST_NODES: usize = 60;
+        let mut inner = self.before;
+        let target = self.was.tree.nodes[self.before].role;
+        let own = self.before..self.was.tree.end(self.before);
+        for around in self.was.around(self.before) {
+            let role = self.was.tree.nodes[around].role;
+            let size = self.was.tree.end(around) - around;
+            if Structure::is_apart(role) || is_landmark(role) || size > MOST_NODES {
+                return Ok(());
+            }
+            let said = tokens(self.was, around..self.was.tree.end(around), &own);
+            let is_plain = |it: &Token| !it.is_own && !it.is_control_name();
+            let tells = |it: &Token| !it.is_own && it.control != Some(target);
+            if said.iter().any(|it| tells(it) || is_plain(it)) && inner != around {
+                let Some(now) = self.same_or_as_far(around) else { return Ok(()) };
+                let (old, new) = (alone(self.was, around), alone(self.now, now));
+                self.compare_box(&old, &new, &Scope::Lone, out)?;
+                // Where there are only names of controls, a state or a counter, the name of the thing is further away.
+                let is_name = |it: &Token| {
+                    is_plain(it)
+                        && (matches!(it.form, Form::Words | Form::Code)
+                            || it.is_head
+                            || it.words(self.was.tree) > 1 && it.form != Form::Volatile)
+                };
+                if said.iter().any(is_name) {
+                    return Ok(());
+                }
+            }
+            inner = around;
+        }
+        Ok(())
+    }
+
+    fn compare_box(
+        &self,
+        old: &Level,
+        new: &Level,
+        scope: &Scope,
+        out: &mut Examined,
+    ) -> Result<(), Different> {
+        let judgement = self.judge(old, new, scope);
+        if judgement.is_other {
+            return Err(self.different_in(old, new, &judgement));
+        }
+        for (was, now) in judgement.changes {
+            out.note(was, now);
+        }
+        Ok(())
+    }
+
+    /// The heading above, or the part of the page.
+    fn compare_parts(&self, is_identified: bool, out: &mut Examined) -> Result<(), Different> {
+        let old = part_of_page(self.was, self.before);
+        let new = part_of_page(self.now, self.after);
+        let container = |part: &Option<(usize, Role, String)>| {
+            part.as_ref().map(|it| Container { role: it.1, label: it.2.clone() })
+        };
+        let is_same = match (&old, &new) {
+            (None, None) => true,
+            (Some(was), Some(now)) => {
+                let is_by_heading =
+                    |it: &(usize, Role, String)| it.1 == Role::Heading && !text::is_blank(&it.2);
+                let is_same_kind = was.1 == now.1 || is_by_heading(was) || is_by_heading(now);
+                let is_same_label = stable(&was.2) == stable(&now.2);
+                if is_same_kind && !is_same_label && is_same_count(&was.2, &now.2) {
+                    out.note(was.2.clone(), now.2.clone());
+                    true
+                } else {
+                    let is_same_element =
+                        self.was.tree.nodes[was.0].element == self.now.tree.nodes[now.0].element;
+                    is_same_kind && is_same_label || is_identified && !is_same_element
+                }
+            }
+            _ => is_identified,
+        };
+        if is_same { Ok(()) } else { Err(self.different(container(&old), container(&new))) }
+    }
+
+    fn different(&self, was: Option<Container>, now: Option<Container>) -> Different {
+        let old = Fingerprint::bare(self.was.tree, self.before);
+        let new = Fingerprint::bare(self.now.tree, self.after);
+        let old = Fingerprint { container: was, ..old };
+        Box::new((old, Fingerprint { container: now, ..new }))
+    }
+
+    fn different_in(&self, was: &Level, now: &Level, judgement: &Judgement) -> Different {
+        let old = Container { role: role_of(self.was, was), label: judgement.was.clone() };
+        let new = Container { role: role_of(self.now, now), label: judgement.now.clone() };
+        self.different(Some(old), Some(new))
+    }
+}
+
+/// Whether another element of the same kind is called the same apart from a number.
+fn is_numbered(tree: &Tree, index: usize, name_of_it: &str) -> bool {
+    if !has_digits(name_of_it) || is_quantity(name_of_it) {
+        return false;
+    }
+    let (node, key) = (&tree.nodes[index], bare(name_of_it));
+    tree.nodes.iter().enumerate().any(|(other, it)| {
+        other != index
+            && it.role == node.role
+            && it.frame == node.frame
+            && (is_control(it) || is_item(it.role))
+            && {
+                let name = name(tree, other);
+                name != name_of_it && bare(&name) == key
+            }
+    })
+}
+
+/// A header without the arrows that say how a table is sorted.
+fn plain_header(text: &str) -> String {
+    let is_arrow = |c: char| matches!(c, '\u{2190}'..='\u{21ff}' | '\u{25a0}'..='\u{25ff}');
+    stable(&text.replace(is_arrow, ""))
+}
+
+/// The cell that a target is in and the header of its column, where other columns of its row have the same control.
+fn column_header(structure: &Structure<'_>, target: usize) -> Option<(usize, String)> {
+    let tree = structure.tree;
+    let mut cell = target;
+    for row in structure.around(target) {
+        let is_one_of = |cells: usize| cell != target && cells > 1;
+        if is_one_of(tree.children(row).filter(|it| has_control(tree, *it, target)).count()) {
+            return header_of(structure, cell, target).map(|header| (cell, header));
+        }
+        cell = row;
+    }
+    None
+}
+
+/// Whether a control like the target is in a node.
+fn has_control(tree: &Tree, within: usize, target: usize) -> bool {
+    let role = tree.nodes[target].role;
+    let mut inside = (within..tree.end(within)).filter(|it| tree.nodes[*it].role == role);
+    let first = inside.next();
+    first.is_some() && {
+        let called = name(tree, target);
+        first.into_iter().chain(inside).any(|it| name(tree, it) == called)
+    }
+}
+
+/// The header above a cell: in the first row before it that has as many cells and no control like the target.
+fn header_of(structure: &Structure<'_>, cell: usize, target: usize) -> Option<String> {
+    let tree = structure.tree;
+    let row = structure.parents[cell] as usize;
+    let cells = tree.children(row).count();
+    let at = tree.children(row).position(|it| it == cell)?;
+    // Boxes that are no table have no columns: what stands before them is the item before.
+    let table = structure
+        .around(row)
+        .find(|it| matches!(tree.nodes[*it].role, Role::Table | Role::Grid | Role::TreeGrid))?;
+    let is_header = |it: &usize| {
+        tree.nodes[*it].role == Role::Row
+            && tree.children(*it).count() == cells
+            && !tree.children(*it).any(|cell| has_control(tree, cell, target))
+    };
+    let header = (table + 1..row).find(is_header)?;
+    let header = tree.children(header).nth(at)?;
+    Some(name(tree, header)).filter(|it| !it.is_empty())
+}
+
+/// What has come in place of an element that is gone.
+fn replaced(was: &Structure<'_>, node: usize, now: &Structure<'_>) -> Resolution {
+    const MOST: usize = 40;
+    let (old, new) = (was.tree, now.tree);
+    let role = old.nodes[node].role;
+    let called = name(old, node);
+    let document = document_of(old, node);
+    let fingerprint = || Fingerprint::new(old, node);
+    let is_box = own_nodes(was, node).is_empty();
+    let is_like = |index: &usize| {
+        let it = &new.nodes[*index];
+        it.element > 0
+            && it.role == role
+            && document_of(new, *index) == document
+            && (is_box || name(new, *index) == called)
+    };
+    let path = |structure: &Structure<'_>, of: usize| -> Vec<Role> {
+        structure.around(of).map(|it| structure.tree.nodes[it].role).collect()
+    };
+    let place = path(was, node);
+    let alike: Vec<usize> = near_words(was, node, now, (0..new.nodes.len()).filter(is_like));
+    if alike.len() > MOST {
+        return Resolution::Gone { was: fingerprint(), nearest: Vec::new() };
+    }
+    let levels = items_of(was, node);
+    let is_named_twice = || {
+        let is_twin = |it: &usize| old.nodes[*it].role == role && name(old, *it) == called;
+        (0..old.nodes.len()).filter(is_twin).nth(1).is_some()
+    };
+    // An item of a list is told from the others by its identity, or by the name of the target itself.
+    let is_identified = identified(was, node, &levels).is_some()
+        || !levels.is_empty() && !called.is_empty() && !is_named_twice();
+    let mut same: Vec<(usize, Vec<Change>)> = Vec::new();
+    for index in &alike {
+        if path(now, *index) != place {
+            continue;
+        }
+        let examined = examine(was, node, now, *index);
+        // Of what is alone, all that stands around it is its fingerprint.
+        if examined.other.is_none() && (is_identified || examined.changes.is_empty()) {
+            same.push((*index, examined.changes));
+        }
+    }
+    // A twin that was there before is another one.
+    let was_twin = |element: u32| {
+        let before = (0..old.nodes.len())
+            .find(|it| old.nodes[*it].element == element && document_of(old, *it) == document);
+        before.is_some_and(|before| examine(was, node, was, before).other.is_none())
+    };
+    if let [(found, changes)] = same.as_slice()
+        && !was_twin(new.nodes[*found].element)
+    {
+        return Resolution::Moved { node: *found, changes: changes.clone() };
+    }
+    let nearest = same.into_iter().map(|it| it.0).take(3).collect();
+    Resolution::Gone { was: fingerprint(), nearest }
+}
+
+/// Of many candidates, those that stand as near to the words that told the item as the target did.
+fn near_words(
+    was: &Structure<'_>,
+    node: usize,
+    now: &Structure<'_>,
+    candidates: impl Iterator<Item = usize>,
+) -> Vec<usize> {
+    let candidates: Vec<usize> = candidates.collect();
+    let own = own_nodes(was, node);
+    let levels = items_of(was, node);
+    if let Some((level, _)) = identified(was, node, &levels) {
+        let words: HashSet<&str> = tokens(was, level.range.clone(), &own)
+            .iter()
+            .filter(|it| !it.is_own)
+            .map(|it| it.text(was.tree))
+            .collect();
+        let steps = std::iter::once(node).chain(was.around(node));
+        let steps = steps.take_while(|it| *it != level.child).count();
+        // How many of the words are said before each node.
+        let mut said = vec![0_u32; now.tree.nodes.len() + 1];
+        for (index, it) in now.tree.nodes.iter().enumerate() {
+            let is_said = words.contains(now.tree.name(it)) || words.contains(now.tree.value(it));
+            said[index + 1] = said[index] + u32::from(is_said);
+        }
+        let score = |of: usize| {
+            let item = std::iter::once(of).chain(now.around(of)).nth(steps)?;
+            let item = if level.is_run { now.parents[item] as usize } else { item };
+            Some(said[now.tree.end(item)] - said[item])
+        };
+        let scores: Vec<Option<u32>> = candidates.iter().map(|it| score(*it)).collect();
+        let best = scores.iter().flatten().max().copied().unwrap_or(0);
+        let is_best = |it: &Option<u32>| it.is_some_and(|it| it == best && best > 0);
+        let best = candidates.iter().zip(&scores).filter(|it| is_best(it.1));
+        return best.map(|it| *it.0).collect();
+    }
+    candidates
+}

@@ -1,0 +1,453 @@
+//! What becomes of a ref when a page changes: trees before and after, and the answer.
+
+use super::{Fingerprint, Resolution, resolve};
+use crate::ax::Role;
+use crate::ax::testing::tree;
+use std::collections::HashSet;
+
+use Answer::{Changed, Gone, Moved, Noted, Same};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Same,
+    /// The same, with a note.
+    Noted,
+    Moved,
+    Changed,
+    Gone,
+}
+
+/// What becomes of the element with the number 99 when one page becomes another.
+#[track_caller]
+fn check(was: &str, now: &str, expected: Answer) {
+    let (before, after) = (tree(was), tree(now));
+    let target = before.nodes.iter().position(|node| node.element == 99).unwrap();
+    let found = resolve(&before, target, &after, &HashSet::new());
+    let answer = match &found {
+        Resolution::Same { changes, .. } if changes.is_empty() => Same,
+        Resolution::Same { .. } => Noted,
+        Resolution::Moved { .. } => Moved,
+        Resolution::Changed { .. } => Changed,
+        Resolution::Gone { .. } => Gone,
+    };
+    assert_eq!(answer, expected, "{found:?}\n{was}\n=>\n{now}");
+}
+
+/// The container of the element with the number 99.
+#[track_caller]
+fn contained(page: &str, expected: Option<(Role, &str)>) {
+    let tree = tree(page);
+    let target = tree.nodes.iter().position(|node| node.element == 99).unwrap();
+    let fingerprint = Fingerprint::new(&tree, target);
+    let found = fingerprint.container.as_ref().map(|it| (it.role, &*it.label));
+    assert_eq!(found, expected, "{page}");
+}
+
+/// A table of texts; the button of the first row is the target.
+fn table(rows: &[&[&str]]) -> String {
+    let mut page = "webarea 1\n table 2".to_owned();
+    for (at, row) in rows.iter().enumerate() {
+        page.push_str(&format!("\n  row {}", 10 + at));
+        for text in *row {
+            page.push_str(&format!("\n   cell {}\n    text \"{text}\"", 20 + at));
+        }
+        page.push_str(&format!("\n   button {} \"Delete\"", if at == 0 { 99 } else { 40 + at }));
+    }
+    page
+}
+
+#[test]
+fn an_element_belongs_to_its_item() {
+    let row = "webarea 1\n table 2\n  row 3\n   cell 4\n    text \"Invoice 1001\"\n   cell 5\n    ";
+    contained(&format!("{row}button 99 \"Delete\""), Some((Role::Row, "Invoice 1001")));
+    contained(
+        "webarea 1\n article 2 fg \"Post\"\n  heading 3 \"H\"\n  button 99",
+        Some((Role::Article, "Post")),
+    );
+    contained("webarea 1\n region 2 \"Cart 3\"\n  button 99", Some((Role::Region, "Cart 3")));
+    contained(
+        "webarea 1\n dialog 2\n  heading 3 \"Sure?\"\n  generic 4\n   button 99",
+        Some((Role::Heading, "Sure?")),
+    );
+    contained("webarea 1\n main 2\n  button 99\n  heading 3 \"H\"", Some((Role::Main, "")));
+    contained("webarea 1\n button 99", None);
+    contained(
+        "webarea 1\n heading 2 \"Calendar\"\n dialog 3\n  generic 4\n   button 99",
+        Some((Role::Dialog, "")),
+    );
+    let rows = "webarea 1\n generic 2\n  generic 3\n   text \"Ann\"\n   button 4 \"Call\"\n  \
+        generic 5\n   text \"Bob\"\n   button 99 \"Call\"";
+    contained(rows, Some((Role::Generic, "Bob")));
+}
+
+#[test]
+fn the_column_in_which_rows_differ_tells_them_apart() {
+    let others: [&[&str]; 2] = [&["Ann", "Second", "Paid"], &["Bank", "Third", "Paid"]];
+    let rows = |first: &[&str]| table(&[first, others[0], others[1]]);
+    let was = rows(&["Ann", "First", "Late"]);
+    check(&was, &was, Same);
+    check(&was, &rows(&["Ann", "First", "Paid"]), Noted);
+    check(&was, &rows(&["Ann", "Fourth", "Late"]), Changed);
+    check(&was, &table(&[&["Ann", "First", "Paid"]]), Noted);
+    // Where no column does, all of them together do.
+    let was = table(&[&["Ann", "Oslo"], &["Ann", "Rome"], &["Bob", "Oslo"]]);
+    check(&was, &table(&[&["Ann", "Rome"], &["Ann", "Oslo"], &["Bob", "Oslo"]]), Changed);
+}
+
+#[test]
+fn a_state_that_was_different_in_each_row_may_change() {
+    let others: [&[&str]; 2] = [&["Bob", "Second", "Paid"], &["Cid", "Third", "Sent back"]];
+    let rows = |first: &[&str]| table(&[first, others[0], others[1]]);
+    let was = rows(&["Ann", "First", "Late"]);
+    check(&was, &rows(&["Ann", "First", "Paid"]), Noted);
+    check(&was, &rows(&["Ann", "First", "Sent back"]), Noted);
+    // A name that another row has now: the rest still tells, so that it was renamed.
+    check(&was, &rows(&["Bob", "First", "Late"]), Noted);
+    // The row of another, in the same state.
+    check(&was, &rows(&["Dora", "Fourth", "Late"]), Changed);
+    // A number or many words are no state.
+    let numbered = |first: &str| table(&[&["Ann", first], &["Bob", "Room 2"]]);
+    check(&numbered("Room 1"), &numbered("Room 3"), Changed);
+    let long = |first: &str| table(&[&["Ann", first], &["Bob", "What we said last time"]]);
+    check(&long("Hello to all of you"), &long("What we said another time"), Changed);
+}
+
+#[test]
+fn times_and_counters_are_not_what_tells_items_apart() {
+    let rows = |name: &str, time: &str, count: u32| {
+        table(&[
+            &[&*format!("Updated {time}"), name, &format!("{count} new")],
+            &["Updated 12:01", "Bob", "4 new"],
+        ])
+    };
+    let was = rows("Ann", "12:03", 1);
+    check(&was, &rows("Ann", "12:09", 1), Same);
+    check(&was, &rows("Cid", "12:03", 1), Changed);
+    // Unless nothing else does.
+    let times = |first: &str| table(&[&["Train", first], &["Train", "12:09"]]);
+    check(&times("12:03"), &times("12:03"), Same);
+    check(&times("12:03"), &times("12:15"), Changed);
+    for [first, second, third] in [
+        ["1001", "1002", "1003"],
+        ["2026-01-04", "2026-01-05", "2026-02-04"],
+        ["$12.50", "$13.50", "$14.00"],
+        ["🍎", "🍐", "🍊"],
+    ] {
+        let rows = |one: &str| table(&[&["Item", one], &["Item", second]]);
+        check(&rows(first), &rows(first), Same);
+        check(&rows(first), &rows(third), Changed);
+        check(&rows(first), &table(&[&["Item", second], &["Item", first]]), Changed);
+    }
+}
+
+#[test]
+fn identity_counts_wherever_it_is() {
+    let tail = "word ".repeat(60);
+    for inside in [
+        "link 7 \"NAME\"\n    text \"NAME\"",
+        "button 7 \"NAME\"\n    text \"NAME\"",
+        "button 7 fg \"NAME\"",
+        "textbox 7 fg \"Name\" v=\"NAME\"",
+        "combobox 7 fg \"Name\" v=\"NAME\"",
+        "generic 7 fl\n    text \"NAME\"",
+        "img 7 fg \"NAME\"",
+        "generic 7\n    generic 8\n     generic 9\n      text \"NAME\"",
+        &format!("text \"{tail}NAME\""),
+    ] {
+        for item in ["row", "listitem", "generic", "article"] {
+            let row = |name: &str, element: u32, button: u32| {
+                format!(
+                    "\n  {item} {element}\n   {}\n   button {button} \"Delete\"",
+                    inside.replace("NAME", name)
+                )
+            };
+            let page = |one: &str, two: &str| {
+                format!("webarea 1\n generic 2{}{}", row(one, 10, 99), row(two, 11, 98))
+            };
+            check(&page("Ann", "Bob"), &page("Ann", "Bob"), Same);
+            check(&page("Ann", "Bob"), &page("Bob", "Ann"), Changed);
+            check(&page("Ann", "Bob"), &page("Cid", "Bob"), Changed);
+        }
+    }
+}
+
+#[test]
+fn runs_of_siblings_are_items() {
+    let runs: [(&str, &str); 4] = [
+        ("term 1K\n   text \"NAME\"\n  definition 2K\n   button BB \"Delete\"", ""),
+        ("text \"NAME\"\n  button BB \"Delete\"\n  separator 3K", ""),
+        ("heading 1K \"NAME\"\n   text \"NAME\"\n  paragraph 2K\n   button BB \"Delete\"", ""),
+        ("generic 1K\n   text \"NAME\"\n  generic 2K\n   button BB \"Delete\"", ""),
+    ];
+    for (run, _) in runs {
+        let page = |names: &[&str]| {
+            let mut page = "webarea 1\n generic 2".to_owned();
+            for (at, name) in names.iter().enumerate() {
+                let button = if at == 0 { 99 } else { 60 + at };
+                let run = run
+                    .replace("NAME", name)
+                    .replace('K', &at.to_string())
+                    .replace("BB", &button.to_string());
+                page.push_str(&format!("\n  {run}"));
+            }
+            page
+        };
+        check(&page(&["Ann", "Bob", "Cid"]), &page(&["Ann", "Bob", "Cid"]), Same);
+        check(&page(&["Ann", "Bob", "Cid"]), &page(&["Bob", "Ann", "Cid"]), Changed);
+        check(&page(&["Ann", "Bob", "Cid"]), &page(&["Bob", "Cid"]), Changed);
+        check(&page(&["Ann", "Bob"]), &page(&["Ann"]), Same);
+        check(&page(&["Ann", "Bob"]), &page(&["Cid"]), Changed);
+    }
+}
+
+#[test]
+fn a_heading_tells_lists_with_equal_rows_apart() {
+    let list = |name: &str, first: u32, button: u32| {
+        format!(
+            "\n  heading {first} \"{name}\"\n   text \"{name}\"\n  list {}\n   listitem {}\n    text \"Ann\"\n    \
+             button {button} \"Delete\"\n   listitem {}\n    text \"Bob\"\n    button {} \"Delete\"",
+            first + 1,
+            first + 2,
+            first + 3,
+            first + 4
+        )
+    };
+    let page = |one: &str, two: &str| {
+        format!("webarea 1\n generic 2{}{}", list(one, 10, 99), list(two, 20, 98))
+    };
+    check(&page("Guests", "Staff"), &page("Guests", "Staff"), Same);
+    check(&page("Guests", "Staff"), &page("Staff", "Guests"), Changed);
+}
+
+#[test]
+fn a_column_header_tells_cells_apart() {
+    let page = |one: &str, two: &str| {
+        let row = |name: &str, at: u32, first: u32| {
+            format!(
+                "\n  row {at}\n   rowheader {} \"{name}\"\n    text \"{name}\"\n   cell {}\n    button {first} \
+                 \"Book\"\n   cell {}\n    button {} \"Book\"",
+                at + 1,
+                at + 2,
+                at + 3,
+                at + 4
+            )
+        };
+        format!(
+            "webarea 1\n table 2\n  row 3\n   cell 4\n   columnheader 5 \"{one}\"\n   columnheader 6 \"{two}\"{}{}",
+            row("Room", 10, 99),
+            row("Hall", 20, 98)
+        )
+    };
+    check(&page("Monday", "Tuesday"), &page("Monday", "Tuesday"), Same);
+    check(&page("Monday", "Tuesday"), &page("Tuesday", "Monday"), Changed);
+}
+
+#[test]
+fn the_last_item_keeps_its_meaning_when_the_others_go() {
+    let two = "webarea 1\n generic 2\n  generic 3\n   text \"Ann\"\n   button 4 \"Call\"\n  \
+         generic 5\n   text \"Bob\"\n   button 99 \"Call\"";
+    let alone = |name: &str| {
+        format!(
+            "webarea 1\n text \"a\"\n text \"b\"\n generic 2\n  generic 5\n   text \"{name}\"\n   button 99 \"Call\""
+        )
+    };
+    check(two, &alone("Bob"), Same);
+    check(&alone("Bob"), two, Same);
+    check(two, &alone("Cid"), Changed);
+    check(&alone("Bob"), &alone("Cid"), Changed);
+}
+
+#[test]
+fn a_group_is_nearer_than_the_heading_above_it() {
+    let page = |group: &str| {
+        format!("webarea 1\n heading 2 \"Addresses\"\n group 3 \"{group}\"\n  button 99 \"Save\"")
+    };
+    check(&page("Billing"), &page("Shipping"), Changed);
+}
+
+#[test]
+fn a_dialog_that_asks_something_else_is_another_one() {
+    let page = |question: &str| {
+        format!("webarea 1\n dialog 2 fg \"Confirm\"\n  text \"{question}\"\n  button 99 \"Yes\"")
+    };
+    check(&page("Delete Ann? 12:03"), &page("Delete Ann? 12:04"), Same);
+    check(&page("Delete Ann?"), &page("Delete Bob?"), Changed);
+    check(&page("Delete 1001?"), &page("Delete 1002?"), Changed);
+}
+
+#[test]
+fn a_number_that_tells_things_apart_is_no_counter() {
+    let list = |first: &str, second: &str| {
+        format!("webarea 1\n listitem 2\n  link 99 \"{first}\"\n listitem 3\n  link 4 \"{second}\"")
+    };
+    check(&list("Invoice 1", "Invoice 2"), &list("Invoice 2", "Invoice 1"), Changed);
+    check(&list("Inbox (1)", "Drafts (2)"), &list("Inbox (3)", "Drafts (2)"), Noted);
+    check(&list("Inbox 1", "Drafts 2"), &list("Inbox 3", "Drafts 2"), Noted);
+    let pages = |first: u32| format!("webarea 1\n link 99 \"Page {first}\"\n link 3 \"Page 7\"");
+    check(&pages(1), &pages(2), Changed);
+}
+
+#[test]
+fn only_numbers_and_times_in_a_name_may_change() {
+    for (was, now, expected) in [
+        ("Delete", "Delete", Same),
+        ("Delete  it", "Delete it", Same),
+        ("Delete 3", "Delete 4", Noted),
+        ("Inbox", "Inbox (3)", Noted),
+        ("1,234", "1,300", Noted),
+        ("Updated 12:03", "Updated 12:04 pm", Noted),
+        ("Sent 3 min ago", "Sent 2 hours ago", Noted),
+        ("Submit", "Loading...", Changed),
+        ("Delete", "Delete all", Changed),
+        ("", "Delete", Changed),
+        ("Delete 3", "3", Changed),
+    ] {
+        let page = |name: &str| format!("webarea 1\n button 99 \"{name}\"");
+        check(&page(was), &page(now), expected);
+    }
+    check("webarea 1\n button 99 \"Go\"", "webarea 1\n link 99 \"Go\"", Changed);
+}
+
+#[test]
+fn a_card_is_known_by_what_tells_it_from_others() {
+    let cards = |names: &[&str], time: &str, count: u32| {
+        let mut page = "webarea 1\n . 2".to_owned();
+        for (at, name) in names.iter().enumerate() {
+            let number = if at == 0 { 99 } else { 10 + at };
+            page.push_str(&format!(
+                "\n  generic {number} fl\n   text \"Updated {time}\"\n   text \"{name}\"\n   \
+                 text \"{count} likes\"\n   button {} \"Like\"",
+                20 + at
+            ));
+        }
+        page
+    };
+    let was = cards(&["Invoice 1010", "Ann Lee"], "12:03", 3);
+    check(&was, &cards(&["Invoice 1010", "Ann Lee"], "12:09", 3), Same);
+    check(&was, &cards(&["Invoice 1010", "Bob", "Invoice 1012"], "12:03", 3), Same);
+    check(&was, &cards(&["Invoice 1034", "Ann Lee"], "12:03", 3), Changed);
+    check(&was, &cards(&["Cid", "Ann Lee"], "12:03", 3), Changed);
+    // Alone it still says what it said.
+    check(&was, &cards(&["Invoice 1010"], "12:03", 3), Same);
+    check(&was, &cards(&["Invoice 1034"], "12:03", 3), Changed);
+    check(&cards(&["Invoice 1034"], "12:03", 3), &was, Changed);
+}
+
+#[test]
+fn a_text_beside_a_lone_control_may_say_what_came_of_it() {
+    let page = |before: &str, after: &str| {
+        format!(
+            "webarea 1\n generic 2\n  text \"{before}\"\n  button 99 \"Go\"\n  text \"{after}\""
+        )
+    };
+    check(&page("Ann", "Idle"), &page("Ann", "Saved"), Noted);
+    check(&page("Ann", "Idle"), &page("Bob", "Idle"), Changed);
+    check(&page("Count: 3", "Idle"), &page("Count: 4", "Idle"), Noted);
+}
+
+#[test]
+fn an_element_that_was_made_anew_is_found_by_its_fingerprint() {
+    let page = |names: &[&str], first: u32| {
+        let mut page = "webarea 1\n list 2".to_owned();
+        for (at, name) in names.iter().enumerate() {
+            let base = first + 10 * at as u32;
+            page.push_str(&format!(
+                "\n  listitem {base}\n   text \"{name}\"\n   button {} \"Edit\"\n   button {} \"Delete\"",
+                base + 1,
+                base + 2
+            ));
+        }
+        page
+    };
+    // The second button of the second item is 99.
+    let was = page(&["Ann", "Bob", "Cid"], 87);
+    check(&was, &page(&["Ann", "Bob", "Cid"], 200), Moved);
+    check(&was, &page(&["Bob", "Cid"], 200), Moved);
+    check(&was, &page(&["Ann", "Cid"], 200), Gone);
+    check(&was, &page(&["Bob", "Bob", "Cid"], 200), Gone);
+    let lone = |element: u32| format!("webarea 1\n button {element} \"Save\"");
+    check(&lone(99), &lone(7), Moved);
+    check(&lone(99), "webarea 1\n button 7 \"Save\"\n button 8 \"Save\"", Gone);
+    // A twin that was there before is another one.
+    check("webarea 1\n button 99 \"Save\"\n button 8 \"Save\"", &lone(8), Gone);
+}
+
+#[test]
+fn what_is_called_by_its_identity_is_found_again() {
+    let list = |names: &[(&str, u32)]| {
+        let mut page = "webarea 1\n generic 2\n  list 3".to_owned();
+        for (name, button) in names {
+            page.push_str(&format!(
+                "\n   listitem {}\n    button {button} \"{name}\"\n     text \"{name}\"",
+                button + 1000
+            ));
+        }
+        page
+    };
+    check(&list(&[("🥦", 5), ("🍐", 99)]), &list(&[("🍐", 5)]), Moved);
+    let cells = |items: &[(&str, &str, u32)]| {
+        let mut page = "webarea 1\n generic 2".to_owned();
+        for (age, name, button) in items {
+            page.push_str(&format!(
+                "\n  generic {}\n   generic 7\n    text \"{age}\"\n  generic {}\n   generic 8\n    text \"Open\"\n  \
+                 generic {}\n   button {button} \"{name}\"\n    text \"{name}\"",
+                button + 1000,
+                button + 2000,
+                button + 3000
+            ));
+        }
+        page
+    };
+    let was = cells(&[("18 min ago", "Jun 8, 2014", 5), ("5 min ago", "Mar 9, 2028", 99)]);
+    check(&was, &cells(&[("5 min ago", "Mar 9, 2028", 77)]), Moved);
+}
+
+#[test]
+fn a_state_inside_of_a_run_is_no_identity() {
+    let page = |states: &[&str]| {
+        let mut page = "webarea 1\n generic 2".to_owned();
+        for (at, state) in states.iter().enumerate() {
+            let button = if at == 0 { 99 } else { 60 + at };
+            page.push_str(&format!(
+                "\n  heading 1{at} \"2026-01-0{at}\"\n   text \"2026-01-0{at}\"\n  generic 2{at}\n   text \"{state}\"\n   \
+                 text \"{at} min ago\"\n   button {button} \"Remove\""
+            ));
+        }
+        page
+    };
+    check(&page(&["Late", "Late", "Open"]), &page(&["Open", "Late", "Open"]), Noted);
+}
+
+#[test]
+fn cells_that_are_built_alike_belong_to_their_row() {
+    let page = |names: &[&str]| {
+        let mut page = "webarea 1\n generic 2".to_owned();
+        for (at, name) in names.iter().enumerate() {
+            let link = if at == 0 { 99 } else { 60 + at };
+            page.push_str(&format!(
+                "\n  generic 1{at}\n   generic 2{at}\n    text \"Late\"\n    link 3{at} \"{name}\"\n     text \"{name}\"\n   \
+                 generic 4{at}\n    text \"Actions\"\n    link {link} \"Edit\"\n     text \"Edit\""
+            ));
+        }
+        page
+    };
+    check(&page(&["Ann", "Bob"]), &page(&["Ann", "Bob"]), Same);
+    check(&page(&["Ann", "Bob"]), &page(&["Bob", "Ann"]), Changed);
+}
+
+#[test]
+fn values_that_the_caller_set_are_no_identity() {
+    let row = |value: &str, field: u32, button: u32| {
+        format!(
+            "\n  listitem {}\n   textbox {field} fg \"Name\" v=\"{value}\"\n   button {button} \"Save\"",
+            field + 100
+        )
+    };
+    let page =
+        |one: &str, two: &str| format!("webarea 1\n list 2{}{}", row(one, 5, 99), row(two, 6, 98));
+    let (was, now) = (tree(&page("Ann", "Bob")), tree(&page("Anna", "Bob")));
+    let target = was.nodes.iter().position(|node| node.element == 99).unwrap();
+    let found = |edited: &[u32]| resolve(&was, target, &now, &edited.iter().copied().collect());
+    assert!(matches!(found(&[]), Resolution::Changed { .. }));
+    assert!(matches!(found(&[5]), Resolution::Same { .. }));
+}
