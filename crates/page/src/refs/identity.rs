@@ -1,8 +1,10 @@
 //! Identity of an item: which of its texts tell it from the others of its list, and whether a change of them makes it
 //! another item or the same one in another state.
 
+use super::lasting::{bare, has_date};
 use super::structure::{Level, Structure};
-use super::tokens::{Form, Source, Token, tokens};
+use super::tokens::{Form, LONGEST_SHOWN, Source, Token, tokens};
+use crate::text;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -30,6 +32,8 @@ pub(super) enum Strength {
     Combination,
     /// By a time or a counter.
     Volatile,
+    /// By what the target itself is called.
+    Name,
     /// By a text that no other item has.
     Text,
 }
@@ -142,15 +146,13 @@ pub(super) struct Side<'s, 't> {
 pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Judgement {
     let all = tokens(was.structure, was.level.range.clone(), &was.own);
     let after = tokens(now.structure, now.level.range.clone(), &now.own);
-    let target_role = was.structure.tree.nodes[was.target].role;
     let counts = |token: &&Token| match scope {
         Scope::Innermost => true,
         Scope::Outer(judged) => {
             !token.is_inner && !token.is_own && !judged.contains(&(token.node as usize))
         }
         Scope::Dialog => !token.is_inner && !token.is_own && token.control.is_none(),
-        // A button beside another one is called what it is called.
-        Scope::Lone => token.source == Source::Value || token.control != Some(target_role),
+        Scope::Lone => true,
     };
     let mut before: Vec<&Token> = all.iter().filter(counts).collect();
     let columns = Columns::new(was.structure, was.level, before.iter().map(|it| it.slot));
@@ -167,8 +169,17 @@ pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Ju
     let tells = |facts: &[Fact<'_>]| {
         facts.iter().any(|it| it.column == Column::Distinct && !it.token.is_own)
     };
-    let mut strength = if tells(&facts) { Strength::Text } else { Strength::None };
-    if !tells(&facts) {
+    // In a list of things that are called otherwise, the name of the target says which one it is.
+    let is_own_name = |it: &Fact<'_>| it.column == Column::Distinct && it.token.is_own;
+    let is_named = columns.items > 1
+        && facts.iter().any(is_own_name)
+        && before.iter().any(|token| !token.is_own);
+    let mut strength = match (tells(&facts), is_named) {
+        (true, _) => Strength::Text,
+        (false, true) => Strength::Name,
+        (false, false) => Strength::None,
+    };
+    if strength == Strength::None {
         let raw: Vec<Fact<'_>> =
             before.iter().map(|token| sight.fact(token, columns.raw(token.slot), false)).collect();
         if tells(&raw) && columns.items > 1 {
@@ -197,14 +208,7 @@ pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Ju
         return Judgement { is_other: kept * 2 < inner.len(), was, now, ..Judgement::default() };
     }
     sight.drop_states(&mut facts);
-    let mut judgement = Judgement { strength, ..verdict(&sight, &facts, columns.items) };
-    // What counts for nothing beside a lone target is told all the same when it changed.
-    if matches!(scope, Scope::Lone) {
-        let beside = all.iter().filter(|it| !counts(it) && !it.is_own);
-        let beside = beside.map(|token| sight.fact(token, Column::Constant, true));
-        judgement.changes.extend(beside.filter(|it| !it.is_kept).map(|it| sight.shown(&it)));
-    }
-    judgement
+    Judgement { strength, ..verdict(&sight, &facts, columns.items) }
 }
 
 /// One text of an item and what became of it.
@@ -324,8 +328,20 @@ impl<'a> Sight<'a, '_, '_> {
 
     fn shown(&self, fact: &Fact<'_>) -> (String, String) {
         let was = fact.token.shown(self.was.structure.tree);
-        let now = fact.became.map(|it| it.shown(self.now.structure.tree));
-        (was, now.unwrap_or_default())
+        let Some(became) = fact.became else { return (was, String::new()) };
+        let now = became.shown(self.now.structure.tree);
+        if was != now {
+            return (was, now);
+        }
+        // They differ further on.
+        let old = text::collapse(fact.token.text(self.was.structure.tree));
+        let new = text::collapse(became.text(self.now.structure.tree));
+        let same = old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count();
+        let rest = |text: &str| {
+            let rest: String = text.chars().skip(same).collect();
+            format!("…{}", text::cut_chars(&rest, LONGEST_SHOWN))
+        };
+        (rest(&old), rest(&new))
     }
 }
 
@@ -354,6 +370,11 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
     let kept = || facts.iter().filter(is_distinct).filter(|it| it.is_kept && is_trusted(it));
     let is_known = kept().next().is_some();
     let is_well_known = kept().any(is_strong);
+    // A date tells things apart more often than it passes.
+    let is_certain = kept().count() > 1
+        || kept().any(|it| {
+            matches!(it.token.form, Form::Words | Form::Code) || it.token.words(tree) > 1
+        });
     let is_lone = matches!(sight.scope, Scope::Lone | Scope::Dialog);
     // A word at the head may be a state or a name that changed, if nothing else that told did.
     let is_rest_same = lead.is_some_and(|lead| !facts[lead].is_kept)
@@ -386,7 +407,9 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
             }
             (Form::Words | Form::Code, ..) => false,
             (Form::Word, Form::Word, _) => is_sure,
-            (Form::Number | Form::Volatile, Form::Number | Form::Volatile, _) => is_well_known,
+            (Form::Number | Form::Volatile, Form::Number | Form::Volatile, _) => {
+                is_well_known && (is_certain || !has_date(token.text(tree)))
+            }
             _ => false,
         }
     };
@@ -399,27 +422,58 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
     Judgement { is_other, changes: changes.collect(), was, now, ..Judgement::default() }
 }
 
-/// Whether a text beside a lone control says what came of it: it stands after it, in no other control, or only counts.
+/// Whether a text beside a lone control may have changed without the control being about something else: it counts, is
+/// what another control is called at times, or stands after the control and says what came of using it.
 fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     let token = fact.token;
-    let end = sight.was.structure.tree.end(sight.was.target);
-    if token.node as usize >= end && token.source == Source::Name && token.control.is_none() {
+    let tree = sight.was.structure.tree;
+    let target = &tree.nodes[sight.was.target];
+    let is_message = token.node as usize >= tree.end(sight.was.target)
+        && token.source == Source::Name
+        && token.control.is_none()
+        && !token.is_head
+        && !token.is_stressed;
+    let is_neighbour = token.is_control_name() && token.control == Some(target.role);
+    let Some(now) = fact.became else { return is_message || is_neighbour };
+    let (was, is) = (token.text(tree), now.text(sight.now.structure.tree));
+    if is_same_count(was, is) {
         return true;
     }
-    let Some(now) = fact.became else { return false };
-    is_same_count(token.text(sight.was.structure.tree), now.text(sight.now.structure.tree))
+    let is_name =
+        |text: &str, form: Form| matches!(form, Form::Words | Form::Code) || has_date(text);
+    if is_name(was, token.form) || is_name(is, now.form) {
+        return false;
+    }
+    match is_neighbour {
+        // `Play` and `Pause`, `Add to cart` and `Remove from cart`; `Ann Lee` and `Bob Ray` are two things.
+        true => token.words(tree) < 2 || has_common_word(was, is),
+        false => is_message && sight.was.structure.edited.contains(&target.element),
+    }
 }
 
-/// Whether two texts differ in a small number only: a counter, not the number of something.
+fn has_common_word(one: &str, other: &str) -> bool {
+    let words = |text: &str| -> HashSet<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    !words(one).is_disjoint(&words(other))
+}
+
+/// Whether two texts differ in small numbers only: counters, not the number of something.
 pub(super) fn is_same_count(was: &str, now: &str) -> bool {
     const LONGEST: usize = 2;
-    let is_small = |text: &str| {
-        text.split(|c: char| !c.is_ascii_digit()).all(|digits| digits.len() <= LONGEST)
+    let numbers = |text: &str| -> Vec<String> {
+        let digits = text.split(|c: char| !c.is_ascii_digit()).filter(|it| !it.is_empty());
+        digits.map(str::to_owned).collect()
     };
-    super::lasting::bare(was) == super::lasting::bare(now)
-        && super::lasting::has_digits(was)
-        && is_small(was)
-        && is_small(now)
+    let (old, new) = (numbers(was), numbers(now));
+    let is_small =
+        |(old, new): (&String, &String)| old == new || old.len() <= LONGEST && new.len() <= LONGEST;
+    !has_date(was)
+        && bare(was) == bare(now)
+        && !old.is_empty()
+        && old.len() == new.len()
+        && old.iter().zip(&new).all(is_small)
 }
 
 /// What an item was called and is called: by what told it apart, and by what changed.

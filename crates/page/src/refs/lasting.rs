@@ -199,6 +199,29 @@ fn without_digits(name: &str) -> String {
     out
 }
 
+/// Whether a text has a date in it, as `2026-01-04` or `Jan 4`. A date with a time of day passes; one without tells which
+/// one it is.
+pub(super) fn has_date(name: &str) -> bool {
+    let rest = without_times(name);
+    let word_of_date = |word: &str| {
+        word.starts_with(char::is_uppercase)
+            && is_of_date(word.trim_matches(|c: char| !c.is_alphabetic()))
+    };
+    let mut words = rest.split(text::is_space);
+    words.any(|word| is_date(word.trim_matches(|c: char| c.is_ascii_punctuation())))
+        || has_digits(&rest) && rest.split(text::is_space).any(word_of_date)
+}
+
+/// Whether a sentence ends in a number, as `… for the order: 1204`: a number that nothing follows counts nothing.
+pub(super) fn ends_in_number(name: &str) -> bool {
+    const SENTENCE: usize = 4;
+    const LEAST_DIGITS: usize = 3;
+    let words = || name.split(text::is_space).filter(|word| !word.is_empty());
+    let is_number =
+        |word: &str| word.len() >= LEAST_DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
+    words().next_back().is_some_and(is_number) && words().count() >= SENTENCE
+}
+
 /// Whether a text says how many there are of something: `3 new`, `12 in the basket`, `Comments (3)`. A number
 /// after a word, as in `Invoice 3`, or before a name, as in `3 Elm Road`, tells which one.
 pub(super) fn is_quantity(name: &str) -> bool {
@@ -221,7 +244,19 @@ pub(super) fn is_quantity(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_quantity;
+    use super::{ends_in_number, has_date, is_quantity};
+
+    #[test]
+    fn a_date_without_a_time_tells_which_one() {
+        for text in ["2026-01-04", "Report 2026-01-04", "Jan 4, 2026", "4 March"] {
+            assert!(has_date(text), "{text}");
+        }
+        for text in ["Updated 2026-01-04 12:03", "3 new", "March", "1204", "Inbox 3"] {
+            assert!(!has_date(text), "{text}");
+        }
+        assert!(ends_in_number("The request of last week: 654"));
+        assert!(!ends_in_number("Inbox 654") && !ends_in_number("Read all 120 reviews of it"));
+    }
 
     #[test]
     fn quantities_come_before_what_they_count() {

@@ -4,9 +4,9 @@ use super::fingerprint::{
     Container, Fingerprint, alone, identified, items_of, name, own_nodes, part_of_page, role_of,
 };
 use super::identity::{Judgement, Scope, Side, is_same_count, judge};
-use super::lasting::{bare, has_digits, is_quantity, without_times};
+use super::lasting::{bare, ends_in_number, has_date, has_digits, is_quantity, without_times};
 use super::places::{is_item, is_landmark};
-use super::structure::{Level, Structure};
+use super::structure::{Level, Structure, is_item_role};
 use super::tokens::{Form, Token, stable, tokens};
 use crate::ax::{Node, Role, Toggle, Tree, is_control};
 use crate::text;
@@ -163,9 +163,11 @@ impl Pair<'_, '_> {
         if old == new {
             return Ok(());
         }
-        let lasting = match is_numbered(self.was.tree, self.before, &old)
-            || is_numbered(self.now.tree, self.after, &new)
-        {
+        let is_telling = |structure: &Structure<'_>, at: usize, name: &str| {
+            has_date(name) || ends_in_number(name) || is_numbered(structure.tree, at, name)
+        };
+        let has_number = is_telling(self.was, self.before, &old);
+        let lasting = match has_number || is_telling(self.now, self.after, &new) {
             true => without_times,
             false => bare,
         };
@@ -314,7 +316,6 @@ impl Pair<'_, '_> {
     fn compare_surroundings(&self, out: &mut Examined) -> Result<(), Different> {
         const MOST_NODES: usize = 60;
         let mut inner = self.before;
-        let target = self.was.tree.nodes[self.before].role;
         let own = self.before..self.was.tree.end(self.before);
         for around in self.was.around(self.before) {
             let role = self.was.tree.nodes[around].role;
@@ -324,8 +325,7 @@ impl Pair<'_, '_> {
             }
             let said = tokens(self.was, around..self.was.tree.end(around), &own);
             let is_plain = |it: &Token| !it.is_own && !it.is_control_name();
-            let tells = |it: &Token| !it.is_own && it.control != Some(target);
-            if said.iter().any(|it| tells(it) || is_plain(it)) && inner != around {
+            if said.iter().any(|it| !it.is_own) && inner != around {
                 let Some(now) = self.same_or_as_far(around) else { return Ok(()) };
                 let (old, new) = (alone(self.was, around), alone(self.now, now));
                 self.compare_box(&old, &new, &Scope::Lone, out)?;
@@ -433,7 +433,8 @@ fn column_header(structure: &Structure<'_>, target: usize) -> Option<(usize, Str
     let tree = structure.tree;
     let mut cell = target;
     for row in structure.around(target) {
-        let is_one_of = |cells: usize| cell != target && cells > 1;
+        let is_row = tree.nodes[row].role == Role::Row;
+        let is_one_of = |cells: usize| is_row && cell != target && cells > 1;
         if is_one_of(tree.children(row).filter(|it| has_control(tree, *it, target)).count()) {
             return header_of(structure, cell, target).map(|header| (cell, header));
         }
@@ -493,7 +494,8 @@ fn replaced(was: &Structure<'_>, node: usize, now: &Structure<'_>) -> Resolution
         structure.around(of).map(|it| structure.tree.nodes[it].role).collect()
     };
     let place = path(was, node);
-    let alike: Vec<usize> = near_words(was, node, now, (0..new.nodes.len()).filter(is_like));
+    let is_placed = |index: &usize| is_like(index) && path(now, *index) == place;
+    let alike: Vec<usize> = near_words(was, node, now, (0..new.nodes.len()).filter(is_placed));
     if alike.len() > MOST {
         return Resolution::Gone { was: fingerprint(), nearest: Vec::new() };
     }
@@ -502,14 +504,13 @@ fn replaced(was: &Structure<'_>, node: usize, now: &Structure<'_>) -> Resolution
         let is_twin = |it: &usize| old.nodes[*it].role == role && name(old, *it) == called;
         (0..old.nodes.len()).filter(is_twin).nth(1).is_some()
     };
+    let is_in_list =
+        levels.iter().any(|it| it.items.len() > 1 && is_item_role(old.nodes[it.child].role));
     // An item of a list is told from the others by its identity, or by the name of the target itself.
     let is_identified = identified(was, node, &levels).is_some()
-        || !levels.is_empty() && !called.is_empty() && !is_named_twice();
+        || is_in_list && !called.is_empty() && !is_named_twice();
     let mut same: Vec<(usize, Vec<Change>)> = Vec::new();
     for index in &alike {
-        if path(now, *index) != place {
-            continue;
-        }
         let examined = examine(was, node, now, *index);
         // Of what is alone, all that stands around it is its fingerprint.
         if examined.other.is_none() && (is_identified || examined.changes.is_empty()) {

@@ -202,8 +202,8 @@ impl<'t> Structure<'t> {
         let at = children.iter().position(|it| it.0 == child)?;
         let mut splits = self.splits(&children);
         if splits.is_empty() {
-            splits.extend(self.periods(&children, at));
             splits.extend(heads(&children).filter(|runs| runs.len() > 1));
+            splits.extend(self.periods(&children, at));
         }
         for runs in splits {
             let Some(own) = runs.iter().find(|run| run.contains(&at)) else { continue };

@@ -20,9 +20,20 @@ enum Answer {
 /// What becomes of the element with the number 99 when one page becomes another.
 #[track_caller]
 fn check(was: &str, now: &str, expected: Answer) {
+    check_after(&HashSet::new(), was, now, expected);
+}
+
+/// The same for an element that was acted on in between.
+#[track_caller]
+fn check_used(was: &str, now: &str, expected: Answer) {
+    check_after(&HashSet::from([99]), was, now, expected);
+}
+
+#[track_caller]
+fn check_after(edited: &HashSet<u32>, was: &str, now: &str, expected: Answer) {
     let (before, after) = (tree(was), tree(now));
     let target = before.nodes.iter().position(|node| node.element == 99).unwrap();
-    let found = resolve(&before, target, &after, &HashSet::new());
+    let found = resolve(&before, target, &after, edited);
     let answer = match &found {
         Resolution::Same { changes, .. } if changes.is_empty() => Same,
         Resolution::Same { .. } => Noted,
@@ -334,15 +345,63 @@ fn a_card_is_known_by_what_tells_it_from_others() {
 }
 
 #[test]
-fn a_text_beside_a_lone_control_may_say_what_came_of_it() {
+fn a_text_after_a_lone_control_may_say_what_came_of_using_it() {
     let page = |before: &str, after: &str| {
-        format!(
-            "webarea 1\n generic 2\n  text \"{before}\"\n  button 99 \"Go\"\n  text \"{after}\""
-        )
+        format!("webarea 1\n generic 2\n  text \"{before}\"\n  button 99 \"Go\"\n  {after}")
     };
-    check(&page("Ann", "Idle"), &page("Ann", "Saved"), Noted);
-    check(&page("Ann", "Idle"), &page("Bob", "Idle"), Changed);
-    check(&page("Count: 3", "Idle"), &page("Count: 4", "Idle"), Noted);
+    let text = |text: &str| format!("text \"{text}\"");
+    let idle = page("Ann", &text("Idle"));
+    check_used(&idle, &page("Ann", &text("Saved")), Noted);
+    check_used(&idle, &page("Bob", &text("Idle")), Changed);
+    // Nobody used it, so that nothing came of it.
+    check(&idle, &page("Ann", &text("Saved")), Changed);
+    check(&page("Ann", &text("Count: 3")), &page("Ann", &text("Count: 4")), Noted);
+    check(&page("Count: 3", &text("Idle")), &page("Count: 4", &text("Idle")), Noted);
+    let pages = |text: &str| page(text, "text \"of many\"");
+    check(&pages("Page 1 of 250"), &pages("Page 2 of 250"), Noted);
+    let status = |text: &str| page("Ann", &format!("status 5\n   text \"{text}\""));
+    check(&status("Idle"), &status("Your order was sent"), Same);
+    // A name, a number or a date is what the control is about.
+    for (was, now) in [
+        ("2026-01-12", "2026-02-03"),
+        ("INV-3004", "INV-1077"),
+        ("What we said last time", "What you said back then"),
+    ] {
+        check_used(&page("Ann", &text(was)), &page("Ann", &text(now)), Changed);
+    }
+    let strong = |text: &str| page("", &format!("strong 5\n   text \"{text}\""));
+    check_used(&strong("engine"), &strong("ticket"), Changed);
+}
+
+#[test]
+fn the_name_of_a_neighbour_is_identity_unless_it_says_what_that_does() {
+    let page = |beside: &str| {
+        format!("webarea 1\n generic 2\n  button 5 \"{beside}\"\n  button 99 \"Delete\"")
+    };
+    for (was, now, expected) in [
+        ("Play", "Pause", Noted),
+        ("Add to cart", "Remove from cart", Noted),
+        ("Comments (3)", "Comments (4)", Same),
+        ("Page 3", "Page 4", Noted),
+        ("Ann Lee", "Bob Ray", Changed),
+        ("2019-06-23", "2028-08-16", Changed),
+        ("INV-3004", "INV-1077", Changed),
+    ] {
+        check(&page(was), &page(now), expected);
+    }
+}
+
+#[test]
+fn a_date_or_the_number_of_a_long_text_in_a_name_is_no_counter() {
+    let page = |name: &str| format!("webarea 1\n list 2\n  listitem 3\n   button 99 \"{name}\"");
+    for (was, now) in [
+        ("Jun 4, 2020", "Jun 19, 2021"),
+        ("Report of 2026-01-04", "Report of 2026-02-04"),
+        ("The request that came in last week: 654", "The request that came in last week: 121"),
+    ] {
+        check(&page(was), &page(now), Changed);
+    }
+    check(&page("Saved 2026-01-04 12:03"), &page("Saved 2026-01-05 12:07"), Noted);
 }
 
 #[test]
@@ -450,4 +509,21 @@ fn values_that_the_caller_set_are_no_identity() {
     let found = |edited: &[u32]| resolve(&was, target, &now, &edited.iter().copied().collect());
     assert!(matches!(found(&[]), Resolution::Changed { .. }));
     assert!(matches!(found(&[5]), Resolution::Same { .. }));
+}
+
+#[test]
+fn a_box_around_a_target_is_not_taken_for_what_was_made_anew() {
+    let page = |first: u32| {
+        let mut page = "webarea 1\n paragraph 2".to_owned();
+        for (at, code) in ["INV-8124", "INV-4041", "INV-6996"].iter().enumerate() {
+            let base = first + 10 * at as u32;
+            page.push_str(&format!(
+                "\n  generic {}\n   generic {base}\n    text \"Archive\"\n   textbox {} fg \"Name\" v=\"{code}\"",
+                base + 1,
+                base + 2
+            ));
+        }
+        page
+    };
+    check(&page(99), &page(200), Moved);
 }

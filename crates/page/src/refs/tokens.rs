@@ -22,6 +22,9 @@ pub(super) enum Form {
     Volatile,
 }
 
+/// How much of a text is told in a message.
+pub(super) const LONGEST_SHOWN: usize = 80;
+
 /// Where a text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
@@ -64,8 +67,7 @@ impl Token {
 
     /// The first words, for a message.
     pub(super) fn shown(&self, tree: &Tree) -> String {
-        const LONGEST: usize = 80;
-        text::cut_chars(&text::collapse(self.text(tree)), LONGEST).into_owned()
+        text::cut_chars(&text::collapse(self.text(tree)), LONGEST_SHOWN).into_owned()
     }
 
     /// Whether it is what a control is called, not what it holds.
@@ -132,6 +134,20 @@ fn is_cell(role: Role) -> bool {
     matches!(role, Role::Cell | Role::GridCell | Role::RowHeader | Role::ColumnHeader | Role::Row)
 }
 
+/// Regions that say what happens, not what something is.
+fn is_live(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Alert
+            | Role::Status
+            | Role::Log
+            | Role::Timer
+            | Role::Marquee
+            | Role::ProgressBar
+            | Role::Meter
+    )
+}
+
 fn has_value(node: &Node) -> bool {
     !node.value.is_empty() && !node.states.is_masked()
 }
@@ -153,7 +169,7 @@ pub(super) fn tokens(
     let tree = structure.tree;
     let mut found = Vec::new();
     let mut open = vec![Ancestor { end: range.end, slot: 0, counts: Vec::new() }];
-    let (mut inner_end, mut head_end, mut stress_end) = (0, 0, 0);
+    let (mut inner_end, mut head_end, mut stress_end, mut live_end) = (0, 0, 0, 0);
     let mut control: Option<(Role, usize)> = None;
     let frame = tree.nodes.get(range.start).map(|node| node.frame);
     let mut index = range.start;
@@ -193,6 +209,9 @@ pub(super) fn tokens(
         if matches!(node.role, Role::Link | Role::Strong | Role::Term) {
             stress_end = stress_end.max(end);
         }
+        if is_live(node.role) {
+            live_end = live_end.max(end);
+        }
         let mut add = |source: Source, words: &str, is_given: bool| {
             let words = text::collapse(words);
             if words.is_empty() {
@@ -204,7 +223,7 @@ pub(super) fn tokens(
                 slot: if source == Source::Value { slot.wrapping_add(1) } else { slot },
                 raw: hash(&*words),
                 stable: hash(&stable(&words)),
-                form: form_of(&words),
+                form: if index < live_end { Form::Volatile } else { form_of(&words) },
                 is_head: index < head_end || is_given && depth == 1,
                 is_stressed: index < stress_end,
                 is_own: target.contains(&index),
