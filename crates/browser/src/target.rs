@@ -608,11 +608,33 @@ fn with_hint(error: Error, hint: &str) -> Error {
 
 /// Names what is most like an element that cannot be used.
 fn nearest(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> String {
-    match listed(sight, tree, nodes).as_slice() {
+    let lines: Vec<String> = nodes
+        .iter()
+        .filter_map(|node| match means_otherwise(sight, tree, *node) {
+            // Its ref goes on meaning what it was issued for, until a snapshot is taken.
+            true => Some(described(&Fingerprint::new(tree, *node))),
+            false => listed(sight, tree, &[*node]).pop(),
+        })
+        .collect();
+    match lines.as_slice() {
         [] => String::new(),
         [one] => format!(" One like it is there now: {one}."),
         many => format!(" Like it are now: {}.", many.join("; ")),
     }
+}
+
+/// Whether the ref of an element was issued for something that the element does not mean any more.
+fn means_otherwise(sight: &mut Sight, tree: &Arc<Tree>, node: usize) -> bool {
+    let it = &tree.nodes[node];
+    let document = &*tree.frames[usize::from(it.frame)].document;
+    let number = sight.registry.number(document, it.element);
+    let Ok(issued) = sight.registry.lookup(&RefName::Ours(number)) else { return false };
+    let edited = sight.registry.edited(document);
+    !Arc::ptr_eq(&issued.tree, tree)
+        && !matches!(
+            refs::resolve(&issued.tree, issued.node, tree, &edited),
+            Resolution::Same { .. }
+        )
 }
 
 /// The element that a ref was issued for, however it is spelled.

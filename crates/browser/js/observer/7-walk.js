@@ -6,7 +6,7 @@ const MAX_DEPTH = 700;
 const MAX_LEVEL = 900;
 let level = 0;
 /** No text is longer in a report that was not asked for in full. */
-const MAX_TEXT = 4000;
+const MAX_TEXT = 4000, TAIL_TEXT = 200;
 
 /**
  * Where an element's number is kept: with the element as this world has it, which no other world can see. A map that holds
@@ -716,7 +716,8 @@ function tidy(text) {
 }
 
 function tidyAnew(text) {
-  let plain = text.length > maxText ? `${text.slice(0, maxText)}…` : text;
+  // Both ends of a long text: what tells it from others may be at either.
+  let plain = text.length > maxText ? `${text.slice(0, maxText - TAIL_TEXT)} … ${text.slice(-TAIL_TEXT)}` : text;
   if (UNTIDY.test(plain)) plain = plain.replace(/[\s\x00-\x1f]+/g, " ").trim();
   return firewall ? visibly(plain) : plain;
 }

@@ -70,7 +70,7 @@ struct Round {
 impl Round {
     fn random(random: &mut Random) -> Self {
         let plan = random.below(1 << 30);
-        let chosen = random.below(MOST_TARGETS);
+        let chosen = random.below(MOST_REFS);
         let change = CHANGES[random.below(CHANGES.len())];
         Self { plan, chosen, change, turn: random.below(1 << 30) }
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Round {
     }
 }
 
-const MOST_TARGETS: usize = 6;
+const MOST_REFS: usize = 60;
 
 async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
     t.page("/page", include_str!("layouts.html")).page("/other", "other");
@@ -104,19 +104,7 @@ async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
         let layout: String = opener.ask(&format!("opener.build({plan})")).await;
         let snapshot = Snapshot { all_refs: true, ..Snapshot::default() };
         let text = opener.run(Command::Snapshot(snapshot)).await.unwrap().reply.to_string();
-        let mut targets = Vec::new();
-        for name in refs_in(&text) {
-            if let (Ok(Some(key)), _) = key_of(&opener, &name).await {
-                targets.push((name, key));
-            }
-            if targets.len() == MOST_TARGETS {
-                break;
-            }
-        }
-        if targets.is_empty() {
-            continue;
-        }
-        let (name, key) = &targets[chosen % targets.len()];
+        let Some((name, key)) = chosen_target(&opener, &text, chosen).await else { continue };
         let was: Option<Truth> = opener.ask(&format!("opener.truth('{key}')")).await;
         let was = was.unwrap_or_else(|| panic!("{key} was not there"));
         let _: bool = opener.ask(&format!("opener.change('{change}', {turn})")).await;
@@ -128,10 +116,10 @@ async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
             serde_json::to_string(&was.2).unwrap()
         );
         let heir: Option<String> = opener.ask(&heir).await;
-        let (used, has_note) = key_of(&opener, name).await;
+        let (used, has_note) = key_of(&opener, &name).await;
         // Its own element if that still means the same; otherwise the one that was made in its place.
         let is_kept = now.as_ref() == Some(&was);
-        let right = if is_kept { Some(key) } else { heir.as_ref().filter(|_| now.is_none()) };
+        let right = if is_kept { Some(&key) } else { heir.as_ref().filter(|_| now.is_none()) };
         let is_renamed = now.as_ref().is_some_and(|now| now.0 == was.0 && now.1 != was.1);
         let line = text.lines().find(|line| line.contains(&format!("[ref={name}")));
         let story = format!(
@@ -145,7 +133,7 @@ async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
         tally.changed += u32::from(right.is_none());
         match used {
             Ok(found) if found.as_ref() == right && right.is_some() => {}
-            Ok(found) if is_renamed && found.as_ref() == Some(key) => {
+            Ok(found) if is_renamed && found.as_ref() == Some(&key) => {
                 if !has_note {
                     score.silent.push(story);
                 }
@@ -162,6 +150,18 @@ async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
         }
     }
     score
+}
+
+/// A ref whose element the page knows, with its key there: the first from the chosen one on.
+async fn chosen_target(opener: &Opener<'_>, text: &str, chosen: usize) -> Option<(String, String)> {
+    let refs = refs_in(text);
+    for at in 0..refs.len() {
+        let name = &refs[(chosen + at) % refs.len()];
+        if let (Ok(Some(key)), _) = key_of(opener, name).await {
+            return Some((name.clone(), key));
+        }
+    }
+    None
 }
 
 fn refs_in(text: &str) -> Vec<String> {

@@ -73,6 +73,8 @@ struct Values {
     items: usize,
     stable: HashSet<u64>,
     raw: HashSet<u64>,
+    /// The numbers that the texts are, while all of them are.
+    numbers: Vec<u32>,
 }
 
 impl Values {
@@ -100,6 +102,7 @@ impl Columns {
     }
 
     fn new(structure: &Structure<'_>, level: &Level, slots: impl Iterator<Item = u64>) -> Self {
+        let tree = structure.tree;
         let mut slots: HashMap<u64, Values> = slots.map(|slot| (slot, Values::default())).collect();
         let items = window(level);
         for item in items {
@@ -110,6 +113,7 @@ impl Columns {
                     values.items += 1;
                     values.stable.insert(token.stable);
                     values.raw.insert(token.raw);
+                    values.numbers.extend(position(token.text(tree)));
                 }
             }
         }
@@ -121,10 +125,23 @@ impl Columns {
         values.map_or(Column::Distinct, |it| it.column(self.items, it.stable.len()))
     }
 
+    /// The number of the first item, where the items are numbered in their order.
+    fn first_position(&self, slot: u64) -> Option<u32> {
+        let numbers = &self.slots.get(&slot)?.numbers;
+        let is_next = |pair: &[u32]| pair[0].checked_add(1) == Some(pair[1]);
+        let is_in_order = numbers.len() == self.items && numbers.windows(2).all(is_next);
+        numbers.first().copied().filter(|_| is_in_order)
+    }
+
     fn raw(&self, slot: u64) -> Column {
         let values = self.slots.get(&slot);
         values.map_or(Column::Distinct, |it| it.column(self.items, it.raw.len()))
     }
+}
+
+/// The number that a text is: `3`, `#3`, `3.`, `(3)`.
+fn position(text: &str) -> Option<u32> {
+    text.trim_matches(|c: char| c.is_whitespace() || "#.()".contains(c)).parse().ok()
 }
 
 fn window(level: &Level) -> &[Range<usize>] {
@@ -160,6 +177,14 @@ pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Ju
     let sight =
         Sight { was, now, after: &after, columns: &columns, now_columns: &now_columns, scope };
 
+    // The number of a row says where it is in the list, not which one it is, if the rows are numbered anew.
+    if columns.items > 1 {
+        let is_position = |token: &&Token| {
+            let first = columns.first_position(token.slot);
+            first.is_some() && first == now_columns.first_position(token.slot) && !token.is_own
+        };
+        before.retain(|token| !is_position(token));
+    }
     // Times and counters tell items apart only where nothing else does.
     let mut facts: Vec<Fact<'_>> = before
         .iter()
@@ -320,10 +345,20 @@ impl<'a> Sight<'a, '_, '_> {
     /// Whether the text that stands in place of another was in the list before, or is there twice now, as states are.
     fn was_in_list(&self, fact: &Fact<'_>) -> bool {
         let slot = fact.token.slot;
-        fact.became.is_some_and(|now| {
-            self.columns.has(slot, now.stable)
-                || self.now_columns.items > 1 && self.now_columns.stable(slot) == Column::Repeats
-        })
+        fact.became.is_some_and(|now| self.columns.has(slot, now.stable))
+            || self.is_repeated_now(fact)
+    }
+
+    /// Whether the caller acted on something in the item since it was shown.
+    fn was_used(&self) -> bool {
+        let structure = self.was.structure;
+        let nodes = &structure.tree.nodes[self.was.level.range.clone()];
+        nodes.iter().any(|node| structure.edited.contains(&node.element))
+    }
+
+    /// Whether two items have the same text now where they had different ones, as states do.
+    fn is_repeated_now(&self, fact: &Fact<'_>) -> bool {
+        self.now_columns.items > 1 && self.now_columns.stable(fact.token.slot) == Column::Repeats
     }
 
     fn shown(&self, fact: &Fact<'_>) -> (String, String) {
@@ -395,7 +430,7 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
         // before is a state only where something sure is still there.
         let is_sure = is_well_known || sight.was_in_list(it);
         if Some(at) == lead {
-            return it.could_be_state() && is_rest_same && is_sure;
+            return it.could_be_state() && is_rest_same && sight.is_repeated_now(it);
         }
         let became = it.became.map_or(token.form, |now| now.form);
         if token.source == Source::Value {
@@ -447,7 +482,7 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     match is_neighbour {
         // `Play` and `Pause`, `Add to cart` and `Remove from cart`; `Ann Lee` and `Bob Ray` are two things.
         true => token.words(tree) < 2 || has_common_word(was, is),
-        false => is_message && sight.was.structure.edited.contains(&target.element),
+        false => is_message && sight.was_used(),
     }
 }
 

@@ -191,6 +191,23 @@ impl Pair<'_, '_> {
             };
             out.note(said(was), said(now));
         }
+        let switches = [
+            (
+                Some(old.states.is_selected()),
+                Some(new.states.is_selected()),
+                "selected",
+                "not selected",
+            ),
+            (old.expanded, new.expanded, "expanded", "collapsed"),
+        ];
+        for (was, now, yes, no) in switches {
+            let said = |is: Option<bool>| match is {
+                Some(true) => yes,
+                Some(false) => no,
+                None => "",
+            };
+            out.note(said(was), said(now));
+        }
     }
 
     /// The items that they are in. Says whether one of them has an identity.
@@ -312,7 +329,7 @@ impl Pair<'_, '_> {
         }
     }
 
-    /// The box around a target that is not one of several.
+    /// What stands around a target that is not one of several.
     fn compare_surroundings(&self, out: &mut Examined) -> Result<(), Different> {
         const MOST_NODES: usize = 60;
         let mut inner = self.before;
@@ -320,8 +337,11 @@ impl Pair<'_, '_> {
         for around in self.was.around(self.before) {
             let role = self.was.tree.nodes[around].role;
             let size = self.was.tree.end(around) - around;
-            if Structure::is_apart(role) || is_landmark(role) || size > MOST_NODES {
+            if size > MOST_NODES {
                 return Ok(());
+            }
+            if Structure::is_apart(role) || is_landmark(role) {
+                return self.compare_text_before(inner, around, out);
             }
             let said = tokens(self.was, around..self.was.tree.end(around), &own);
             let is_plain = |it: &Token| !it.is_own && !it.is_control_name();
@@ -343,6 +363,24 @@ impl Pair<'_, '_> {
             inner = around;
         }
         Ok(())
+    }
+
+    /// The text right before a control, as `Send 10 to Bob` before `Confirm`, in a page in which nothing was done since.
+    fn compare_text_before(
+        &self,
+        inner: usize,
+        around: usize,
+        out: &mut Examined,
+    ) -> Result<(), Different> {
+        let was_used = |it: &Node| self.was.edited.contains(&it.element);
+        if self.was.tree.nodes[around..self.was.tree.end(around)].iter().any(was_used) {
+            return Ok(());
+        }
+        let Some(now) = self.same_or_as_far(inner) else { return Ok(()) };
+        match (text_before(self.was, inner), text_before(self.now, now)) {
+            (Some(old), Some(new)) => self.compare_box(&old, &new, &Scope::Lone, out),
+            _ => Ok(()),
+        }
     }
 
     fn compare_box(
@@ -402,6 +440,19 @@ impl Pair<'_, '_> {
         let new = Container { role: role_of(self.now, now), label: judgement.now.clone() };
         self.different(Some(old), Some(new))
     }
+}
+
+/// A node with the paragraph or box of text that stands right before it.
+fn text_before(structure: &Structure<'_>, node: usize) -> Option<Level> {
+    let tree = structure.tree;
+    let parent = structure.parents[node] as usize;
+    let before = tree.children(parent).take_while(|it| *it < node).last()?;
+    let inside = &tree.nodes[before..tree.end(before)];
+    if tree.nodes[before].role == Role::Heading || inside.iter().any(is_control) {
+        return None;
+    }
+    let range = before..tree.end(node);
+    Some(Level { range: range.clone(), child: node, parent, is_run: true, items: vec![range] })
 }
 
 /// Whether another element of the same kind is called the same apart from a number.

@@ -527,3 +527,52 @@ fn a_box_around_a_target_is_not_taken_for_what_was_made_anew() {
     };
     check(&page(99), &page(200), Moved);
 }
+
+#[test]
+fn the_number_of_a_row_is_no_identity_where_rows_are_numbered_anew() {
+    let page = |item: &str, rows: &[(&str, &str, u32)]| {
+        let mut page = "webarea 1\n generic 2".to_owned();
+        for (number, name, button) in rows {
+            page.push_str(&format!(
+                "\n  {item} {}\n   generic {}\n    text \"{number}\"\n   generic {}\n    text \"{name}\"\n   \
+                 button {button} \"Follow\"",
+                button + 100,
+                button + 200,
+                button + 300
+            ));
+        }
+        page
+    };
+    for item in ["generic", "row", "listitem"] {
+        let was = page(item, &[("#1", "Ann", 5), ("#2", "Bob", 99), ("#3", "Cy", 6)]);
+        check(&was, &page(item, &[("#1", "Bob", 99), ("#2", "Cy", 6)]), Same);
+        check(&was, &page(item, &[("#1", "Ann", 5), ("#2", "Cy", 99)]), Changed);
+        check(&was, &page(item, &[("#1", "Cy", 6), ("#2", "Ann", 5), ("#3", "Bob", 99)]), Same);
+        let was = page(item, &[("1", "Ann", 99), ("2", "Bob", 5), ("3", "Cy", 6)]);
+        check(&was, &page(item, &[("1", "Bob", 5), ("2", "Cy", 6)]), Gone);
+        // Numbers that go with the rows are theirs.
+        let was = page(item, &[("1001", "Item", 99), ("1002", "Item", 5), ("1003", "Item", 6)]);
+        check(&was, &page(item, &[("1002", "Item", 99), ("1003", "Item", 5)]), Changed);
+    }
+}
+
+#[test]
+fn the_sentence_before_a_control_is_its_identity_until_something_is_done() {
+    let page = |name: &str| {
+        format!(
+            "webarea 1\n heading 2 \"Transfer\"\n  text \"Transfer\"\n paragraph 3\n  text \"Send to\"\n  strong 4\n   \
+             text \"{name}\"\n button 99 \"Confirm\""
+        )
+    };
+    check(&page("Bob"), &page("Bob"), Same);
+    check(&page("Bob"), &page("Mallory"), Changed);
+    check_used(&page("Bob"), &page("Mallory"), Same);
+}
+
+#[test]
+fn selection_and_expansion_are_told_when_they_change() {
+    let page = |states: &str| format!("webarea 1\n treeitem 99{states} \"Files\"");
+    check(&page(" x0"), &page(" x1"), Noted);
+    check(&page(" x1"), &page(" x1"), Same);
+    check(&page(""), &page(" fs"), Noted);
+}

@@ -111,8 +111,20 @@ pub(super) fn form_of(text: &str) -> Form {
         (true, true) => Form::Code,
         (false, true) if is_integer && digits > 2 => Form::Code,
         (false, true) => Form::Number,
+        // `notes.txt`, `ann@example.org`, `/etc/hosts`: no state is spelled like that.
+        _ if rest.split(text::is_space).any(is_joined) => Form::Code,
         _ => Form::Word,
     }
+}
+
+/// Whether a word has letters on both sides of a sign that joins parts of an address or a file name.
+fn is_joined(word: &str) -> bool {
+    let letters = |part: &str| part.chars().filter(|c| c.is_alphanumeric()).count();
+    word.char_indices().any(|(at, c)| {
+        matches!(c, '.' | '@' | '_' | '/' | ':' | '\\')
+            && letters(&word[..at]) > 1
+            && letters(&word[at..]) > 1
+    })
 }
 
 /// `Jan 4, 2026`, `4 March`.
