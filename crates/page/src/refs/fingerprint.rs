@@ -156,7 +156,8 @@ pub(super) fn part_of_page(
     const NEAR: usize = 3;
     let tree = structure.tree;
     let mut inner = index;
-    for (far, container) in structure.around(index).enumerate() {
+    let mut far = 0;
+    for container in structure.around(index) {
         let before = tree.children(container).take_while(|child| *child < inner);
         let is_heading = |child: &usize| {
             tree.nodes[*child].role == Role::Heading
@@ -169,6 +170,8 @@ pub(super) fn part_of_page(
         }
         inner = container;
         let role = tree.nodes[container].role;
+        // A heading above a table is as near to its cells as to the table.
+        far += usize::from(!is_part_of_table(role));
         if is_section(role) {
             let label = section_label(tree, container);
             if is_landmark(role) || !text::is_blank(&label) || Structure::is_apart(role) {
@@ -181,6 +184,20 @@ pub(super) fn part_of_page(
         }
     }
     None
+}
+
+fn is_part_of_table(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Cell
+            | Role::GridCell
+            | Role::RowHeader
+            | Role::Row
+            | Role::RowGroup
+            | Role::Table
+            | Role::Grid
+            | Role::TreeGrid
+    )
 }
 
 fn section_label(tree: &Tree, section: usize) -> String {

@@ -47,6 +47,8 @@ pub(super) enum Scope {
     Outer(Range<usize>),
     /// A box around a target that is not one of several.
     Lone,
+    /// A box further out: what stands in it before the target.
+    Before,
     /// A dialog: it is used for one question after another.
     Dialog,
 }
@@ -169,7 +171,8 @@ pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Ju
             !token.is_inner && !token.is_own && !judged.contains(&(token.node as usize))
         }
         Scope::Dialog => !token.is_inner && !token.is_own && token.control.is_none(),
-        Scope::Lone => true,
+        Scope::Lone => !token.is_inner,
+        Scope::Before => !token.is_inner && (token.node as usize) < was.target,
     };
     let mut before: Vec<&Token> = all.iter().filter(counts).collect();
     let columns = Columns::new(was.structure, was.level, before.iter().map(|it| it.slot));
@@ -410,7 +413,7 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
         || kept().any(|it| {
             matches!(it.token.form, Form::Words | Form::Code) || it.token.words(tree) > 1
         });
-    let is_lone = matches!(sight.scope, Scope::Lone | Scope::Dialog);
+    let is_lone = matches!(sight.scope, Scope::Lone | Scope::Before | Scope::Dialog);
     // A word at the head may be a state or a name that changed, if nothing else that told did.
     let is_rest_same = lead.is_some_and(|lead| !facts[lead].is_kept)
         && facts.iter().filter(is_distinct).filter(|it| !it.is_kept).count() == 1
@@ -420,10 +423,11 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
         if token.is_own || it.column == Column::Constant {
             return true;
         }
-        if is_lone && is_passing(sight, it) {
-            return true;
+        // What is alone has nothing to be told from: all that it says is its identity.
+        if is_lone {
+            return is_passing(sight, it);
         }
-        if !is_known || matches!(sight.scope, Scope::Dialog) {
+        if !is_known {
             return false;
         }
         // An item that comes in place of this one may have the same state by chance: what has never been in the list

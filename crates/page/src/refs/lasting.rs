@@ -242,9 +242,47 @@ pub(super) fn is_quantity(name: &str) -> bool {
     numbers.next().is_some_and(is_bracketed) && numbers.next().is_none()
 }
 
+/// Whether two texts differ only in how many there are of something: `Live 17 viewers`, `Cart (3)`. A number that nothing
+/// is counted by, as in `Week 12` and `Step 1 of 3`, tells which one.
+pub(super) fn is_counting(was: &str, now: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(text::is_space).filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
+    };
+    let (old, new) = (words(was), words(now));
+    let is_bracketed = |word: &str| word.starts_with('(') && word.ends_with(')');
+    let is_count = |at: usize| {
+        let is_noun = |word: &String| word.starts_with(char::is_lowercase) && word != "of";
+        is_bracketed(&new[at]) || new.get(at + 1).is_some_and(is_noun)
+    };
+    old.len() == new.len()
+        && old != new
+        && (0..old.len()).filter(|at| old[*at] != new[*at]).all(|at| {
+            bare(&old[at]) == bare(&new[at])
+                && has_digits(&old[at])
+                && has_digits(&new[at])
+                && is_count(at)
+        })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ends_in_number, has_date, is_quantity};
+    use super::{ends_in_number, has_date, is_counting, is_quantity};
+
+    #[test]
+    fn a_number_that_counts_nothing_tells_which_one() {
+        for (was, now) in [("Live 17 viewers", "Live 18 viewers"), ("Cart (3)", "Cart (12)")] {
+            assert!(is_counting(was, now), "{was}");
+        }
+        for (was, now) in [
+            ("Week 12", "Week 13"),
+            ("Step 1 of 3", "Step 2 of 3"),
+            ("Cart", "Cart (1)"),
+            ("Ann 3 new", "Bob 3 new"),
+        ] {
+            assert!(!is_counting(was, now), "{was}");
+        }
+    }
 
     #[test]
     fn a_date_without_a_time_tells_which_one() {

@@ -3,14 +3,17 @@
 use super::fingerprint::{
     Container, Fingerprint, alone, identified, items_of, name, own_nodes, part_of_page, role_of,
 };
-use super::identity::{Judgement, Scope, Side, is_same_count, judge};
-use super::lasting::{bare, ends_in_number, has_date, has_digits, is_quantity, without_times};
+use super::identity::{Judgement, Scope, Side, judge};
+use super::lasting::{
+    bare, ends_in_number, has_date, has_digits, is_counting, is_quantity, without_times,
+};
 use super::places::{is_item, is_landmark};
 use super::structure::{Level, Structure, is_item_role};
 use super::tokens::{Form, Token, stable, tokens};
 use crate::ax::{Node, Role, Toggle, Tree, is_control};
 use crate::text;
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// A text or state that changed: what it was and is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,6 +218,9 @@ impl Pair<'_, '_> {
         let Some((chosen, _)) = identified(self.was, self.before, levels) else {
             return Ok(false);
         };
+        if chosen.is_run {
+            self.compare_parts_of_run(levels, chosen, out)?;
+        }
         let outer = levels.iter().skip_while(|it| !std::ptr::eq(*it, chosen));
         for level in outer {
             let scope = match std::ptr::eq(level, chosen) {
@@ -248,6 +254,33 @@ impl Pair<'_, '_> {
             }
         }
         Ok(true)
+    }
+
+    /// The items within a run that is known by one of them, as the rows below the row of a group.
+    fn compare_parts_of_run(
+        &self,
+        levels: &[Level],
+        chosen: &Level,
+        out: &mut Examined,
+    ) -> Result<(), Different> {
+        let within = |level: &Level, run: &Level| {
+            let is_in = |it: &&Range<usize>| run.range.start <= it.start && it.end <= run.range.end;
+            let items: Vec<Range<usize>> = level.items.iter().filter(is_in).cloned().collect();
+            Level { items, ..level.clone() }
+        };
+        for level in levels.iter().take_while(|it| !std::ptr::eq(*it, chosen)) {
+            let old = within(level, chosen);
+            if old.items.len() < 2 || old.is_run || level.child == self.before {
+                continue;
+            }
+            let Some(new) = self.counterpart(level) else { continue };
+            let new = match self.counterpart(chosen) {
+                Some(run) => within(&new, &run),
+                None => new,
+            };
+            self.compare_box(&old, &new, &Scope::Innermost, out)?;
+        }
+        Ok(())
     }
 
     fn judge(&self, was: &Level, now: &Level, scope: &Scope) -> Judgement {
@@ -333,6 +366,7 @@ impl Pair<'_, '_> {
     fn compare_surroundings(&self, out: &mut Examined) -> Result<(), Different> {
         const MOST_NODES: usize = 60;
         let mut inner = self.before;
+        let mut scope = Scope::Lone;
         let own = self.before..self.was.tree.end(self.before);
         for around in self.was.around(self.before) {
             let role = self.was.tree.nodes[around].role;
@@ -348,7 +382,9 @@ impl Pair<'_, '_> {
             if said.iter().any(|it| !it.is_own) && inner != around {
                 let Some(now) = self.same_or_as_far(around) else { return Ok(()) };
                 let (old, new) = (alone(self.was, around), alone(self.now, now));
-                self.compare_box(&old, &new, &Scope::Lone, out)?;
+                self.compare_box(&old, &new, &scope, out)?;
+                // What stands further on is what the control brings up: the panel of a tab, the results of a search.
+                scope = Scope::Before;
                 // Where there are only names of controls, a state or a counter, the name of the thing is further away.
                 let is_name = |it: &Token| {
                     is_plain(it)
@@ -414,7 +450,7 @@ impl Pair<'_, '_> {
                     |it: &(usize, Role, String)| it.1 == Role::Heading && !text::is_blank(&it.2);
                 let is_same_kind = was.1 == now.1 || is_by_heading(was) || is_by_heading(now);
                 let is_same_label = stable(&was.2) == stable(&now.2);
-                if is_same_kind && !is_same_label && is_same_count(&was.2, &now.2) {
+                if is_same_kind && !is_same_label && is_counting(&was.2, &now.2) {
                     out.note(was.2.clone(), now.2.clone());
                     true
                 } else {

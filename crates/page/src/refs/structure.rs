@@ -202,8 +202,8 @@ impl<'t> Structure<'t> {
         let at = children.iter().position(|it| it.0 == child)?;
         let mut splits = self.splits(&children);
         if splits.is_empty() {
-            splits.extend(heads(&children).filter(|runs| runs.len() > 1));
             splits.extend(self.periods(&children, at));
+            splits.extend(heads(&children).filter(|runs| runs.len() > 1));
         }
         for runs in splits {
             let Some(own) = runs.iter().find(|run| run.contains(&at)) else { continue };
@@ -235,11 +235,13 @@ impl<'t> Structure<'t> {
         let alike: Vec<usize> = (0..children.len()).filter(|it| said(*it) == own).collect();
         let length = alike.get(1)? - alike.first()?;
         let is_even = alike.windows(2).all(|pair| pair[1] - pair[0] == length);
-        if !is_even
-            || length < 2
-            || alike.first()? >= &length
-            || !children.len().is_multiple_of(length)
-        {
+        // Where the kinds come back sooner, what says the same at longer distances is chance.
+        let comes_back = |after: usize| {
+            children.len().is_multiple_of(after)
+                && children.iter().zip(&children[after..]).all(|(it, next)| it.1 == next.1)
+        };
+        let is_longer = (2..length).any(comes_back) && !comes_back(1);
+        if !is_even || length < 2 || alike[0] >= length || !comes_back(length) || is_longer {
             return None;
         }
         Some((0..children.len() / length).map(|run| run * length..(run + 1) * length).collect())

@@ -576,3 +576,89 @@ fn selection_and_expansion_are_told_when_they_change() {
     check(&page(" x1"), &page(" x1"), Same);
     check(&page(""), &page(" fs"), Noted);
 }
+
+#[test]
+fn what_a_control_brings_up_is_not_its_identity() {
+    let page = |panel: &str| {
+        format!(
+            "webarea 1\n generic 2\n  tablist 3\n   tab 4 \"Home\"\n   tab 99 \"Other\"\n  tabpanel 5\n   text \"{panel}\"\n   \
+             textbox 6 fg \"Name\" v=\"{panel}\""
+        )
+    };
+    check(&page("Home list of all that is new"), &page("Work list of what is left to do"), Same);
+    let card = |name: &str| {
+        format!(
+            "webarea 1\n main 2\n  generic 3\n   paragraph 4\n    text \"{name}\"\n  generic 5\n   button 6 \"Skip\"\n   \
+             button 99 \"Like\""
+        )
+    };
+    check(&card("Kim, 29"), &card("Lee, 31"), Changed);
+}
+
+#[test]
+fn all_that_a_lone_question_says_is_its_identity() {
+    let page = |name: &str| {
+        format!(
+            "webarea 1\n region 2 fg \"Users\"\n  paragraph 3\n   text \"Delete user\"\n   text \"{name}\"\n   text \"?\"\n  \
+             button 99 \"Yes\""
+        )
+    };
+    check(&page("Ann"), &page("Ann"), Same);
+    check(&page("Ann"), &page("Bob"), Changed);
+}
+
+#[test]
+fn items_below_the_row_of_a_group_are_told_apart() {
+    let page = |meals: [&str; 4], first: u32| {
+        let mut page = "webarea 1\n list 2".to_owned();
+        for (at, day) in ["Monday", "Tuesday"].iter().enumerate() {
+            let base = first + 20 * at as u32;
+            page.push_str(&format!("\n  listitem {}\n   text \"{day}\"", base + 10));
+            for (meal, name) in meals[2 * at..2 * at + 2].iter().enumerate() {
+                let button = base + meal as u32;
+                page.push_str(&format!(
+                    "\n  listitem {}\n   text \"{name}\"\n   button {button} \"Edit\"",
+                    button + 12
+                ));
+            }
+        }
+        page
+    };
+    let was = page(["Breakfast", "Dinner", "Breakfast", "Dinner"], 99);
+    check(&was, &was, Same);
+    check(&was, &page(["Dinner", "Breakfast", "Breakfast", "Dinner"], 99), Changed);
+    check(&was, &page(["Breakfast", "Dinner", "Breakfast", "Dinner"], 300), Moved);
+}
+
+#[test]
+fn a_heading_above_a_table_belongs_to_its_cells() {
+    let page = |heading: &str| {
+        format!(
+            "webarea 1\n heading 2 \"{heading}\"\n  text \"{heading}\"\n table 3\n  rowgroup 4\n   row 5\n    cell 6\n     \
+             button 7 \"11\"\n    cell 8\n     button 99 \"12\""
+        )
+    };
+    check(&page("June 2026"), &page("June 2026"), Same);
+    check(&page("June 2026"), &page("July 2026"), Changed);
+    check(&page("Week 12"), &page("Week 13"), Changed);
+    check(&page("All 3 free days"), &page("All 2 free days"), Noted);
+}
+
+#[test]
+fn cells_of_a_grid_without_rows_belong_to_what_comes_before_them() {
+    let page = |codes: [&str; 3]| {
+        let mut page = "webarea 1\n generic 2".to_owned();
+        for (at, code) in codes.iter().enumerate() {
+            let button = if at == 0 { 99 } else { 60 + at };
+            page.push_str(&format!(
+                "\n  generic 1{at}\n   button 2{at} \"{code}\"\n  generic 3{at}\n   text \"{at} new\"\n  generic 4{at}\n   \
+                 text \"Open\"\n  generic 5{at}\n   button {button} \"Delete\""
+            ));
+        }
+        page
+    };
+    let was = page(["INV-1873", "INV-8175", "INV-2029"]);
+    check(&was, &was, Same);
+    check(&was, &page(["INV-4088", "INV-1873", "INV-8175"]), Changed);
+    check(&was, &page(["INV-8175", "INV-2029", "INV-4088"]), Changed);
+}
