@@ -172,6 +172,10 @@ pub(super) fn part_of_page(
         let role = tree.nodes[container].role;
         // A heading above a table is as near to its cells as to the table.
         far += usize::from(!is_part_of_table(role));
+        let node = &tree.nodes[container];
+        if is_collection(role) && node.states.is_name_given() && !text::is_blank(tree.name(node)) {
+            return Some((container, role, tree.name(node).to_owned()));
+        }
         if is_section(role) {
             let label = section_label(tree, container);
             if is_landmark(role) || !text::is_blank(&label) || Structure::is_apart(role) {
@@ -184,6 +188,14 @@ pub(super) fn part_of_page(
         }
     }
     None
+}
+
+/// Roles that hold items, and are named by authors for what these are.
+fn is_collection(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Table | Role::Grid | Role::TreeGrid | Role::List | Role::ListBox | Role::Tree
+    )
 }
 
 fn is_part_of_table(role: Role) -> bool {

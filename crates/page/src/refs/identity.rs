@@ -485,7 +485,10 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     }
     match is_neighbour {
         // `Play` and `Pause`, `Add to cart` and `Remove from cart`; `Ann Lee` and `Bob Ray` are two things.
-        true => token.words(tree) < 2 || has_common_word(was, is),
+        true => {
+            let is_word = token.form == Form::Word && token.words(tree) < 2;
+            is_word || has_common_word(was, is)
+        }
         false => is_message && sight.was_used(),
     }
 }

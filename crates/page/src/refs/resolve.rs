@@ -454,14 +454,20 @@ impl Pair<'_, '_> {
                     out.note(was.2.clone(), now.2.clone());
                     true
                 } else {
-                    let is_same_element =
-                        self.was.tree.nodes[was.0].element == self.now.tree.nodes[now.0].element;
-                    is_same_kind && is_same_label || is_identified && !is_same_element
+                    // An item may be moved below another heading, as a card on a board.
+                    let is_moved = is_identified
+                        && self.is_same_element(self.before, self.after)
+                        && !self.is_same_element(was.0, now.0);
+                    is_same_kind && is_same_label || is_moved
                 }
             }
             _ => is_identified,
         };
         if is_same { Ok(()) } else { Err(self.different(container(&old), container(&new))) }
+    }
+
+    fn is_same_element(&self, before: usize, after: usize) -> bool {
+        self.was.tree.nodes[before].element == self.now.tree.nodes[after].element
     }
 
     fn different(&self, was: Option<Container>, now: Option<Container>) -> Different {
@@ -600,7 +606,9 @@ fn replaced(was: &Structure<'_>, node: usize, now: &Structure<'_>) -> Resolution
     for index in &alike {
         let examined = examine(was, node, now, *index);
         // Of what is alone, all that stands around it is its fingerprint.
-        if examined.other.is_none() && (is_identified || examined.changes.is_empty()) {
+        let is_alike =
+            is_identified || examined.changes.is_empty() && is_said_around(was, node, now, *index);
+        if examined.other.is_none() && is_alike {
             same.push((*index, examined.changes));
         }
     }
@@ -617,6 +625,23 @@ fn replaced(was: &Structure<'_>, node: usize, now: &Structure<'_>) -> Resolution
     }
     let nearest = same.into_iter().map(|it| it.0).take(3).collect();
     Resolution::Gone { was: fingerprint(), nearest }
+}
+
+/// Whether all that is said around one element, apart from times and counters, is said around another one too.
+fn is_said_around(was: &Structure<'_>, before: usize, now: &Structure<'_>, after: usize) -> bool {
+    const MOST_NODES: usize = 60;
+    let said = |structure: &Structure<'_>, of: usize| -> Vec<Token> {
+        let own = own_nodes(structure, of);
+        let boxes = structure.around(of).map(|it| it..structure.tree.end(it));
+        let mut texts = boxes.take_while(|it| it.len() <= MOST_NODES).map(|it| {
+            let mut texts = tokens(structure, it, &own);
+            texts.retain(|it| !it.is_own && !it.is_inner && it.form != Form::Volatile);
+            texts
+        });
+        texts.find(|it| it.iter().any(|it| !it.is_control_name())).unwrap_or_default()
+    };
+    let later = said(now, after);
+    said(was, before).iter().all(|it| later.iter().any(|other| other.stable == it.stable))
 }
 
 /// Of many candidates, those that stand as near to the words that told the item as the target did.

@@ -645,6 +645,28 @@ fn a_heading_above_a_table_belongs_to_its_cells() {
 }
 
 #[test]
+fn the_name_of_a_grid_and_the_heading_above_belong_to_what_is_made_anew() {
+    let page = |grid: &str, heading: &str, first: u32| {
+        let mut page = format!(
+            "webarea 1\n heading {first} \"{heading}\"\n  text \"{heading}\"\n grid 3 {grid}\n  row 5"
+        );
+        for day in 1..4 {
+            page.push_str(&format!(
+                "\n   gridcell {}\n    button {} \"{day}\"",
+                20 + day,
+                first + day
+            ));
+        }
+        page
+    };
+    let was = page("fg \"June\"", "Days", 97);
+    check(&was, &was, Same);
+    check(&was, &page("fg \"July\"", "Days", 97), Changed);
+    check(&was, &page("fg \"June\"", "Days", 200), Moved);
+    check(&page("", "June", 97), &page("", "July", 200), Gone);
+}
+
+#[test]
 fn cells_of_a_grid_without_rows_belong_to_what_comes_before_them() {
     let page = |codes: [&str; 3]| {
         let mut page = "webarea 1\n generic 2".to_owned();
@@ -661,4 +683,21 @@ fn cells_of_a_grid_without_rows_belong_to_what_comes_before_them() {
     check(&was, &was, Same);
     check(&was, &page(["INV-4088", "INV-1873", "INV-8175"]), Changed);
     check(&was, &page(["INV-8175", "INV-2029", "INV-4088"]), Changed);
+}
+
+#[test]
+fn a_lone_control_is_only_replaced_where_the_same_is_said() {
+    let page = |said: &str, button: u32| {
+        format!(
+            "webarea 1\n button {} \"Edit\"\n button {button} \"Delete\"\n img 7 \"{said}\"\n button 8 \"Add\"",
+            button + 1
+        )
+    };
+    let was = page("The request of Cid", 99);
+    check(&was, &page("The request of Cid", 200), Moved);
+    check(&was, &page("The request of Ann", 200), Gone);
+    let price = |price: &str| {
+        format!("webarea 1\n generic 3\n  button 4 \"{price}\"\n  button 99 \"Delete\"")
+    };
+    check(&price("$435.44"), &price("$18.76"), Changed);
 }

@@ -122,7 +122,7 @@ fn is_joined(word: &str) -> bool {
     let letters = |part: &str| part.chars().filter(|c| c.is_alphanumeric()).count();
     word.char_indices().any(|(at, c)| {
         matches!(c, '.' | '@' | '_' | '/' | ':' | '\\')
-            && letters(&word[..at]) > 1
+            && letters(&word[..at]) > 0
             && letters(&word[at..]) > 1
     })
 }
