@@ -17,6 +17,7 @@ mod labels;
 mod launching;
 mod layouts;
 mod meaning;
+mod local_files;
 mod mouse;
 mod navigation;
 mod pictures;
