@@ -79,6 +79,9 @@ fn control_around(tree: &Tree, node: usize) -> Option<usize> {
     (takes_all(node.role) || node.states.is_stand_in()).then_some(nearest)
 }
 
+/// How much of a command's time is left for the reason why an element did not become usable; of a short one a third.
+const REPORT: Duration = Duration::from_millis(500);
+
 /// How long to wait for a sign of change before looking again.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -352,12 +355,35 @@ impl<'a> Hand<'a> {
 
     async fn reach_one(
         &mut self,
+    /// One target, ready to be acted on. What is in its way is told also when the page stops answering meanwhile.
         target: &Target,
         aim: &Aim,
         wants: Wants,
         guard: Guard,
     ) -> Result<Spot> {
         let limit = self.limit(aim);
+    ) -> Result<Spot> {
+        let whole = self.deadline;
+        let mut blocker = None;
+        let reached = self.poll(target, aim, wants, guard, &mut blocker).await;
+        self.deadline = whole;
+        match (reached, blocker) {
+            (Err(error), Some(blocker)) if error.code() == Code::PageUnresponsive => {
+                let waited = millis(self.begun.elapsed());
+                Err(blocker.evidence("waitedMs", waited))
+            }
+            (reached, _) => reached,
+        }
+    }
+
+    /// Looks for a target until it can be acted on or its time is over. `blocker` is what was in the way last.
+    async fn poll(
+        &mut self,
+        target: &Target,
+        aim: &Aim,
+        wants: Wants,
+        guard: Guard,
+        blocker: &mut Option<Error>,
         // Only of refs and points is the page itself asked before anything is done.
         let mut spoiled = 0;
         let mut seen = match target {
@@ -443,6 +469,9 @@ impl<'a> Hand<'a> {
             }
             self.wait_for_change(&tree, limit).await?;
         }
+            *blocker = Some(failure);
+            // Who is only waited for because of it has no more time than that.
+            self.deadline = self.deadline.at_most(limit.left() + REPORT);
     }
 
     /// The error for what is not shown because a dialog keeps everything else out of reach.
@@ -762,8 +791,9 @@ impl<'a> Hand<'a> {
 
     /// Until when an element is waited for.
     pub(crate) fn limit(&self, aim: &Aim) -> Deadline {
-        // A little is left to say why it did not work.
-        let most = self.deadline.left().mul_f64(0.9);
+        // Some of it is left to find out and say why it did not work.
+        let left = self.deadline.left();
+        let most = left - REPORT.min(left / 3);
         self.deadline.at_most(if aim.no_wait { Duration::ZERO } else { self.patience.min(most) })
     }
 
