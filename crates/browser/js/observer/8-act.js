@@ -119,6 +119,11 @@ function boxesOf(el) {
   // What opens and closes it is its first line, when its author wrote no summary.
   if (localNameOf.call(el) === "details" && nativeRole(el, "details") === "disclosuretriangle") {
     const { left, top, width, height } = rectOf.call(el);
+  // In the middle of its controls is the line of time; what plays and pauses it is at their beginning.
+  if (localNameOf.call(el) === "audio") {
+    const { left, top, width, height } = rectOf.call(el);
+    return width > 0 && height > 0 ? [{ left, top, width: Math.min(width, height), height }] : [];
+  }
     const style = styleOf(el);
     const across = clientLeftOf.call(el) + parseFloat(style.paddingLeft), down = clientTopOf.call(el) + parseFloat(style.paddingTop);
     return [{ left: left + across, top: top + down, width: Math.max(width - 2 * across, 1),

@@ -18,6 +18,8 @@ mod launching;
 mod layouts;
 mod meaning;
 mod local_files;
+mod meaning;
+mod media;
 mod mouse;
 mod navigation;
 mod pictures;
