@@ -277,7 +277,7 @@ async function ready(number, wants, guard, isSure, id) {
   const isWanted = guard !== null && arming.delete(id);
   // The check may have waited for things to come to rest.
   if (found.problem === undefined && !isStill(el, words)) return { problem: "spoiled" };
-  if (found.problem === undefined && isWanted) begin(number, guard, found.on || null, id);
+  if (found.problem === undefined && isWanted) begin(found.field || number, guard, found.on || null, id);
   delete found.on;
   return found;
 }

@@ -206,6 +206,8 @@ struct Answer {
     x: f64,
     y: f64,
     fact: Option<Fact>,
+    /// The field that takes the keys for the element, when that is another one.
+    field: Option<u32>,
     /// The frame is drawn rotated or in perspective: the browser has to be asked where the point is.
     is_warped: bool,
 }
@@ -353,15 +355,13 @@ impl<'a> Hand<'a> {
         Err(error.evidence("attempts", tried.collect::<Vec<_>>()))
     }
 
+    /// One target, ready to be acted on. What is in its way is told also when the page stops answering meanwhile.
     async fn reach_one(
         &mut self,
-    /// One target, ready to be acted on. What is in its way is told also when the page stops answering meanwhile.
         target: &Target,
         aim: &Aim,
         wants: Wants,
         guard: Guard,
-    ) -> Result<Spot> {
-        let limit = self.limit(aim);
     ) -> Result<Spot> {
         let whole = self.deadline;
         let mut blocker = None;
@@ -384,6 +384,8 @@ impl<'a> Hand<'a> {
         wants: Wants,
         guard: Guard,
         blocker: &mut Option<Error>,
+    ) -> Result<Spot> {
+        let limit = self.limit(aim);
         // Only of refs and points is the page itself asked before anything is done.
         let mut spoiled = 0;
         let mut seen = match target {
@@ -467,11 +469,11 @@ impl<'a> Hand<'a> {
                 let waited = millis(self.begun.elapsed());
                 return Err(failure.evidence("waitedMs", waited));
             }
-            self.wait_for_change(&tree, limit).await?;
-        }
             *blocker = Some(failure);
             // Who is only waited for because of it has no more time than that.
             self.deadline = self.deadline.at_most(limit.left() + REPORT);
+            self.wait_for_change(&tree, limit).await?;
+        }
     }
 
     /// The error for what is not shown because a dialog keeps everything else out of reach.
@@ -602,7 +604,7 @@ impl<'a> Hand<'a> {
             },
             strategy: target.strategy(),
             documents,
-            element: node.element,
+            element: answer.field.unwrap_or(node.element),
             x,
             y,
             kind,
@@ -689,6 +691,19 @@ impl<'a> Hand<'a> {
     ) -> Result<T> {
         let world = self.world(spot)?;
         self.asked(world.ask(script, self.deadline))
+            .await
+            .map_err(|trouble| trouble.explain(self.tab))
+    }
+
+    /// Runs a function in the document of an element and waits for its result.
+    pub(crate) async fn run_in<T: serde::de::DeserializeOwned>(
+        &self,
+        spot: &Spot,
+        function: &str,
+        arguments: &str,
+    ) -> Result<T> {
+        let world = self.world(spot)?;
+        self.asked(world.run(function, arguments, self.deadline))
             .await
             .map_err(|trouble| trouble.explain(self.tab))
     }
