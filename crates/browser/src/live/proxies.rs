@@ -117,11 +117,11 @@ impl Live {
             }
             let RequestPaused { request_id, request } = event.decode().ok()?;
             let (request_id, url) = (request_id?, request.and_then(|it| it.url));
-            match self.local_files.refuses(session, url.as_deref().unwrap_or_default()) {
-                true => {
-                    channel.post(&FailRequest { request_id, error_reason: "AccessDenied".into() })
-                }
-                false => channel.post(&ContinueRequest { request_id }),
+            if self.local_files.refuses(session, url.as_deref().unwrap_or_default()) {
+                let error_reason = "AccessDenied".into();
+                channel.post(&FailRequest { request_id, error_reason });
+            } else {
+                channel.post(&ContinueRequest { request_id });
             }
             return Some(());
         }
