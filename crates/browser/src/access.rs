@@ -1,8 +1,8 @@
 //! Which addresses and files a restricted caller may have: the default for clients of MCP, where a page may talk a model
 //! into opening what is not the page's business. The command line and the library are not restricted.
 //!
-//! Checked before something is opened or uploaded, and again on what a page shows after each command, because a page that
-//! was allowed can lead to another one.
+//! Checked before something is opened or uploaded, for each file that a page asks for (`live::local_files`), and again on
+//! what a page shows after each command, because a page that was allowed can lead to another one.
 
 use crate::error::{Code, Error, Result};
 use crate::navigate;
@@ -75,8 +75,8 @@ impl Access {
     pub(crate) async fn check_tab(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
         let url = tab.state.borrow().url.clone();
         self.check_shown(&url)?;
-        // Only pages of files can show files in frames.
-        if !url.starts_with("file:") && !url.starts_with("view-source:") {
+        // Only pages of files can show files in frames; an error takes the place of a page that was refused.
+        if !["file:", "view-source:", "chrome-error:"].iter().any(|it| url.starts_with(it)) {
             return Ok(());
         }
         // A dialog holds up the page, and with it the answer; nothing can be read meanwhile.
@@ -89,8 +89,9 @@ impl Access {
     }
 
     fn check_frames(&self, tree: &FrameTree) -> Result<()> {
-        if let Some(url) = tree.frame.as_ref().and_then(|frame| frame.url.as_ref()) {
-            self.check_shown(url)?;
+        if let Some(frame) = &tree.frame {
+            let refused = frame.unreachable_url.as_ref().filter(|url| url.starts_with("file:"));
+            frame.url.iter().chain(refused).try_for_each(|url| self.check_shown(url))?;
         }
         tree.child_frames.iter().flatten().try_for_each(|child| self.check_frames(child))
     }

@@ -624,6 +624,9 @@ impl Cx<'_> {
         turn.sight.lock().await.deferred = deferred;
         // It may have been led elsewhere before its turn came.
         self.check_page(&turn, needs)?;
+        if let Some(live) = self.browser.live() {
+            live.local_files.restrict(&turn.channel, self.access.as_ref());
+        }
         if needs == Needs::Page {
             let state = turn.state.borrow();
             if let Some(obstacle) = turn.obstacle(&state) {

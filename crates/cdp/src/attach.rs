@@ -60,7 +60,7 @@ pub struct AutoAttach<P> {
     prepare: P,
 }
 
-impl<P: Fn(&Channel, &TargetInfo)> AutoAttach<P> {
+impl<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)> AutoAttach<P> {
     /// Events that [`AutoAttach::absorb`] wants to see.
     pub const EVENTS: [&'static str; 6] = [
         AttachedToTarget::NAME,
@@ -71,7 +71,8 @@ impl<P: Fn(&Channel, &TargetInfo)> AutoAttach<P> {
         TargetCrashed::NAME,
     ];
 
-    /// `prepare` queues what a new target needs before its first script runs.
+    /// `prepare` queues what a new target needs before its first script runs; it gets the session that the target came
+    /// through, unless that is the browser's own.
     pub fn new(connection: Connection, prepare: P) -> Self {
         Self { connection, prepare }
     }
@@ -96,7 +97,7 @@ impl<P: Fn(&Channel, &TargetInfo)> AutoAttach<P> {
                 let AttachedToTarget { session_id, target_info, .. } = event.decode().ok()?;
                 let (session, info) = (session_id?, target_info?);
                 let channel = self.connection.session(session.into());
-                (self.prepare)(&channel, &info);
+                (self.prepare)(&channel, &info, event.session.as_ref());
                 channel.post(&all());
                 let ready = channel.start(&RunIfWaitingForDebugger {}).ok()?;
                 TargetChange::Attached { channel, info, parent: event.session.clone(), ready }

@@ -59,6 +59,7 @@ const checkedOf = getter(HTMLInputElement.prototype, "checked");
 const indeterminateOf = getter(HTMLInputElement.prototype, "indeterminate");
 const selectedOf = getter(HTMLOptionElement.prototype, "selected");
 const openOf = getter(HTMLDetailsElement.prototype, "open");
+const isPausedOf = getter(HTMLMediaElement.prototype, "paused");
 
 const toggle = (value) => value === "true" ? "1" : value === "mixed" ? "m" : value === "false" ? "0" : null;
 
@@ -208,6 +209,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
       break;
     case "canvas": case "video": case "audio": case "svg": case "object": case "embed":
       if (role !== tag) rest += `\tk${tag}`;
+      if (el instanceof HTMLMediaElement && hasAttribute.call(el, "controls") && !isPausedOf.call(el)) rest += valueField("playing");
       break;
     default:
       if (a !== null && a.contenteditable !== undefined && isEditableHost(el) && isSecret(el, a, tag)) {

@@ -49,13 +49,6 @@ function takesKeys(el) {
     /^(?:textbox|searchbox)$/.test(attributeOf.call(el, "role")) && hasAttribute.call(el, "tabindex") && el.tabIndex >= 0;
 }
 
-/** Has the next key go over all that an editor of its own holds, if its page has not done that. */
-function selectAll(number) {
-  const el = elementOf(number), context = el instanceof HTMLElement ? editContextOf.call(el) : null;
-  if (context !== null && context.selectionStart === context.selectionEnd) context.updateSelection(0, context.text.length);
-  return true;
-}
-
 /** Whether a key can change what an element holds. */
 function isEditable(el) {
   const tag = localNameOf.call(el);
@@ -107,8 +100,10 @@ function refusalOf(el, wants) {
     if (own !== null && !isInside(el, own) && pointOn(standIn(el), false).cover) return { problem: "inert", by: described(own) };
   }
   if (wants.editable) {
-    if (!isEditable(el)) return { problem: "not-editable", by: described(el) };
-    if (isReadOnly(el)) return { problem: "read-only", by: "readonly" };
+    const field = fieldFor(el);
+    if (field === null) return { problem: "not-editable", by: described(el) };
+    if (wants.enabled && matches.call(field, ":disabled")) return { problem: "disabled", by: "disabled" };
+    if (isReadOnly(field)) return { problem: "read-only", by: "readonly" };
   }
   return null;
 }
@@ -123,6 +118,11 @@ function boxesOf(el) {
     const across = clientLeftOf.call(el) + parseFloat(style.paddingLeft), down = clientTopOf.call(el) + parseFloat(style.paddingTop);
     return [{ left: left + across, top: top + down, width: Math.max(width - 2 * across, 1),
       height: Math.min(height - down, parseFloat(style.lineHeight) || parseFloat(style.fontSize) * 1.2) }];
+  }
+  // In the middle of its controls is the line of time; what plays and pauses it is at their beginning.
+  if (localNameOf.call(el) === "audio") {
+    const { left, top, width, height } = rectOf.call(el);
+    return width > 0 && height > 0 ? [{ left, top, width: Math.min(width, height), height }] : [];
   }
   let rects = [...clientRectsOf.call(el)];
   if (rects.length === 0 || rects.every(({ width, height }) => width === 0 || height === 0)) {
@@ -365,7 +365,10 @@ async function check(number, wants) {
   if (!isDrawn || boxesOf(on).length === 0) {
     return { problem: "hidden", by: hiddenBy(on) };
   }
-  if (!wants.point) return { number, on, fact: factOf(el) };
+  if (!wants.point) {
+    const field = wants.editable ? fieldFor(el) : el;
+    return { number, on: field === el ? on : field, field: field === el ? undefined : remember([field])[0], fact: factOf(el) };
+  }
   heedMoves();
   if (mayMove(on)) {
     const was = placeOf(on);

@@ -158,7 +158,7 @@ function noteEffects(records) {
   deed.stirs += records.length;
 }
 
-const SIGNS = ["input", "change", "focusin", "scroll", "toggle", "submit", "reset", "close", "fullscreenchange"];
+const SIGNS = ["input", "change", "focusin", "scroll", "toggle", "submit", "reset", "close", "fullscreenchange", "play", "pause"];
 
 function noteSign({ type, target }) {
   if (deed === null) return;
@@ -277,7 +277,7 @@ async function ready(number, wants, guard, isSure, id) {
   const isWanted = guard !== null && arming.delete(id);
   // The check may have waited for things to come to rest.
   if (found.problem === undefined && !isStill(el, words)) return { problem: "spoiled" };
-  if (found.problem === undefined && isWanted) begin(number, guard, found.on || null, id);
+  if (found.problem === undefined && isWanted) begin(found.field || number, guard, found.on || null, id);
   delete found.on;
   return found;
 }
@@ -295,7 +295,7 @@ function outcome() {
   return {
     hits, ups, missed, mutations, isHovering: deed.isHovering, selected: hasSelected(),
     focus: hasMoved && focused !== null || isEditable(el) && active === el && deed.active !== el,
-    value: signs.has("input") || signs.has("change") || heldValue(el) !== value || fact.isChecked !== checked,
+    value: ["input", "change", "play", "pause"].some((sign) => signs.has(sign)) || heldValue(el) !== value || fact.isChecked !== checked,
     // The new state of a control that was clicked through its label.
     isChecked: fact.control === undefined ? null : fact.isChecked,
     scrolled: signs.has("scroll"), toggled: signs.has("toggle") || signs.has("fullscreenchange") || signs.has("close"),

@@ -17,9 +17,84 @@ const takeFocus = (el) => (el instanceof SVGElement ? focusOnSvg : focusOn).call
 /** Kinds of fields that are chosen from, not typed into. */
 const CHOSEN = /^(?:date|month|week|time|datetime-local|color|range)$/;
 
+/** Roles of what stands around a field and is no control of another kind. */
+const FIELD_FRAME_ROLES = /^(?:|textbox|searchbox|group|presentation|none|generic|region|application|code|document|article)$/;
+/** How far out the box of an editor is looked for from a part of it. */
+const MOST_EDITOR_LEVELS = 12;
+
+/** Fields in an element that keys can be typed into, in whatever shadow tree; what is in another one counts with that. */
+function editableFieldsIn(el) {
+  const found = [];
+  const search = (root) => {
+    const find = root instanceof ShadowRoot ? findAllInFragment : findAllInside;
+    for (const at of find.call(root, "input, textarea, [contenteditable], [role=textbox], [role=searchbox]")) {
+      const isTaken = isEditable(at) && !isReadOnly(at) && isShown.call(at, { visibilityProperty: true }) &&
+        !(localNameOf.call(at) === "input" && CHOSEN.test(inputTypeOf.call(at)));
+      if (isTaken && !found.some((outer) => isInside(at, outer))) found.push(at);
+    }
+  };
+  search(el);
+  for (const shadow of shadows) if (isInside(shadow.host, el)) search(shadow);
+  return found;
+}
+
 /**
- * Gets a field ready to be typed into: focused, with all that is in it selected. Fields that are not typed into take the
- * value at once. Says what is left to do: `type`, `clear` or nothing.
+ * The field that takes the keys meant for an element: itself, the only one in it, or the input proxy of the editor that it
+ * is a part of. Null when there is none, several, or when the element is a control of another kind.
+ */
+function fieldFor(el) {
+  if (isEditable(el)) return el;
+  if (matches.call(el, `option, ${INTERACTIVE_CONTENT}`) || !FIELD_FRAME_ROLES.test(attributeOf.call(el, "role") || "")) return null;
+  const inside = editableFieldsIn(el);
+  if (inside.length > 0) return inside.length === 1 ? inside[0] : null;
+  for (let at = flatParentOf(el), up = 0; at !== null && at !== bodyOf.call(document) && nodeTypeOf.call(at) === 1 && up < MOST_EDITOR_LEVELS; at = flatParentOf(at), up++) {
+    const around = editableFieldsIn(at);
+    if (around.length > 0) return around.length === 1 && isInputProxy(around[0]) ? around[0] : null;
+  }
+  return null;
+}
+
+/** A box less than this in either direction shows nothing that could be read. */
+const LEAST_FIELD_SIZE = 4;
+
+/**
+ * Whether a field only receives the keys of an editor that its page draws: it is too small, clipped away or transparent.
+ * Such an editor keeps its text elsewhere, and what is selected or held in the field says little about it.
+ */
+function isInputProxy(el) {
+  if (!/^(?:input|textarea)$/.test(localNameOf.call(el))) return false;
+  if (!isShown.call(el, { visibilityProperty: true, opacityProperty: true })) return true;
+  const { width, height } = rectOf.call(el);
+  if (Math.min(width, height) < LEAST_FIELD_SIZE) return true;
+  for (let at = flatParentOf(el), up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < 4; at = flatParentOf(at), up++) {
+    const { overflowX, overflowY } = styleOf(at);
+    const isClipped = overflowX !== "visible" && at.clientWidth < LEAST_FIELD_SIZE || overflowY !== "visible" && at.clientHeight < LEAST_FIELD_SIZE;
+    if (isClipped) return true;
+  }
+  return false;
+}
+
+/** Whether what an element holds is known to its page's script alone. */
+const isDrawnEditor = (el) => takesKeys(el) || isInputProxy(el);
+
+/**
+ * Ways to put a text into a field, the best first. Code editors indent and close brackets at keys; what is pasted they
+ * take as it is.
+ */
+function waysFor(el, value) {
+  const isTall = value.includes("\n");
+  if (takesKeys(el)) return isTall ? ["paste", "keys"] : ["keys", "paste"];
+  if (isInputProxy(el)) return isTall ? ["paste", "insert", "keys"] : ["insert", "paste", "keys"];
+  switch (localNameOf.call(el)) {
+    case "input": return ["insert", "keys"];
+    case "textarea": return ["insert"];
+    default: return ["insert", "paste", "replace"];
+  }
+}
+
+/**
+ * Gets a field ready to be typed into: focused, and a plain one with all that is in it selected. Fields that are not typed
+ * into take the value at once. Says what is left to do: `write` by one of the ways, `select` and write, or nothing.
  */
 function prepare(number, value, keeps) {
   const el = elementOf(number);
@@ -41,20 +116,67 @@ function prepare(number, value, keeps) {
   }
   takeFocus(el);
   if (deepActive() !== el && !isInside(deepActive(), el)) return { left: "unfocused" };
-  if (takesKeys(el)) return { left: "keys" };
-  if (tag === "input" || tag === "textarea") {
-    if (keeps) toEnd(el);
-    else el.select();
-    const held = heldValue(el);
-    return { left: value !== "" ? "type" : held !== "" && !keeps ? "clear" : "nothing" };
+  const ways = waysFor(el, value);
+  if (keeps) {
+    if (tag === "input" || tag === "textarea") toEnd(el);
+    else if (!takesKeys(el)) selectContent(el).collapseToEnd();
+    return { left: "write", ways };
   }
-  const selection = getSelection();
-  const range = new Range();
+  if (!/^(?:input|textarea)$/.test(tag) || isInputProxy(el)) return { left: "select", ways };
+  el.select();
+  return { left: value !== "" || heldValue(el) !== "" ? "write" : "nothing", ways };
+}
+
+const selectionIn = (el) => rootOf.call(el) instanceof ShadowRoot && rootOf.call(el).getSelection?.() || getSelection();
+
+function selectContent(el) {
+  const selection = selectionIn(el), range = new Range();
   range.selectNodeContents(el);
-  if (keeps) range.collapse(false);
   selection.removeAllRanges();
   selection.addRange(range);
-  return { left: value !== "" ? "type" : textContentOf.call(el) !== "" && !keeps ? "clear" : "nothing" };
+  return selection;
+}
+
+/**
+ * Has the next key go over all that an editor holds, if the keys for that did not do it; `isForced` says that they did not.
+ * An editor may hold more than what is in the document, which its own keys know. Waits until its page knows.
+ */
+async function selectAll(number, isForced) {
+  const el = elementOf(number);
+  if (el === null) return false;
+  const context = el instanceof HTMLElement ? editContextOf.call(el) : null;
+  if (context !== null && context.selectionStart === context.selectionEnd) context.updateSelection(0, context.text.length);
+  if (el instanceof HTMLElement && isEditableOf.call(el)) {
+    const { isCollapsed, anchorNode } = selectionIn(el);
+    if (isForced || isCollapsed || !el.contains(anchorNode)) selectContent(el);
+  }
+  // A page hears of what is selected in a task of its own.
+  for (let turns = 0; turns < 2; turns++) await new Promise((go) => setTimeout(go));
+  return true;
+}
+
+/** Pastes a text into what has the focus in a field, without the clipboard. False when the page does nothing about it. */
+function paste(number, text) {
+  const el = elementOf(number), active = deepActive();
+  if (el === null || active === null || !isInside(active, el)) return false;
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  return !dispatch.call(active, new ClipboardEvent("paste", { bubbles: true, cancelable: true, composed: true, clipboardData: data }));
+}
+
+/**
+ * The text that an editor would put into the clipboard, without the clipboard: with everything selected, all that it
+ * holds, also where only what is in view is in the document. Null when it does not say.
+ */
+function copyFrom(el) {
+  const active = deepActive();
+  if (active === null || !isInside(active, el)) return null;
+  const data = new DataTransfer();
+  const isDefault = dispatch.call(active, new ClipboardEvent("copy", { bubbles: true, cancelable: true, composed: true, clipboardData: data }));
+  if ([...data.types].includes("text/plain")) return data.getData("text/plain");
+  if (!isDefault || !/^(?:input|textarea)$/.test(localNameOf.call(active))) return null;
+  const { selectionStart: from, selectionEnd: to } = active;
+  return from === null || from === to ? null : heldValue(active).slice(from, to);
 }
 
 function toEnd(el) {
@@ -66,23 +188,79 @@ function toEnd(el) {
   }
 }
 
-/** How what a field holds now compares with what was wanted. */
-function compareValue(number, wanted, keeps) {
+const lettersAndDigits = (text) => text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+/** Lines without what an editor adds around them: empty ones, and blanks at their ends. */
+const textLines = (text) => text.replace(/\u00a0/g, " ").split(/\r\n?|\n/).map((line) => line.trimEnd()).filter(Boolean);
+const isSameText = (one, other) => textLines(one).join("\n") === textLines(other).join("\n");
+
+/** A number as people write it, with a sign of its currency and groups of digits; NaN for anything else. */
+function writtenNumber(text) {
+  const plain = text.replace(/[\s\u00a0'_]/g, "");
+  const [, sign, digits] = /^[^\p{L}\d.,()-]*(-?)(\d+(?:[.,]\d+)*)[^\p{L}\d.,()-]*$/u.exec(plain) || [];
+  if (digits === undefined) return NaN;
+  const isGrouped = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d+)?$/.test(digits);
+  const ungrouped = isGrouped ? digits.replace(/[.,](?=\d{3}(?:[.,]|$))/g, "") : digits;
+  return Number(sign + ungrouped.replace(",", "."));
+}
+
+/** At most so many letters are a mask's own, such as a country's number. */
+const MOST_MASK_LETTERS = 4;
+
+/** Whether a field holds what was wanted in the form that its page gives to it: with signs, groups, a mask's own letters. */
+function isReformatted(held, want) {
+  const [had, wanted] = [lettersAndDigits(held), lettersAndDigits(want)];
+  // Of an empty field a mask may show its places.
+  if (want.trim() === "") return had === "" || held.includes("_") && had.length <= MOST_MASK_LETTERS;
+  if (wanted === "") return held.trim() === want.trim();
+  if (had === wanted) return true;
+  const [one, other] = [writtenNumber(held), writtenNumber(want)];
+  if (one === one && other === other) return one === other;
+  if (had.length - wanted.length > MOST_MASK_LETTERS) return false;
+  // What a mask adds stands before or after, with a sign in between.
+  const marks = [...wanted].join("[^\\p{L}\\p{N}]*");
+  return new RegExp(`(?:^|[^\\p{L}\\p{N}])${marks}(?:$|[^\\p{L}\\p{N}])`, "iu").test(held);
+}
+
+/** How what a field holds now compares with what was wanted. `isAllSelected` says that an editor can be asked for a copy. */
+function compareValue(number, wanted, keeps, isAllSelected = false) {
   const el = elementOf(number);
   if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
+  const isDrawn = isDrawnEditor(el), context = editContextOf.call(el);
+  // What only hears keys is not sent any to no purpose: they may mean anything there.
+  if (isDrawn && !isAllSelected) return { is: "unread", canCopy: context !== null || isInputProxy(el) || copyFrom(el) !== null };
+  const copied = isAllSelected ? copyFrom(el) : null;
+  if (copied !== null && (isDrawn || !isSameText(innerTextOf.call(el), wanted))) return compareCopy(el, copied, wanted);
   const isField = /^(?:input|textarea)$/.test(localNameOf.call(el));
   const plain = (text) => isField ? text.replace(/\r\n?/g, "\n") : collapse(text);
-  const held = plain(isField ? heldValue(el) : innerTextOf.call(el)), want = plain(wanted);
+  const shown = isField ? heldValue(el) : innerTextOf.call(el), held = plain(shown), want = plain(wanted);
   const oneLine = (text) => localNameOf.call(el) === "input" ? text.replace(/\n/g, "") : text;
-  if (held === oneLine(want) || keeps && held.includes(oneLine(want))) return { is: "equal" };
+  if (isField ? held === oneLine(want) : isSameText(shown, wanted)) return { is: "equal" };
+  if (keeps && held.includes(oneLine(want))) return { is: "equal" };
   if (takesKeys(el)) {
-    const context = editContextOf.call(el);
+    // What is typed next must not replace it.
+    context?.updateSelection(context.text.length, context.text.length);
     return { is: context !== null && plain(context.text) === want ? "equal" : "unread" };
   }
-  const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+  const canCopy = !isField && !isAllSelected;
+  if (!isField && held === want) return { is: "reflowed", canCopy };
   const kind = inputTypeOf.call(el instanceof HTMLInputElement ? el : document.createElement("input"));
-  if (letters(held) === letters(want) || kind === "number" && Number(held) === Number(want)) return { is: "formatted" };
-  return { is: held === "" ? "empty" : "other", held: areSecret([el])[0] ? MASK : held.slice(0, 200) };
+  if (kind === "number" && Number(held) === Number(want) || isReformatted(held, want)) return { is: "formatted", canCopy, held: shownValue(el, held) };
+  // An editor that gives no copy may hold it all the same.
+  if (isDrawn) return { is: "unread" };
+  return { is: held === "" ? "empty" : "other", canCopy, held: shownValue(el, held) };
+}
+
+const shownValue = (el, held) => areSecret([el])[0] ? MASK : held.slice(0, 200);
+
+/** The same for the copy of all that an editor holds. Blanks count there: they are what indents code. */
+function compareCopy(el, copied, wanted) {
+  const plain = (text) => text.replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  if (plain(copied) === plain(wanted)) return { is: "equal" };
+  if (isSameText(copied, wanted)) return { is: isDrawnEditor(el) ? "reflowed" : "equal" };
+  const held = shownValue(el, copied);
+  if (collapse(copied) === collapse(wanted)) return { is: "reflowed" };
+  if (!isDrawnEditor(el) && isReformatted(copied, wanted)) return { is: "formatted", held };
+  return { is: collapse(copied) === "" ? "empty" : "other", held };
 }
 
 /** Chooses options of a list by value, label or position. */

@@ -16,13 +16,13 @@ const watcher = new MutationObserver((records) => {
 const blankWatcher = new MutationObserver(() => spoil());
 
 /** What changes a page and leaves no trace in its tree. */
-const EVENTS = ["input", "change", "focusin", "focusout", "scroll", "toggle", "resize", "hashchange", "popstate", "load"];
+const EVENTS = ["input", "change", "focusin", "focusout", "scroll", "toggle", "resize", "hashchange", "popstate", "load", "play", "pause"];
 /** What was faint, small or elsewhere while it lasted may be seen now. */
 const ENDS = ["animationend", "animationcancel", "transitionend", "transitioncancel"];
 const WATCHED = { subtree: true, childList: true, attributes: true, characterData: true };
 
 /** What of that leaves everything where it was in the tree and in its rules. */
-const LIGHT_EVENTS = new Set(["scroll", "load"]);
+const LIGHT_EVENTS = new Set(["scroll", "load", "play", "pause"]);
 
 function spoil() {
   isDirty = true;

@@ -45,6 +45,7 @@ Object.defineProperty(globalThis, "agbrowse", {
     seenParts,
     prepare,
     selectAll,
+    paste,
     compare: compareValue,
     choose,
     scroll: scrollWith,

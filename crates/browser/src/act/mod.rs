@@ -79,6 +79,9 @@ fn control_around(tree: &Tree, node: usize) -> Option<usize> {
     (takes_all(node.role) || node.states.is_stand_in()).then_some(nearest)
 }
 
+/// How much of a command's time is left for the reason why an element did not become usable; of a short one a third.
+const REPORT: Duration = Duration::from_millis(500);
+
 /// How long to wait for a sign of change before looking again.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -203,6 +206,8 @@ struct Answer {
     x: f64,
     y: f64,
     fact: Option<Fact>,
+    /// The field that takes the keys for the element, when that is another one.
+    field: Option<u32>,
     /// The frame is drawn rotated or in perspective: the browser has to be asked where the point is.
     is_warped: bool,
 }
@@ -350,12 +355,35 @@ impl<'a> Hand<'a> {
         Err(error.evidence("attempts", tried.collect::<Vec<_>>()))
     }
 
+    /// One target, ready to be acted on. What is in its way is told also when the page stops answering meanwhile.
     async fn reach_one(
         &mut self,
         target: &Target,
         aim: &Aim,
         wants: Wants,
         guard: Guard,
+    ) -> Result<Spot> {
+        let whole = self.deadline;
+        let mut blocker = None;
+        let reached = self.poll(target, aim, wants, guard, &mut blocker).await;
+        self.deadline = whole;
+        match (reached, blocker) {
+            (Err(error), Some(blocker)) if error.code() == Code::PageUnresponsive => {
+                let waited = millis(self.begun.elapsed());
+                Err(blocker.evidence("waitedMs", waited))
+            }
+            (reached, _) => reached,
+        }
+    }
+
+    /// Looks for a target until it can be acted on or its time is over. `blocker` is what was in the way last.
+    async fn poll(
+        &mut self,
+        target: &Target,
+        aim: &Aim,
+        wants: Wants,
+        guard: Guard,
+        blocker: &mut Option<Error>,
     ) -> Result<Spot> {
         let limit = self.limit(aim);
         // Only of refs and points is the page itself asked before anything is done.
@@ -441,6 +469,9 @@ impl<'a> Hand<'a> {
                 let waited = millis(self.begun.elapsed());
                 return Err(failure.evidence("waitedMs", waited));
             }
+            *blocker = Some(failure);
+            // Who is only waited for because of it has no more time than that.
+            self.deadline = self.deadline.at_most(limit.left() + REPORT);
             self.wait_for_change(&tree, limit).await?;
         }
     }
@@ -573,7 +604,7 @@ impl<'a> Hand<'a> {
             },
             strategy: target.strategy(),
             documents,
-            element: node.element,
+            element: answer.field.unwrap_or(node.element),
             x,
             y,
             kind,
@@ -660,6 +691,19 @@ impl<'a> Hand<'a> {
     ) -> Result<T> {
         let world = self.world(spot)?;
         self.asked(world.ask(script, self.deadline))
+            .await
+            .map_err(|trouble| trouble.explain(self.tab))
+    }
+
+    /// Runs a function in the document of an element and waits for its result.
+    pub(crate) async fn run_in<T: serde::de::DeserializeOwned>(
+        &self,
+        spot: &Spot,
+        function: &str,
+        arguments: &str,
+    ) -> Result<T> {
+        let world = self.world(spot)?;
+        self.asked(world.run(function, arguments, self.deadline))
             .await
             .map_err(|trouble| trouble.explain(self.tab))
     }
@@ -762,8 +806,9 @@ impl<'a> Hand<'a> {
 
     /// Until when an element is waited for.
     pub(crate) fn limit(&self, aim: &Aim) -> Deadline {
-        // A little is left to say why it did not work.
-        let most = self.deadline.left().mul_f64(0.9);
+        // Some of it is left to find out and say why it did not work.
+        let left = self.deadline.left();
+        let most = left - REPORT.min(left / 3);
         self.deadline.at_most(if aim.no_wait { Duration::ZERO } else { self.patience.min(most) })
     }
 

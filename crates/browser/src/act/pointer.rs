@@ -275,18 +275,12 @@ impl Hand<'_> {
 
     /// Lets the page run what it does in its next two frames.
     async fn frames(&self, spot: &Spot) {
-        _ = self.run_in(spot, "agbrowse.frames").await;
+        _ = self.run_in::<bool>(spot, "agbrowse.frames", "").await;
     }
 
     /// Lets the page finish what it does about the mouse being where it is.
     async fn rest(&self, spot: &Spot) {
-        _ = self.run_in(spot, "agbrowse.rest").await;
-    }
-
-    async fn run_in(&self, spot: &Spot, function: &str) -> Result<bool> {
-        let world = self.world(spot)?;
-        let ran = self.asked(world.run(function, "", self.deadline)).await;
-        ran.map_err(|trouble| trouble.explain(self.tab))
+        _ = self.run_in::<bool>(spot, "agbrowse.rest", "").await;
     }
 
     fn mouse(&self, event: &DispatchMouseEvent) -> Result<Reply<DispatchMouseEvent>> {

@@ -105,16 +105,52 @@ struct Writing<'w> {
 #[derive(Deserialize)]
 struct Prepared {
     left: String,
+    /// The ways to put a text into it, the best first.
+    #[serde(default)]
+    ways: Vec<Way>,
     /// From where to where a slider goes, and in which steps.
     #[serde(default)]
     range: Option<[String; 3]>,
 }
 
+/// A way to put a text into what has the focus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Way {
+    /// At once, as an input method does.
+    Insert,
+    /// As the page's own handler of pasted text takes it.
+    Paste,
+    /// Key by key.
+    Keys,
+    /// At once, in place of what the document has of it.
+    Replace,
+}
+
 /// How what a field holds compares with what was wanted.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Compared {
     is: String,
     held: Option<String>,
+    /// An editor can be asked for a copy of its text.
+    #[serde(default)]
+    can_copy: bool,
+}
+
+impl Compared {
+    /// The field has the text, and no other way to put it there can do better.
+    fn is_as_wanted(&self) -> bool {
+        matches!(&*self.is, "equal" | "formatted" | "gone" | "unread")
+    }
+}
+
+/// What became of an attempt to put a text into a field.
+enum Put {
+    Gone,
+    Done,
+    /// And so many other ways are left to try.
+    Written(usize),
 }
 
 async fn write(
@@ -124,22 +160,35 @@ async fn write(
     writing: Writing<'_>,
     after: &After,
 ) -> Result<Receipt> {
-    for _ in 0..TRIES {
+    let mut way = 0;
+    for _ in 0..TRIES + MOST_OTHER_WAYS {
         let spot = hand.reach(aim, Wants::WRITE, Guard::Keys).await?;
-        if !put(hand, &spot, writing).await? {
-            continue;
-        }
+        let left = match put(hand, &spot, writing, way).await? {
+            Put::Gone => continue,
+            Put::Done => 0,
+            Put::Written(left) => left,
+        };
         let (came, settled) = hand.settle(after).await;
         // Held back: the focus went elsewhere at the last moment.
         if came.hits == 0 && !came.missed.is_empty() {
             continue;
         }
-        verify(hand, &spot, writing).await?;
-        let deed = Deed { action, spot: Some(spot), after, value: None };
+        let mut value = None;
+        if let Some(compared) = compare(hand, &spot, writing).await {
+            if left > 0 && !compared.is_as_wanted() {
+                way += 1;
+                continue;
+            }
+            value = verify(hand, &spot, writing, compared)?;
+        }
+        let deed = Deed { action, spot: Some(spot), after, value };
         return hand.write(deed, (came, settled)).await;
     }
     Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
 }
+
+/// How many ways there are to put a text into a field, apart from the first.
+const MOST_OTHER_WAYS: usize = 2;
 
 /// Puts a text into a field in place of what is there, as another verb.
 pub(super) async fn put_in(
@@ -154,79 +203,115 @@ pub(super) async fn put_in(
     Ok(Receipt { value: Some(value.reveal().to_owned()), ..receipt })
 }
 
-/// Puts a text into a field. False when it is gone meanwhile.
-async fn put(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Result<bool> {
+/// Puts a text into a field, by one of the ways that it takes.
+async fn put(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>, way: usize) -> Result<Put> {
     let Writing { value, is_secret, keeps } = writing;
     let hide = if is_secret { format!("agbrowse.hide({}), ", spot.element) } else { String::new() };
     let script =
         format!("({hide}agbrowse.prepare({}, {}, {keeps}))", spot.element, json(value.reveal()));
     let prepared: Prepared = hand.ask(spot, &script).await?;
-    match &*prepared.left {
-        "type" => hand.insert(value.reveal()).await?,
-        "clear" => hand.press(&[Chord::parse("Delete")?]).await?,
-        // An editor that its page draws knows only keys.
-        "keys" => {
-            if !keeps {
-                let all = if cfg!(target_os = "macos") { "Meta+a" } else { "Control+a" };
-                hand.press(&[Chord::parse(all)?]).await?;
-                let script = format!("agbrowse.selectAll({})", spot.element);
-                hand.ask::<bool>(spot, &script).await?;
+    let Some(chosen) = prepared.ways.get(way).or(prepared.ways.last()).copied() else {
+        return put_at_once(hand, spot, &prepared);
+    };
+    if prepared.left == "nothing" {
+        hand.done();
+        return Ok(Put::Done);
+    }
+    if prepared.left == "select" {
+        select_all(hand, spot, chosen == Way::Replace).await?;
+    }
+    match (value.reveal(), chosen) {
+        ("", _) => hand.press(&[Chord::parse("Delete")?]).await?,
+        (text, Way::Insert | Way::Replace) => hand.insert(text).await?,
+        (text, Way::Keys) => hand.type_keys(text).await?,
+        (text, Way::Paste) => {
+            let script = format!("agbrowse.paste({}, {})", spot.element, json(text));
+            let is_taken: bool = hand.ask(spot, &script).await?;
+            match prepared.ways.get(way + 1) {
+                _ if is_taken => hand.done(),
+                Some(Way::Keys) => hand.type_keys(text).await?,
+                _ => hand.insert(text).await?,
             }
-            match value.reveal() {
-                "" => hand.press(&[Chord::parse("Delete")?]).await?,
-                text => hand.type_keys(text).await?,
-            }
-        }
-        "nothing" => hand.done(),
-        "gone" => return Ok(false),
-        "refused" => {
-            hand.release_guard();
-            if let Some([min, max, step]) = prepared.range {
-                let why = format!("takes numbers from {min} to {max} in steps of {step}");
-                return Err(not_taken(spot, &why));
-            }
-            return Err(not_taken(
-                spot,
-                "takes values in another form: dates as 2026-01-31, months as 2026-01, \
-                 weeks as 2026-W05, times as 13:45, date and time as 2026-01-31T13:45, colours as #a0b1c2",
-            ));
-        }
-        _ => {
-            hand.release_guard();
-            return Err(not_taken(spot, "does not take the focus"));
         }
     }
-    Ok(true)
+    Ok(Put::Written(prepared.ways.len().saturating_sub(way + 1)))
 }
 
-/// Sees that a field holds what it was meant to.
-async fn verify(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Result<()> {
-    let Writing { value, is_secret, keeps } = writing;
-    // Where a dialog or another page came of it, the field cannot be asked any more.
-    if hand.is_elsewhere() {
-        return Ok(());
+/// The end of an attempt for a field that nothing is typed into.
+fn put_at_once(hand: &mut Hand<'_>, spot: &Spot, prepared: &Prepared) -> Result<Put> {
+    match &*prepared.left {
+        "nothing" => {
+            hand.done();
+            return Ok(Put::Done);
+        }
+        "gone" => return Ok(Put::Gone),
+        _ => hand.release_guard(),
     }
-    let script = format!("agbrowse.compare({}, {}, {keeps})", spot.element, json(value.reveal()));
-    let Ok(compared) = hand.ask::<Compared>(spot, &script).await else { return Ok(()) };
+    if prepared.left != "refused" {
+        return Err(not_taken(spot, "does not take the focus"));
+    }
+    if let Some([min, max, step]) = &prepared.range {
+        let why = format!("takes numbers from {min} to {max} in steps of {step}");
+        return Err(not_taken(spot, &why));
+    }
+    Err(not_taken(
+        spot,
+        "takes values in another form: dates as 2026-01-31, months as 2026-01, \
+         weeks as 2026-W05, times as 13:45, date and time as 2026-01-31T13:45, colours as #a0b1c2",
+    ))
+}
+
+/// Selects all that an editor holds, by its own keys: it may hold more than what is in the document.
+async fn select_all(hand: &mut Hand<'_>, spot: &Spot, is_forced: bool) -> Result<()> {
+    hand.press(&[Chord::parse("ControlOrMeta+a")?]).await?;
+    hand.run_in::<bool>(spot, "agbrowse.selectAll", &format!("{}, {is_forced}", spot.element))
+        .await?;
+    Ok(())
+}
+
+/// Compares what a field holds with what it was meant to; `None` when it cannot be asked any more, as where a dialog
+/// or another page came of it.
+async fn compare(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Option<Compared> {
+    let Writing { value, keeps, .. } = writing;
+    if hand.is_elsewhere() {
+        return None;
+    }
+    let compare = format!("agbrowse.compare({}, {}, {keeps}", spot.element, json(value.reveal()));
+    let compared = hand.ask::<Compared>(spot, &format!("{compare})")).await.ok()?;
+    if !compared.can_copy {
+        return Some(compared);
+    }
+    select_all(hand, spot, false).await.ok()?;
+    let copied = hand.ask::<Compared>(spot, &format!("{compare}, true)")).await.ok()?;
+    // What is typed next must not replace it.
+    hand.press(&[Chord::parse("ArrowRight").ok()?]).await.ok()?;
+    Some(copied)
+}
+
+/// Sees that a field holds what it was meant to. Gives the form that its page wrote it in, if that is another one.
+fn verify(
+    hand: &mut Hand<'_>,
+    spot: &Spot,
+    writing: Writing<'_>,
+    compared: Compared,
+) -> Result<Option<String>> {
+    let held = compared.held.unwrap_or_default();
+    let held = page::mask::mask(&held).into_owned();
     match &*compared.is {
-        "equal" | "gone" => Ok(()),
-        "formatted" => {
+        "equal" | "gone" => Ok(None),
+        "formatted" | "reflowed" => {
             let message = "the page wrote it in its own form";
             hand.notes.push(Note::new("formatted", message));
-            Ok(())
+            Ok(Some(held).filter(|held| !held.is_empty() && !writing.is_secret))
         }
         "unread" => {
             let message = "what it holds now cannot be read back: look before you go on";
             hand.notes.push(Note::new("unverified", message));
-            Ok(())
+            Ok(None)
         }
         "empty" => Err(not_taken(spot, "is empty afterwards")),
-        _ if is_secret => Err(not_taken(spot, "holds something else afterwards")),
-        _ => {
-            let held = compared.held.unwrap_or_default();
-            let held = page::mask::mask(&held).into_owned();
-            Err(not_taken(spot, &format!("holds {held:?} afterwards")).evidence("holds", held))
-        }
+        _ if writing.is_secret => Err(not_taken(spot, "holds something else afterwards")),
+        _ => Err(not_taken(spot, &format!("holds {held:?} afterwards")).evidence("holds", held)),
     }
 }
 
@@ -440,7 +525,7 @@ impl Verb for Type {
             let script = format!("({hide}agbrowse.prepare({}, 'x', true))", spot.element);
             let prepared: Prepared = hand.ask(&spot, &script).await?;
             match &*prepared.left {
-                "type" | "keys" => {}
+                "write" => {}
                 "gone" => continue,
                 _ => {
                     hand.release_guard();

@@ -355,7 +355,9 @@ async fn arrive(
 async fn answer(held: &mut Events, tab: &Tab) {
     while let Some(delivery) = held.next().await {
         let Delivery::Event(event) = delivery else { continue };
-        let Ok(RequestPaused { request_id: Some(request_id) }) = event.decode() else { continue };
+        let Ok(RequestPaused { request_id: Some(request_id), .. }) = event.decode() else {
+            continue;
+        };
         let html =
             HeaderEntry { name: Some("Content-Type".into()), value: Some("text/html".into()) };
         tab.channel.post(&FulfillRequest {

@@ -1,6 +1,7 @@
 //! How the table is kept true: every event of the browser, followed in order by one task.
 
 use super::journal::CHOOSER;
+use super::local_files::LocalFiles;
 use super::proxies::Proxies;
 use super::{Live, SessionEntry};
 use crate::launch::{Options, VIEWPORT};
@@ -54,7 +55,7 @@ const UNANSWERABLE: &str = "the page asked for files by `showOpenFilePicker` or 
      which takes none from here, and got none";
 
 /// Keeps the table true until the browser is gone.
-pub(super) async fn keep<P: Fn(&Channel, &TargetInfo)>(
+pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
     mut events: Events,
     attach: AutoAttach<P>,
     live: Weak<Live>,
@@ -86,12 +87,14 @@ pub(super) fn preparation(
     options: &Options,
     is_unseen: bool,
     proxies: Arc<Proxies>,
-) -> impl Fn(&Channel, &TargetInfo) + Send + 'static {
+    local_files: Arc<LocalFiles>,
+) -> impl Fn(&Channel, &TargetInfo, Option<&Arc<str>>) + Send + 'static {
     // The window's size counts its frame too, seen or not; the page shall have all that was asked for.
     let view = is_unseen.then(|| options.viewport.unwrap_or(VIEWPORT));
-    move |channel, info| {
+    move |channel, info, parent| {
         let kind = info.r#type.as_deref();
-        proxies.prepare(channel, info);
+        let is_held = proxies.prepare(channel, info);
+        local_files.prepare(channel, info, parent, is_held);
         if matches!(kind, Some("page" | "iframe")) {
             channel.post(&page::Enable {});
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
@@ -240,6 +243,7 @@ impl Live {
     /// Forgets a session, and those that came through it: they end with it, and nobody is told.
     fn forget_session(&self, session: &Arc<str>) -> Option<SessionEntry> {
         self.proxies.leave(session);
+        self.local_files.leave(session);
         let mut table = self.table();
         let entry = table.sessions.remove(session);
         let mut ended = vec![session.clone()];
@@ -393,7 +397,10 @@ impl Live {
     }
 
     /// After lost events: what is gone is removed, what is new is attached to, and each tab is asked how far it is.
-    async fn resync<P: Fn(&Channel, &TargetInfo)>(&self, attach: &AutoAttach<P>) {
+    async fn resync<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
+        &self,
+        attach: &AutoAttach<P>,
+    ) {
         let deadline = Deadline::after(Duration::from_secs(10));
         let Ok(targets) = attach.targets(deadline).await else {
             return;
@@ -489,7 +496,10 @@ mod tests {
             state.dialog =
                 Some(Dialog { kind: "alert".into(), message: "Hello".into(), default_text: None });
         });
-        let attach = AutoAttach::new(live.connection.clone(), |_: &Channel, _: &TargetInfo| {});
+        let attach = AutoAttach::new(
+            live.connection.clone(),
+            |_: &Channel, _: &TargetInfo, _: Option<&Arc<str>>| {},
+        );
         live.resync(&attach).await;
         let restored = state.wait_for(|state| {
             state.phase == Phase::Loaded && state.url == "about:blank" && state.dialog.is_none()

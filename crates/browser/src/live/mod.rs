@@ -7,6 +7,7 @@ mod downloads;
 mod follow;
 pub(crate) mod journal;
 mod left;
+mod local_files;
 mod proxies;
 
 pub use left::Left;
@@ -23,6 +24,7 @@ use cdp::protocol::target::{
 };
 use cdp::{AutoAttach, Channel, Connection, Deadline, Progress};
 use downloads::Downloads;
+use local_files::LocalFiles;
 use proxies::Proxies;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -71,6 +73,7 @@ pub(crate) struct Live {
     making_context: tokio::sync::Mutex<()>,
     pub(crate) downloads: Downloads,
     pub(crate) proxies: Arc<Proxies>,
+    pub(crate) local_files: Arc<LocalFiles>,
     /// The proxies of contexts, by name; of those that the browser before had, too.
     ways: Mutex<BTreeMap<String, Proxy>>,
     /// How far the journals have come with what the browser says.
@@ -167,7 +170,9 @@ impl Live {
         let held = connection.events(proxies::EVENTS, proxies::QUEUE);
         let is_unseen = process.is_some() && !options.headed;
         let proxies = Arc::<Proxies>::default();
-        let preparation = follow::preparation(options, is_unseen, proxies.clone());
+        let local_files = Arc::<LocalFiles>::default();
+        let preparation =
+            follow::preparation(options, is_unseen, proxies.clone(), local_files.clone());
         let attach = AutoAttach::new(connection.clone(), preparation);
         let browser = connection.browser();
         let greeting = async {
@@ -223,6 +228,7 @@ impl Live {
             making_context: tokio::sync::Mutex::default(),
             downloads: Downloads::new(options.downloads.as_deref()),
             proxies,
+            local_files,
             ways: Mutex::new(before.ways),
             journals: happenings.progress(),
             is_over: AtomicBool::new(false),

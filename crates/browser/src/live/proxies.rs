@@ -1,14 +1,14 @@
 //! Signing in to the proxies of contexts.
 //!
 //! The browser asks us only about requests that it holds for us, so in such a context every request is held for a
-//! moment, and nowhere else.
+//! moment. Elsewhere only those for local files are held, see [`super::local_files`]; all are let go or refused here.
 
 use super::Live;
 use crate::proxy::Login;
 use cdp::protocol::Signal;
 use cdp::protocol::fetch::{
     AuthChallengeResponse, AuthRequired, ContinueRequest, ContinueWithAuth, Disable, Enable,
-    RequestPattern, RequestPaused,
+    FailRequest, RequestPattern, RequestPaused,
 };
 use cdp::protocol::target::TargetInfo;
 use cdp::{Channel, Delivery, Event, Events};
@@ -53,16 +53,18 @@ impl Proxies {
         known.sessions.retain(|_, context| context != context_id);
     }
 
-    /// Has the requests of a new target held, if it is in such a context.
-    pub(super) fn prepare(&self, channel: &Channel, info: &TargetInfo) {
+    /// Has all requests of a new target held, if it is in such a context. Says whether they are.
+    pub(super) fn prepare(&self, channel: &Channel, info: &TargetInfo) -> bool {
         let (Some(session), Some(context)) = (channel.session(), &info.browser_context_id) else {
-            return;
+            return false;
         };
         let mut known = self.known();
-        if known.logins.contains_key(context) {
+        let is_held = known.logins.contains_key(context);
+        if is_held {
             known.sessions.insert(session.clone(), context.clone());
             hold(channel);
         }
+        is_held
     }
 
     /// Leaves the requests of a session to somebody else.
@@ -91,7 +93,9 @@ pub(super) async fn keep(mut events: Events, live: Weak<Live>) {
             Delivery::Lagged(lost) => {
                 tracing::warn!(lost, "held requests lost, letting go of all");
                 let sessions: Vec<_> = live.proxies.known().sessions.keys().cloned().collect();
-                for session in sessions {
+                // What nobody allowed stays held.
+                let is_free = |session: &Arc<str>| !live.local_files.is_restricted(session);
+                for session in sessions.into_iter().filter(is_free) {
                     let channel = live.connection.session(session);
                     channel.post(&Disable {});
                     hold(&channel);
@@ -105,13 +109,23 @@ impl Live {
     /// What becomes of a request that is held.
     fn request_event(&self, event: &Event, tried: &mut HashSet<String>) -> Option<()> {
         let session = event.session.as_ref()?;
-        let login = self.proxies.login(session)?;
+        let login = self.proxies.login(session);
         let channel = self.connection.session(session.clone());
         if &*event.method == RequestPaused::NAME {
-            let request_id = event.decode::<RequestPaused>().ok()?.request_id?;
-            channel.post(&ContinueRequest { request_id });
+            if login.is_none() && !self.local_files.is_restricted(session) {
+                return None;
+            }
+            let RequestPaused { request_id, request } = event.decode().ok()?;
+            let (request_id, url) = (request_id?, request.and_then(|it| it.url));
+            if self.local_files.refuses(session, url.as_deref().unwrap_or_default()) {
+                let error_reason = "AccessDenied".into();
+                channel.post(&FailRequest { request_id, error_reason });
+            } else {
+                channel.post(&ContinueRequest { request_id });
+            }
             return Some(());
         }
+        let login = login?;
         let asked: AuthRequired = event.decode().ok()?;
         let request_id = asked.request_id?;
         let is_proxy = asked.auth_challenge?.source.as_deref() == Some("Proxy");

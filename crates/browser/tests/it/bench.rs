@@ -6,7 +6,7 @@
 
 use agbrowse_browser::command::{Close, Eval, Json, Open, Tabs};
 use agbrowse_browser::launch::{Options, Wanted, find};
-use agbrowse_browser::{Browser, Command, Error, Outcome, Reply, Request, TabId};
+use agbrowse_browser::{Access, Browser, Command, Error, Outcome, Reply, Request, TabId};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
@@ -201,6 +201,15 @@ impl Bench {
         command: Command,
     ) -> Result<Outcome, Error> {
         self.ask(Request { tab: Some(tab), timeout_ms: Some(ms), ..Request::new(command) }).await
+    }
+
+    /// Runs a command for a caller that may not have everything.
+    pub async fn run_restricted(
+        &self,
+        access: &Access,
+        command: Command,
+    ) -> Result<Outcome, Error> {
+        self.ask(Request { access: Some(access.clone()), ..Request::new(command) }).await
     }
 
     async fn ask(&self, request: Request) -> Result<Outcome, Error> {

@@ -3,6 +3,7 @@
 use crate::bench::bench;
 use crate::probes::{is_what_came, told};
 use crate::sight::see;
+use crate::widgets::{modules, serve};
 use agbrowse_browser::command::Snapshot;
 
 /// A box that is dragged onto another one by a script that follows the mouse by `FOLLOW(callback)`.
@@ -83,5 +84,41 @@ fn dragged_data_is_dropped_after_the_page_made_room() {
         let came = t.run(serde_json::from_str(command).unwrap()).await;
         assert!(is_what_came("changed +content", &came), "{}", told(&came));
         assert_eq!(t.eval("o.textContent").await, "\"card\"");
+    });
+}
+
+#[test]
+fn sortable_lists_are_reordered_by_data_and_by_mouse() {
+    bench(async |t| {
+        let Some(modules) = modules() else { return };
+        serve(&t, &modules, "sortablejs/Sortable.js");
+        t.page(
+            "/",
+            "<!doctype html><style>li { height:40px; width:200px; background:#eee; margin:4px }</style>
+             <script src=node_modules/sortablejs/Sortable.js></script>
+             <ul id=list><li>Ann<li>Bob<li>Cid<li>Dee<li>Eve</ul><script>
+             const options = new URLSearchParams(location.search);
+             Sortable.create(list, { forceFallback: options.has('fallback'), animation: options.has('animated') ? 150 : 0 });
+             const order = () => [...list.children].map((item) => item.textContent.trim()).join(' ');
+             </script>",
+        );
+        for options in ["?", "?fallback", "?animated", "?fallback&animated"] {
+            for (from, to, order) in [
+                (0, 3, "Bob Cid Dee Ann Eve"),
+                (4, 0, "Eve Bob Cid Dee Ann"),
+                (1, 2, "Eve Cid Bob Dee Ann"),
+            ] {
+                if from == 0 {
+                    t.open(&format!("/{options}")).await;
+                }
+                let item = |at: u32| format!("css=#list > :nth-child({})", at + 1);
+                let command =
+                    serde_json::json!({ "verb": "drag", "target": item(from), "to": item(to) });
+                let came = t.run(serde_json::from_value(command).unwrap()).await;
+                let now = t.eval("order()").await;
+                assert_eq!(now, format!("{order:?}"), "{options} {from} {to}: {}", told(&came));
+                assert!(is_what_came("changed +content", &came), "{options}: {}", told(&came));
+            }
+        }
     });
 }

@@ -85,3 +85,22 @@ async fn close(t: &crate::bench::Bench, id: TabId) {
         began.elapsed()
     );
 }
+
+#[test]
+fn what_covers_an_element_is_told_when_its_page_stops_answering() {
+    bench(async |t| {
+        // It gets stuck when the button is brought into view, which is when it is found to be covered.
+        t.page(
+            "/",
+            "<!doctype html><div style='height:3000px'></div><button>Pay</button>
+             <div id=veil style='position:fixed;inset:0'></div><script>
+             onscroll = () => { for (const end = performance.now() + 4000; performance.now() < end;); };
+             </script>",
+        );
+        t.open("/").await;
+        let click = serde_json::from_str(r#"{"verb":"click","target":"css=button"}"#).unwrap();
+        let error = t.run_within(1500, click).await.unwrap_err();
+        assert_eq!(error.code(), Code::ActCovered, "{error}");
+        assert!(error.to_string().contains("#veil"), "{error}");
+    });
+}

@@ -1,6 +1,7 @@
 //! Requests that are held until we say what becomes of them.
 
 use super::domain;
+use crate::Text;
 
 domain! { "Fetch";
     types {
@@ -8,6 +9,11 @@ domain! { "Fetch";
         type RequestPattern {
             /// Their addresses, with `*` and `?`.
             url_pattern: String,
+        }
+        /// What is asked for.
+        type Request {
+            /// Its address.
+            url: Text,
         }
         /// A header.
         type HeaderEntry {
@@ -46,6 +52,13 @@ domain! { "Fetch";
             /// Which.
             request_id: String,
         } -> ContinueRequestReply {}
+        /// Has a request fail.
+        fn "failRequest" FailRequest {
+            /// Which.
+            request_id: String,
+            /// Such as `AccessDenied`.
+            error_reason: String,
+        } -> FailRequestReply {}
         /// Answers a request in the server's place.
         fn "fulfillRequest" FulfillRequest {
             /// Which.
@@ -70,6 +83,8 @@ domain! { "Fetch";
         event "requestPaused" RequestPaused {
             /// Which.
             request_id: String,
+            /// What it asks for.
+            request: Request,
         }
         /// Somebody wants to know who we are.
         event "authRequired" AuthRequired {

@@ -1,0 +1,123 @@
+//! Local files that the pages of restricted callers ask for, in frames, pictures, scripts or by links. Each such request is
+//! held for a moment, and refused when the caller may not read the file.
+
+use crate::access::Access;
+use cdp::Channel;
+use cdp::protocol::fetch::{Disable, Enable, RequestPattern};
+use cdp::protocol::target::TargetInfo;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Which sessions belong to tabs of restricted callers.
+#[derive(Debug, Default)]
+pub(crate) struct LocalFiles(Mutex<Restrictions>);
+
+#[derive(Debug, Default)]
+struct Restrictions {
+    /// By the tab's own session: what its latest caller may read.
+    access: HashMap<Arc<str>, Access>,
+    sessions: HashMap<Arc<str>, Owner>,
+}
+
+/// The tab that a session belongs to.
+#[derive(Debug)]
+struct Owner {
+    /// The tab's own session.
+    tab: Arc<str>,
+    /// The target at the session's end.
+    target: String,
+    /// All requests are held for another reason.
+    is_held: bool,
+}
+
+impl Restrictions {
+    fn access(&self, session: &Arc<str>) -> Option<&Access> {
+        self.access.get(&self.sessions.get(session)?.tab)
+    }
+
+    /// The tab that a new target belongs to or comes from.
+    fn origin(&self, info: &TargetInfo, parent: Option<&Arc<str>>) -> Option<Arc<str>> {
+        let owner = match (parent, &info.opener_id) {
+            (Some(parent), _) => self.sessions.get(parent)?,
+            (None, Some(opener)) => self.sessions.values().find(|it| it.target == *opener)?,
+            (None, None) => return None,
+        };
+        Some(owner.tab.clone())
+    }
+}
+
+impl LocalFiles {
+    fn known(&self) -> MutexGuard<'_, Restrictions> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a new target restricted like the tab that it is in, or that opened it. `is_held` says that all its requests
+    /// are held anyway.
+    pub(super) fn prepare(
+        &self,
+        channel: &Channel,
+        info: &TargetInfo,
+        parent: Option<&Arc<str>>,
+        is_held: bool,
+    ) {
+        let (Some(session), Some(target)) = (channel.session(), info.target_id.clone()) else {
+            return;
+        };
+        let mut known = self.known();
+        let origin = known.origin(info, parent);
+        let tab = origin.clone().filter(|_| parent.is_some()).unwrap_or_else(|| session.clone());
+        let access = origin.and_then(|origin| known.access.get(&origin).cloned());
+        if access.is_some() && !is_held {
+            hold(channel);
+        }
+        if let Some(access) = access {
+            known.access.insert(tab.clone(), access);
+        }
+        known.sessions.insert(session.clone(), Owner { tab, target, is_held });
+    }
+
+    /// Restricts a tab to what its caller may read, or to nothing.
+    pub(crate) fn restrict(&self, channel: &Channel, access: Option<&Access>) {
+        let Some(tab) = channel.session() else { return };
+        let mut known = self.known();
+        let had = match access {
+            Some(access) => known.access.insert(tab.clone(), access.clone()),
+            None => known.access.remove(tab),
+        };
+        if had.is_some() == access.is_some() {
+            return;
+        }
+        for (session, owner) in &known.sessions {
+            if owner.tab != *tab || owner.is_held {
+                continue;
+            }
+            let channel = channel.connection().session(session.clone());
+            match access {
+                Some(_) => hold(&channel),
+                None => channel.post(&Disable {}),
+            }
+        }
+    }
+
+    /// Forgets a session that has ended.
+    pub(super) fn leave(&self, session: &Arc<str>) {
+        let mut known = self.known();
+        known.sessions.retain(|it, owner| it != session && owner.tab != *session);
+        known.access.remove(session);
+    }
+
+    pub(super) fn is_restricted(&self, session: &Arc<str>) -> bool {
+        self.known().access(session).is_some()
+    }
+
+    /// Whether a session may not have what an address names.
+    pub(super) fn refuses(&self, session: &Arc<str>, url: &str) -> bool {
+        let is_file = url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
+        is_file && self.known().access(session).is_some_and(|it| it.check_url(url).is_err())
+    }
+}
+
+fn hold(channel: &Channel) {
+    let files = RequestPattern { url_pattern: Some("file://*".into()) };
+    channel.post(&Enable { patterns: vec![files], handle_auth_requests: None });
+}
