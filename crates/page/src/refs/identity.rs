@@ -3,7 +3,7 @@
 
 use super::lasting::{bare, has_date};
 use super::structure::{Level, Structure};
-use super::tokens::{Form, LONGEST_SHOWN, Source, Token, tokens};
+use super::tokens::{Form, LONGEST_SHOWN, Source, Token, form_of, tokens};
 use crate::text;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -473,6 +473,13 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
         && !token.is_head
         && !token.is_stressed;
     let is_neighbour = token.is_control_name() && token.control == Some(target.role);
+    // Buttons that are called after things say each what it is about: `Delete` does not.
+    let own = tree.name(target);
+    let is_called_after_a_thing = has_date(own)
+        || !own.is_empty() && matches!(form_of(own), Form::Words | Form::Code | Form::Number);
+    if is_neighbour && is_called_after_a_thing {
+        return true;
+    }
     let Some(now) = fact.became else { return is_message || is_neighbour };
     let (was, is) = (token.text(tree), now.text(sight.now.structure.tree));
     if is_same_count(was, is) {

@@ -378,6 +378,10 @@ fn the_name_of_a_neighbour_is_identity_unless_it_says_what_that_does() {
     let page = |beside: &str| {
         format!("webarea 1\n generic 2\n  button 5 \"{beside}\"\n  button 99 \"Delete\"")
     };
+    let tasks = |first: &str| {
+        format!("webarea 1\n generic 2\n  button 5 \"{first}\"\n  button 99 \"Task 340\"")
+    };
+    check(&tasks("Task 469"), &tasks("Task 209"), Noted);
     for (was, now, expected) in [
         ("Play", "Pause", Noted),
         ("Add to cart", "Remove from cart", Noted),
