@@ -19,6 +19,7 @@ mod layouts;
 mod meaning;
 mod mouse;
 mod navigation;
+mod outcomes;
 mod pictures;
 mod probes;
 mod proxies;
