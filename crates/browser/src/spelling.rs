@@ -204,6 +204,7 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
             let value = receipt.value.as_mut();
             target.into_iter().chain(attempts).chain(value).chain([&mut receipt.delta]).collect()
         }
+        Reply::Dialog(answered) => vec![&mut answered.delta],
         Reply::Batch(batched) => batched.replies.iter_mut().flat_map(texts_of_reply).collect(),
         _ => Vec::new(),
     }

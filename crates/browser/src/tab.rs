@@ -4,7 +4,7 @@
 //! browser's own process sends, so it can be told while the page itself is stuck.
 
 use crate::error::{Code, Error, Result};
-use crate::live::journal::Journal;
+use crate::live::journal::{Happening, Journal};
 use crate::observe::Sight;
 use crate::spelling::{Spellings, Written};
 use cdp::protocol::Method;
@@ -108,6 +108,15 @@ impl Dialog {
             message: page::mask::mask(&self.message).into_owned(),
             default_text: self.default_text.as_deref().map(|it| page::mask::mask(it).into_owned()),
         }
+    }
+
+    /// What a caller is told of it while it is open.
+    pub(crate) fn happening(&self) -> Happening {
+        let message = format!(
+            "{} waits for `agbrowse dialog accept` or `agbrowse dialog dismiss`",
+            self.named()
+        );
+        Happening::new("dialog", message).with_page_text(&self.message)
     }
 
     /// With its article.

@@ -11,6 +11,7 @@ pub mod delta;
 pub mod find;
 pub mod hash;
 pub mod mask;
+pub mod outline;
 pub mod refs;
 pub mod render;
 pub mod sanitize;

@@ -1,11 +1,14 @@
 //! What a client is told: our words, the page's words fenced off from them, and the facts as data beside both.
 
 use crate::output::fact_line;
-use browser::command::{Arrival, CapabilityRow, Effect, Receipt, Snapped, is_page_speech};
+use browser::command::{
+    Answered, Arrival, CapabilityRow, Effect, Happening, Receipt, Snapped, is_page_speech,
+};
 use browser::page::sanitize::escape_unsafe;
 use browser::page::{text, tokens};
 use browser::{Code, Error, Fact, Note, Outcome, Reply, RetryHint, TabId};
 use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -122,15 +125,7 @@ impl Said {
             | Reply::Forward(there)
             | Reply::Reload(there) => Self::of_arrival(there),
             Reply::Can(row) => Self::of_row(row),
-            reply @ Reply::Dialog(answered) => {
-                let verb = if answered.accepted { "accepted" } else { "dismissed" };
-                Self {
-                    ours: format!("{verb} the {}", answered.dialog.kind),
-                    theirs: format!("dialog: {}", text::quoted(&answered.dialog.message)),
-                    facts: facts(reply),
-                    ..Self::default()
-                }
-            }
+            Reply::Dialog(answered) => Self::of_answer(answered),
             // These have no word of the page's.
             reply @ (Reply::Wait(_) | Reply::Resize(_)) => {
                 Self { ours: reply.to_string(), facts: facts(reply), ..Self::default() }
@@ -163,6 +158,32 @@ impl Said {
         }
     }
 
+    fn of_answer(answered: &Answered) -> Self {
+        let verb = if answered.accepted { "accepted" } else { "dismissed" };
+        let ours = format!("{verb} the {}{}", answered.dialog.kind, came_of_it(answered.effect));
+        let theirs = format!("dialog: {}\n", text::quoted(&answered.dialog.message));
+        let mut said = Self { ours, theirs, ..Self::default() };
+        said.add_events(&answered.events);
+        said.theirs.push_str(answered.delta.trim_end());
+        said.theirs.truncate(said.theirs.trim_end().len());
+        said.facts = without_delta(answered);
+        said
+    }
+
+    /// What happened besides: our words and the page's apart.
+    fn add_events(&mut self, events: &[Happening]) {
+        for event in events {
+            if !is_page_speech(&event.kind) {
+                self.ours.push_str(&format!("\n! {}: {}", event.kind, spoken(&event.message)));
+            }
+            if event.page_text.is_some() || event.path.is_some() {
+                let path = event.path.as_ref().map(|path| format!(" → {}", text::quoted(path)));
+                let (said, path) = (quoted_text(&event.page_text), path.unwrap_or_default());
+                self.theirs.push_str(&format!("! {}:{said}{path}\n", event.kind));
+            }
+        }
+    }
+
     fn of_row(row: &CapabilityRow) -> Self {
         let mut theirs = String::new();
         for (key, fact) in &row.evidence {
@@ -187,14 +208,9 @@ impl Said {
                 if name.is_empty() { "" } else { " " }
             ));
         }
-        ours.push_str(match (receipt.dispatched, receipt.effect) {
-            (false, _) => ": nothing to do, it was so already",
-            (true, Effect::Changed) => ": changed",
-            (true, Effect::None) => ": no effect",
-            (true, Effect::Navigated) => ": navigated",
-            (true, Effect::Dialog) => ": a dialog opened; answer it with browser_handle_dialog",
-            (true, Effect::Download) => ": download",
-            (true, Effect::Unknown) => ": done, but the page does not tell what came of it",
+        ours.push_str(match receipt.dispatched {
+            false => ": nothing to do, it was so already",
+            true => came_of_it(receipt.effect),
         });
         if receipt.effect == Effect::Changed && !receipt.changes.is_empty() {
             ours.push_str(&format!(" ({})", receipt.changes.join(", ")));
@@ -212,23 +228,12 @@ impl Said {
         if let Some(value) = receipt.value_text() {
             theirs.push_str(&format!("value: {value}\n"));
         }
-        for event in &receipt.events {
-            if !is_page_speech(&event.kind) {
-                ours.push_str(&format!("\n! {}: {}", event.kind, spoken(&event.message)));
-            }
-            if event.page_text.is_some() || event.path.is_some() {
-                let path = event.path.as_ref().map(|path| format!(" → {}", text::quoted(path)));
-                let (said, path) = (quoted_text(&event.page_text), path.unwrap_or_default());
-                theirs.push_str(&format!("! {}:{said}{path}\n", event.kind));
-            }
-        }
-        theirs.push_str(receipt.delta.trim_end());
-        let mut facts = serde_json::to_value(receipt).unwrap_or_default();
-        if let Some(facts) = facts.as_object_mut() {
-            // It is in the text.
-            facts.remove("delta");
-        }
-        Self { ours, theirs: theirs.trim_end().to_owned(), facts, ..Self::default() }
+        let mut said = Self { ours, theirs, ..Self::default() };
+        said.add_events(&receipt.events);
+        said.theirs.push_str(receipt.delta.trim_end());
+        said.theirs.truncate(said.theirs.trim_end().len());
+        said.facts = without_delta(receipt);
+        said
     }
 
     /// Why a call failed, and what now.
@@ -520,6 +525,27 @@ fn receipt(reply: &Reply) -> Option<&Receipt> {
     }
 }
 
+/// An effect, as it is said after what was done.
+fn came_of_it(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Changed => ": changed",
+        Effect::None => ": no effect",
+        Effect::Navigated => ": navigated",
+        Effect::Dialog => ": a dialog opened; answer it with browser_handle_dialog",
+        Effect::Download => ": download",
+        Effect::Unknown => ": done, but the page does not tell what came of it",
+    }
+}
+
+/// The facts of a reply whose delta is in its text.
+fn without_delta(reply: &impl Serialize) -> Value {
+    let mut facts = serde_json::to_value(reply).unwrap_or_default();
+    if let Some(facts) = facts.as_object_mut() {
+        facts.remove("delta");
+    }
+    facts
+}
+
 /// The facts in a reply.
 fn facts(reply: &Reply) -> Value {
     let mut whole = serde_json::to_value(reply).unwrap_or_default();
@@ -679,7 +705,11 @@ mod tests {
             read("get", json!({ "what": "text", "value": said })),
             read(
                 "dialog",
-                json!({ "dialog": { "kind": "alert", "message": said }, "accepted": true }),
+                json!({
+                    "dialog": { "kind": "alert", "message": said }, "accepted": true, "effect": "dialog",
+                    "delta": format!("+ button {quoted}"), "events": [event("page-error"), event("dialog")],
+                    "open": { "kind": "prompt", "message": said, "defaultText": said },
+                }),
             ),
             read(
                 "console",

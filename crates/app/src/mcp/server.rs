@@ -36,6 +36,9 @@ const ON_ARRIVAL: u32 = 1500;
 const LONGEST: Duration = Duration::from_secs(10);
 const WHILE: Duration = Duration::from_millis(400);
 
+/// How often is asked whether the page is still there while nothing but time is waited for.
+const PULSE: Duration = Duration::from_millis(250);
+
 /// How often a client that wants to know hears that a call is still under way.
 const PROGRESS: Duration = Duration::from_millis(500);
 
@@ -176,10 +179,7 @@ impl Server {
                 None => Err(Error::new(Code::CommandInvalid)
                     .message(format!("there is no rest `{id}`, or it is too old"))),
             },
-            Plan::Sleep(time) => {
-                tokio::time::sleep(time).await;
-                Ok(Said { ours: format!("waited {} s", time.as_secs_f64()), ..Said::default() })
-            }
+            Plan::Sleep(time) => self.pause(time, to, page).await,
             Plan::Wait(wait) => self.wait(wait, to, page).await,
             Plan::Look(mut look) => {
                 // What is cut from a reply can be asked for; what is folded has to be looked at again.
@@ -249,6 +249,36 @@ impl Server {
                 Err(self.begin_anew(error, to, page).await)
             }
             done => done,
+        }
+    }
+
+    /// Lets a time pass, unless the page goes meanwhile. The tab stays free for others.
+    async fn pause(&self, time: Duration, to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let ours = format!("waited {} s", time.as_secs_f64());
+                return Ok(Said { ours, ..Said::default() });
+            }
+            tokio::time::sleep(left.min(PULSE)).await;
+            if let Some(id) = to.page
+                && !self.is_alive(id, &to).await
+            {
+                // Any address will do: the page itself says how it ended.
+                let any = Wait { url: Some("*".into()), ..Wait::default() };
+                self.on_page(Command::Wait(any), to.clone(), page).await?;
+            }
+        }
+    }
+
+    /// Whether a page is there and has not crashed, as the browser's own process knows it.
+    async fn is_alive(&self, page: TabId, to: &Whereto) -> bool {
+        match self.desk.run(Command::Tabs(Tabs {}), to).await {
+            Ok(Outcome { reply: Reply::Tabs(list), .. }) => {
+                list.tabs.iter().any(|tab| tab.id == page && !tab.crashed)
+            }
+            _ => false,
         }
     }
 

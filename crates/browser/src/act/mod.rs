@@ -4,13 +4,16 @@
 //! waits for the consequences and writes the receipt. Between the check and the event the page may still change: a
 //! guard in our world lets an event through only to the element that was checked.
 
+mod answered;
 pub(crate) mod armed;
+mod arrival_outline;
 pub(crate) mod keyboard;
 pub(crate) mod mouse;
 pub(crate) mod pointer;
 mod receipt;
 mod settle;
 
+pub(crate) use answered::Consequences;
 use armed::Armed;
 pub use receipt::{Attempt, Effect, Hit, Receipt, Settled};
 pub(crate) use settle::Deed;
@@ -508,7 +511,9 @@ impl<'a> Hand<'a> {
         tokio::select! {
             () = changed => {}
             _ = state.wait_for(|state| self.tab.obstacle(state).is_some()) => {}
+            _ = self.live.connection.wait_closed() => {}
         }
+        self.check_alive()?;
         let state = self.tab.state.borrow();
         match self.tab.obstacle(&state) {
             Some(obstacle) => Err(obstacle),
@@ -719,6 +724,18 @@ impl<'a> Hand<'a> {
             .map_err(|trouble| trouble.explain(self.tab))
     }
 
+    /// Fails where the page can tell nothing any more: the browser ended, the tab was closed, the page crashed.
+    pub(crate) fn check_alive(&self) -> Result<()> {
+        if let Some(reason) = self.live.connection.closed() {
+            return Err(Error::new(Code::BrowserLost).message(reason.to_string()));
+        }
+        let state = self.tab.state.borrow();
+        match self.tab.obstacle(&state).filter(|_| state.end.is_some()) {
+            Some(obstacle) => Err(obstacle),
+            None => Ok(()),
+        }
+    }
+
     /// Waits until something is heard of the tab, for a moment at most.
     pub(crate) async fn wait_for_news(&self, limit: Deadline) -> Result<()> {
         let tick = limit.at_most(TICK);
@@ -727,8 +744,10 @@ impl<'a> Hand<'a> {
         tokio::select! {
             _ = state.changed() => {}
             _ = changed.changed() => {}
+            _ = self.live.connection.wait_closed() => {}
             () = tokio::time::sleep_until(tick.at()) => {}
         }
+        self.check_alive()?;
         let state = self.tab.state.borrow();
         match self.tab.obstacle(&state) {
             Some(obstacle) => Err(obstacle),

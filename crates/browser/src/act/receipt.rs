@@ -120,6 +120,11 @@ impl Effect {
             Self::Unknown => "unknown",
         }
     }
+
+    /// The same as people read it.
+    pub(crate) fn words(self) -> &'static str {
+        if self == Self::None { "no effect" } else { self.as_str() }
+    }
 }
 
 impl fmt::Display for Hit {

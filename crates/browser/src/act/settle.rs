@@ -6,7 +6,7 @@
 use super::receipt::{Effect, Receipt, Settled};
 use super::{Hand, Spot, millis};
 use crate::error::{Code, Error, Result};
-use crate::live::journal::{self, Happening, Mark};
+use crate::live::journal::{self, Mark};
 use crate::navigate;
 use crate::observe::{self, Look, Shown, Trouble};
 use crate::tab::{Phase, State};
@@ -526,12 +526,8 @@ impl Hand<'_> {
         self.live.journals_are_written().await;
         let mut events = self.tab.journal.take_untold();
         events.extend(came.turned_away.iter().map(|url| journal::external(url)));
-        if let Some(dialog) = self.tab.state.borrow().dialog.clone() {
-            let message = format!(
-                "{} waits for `agbrowse dialog accept` or `agbrowse dialog dismiss`",
-                dialog.named()
-            );
-            events.insert(0, Happening::new("dialog", message).with_page_text(&dialog.message));
+        if let Some(dialog) = &self.tab.state.borrow().dialog {
+            events.insert(0, dialog.happening());
         }
         Ok(Receipt {
             action: deed.action.to_owned(),
@@ -611,7 +607,7 @@ impl Hand<'_> {
     }
 
     /// What is different on the page since it was last shown, or since it was acted on.
-    async fn delta(&mut self, effect: Effect, report: Option<&str>) -> String {
+    pub(super) async fn delta(&mut self, effect: Effect, report: Option<&str>) -> String {
         let before = self.tree.take();
         if effect == Effect::Navigated && self.tab.state.borrow().loader != self.before.state.loader
         {
@@ -619,7 +615,9 @@ impl Hand<'_> {
             let looked = navigate::look(self.tab, self.deadline.at_most(LOOK)).await;
             let title = looked.map_or(state.title, |(_, title, _)| title.into_string());
             let title = page::mask::mask(&title);
-            return format!("→ {title:?} {}", page::text::mask_url(&state.url));
+            let arrived = format!("→ {title:?} {}", page::text::mask_url(&state.url));
+            let outline = self.arrival_outline().await;
+            return format!("{arrived}\n{outline}").trim_end().to_owned();
         }
         let is_here = self.tab.state.borrow().url == self.before.state.url;
         let address = match effect {

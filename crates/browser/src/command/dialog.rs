@@ -1,9 +1,10 @@
 //! `dialog`: answering what the page asks.
 
 use super::{Cx, Verb};
+use crate::act::{Before, Consequences, Effect, Hand};
 use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
-use crate::live::journal::Mark;
+use crate::live::journal::{Happening, Mark};
 use crate::tab::{Dialog, Phase, State, Tab};
 use cdp::Deadline;
 use cdp::protocol::page::HandleJavaScriptDialog;
@@ -45,6 +46,17 @@ pub struct Answered {
     pub dialog: Dialog,
     /// Whether the answer was OK.
     pub accepted: bool,
+    /// What came of the answer.
+    pub effect: Effect,
+    /// What is different on the page, in the lines of a snapshot; what the action did that opened the dialog counts.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub delta: String,
+    /// What else happened meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub events: Vec<Happening>,
+    /// Another dialog that waits for an answer now.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub open: Option<Dialog>,
 }
 
 impl Verb for DialogVerb {
@@ -73,9 +85,30 @@ impl Verb for DialogVerb {
             state.wait_for(|state| state.dialog.as_ref() != Some(&dialog) || state.end.is_some());
         _ = tokio::time::timeout_at(cx.deadline.at(), closed).await;
         settle(&tab, &before, mark, cx.deadline.at_most(SETTLE)).await;
-        Ok(Answered { dialog: dialog.masked(), accepted })
+        let before = Before { state: before, mark };
+        let Consequences { effect, delta, mut events } = consequences(cx, &tab, before).await;
+        let open = tab.state.borrow().dialog.clone();
+        events.extend(open.as_ref().map(Dialog::happening));
+        let (dialog, open) = (dialog.masked(), open.as_ref().map(Dialog::masked));
+        Ok(Answered { dialog, accepted, effect, delta, events, open })
     }
 }
+
+/// What came of the answer, with a look at the page when that is to be had: whoever has the turn may go on for long.
+async fn consequences(cx: &mut Cx<'_>, tab: &Tab, before: Before) -> Consequences {
+    let limit = cx.deadline.at_most(TURN);
+    if let Ok(Ok(turn)) = tokio::time::timeout_at(limit.at(), cx.turn(Needs::Page)).await
+        && let Ok(live) = cx.live().await
+    {
+        let mut sight = turn.sight.lock().await;
+        return Hand::new(cx, &live, &turn, &mut sight).after_answer(before).await;
+    }
+    let effect = before.certain_effect(tab).unwrap_or(Effect::Unknown);
+    Consequences { effect, delta: String::new(), events: tab.journal.take_untold() }
+}
+
+/// How long the turn on the tab is waited for, to look at the page.
+const TURN: Duration = Duration::from_millis(500);
 
 /// How long what comes of an answer is waited for.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -113,6 +146,14 @@ async fn settle(tab: &Tab, before: &State, mark: Mark, end: Deadline) {
 impl fmt::Display for Answered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = if self.accepted { "accepted" } else { "dismissed" };
-        write!(f, "{verb} the {}: {:?}", self.dialog.kind, self.dialog.message)
+        let effect = self.effect.words();
+        write!(f, "{verb} the {} ({effect}): {:?}", self.dialog.kind, self.dialog.message)?;
+        for event in &self.events {
+            write!(f, "\n! {event}")?;
+        }
+        match self.delta.trim_end() {
+            "" => Ok(()),
+            delta => write!(f, "\n{delta}"),
+        }
     }
 }

@@ -14,7 +14,7 @@ use cdp::Deadline;
 use clap::{Args, ValueEnum};
 use page::ax::{RefPolicy, Tree};
 use page::delta::{Delta, ShownPage, delta};
-use page::refs::{Scope, numbers_in, respell};
+use page::refs::{IssuedRefs, Scope, numbers_in, respell};
 use page::render::{Print, Viewpoint, printed, viewpoint};
 use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, bare, build, nodes, refs};
 use page::view::{DEFAULT_MAX_DEPTH, View, ViewOptions, view};
@@ -260,8 +260,9 @@ impl Snapshot {
             view(&tree, &options, &mut registry.numbering(&tree))
         });
         let scope = if seen.is_whole { Scope::Whole } else { Scope::Part };
+        let issued = self.delta.then(|| registry.issued());
         registry.show(&tree, unfolded.as_ref().filter(|_| self.delta).unwrap_or(&seen), scope);
-        Seeing { tree, seen, unfolded, options, asked }
+        Seeing { tree, seen, unfolded, options, asked, issued }
     }
 
     /// Opens the page, and leaves time to look at it.
@@ -377,8 +378,9 @@ impl Snapshot {
         cx: &mut Cx<'_>,
         turn: &Turn,
         sight: &mut observe::Sight,
-        seeing: Seeing,
+        mut seeing: Seeing,
     ) -> Result<Snapped> {
+        let issued = seeing.issued.take();
         let (tree, seen, print) = (&seeing.tree, &seeing.seen, &seeing.options.print);
         let before = if self.delta { self.before(sight, &seeing) } else { None };
         let mut notes = Vec::new();
@@ -452,6 +454,14 @@ impl Snapshot {
             let tokens = page::tokens::calibrated(&text);
             Snapped::Text(SnapshotText { text, refs, tokens })
         };
+        if let (Some(issued), Some(told)) = (issued, told.as_ref().filter(|told| !told.is_full)) {
+            // Only what is told means what it means now.
+            let all = seeing.unfolded.as_ref().unwrap_or(seen);
+            let lines = told.told.iter().filter_map(|(at, _)| all.lines.get(*at as usize));
+            let nodes: Vec<usize> =
+                lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
+            sight.registry.show_only(issued, tree, &nodes);
+        }
         if self.delta && told.is_none() {
             let note = "nothing of this page was shown in this way before: this is all of it";
             notes.push(Note::new("no-earlier", note));
@@ -539,7 +549,7 @@ impl Snapshot {
 
     /// Remembers what was shown, to tell later what is different.
     fn keep(&self, sight: &mut observe::Sight, seeing: Seeing) {
-        let Seeing { tree, seen, unfolded, options, asked: Asked { look, way, .. } } = seeing;
+        let Seeing { tree, seen, unfolded, options, asked: Asked { look, way, .. }, .. } = seeing;
         let is_whole = seen.is_whole;
         let view = unfolded.unwrap_or(seen);
         let options = ViewOptions { budget: None, ..options };
@@ -571,6 +581,8 @@ struct Seeing {
     unfolded: Option<View>,
     options: ViewOptions,
     asked: Asked,
+    /// The refs that counted before, when only what is different is told.
+    issued: Option<IssuedRefs>,
 }
 
 /// How it was asked for.

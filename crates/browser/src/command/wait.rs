@@ -105,6 +105,8 @@ impl Verb for Wait {
         let begun = Instant::now();
         let limit = hand.deadline.at_most(asked.map_or(LONGEST, |asked| asked.mul_f64(0.95)));
         loop {
+            // What is known of a page that is gone says nothing.
+            hand.check_alive()?;
             let mut unmet = None;
             for condition in &conditions {
                 if !self.is_met(condition, &mut hand).await? {

@@ -447,6 +447,11 @@ impl Sight {
         self.behind = self.behind.take().filter(|behind| document(behind) == document(now));
     }
 
+    /// What was last seen of the page, whatever happened since.
+    pub(crate) fn last_seen(&self) -> Option<Arc<Tree>> {
+        self.seen.as_ref().map(|seen| seen.tree.clone())
+    }
+
     /// Whether something happens in the page within this time.
     pub(crate) async fn is_stirring(&self, quiet: Duration) -> bool {
         let main = self.seen.as_ref().and_then(|seen| seen.tree.frames.first());

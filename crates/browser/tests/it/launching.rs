@@ -12,14 +12,14 @@ async fn run(browser: &Browser, command: Command) -> Result<Outcome, agbrowse_br
     browser.run(Request::new(command)).await
 }
 
-async fn pid(browser: &Browser) -> u32 {
+pub async fn pid(browser: &Browser) -> u32 {
     match run(browser, Command::Status(Status {})).await.unwrap().reply {
         Reply::Status(status) => status.browser.expect("a browser").pid.expect("a process"),
         other => panic!("{other:?}"),
     }
 }
 
-fn kill(pid: u32) {
+pub fn kill(pid: u32) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }

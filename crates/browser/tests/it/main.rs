@@ -22,6 +22,7 @@ mod meaning;
 mod media;
 mod mouse;
 mod navigation;
+mod outcomes;
 mod pictures;
 mod probes;
 mod proxies;

@@ -9,6 +9,10 @@
 //!
 //! What a modal dialog hides is not gone, and what comes back when it closes is not new: both are one line.
 
+mod items;
+#[cfg(test)]
+mod list_tests;
+mod lists;
 mod out;
 mod pair;
 
@@ -16,15 +20,23 @@ use crate::ax::{Role, Tree, is_control};
 use crate::render::{Print, push_attributes, shown_name};
 use crate::text;
 use crate::view::{Line, View};
+use items::{Matches, match_items};
+use lists::list_notes;
 use out::Out;
 use pair::{moved, pair};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// The units of an earlier name and of a container's name that are told.
+const BRIEF: usize = 80;
 
 /// What was shown, as far as a later snapshot is compared with it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ShownPage {
+    tree: Arc<Tree>,
+    print: Print,
     documents: Vec<String>,
     /// Those that are shown, then those that are behind a dialog.
     lines: Vec<ShownLine>,
@@ -60,9 +72,16 @@ struct ShownLine {
 
 impl ShownPage {
     /// Remembers what is shown.
-    pub fn new(tree: &Tree, view: &View, print: &Print) -> Self {
-        let documents = tree.frames.iter().map(|frame| frame.document.clone()).collect();
-        let mut page = Self { documents, modal: modal(tree), ..Self::default() };
+    pub fn new(tree: &Arc<Tree>, view: &View, print: &Print) -> Self {
+        let mut page = Self {
+            tree: tree.clone(),
+            print: *print,
+            documents: tree.frames.iter().map(|frame| frame.document.clone()).collect(),
+            lines: Vec::with_capacity(view.lines.len()),
+            shown: 0,
+            modal: modal(tree),
+            text: String::new(),
+        };
         let places = places(tree);
         let mut open: Vec<u32> = Vec::new();
         for (at, line) in view.lines.iter().enumerate() {
@@ -152,6 +171,13 @@ impl ShownPage {
 
     fn attributes(&self, line: &ShownLine) -> &str {
         &self.text[line.attributes as usize..line.end as usize]
+    }
+
+    /// The lines of a range of nodes, apart from those behind a dialog.
+    fn lines_of(&self, nodes: &Range<usize>) -> Range<usize> {
+        let lines = &self.lines[..self.shown];
+        let before = |node: usize| lines.partition_point(|line| (line.node as usize) < node);
+        before(nodes.start)..before(nodes.end)
     }
 
     /// What a line says, apart from its ref.
@@ -345,20 +371,29 @@ pub fn delta(was: &ShownPage, now: &ShownPage, full: &str) -> Delta {
 
 /// The same, however much it is; empty when there is nothing to tell.
 pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
-    let pairs = pair(was, now);
+    let mut pairs = pair(was, now);
+    let matches = match_lists(was, now, &pairs);
+    pairs.take_in(was, now, &matches);
+    let lists = list_notes(was, now, &pairs, &matches);
     let mut delta = Delta::default();
     let mut out = Out::default();
     let mut back = 0;
+    let mut renumbered = 0;
     for (at, line) in now.lines.iter().enumerate() {
         let Some(before) = pairs.was[at] else {
             delta.added += 1;
+            if lists.is_added[at] {
+                continue;
+            }
             out.added(now, at, &pairs.was);
             delta.told.push((at as u32, out.ranks.len() as u32));
             continue;
         };
         back += u32::from(before as usize >= was.shown);
         let old = &was.lines[before as usize];
-        if was.said(old) != now.said(line) {
+        if was.said(old) == now.said(line) {
+            renumbered += u32::from(line.number.is_some() && line.number != old.number);
+        } else {
             delta.changed += 1;
             out.changed(was, old, now, at);
             delta.told.push((at as u32, out.ranks.len() as u32));
@@ -367,9 +402,17 @@ pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
     if back > 0 {
         out.note(Rank::Loud, &format!("+ the page behind the dialog is back: {}", counted(back)));
     }
-    delta.moved = moved(was, now, &pairs);
-    if delta.moved > 0 {
-        out.note(Rank::Gone, &format!("~ {} lines moved", delta.moved));
+    for (rank, note) in &lists.notes {
+        out.note(*rank, note);
+    }
+    let moved = moved(was, now, &pairs).iter().filter(|at| !lists.is_moved[**at as usize]).count();
+    if moved > 0 {
+        out.note(Rank::Gone, &format!("~ {moved} lines moved"));
+    }
+    delta.moved = lists.moved + moved as u32;
+    if renumbered > 0 {
+        let elements = if renumbered == 1 { "element has" } else { "elements have" };
+        out.note(Rank::Gone, &format!("~ {renumbered} {elements} other refs now"));
     }
     // What a dialog hides is not gone.
     let is_hidden = |at: usize| match at >= was.shown {
@@ -394,6 +437,9 @@ pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
             continue;
         }
         delta.removed += 1;
+        if lists.is_removed[at] {
+            continue;
+        }
         let parent = line.parent as usize;
         if parent == at || pairs.now[parent].is_some() {
             out.removed(was, at, inside[at]);
@@ -406,6 +452,24 @@ pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
     delta.text.pop();
     delta.ranks = out.ranks;
     delta
+}
+
+/// Matches the items of lists where there is more than one difference: a single one is what it is.
+fn match_lists(was: &ShownPage, now: &ShownPage, pairs: &pair::Pairs) -> Matches {
+    // What a dialog hides or gives back is not what is in it.
+    if was.modal.is_some() != now.modal.is_some() {
+        return Matches::default();
+    }
+    let changed = now.lines.iter().enumerate().filter(|(at, line)| {
+        let before = pairs.was[*at].map(|before| &was.lines[before as usize]);
+        before.is_none_or(|before| was.said(before) != now.said(line))
+    });
+    let removed = pairs.now[..was.shown].iter().filter(|now| now.is_none());
+    let moved = moved(was, now, pairs);
+    match moved.is_empty() && changed.take(2).count() + removed.take(2).count() < 2 {
+        true => Matches::default(),
+        false => match_items(was, now, pairs, &moved),
+    }
 }
 
 fn counted(lines: u32) -> String {
@@ -425,7 +489,7 @@ mod tests {
         compare_by(RefPolicy::WebAi, was, now)
     }
 
-    fn compare_live(was: &str, now: &str) -> Delta {
+    pub(super) fn compare_live(was: &str, now: &str) -> Delta {
         compare_by(RefPolicy::Live { all: false }, was, now)
     }
 
@@ -436,7 +500,7 @@ mod tests {
             let options = ViewOptions { policy, ..ViewOptions::default() };
             let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
             let text = phase7(&tree, &view, &options.print);
-            (ShownPage::new(&tree, &view, &options.print), text)
+            (ShownPage::new(&Arc::new(tree), &view, &options.print), text)
         };
         let (was, _) = show(was);
         let (now, full) = show(now);
@@ -515,7 +579,9 @@ mod tests {
             page
         };
         let delta = compare(&page(0, 1), &page(19_999, 19_999));
-        assert_eq!(delta.text, format!("~ {} lines moved", delta.moved));
+        let expected =
+            "~ order changed: \"b20001\", \"b20000\", \"b19999\", \"b19998\", \"b19997\", …";
+        assert_eq!(delta.text, expected);
         assert!(delta.moved > 10_000);
     }
 
@@ -587,7 +653,7 @@ mod tests {
         // Where the rest of the page is still there, what is gone is gone.
         let both = "webarea 1\n button 10 \"b0\"\n dialog 2 \"Sure?\" fm\n  button 3 \"Yes\"";
         let text = changes(&shown(&page), &shown(both)).text;
-        assert!(!text.contains("behind") && text.contains("removed button \"b1\""), "{text}");
+        assert!(!text.contains("behind") && text.contains("- 59 of 60 items: \"b1\""), "{text}");
     }
 
     #[test]
@@ -610,10 +676,22 @@ mod tests {
         assert_eq!(told.len(), 10);
     }
 
+    /// Two pages with the numbers of one tab.
+    pub(super) fn shown_pair(was: &str, now: &str) -> (ShownPage, ShownPage) {
+        let mut numbers = Numbers::default();
+        let mut show = |page: &str| {
+            let (tree, policy) = (tree(page), RefPolicy::Live { all: false });
+            let options = ViewOptions { policy, ..ViewOptions::default() };
+            let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
+            ShownPage::new(&Arc::new(tree), &view, &options.print)
+        };
+        (show(was), show(now))
+    }
+
     fn shown(page: &str) -> ShownPage {
         let (tree, options) = (tree(page), ViewOptions::default());
         let mut numbers = Numbers::default();
         let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
-        ShownPage::new(&tree, &view, &options.print)
+        ShownPage::new(&Arc::new(tree), &view, &options.print)
     }
 }

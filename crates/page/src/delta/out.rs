@@ -1,12 +1,9 @@
 //! How a change is written.
 
-use super::{Rank, ShownLine, ShownPage};
+use super::{BRIEF, Rank, ShownLine, ShownPage};
 use crate::ax::Role;
 use crate::text;
 use std::fmt::Write as _;
-
-/// The units of an earlier name and of a container's name that are told.
-const BRIEF: usize = 80;
 
 /// What is told so far.
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! Which line of a page was which line of an earlier one, and whether it is elsewhere.
 
 use super::ShownPage;
+use super::items::{List, Matches};
 use crate::ax::Role;
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,6 +11,59 @@ pub(super) struct Pairs {
     pub(super) was: Vec<Option<u32>>,
     /// For each line of the earlier page, the one it is.
     pub(super) now: Vec<Option<u32>>,
+}
+
+impl Pairs {
+    /// Pairs the lines of matched items, in place of those of the same elements.
+    pub(super) fn take_in(&mut self, was: &ShownPage, now: &ShownPage, matches: &Matches) {
+        for (before, after) in &matches.lines {
+            self.unpair(Some(*before), self.now[*before as usize]);
+            self.unpair(self.was[*after as usize], Some(*after));
+            self.was[*after as usize] = Some(*before);
+            self.now[*before as usize] = Some(*after);
+        }
+        for list in &matches.lists {
+            self.part(was, now, list);
+        }
+    }
+
+    fn unpair(&mut self, before: Option<u32>, after: Option<u32>) {
+        if let (Some(before), Some(after)) = (before, after) {
+            self.was[after as usize] = None;
+            self.now[before as usize] = None;
+        }
+    }
+
+    /// What is in items that are new or gone is not what was at their place, or in their element.
+    fn part(&mut self, was: &ShownPage, now: &ShownPage, list: &List) {
+        for item in list.new_ones() {
+            let lines = now.lines_of(&list.now[item]);
+            for at in lines.clone() {
+                let line = &now.lines[at];
+                let is_flat = ShownPage::is_text(line) && !lines.contains(&(line.parent as usize));
+                if is_flat || list.is_recycled && self.is_in(was, list, at) {
+                    self.unpair(self.was[at], Some(at as u32));
+                }
+            }
+        }
+        for item in list.gone() {
+            let lines = was.lines_of(&list.was[item]);
+            for at in lines.clone() {
+                let line = &was.lines[at];
+                if ShownPage::is_text(line) && !lines.contains(&(line.parent as usize)) {
+                    self.unpair(Some(at as u32), self.now[at]);
+                }
+            }
+        }
+    }
+
+    /// Whether a later line was in an item of a list.
+    fn is_in(&self, was: &ShownPage, list: &List, at: usize) -> bool {
+        let Some(before) = self.was[at] else { return false };
+        let node = was.lines[before as usize].node as usize;
+        let at = list.was.partition_point(|item| item.end <= node);
+        list.was.get(at).is_some_and(|item| item.contains(&node))
+    }
 }
 
 /// Pairs elements by identity, and texts by what they are in and their order there.
@@ -122,20 +176,24 @@ fn pair_texts(was: &ShownPage, before: &[u32], now: &ShownPage, after: &[u32], p
     }
 }
 
-/// How many lines come after one that they used to come before, or are in another line than before.
-pub(super) fn moved(was: &ShownPage, now: &ShownPage, pairs: &Pairs) -> u32 {
+/// Later lines that come after one that they used to come before, or are in another line than before.
+pub(super) fn moved(was: &ShownPage, now: &ShownPage, pairs: &Pairs) -> Vec<u32> {
     let mut last: HashMap<u32, u32> = HashMap::new();
-    let mut moved = 0;
+    let mut moved = Vec::new();
     for (at, line) in now.lines.iter().enumerate() {
         let Some(before) = pairs.was[at].filter(|_| line.parent as usize != at) else { continue };
         let Some(parent_was) = pairs.was[line.parent as usize] else { continue };
         let old = &was.lines[before as usize];
         if old.parent != parent_was && old.parent != before {
-            moved += u32::from(pairs.now[old.parent as usize].is_some());
+            if pairs.now[old.parent as usize].is_some() {
+                moved.push(at as u32);
+            }
             continue;
         }
         let last = last.entry(line.parent).or_insert(before);
-        moved += u32::from(before < *last);
+        if before < *last {
+            moved.push(at as u32);
+        }
         *last = before.max(*last);
     }
     moved

@@ -5,6 +5,7 @@
 
 mod fingerprint;
 mod identity;
+mod item_texts;
 mod items;
 mod lasting;
 mod places;
@@ -18,8 +19,9 @@ mod tests;
 mod tokens;
 
 pub use fingerprint::{Container, Fingerprint, name};
+pub(crate) use item_texts::{ItemTexts, is_identifying};
 pub use items::Items;
-pub use registry::{IssuedRef, RefProblem, Registry, Scope};
+pub use registry::{IssuedRef, IssuedRefs, RefProblem, Registry, Scope};
 pub use resolve::{Change, Resolution, resolve};
 pub use respell::{numbers_in, respell};
 

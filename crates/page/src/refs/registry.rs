@@ -96,6 +96,14 @@ impl Hasher for Spread {
     }
 }
 
+/// The refs that count at some time.
+#[derive(Clone, Debug)]
+pub struct IssuedRefs {
+    current: Vec<Sheet>,
+    previous: Vec<Sheet>,
+    edited: HashMap<String, HashSet<u32>>,
+}
+
 /// A page as it was shown, with the refs that were given.
 #[derive(Clone, Debug)]
 struct Sheet {
@@ -165,6 +173,23 @@ impl Registry {
         refs.sort_unstable();
         refs.dedup();
         self.add_part(Sheet { tree: tree.clone(), refs });
+    }
+
+    /// The refs that count now, to go back to them.
+    pub fn issued(&self) -> IssuedRefs {
+        IssuedRefs {
+            current: self.current.clone(),
+            previous: self.previous.clone(),
+            edited: self.edited.clone(),
+        }
+    }
+
+    /// Goes back to the refs that counted before a snapshot of which only these nodes were shown: all others still mean
+    /// what they were shown as.
+    pub fn show_only(&mut self, before: IssuedRefs, tree: &Arc<Tree>, nodes: &[usize]) {
+        let IssuedRefs { current, previous, edited } = before;
+        (self.current, self.previous, self.edited) = (current, previous, edited);
+        self.show_some(tree, nodes);
     }
 
     /// Notes that single nodes were shown, and gives their numbers.
@@ -309,6 +334,27 @@ mod tests {
         assert_eq!(refs.lookup(&ours(1)).unwrap_err(), RefProblem::TooOld(ours(1)));
         assert_eq!(refs.lookup(&ours(9)).unwrap_err(), RefProblem::NeverGiven(ours(9)));
         assert_eq!(refs.number("a", 8), 4);
+    }
+
+    #[test]
+    fn a_number_that_was_not_told_again_means_what_it_meant() {
+        let mut refs = Registry::default();
+        show(&mut refs, "webarea 1\n button 5 \"Ann\"\n button 6 \"Bob\"", "a", Scope::Whole);
+        let before = refs.issued();
+        let mut now = tree("webarea 1\n button 5 \"Bob\"\n button 6 \"Ann\"");
+        now.frames[0].document = "a".into();
+        let now = Arc::new(now);
+        refs.show(
+            &now,
+            &view(&now, &ViewOptions::default(), &mut refs.clone().numbering(&now)),
+            Scope::Whole,
+        );
+        refs.show_only(before, &now, &[2]);
+        let name = |number| {
+            let issued = refs.lookup(&RefName::Ours(number)).unwrap();
+            issued.tree.name(&issued.tree.nodes[issued.node]).to_owned()
+        };
+        assert_eq!([name(1), name(2)], ["Ann", "Ann"]);
     }
 
     #[test]

@@ -133,6 +133,11 @@ pub struct View {
 }
 
 impl View {
+    /// A view of some of the lines of another.
+    pub fn of_lines(lines: Vec<Line>) -> Self {
+        Self { lines, ..Self::default() }
+    }
+
     /// How many nodes are shown. A text that shares its line with its parent does not count.
     pub fn node_count(&self) -> u32 {
         self.lines.iter().filter(|line| line.folded.is_none()).count() as u32

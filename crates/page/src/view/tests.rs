@@ -456,7 +456,7 @@ proptest! {
         use crate::{delta, refs, render, snapshot};
         let (view_was, _) = show(&was, &options);
         let (view_now, full) = show(&now, &options);
-        let shown = |tree: &Tree, view: &View| delta::ShownPage::new(tree, view, &options.print);
+        let shown = |tree: &Tree, view: &View| delta::ShownPage::new(&std::sync::Arc::new(tree.clone()), view, &options.print);
         let changes = delta::delta(&shown(&was, &view_was), &shown(&now, &view_now), &full);
         prop_assert!(!changes.text.is_empty());
         let same = delta::delta(&shown(&now, &view_now), &shown(&now, &view_now), &full);

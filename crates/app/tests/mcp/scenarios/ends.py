@@ -59,6 +59,29 @@ async def page_that_crashed_is_told_of_and_can_be_left(start, site):
 
 
 @alone()
+async def wait_for_a_time_ends_with_its_page(start, site):
+    async with start() as server, server.client() as agent:
+        for end in ("browser", "page", "tab"):
+            await agent.open(site.page("<p>Before</p>"))
+            replies = []
+
+            async def wait():
+                replies.append(await agent.call("browser_wait_for", time=30))
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(wait)
+                await anyio.sleep(0)
+                if end == "browser":
+                    await server.kill_browser()
+                elif end == "page":
+                    for pid in server.renderers():
+                        os.kill(pid, signal.SIGKILL)
+                else:
+                    await agent.call("browser_tabs", action="close")
+            expect(replies[0].is_error, f"the wait ended with the {end}", replies[0])
+
+
+@alone()
 async def daemon_that_was_killed_is_replaced(start, site):
     async with start() as server, server.client() as agent:
         await agent.open(site.page("<p>Before</p>"))

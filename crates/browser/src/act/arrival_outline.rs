@@ -1,0 +1,36 @@
+//! The first refs of a page that an action led to: the next step often needs no more than those.
+
+use super::Hand;
+use crate::observe::{self, Look};
+use crate::tab::Phase;
+use page::outline::outline;
+use std::time::Duration;
+
+/// How long the new page may take to be looked at.
+const LOOK: Duration = Duration::from_millis(400);
+
+/// About how many tokens the refs may take.
+const BUDGET: u32 = 200;
+
+impl Hand<'_> {
+    /// The main refs of the page that is there now; nothing if it does not tell in time.
+    pub(super) async fn arrival_outline(&mut self) -> String {
+        let is_there = |phase: Phase| phase >= Phase::DomReady;
+        if !is_there(self.tab.state.borrow().phase) {
+            return String::new();
+        }
+        let limit = self.deadline.at_most(LOOK);
+        let look = Look::default();
+        let tree = match observe::observe(self.live, self.tab, self.sight, &look, limit).await {
+            Ok(tree) => tree,
+            Err(error) => {
+                tracing::debug!(code = %error.code(), "no outline of a new page");
+                return String::new();
+            }
+        };
+        let registry = &mut self.sight.registry;
+        let outline = outline(&tree, BUDGET, &mut registry.numbering(&tree));
+        self.sight.bind(&tree, &outline.nodes);
+        outline.text
+    }
+}

@@ -1,0 +1,212 @@
+//! Outline of a page: its most useful refs in a few lines, for one who has just come to it.
+
+use crate::ax::{RefPolicy, Role, Tree};
+use crate::render::{Print, printed};
+use crate::text;
+use crate::tokens::calibrated;
+use crate::view::{Line, Numbers, View, ViewOptions, view};
+use std::collections::HashMap;
+
+/// How often controls of the same role and name are listed.
+const MOST_ALIKE: u32 = 2;
+
+/// How many alerts are told.
+const MOST_ALERTS: usize = 2;
+
+/// The longest alert that is told, in bytes.
+const LONGEST: usize = 160;
+
+/// The most useful refs of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// A line for each, as in a flat snapshot; empty where there is nothing to tell.
+    pub text: String,
+    /// Their nodes.
+    pub nodes: Vec<usize>,
+}
+
+/// The part of a page that a control is in, the most useful first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Main,
+    Plain,
+    Search,
+    Navigation,
+    Aside,
+}
+
+/// Lists the refs of a page within so many tokens: fields and buttons of its main part first, then links there, then
+/// search and navigation. `number` gives the ref of an element.
+pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32) -> Outline {
+    let print = Print { flat: true, ..Print::default() };
+    let options = ViewOptions {
+        policy: RefPolicy::Live { all: false },
+        refs_only: true,
+        print,
+        ..ViewOptions::default()
+    };
+    // Only what is told gets a ref of its own.
+    let mut passing = Numbers::default();
+    let all = view(tree, &options, &mut |frame, element| passing.number(frame, element));
+    let parts = parts(tree);
+    let is_listed =
+        |line: &&Line| line.folded.is_none() && tree.nodes[line.node as usize].role != Role::Option;
+    let lines: Vec<&Line> = all.lines.iter().filter(is_listed).collect();
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by_key(|at| {
+        let index = lines[*at].node as usize;
+        (parts[index], !is_operated(tree.nodes[index].role), *at)
+    });
+    let mut text = alerts(tree);
+    // What says how many are left out.
+    const REST: u32 = 12;
+    let mut left = budget.saturating_sub(REST + calibrated(&text));
+    let mut counts: HashMap<(Role, &str), u32> = HashMap::new();
+    let mut chosen = Vec::new();
+    for at in order {
+        let one = View::of_lines(vec![*lines[at]]);
+        let cost = calibrated(&printed(tree, &one, &print).text) + 1;
+        let count = counts.entry(called(tree, lines[at])).or_default();
+        // A long name is no reason to leave out all that comes after it.
+        if cost > budget / 4 || *count >= MOST_ALIKE {
+            continue;
+        }
+        if cost > left {
+            break;
+        }
+        left -= cost;
+        *count += 1;
+        chosen.push(at);
+    }
+    chosen.sort_unstable();
+    let numbered = |at: &usize| {
+        let mut line = *lines[*at];
+        let node = &tree.nodes[line.node as usize];
+        line.number = Some(number(node.frame, node.element));
+        line
+    };
+    let shown = View::of_lines(chosen.iter().map(numbered).collect());
+    if !shown.lines.is_empty() {
+        text.push_str(&printed(tree, &shown, &print).text);
+        text.push('\n');
+    }
+    match lines.len() - chosen.len() {
+        0 => {}
+        1 => text.push_str("… 1 more ref; take a snapshot to see all"),
+        more => text.push_str(&format!("… {more} more refs; take a snapshot to see all")),
+    }
+    let text = text.trim_end().to_owned();
+    Outline { text, nodes: shown.lines.iter().map(|line| line.node as usize).collect() }
+}
+
+fn called<'t>(tree: &'t Tree, line: &Line) -> (Role, &'t str) {
+    let node = &tree.nodes[line.node as usize];
+    let named = line.text.map_or(node, |only| &tree.nodes[only as usize]);
+    (node.role, tree.name(named))
+}
+
+/// What a page says by itself, such as why a form was refused.
+fn alerts(tree: &Tree) -> String {
+    let mut text = String::new();
+    let said = (0..tree.nodes.len())
+        .filter(|index| matches!(tree.nodes[*index].role, Role::Alert | Role::Status))
+        .map(|index| (tree.nodes[index].role, crate::refs::name(tree, index)))
+        .filter(|(_, words)| !words.is_empty());
+    for (role, words) in said.take(MOST_ALERTS) {
+        text.push_str(role.name());
+        text.push(' ');
+        text::quote(&mut text, &text::cut(&words, LONGEST));
+        text.push('\n');
+    }
+    text
+}
+
+/// What is filled in or pressed, rather than followed.
+fn is_operated(role: Role) -> bool {
+    !matches!(role, Role::Link | Role::Generic | Role::Image | Role::Iframe)
+}
+
+fn parts(tree: &Tree) -> Vec<Part> {
+    let has_main = tree.nodes.iter().any(|node| node.role == Role::Main);
+    let outside = if has_main { Part::Plain } else { Part::Main };
+    let mut open: Vec<(usize, Part)> = Vec::new();
+    let part = |index: usize| {
+        while open.pop_if(|(end, _)| *end <= index).is_some() {}
+        let around = open.last().map(|(_, part)| *part);
+        let own = match tree.nodes[index].role {
+            Role::Main | Role::Dialog | Role::AlertDialog => Some(Part::Main),
+            // Within the main part they belong to that.
+            _ if around == Some(Part::Main) && has_main => None,
+            Role::Search => Some(Part::Search),
+            Role::Navigation | Role::Banner => Some(Part::Navigation),
+            Role::Complementary | Role::ContentInfo => Some(Part::Aside),
+            _ => None,
+        };
+        let part = own.or(around).unwrap_or(outside);
+        open.push((tree.end(index), part));
+        part
+    };
+    (0..tree.nodes.len()).map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ax::testing::tree;
+
+    fn told(page: &str, budget: u32) -> (Outline, Vec<u32>) {
+        let tree = tree(page);
+        let mut numbers = Numbers::default();
+        let outline = outline(&tree, budget, &mut |frame, element| numbers.number(frame, element));
+        let elements = outline.nodes.iter().map(|node| tree.nodes[*node].element).collect();
+        (outline, elements)
+    }
+
+    fn shop(links: u32) -> String {
+        let mut page = String::from(
+            "webarea 1 \"Shop\"\n banner 2\n  link 3 \"Home\"\n  search 4\n   searchbox 5 \"Search\"\n navigation 6\n  link 7 \"Tents\"\n main 8\n  heading 9 \"All\" l1\n",
+        );
+        for at in 0..links {
+            let element = 100 + at * 2;
+            page.push_str(&format!(
+                "  . {element}0\n   link {element} \"Thing {at}\"\n   button {} \"Add\"\n",
+                element + 1
+            ));
+        }
+        page.push_str("  textbox 10 \"E-mail\"\n  button 11 \"Subscribe\"\n contentinfo 12\n  link 13 \"Imprint\"");
+        page
+    }
+
+    #[test]
+    fn a_small_page_is_told_whole_and_in_reading_order() {
+        let (outline, elements) = told(&shop(1), 200);
+        assert_eq!(elements, [3, 5, 7, 100, 101, 10, 11, 13], "{}", outline.text);
+        assert!(!outline.text.contains('…'), "{}", outline.text);
+        assert!(outline.text.contains("textbox \"E-mail\"\n"), "{}", outline.text);
+    }
+
+    #[test]
+    fn of_a_large_page_the_controls_of_its_main_part_come_first() {
+        for budget in [60, 150, 250] {
+            let (outline, elements) = told(&shop(60), budget);
+            assert!(calibrated(&outline.text) <= budget, "{budget}: {}", outline.text);
+            for wanted in [10, 11, 101, 103] {
+                assert!(elements.contains(&wanted), "{budget}: {}", outline.text);
+            }
+            assert!(!elements.contains(&13) && !elements.contains(&105), "{}", outline.text);
+            assert!(outline.text.ends_with("take a snapshot to see all"), "{}", outline.text);
+        }
+    }
+
+    #[test]
+    fn an_alert_comes_first_and_in_quotes() {
+        let page = "webarea 1\n alert 2\n  text \"Wrong password\"\n textbox 3 \"User\"";
+        let (outline, _) = told(page, 150);
+        assert_eq!(outline.text, "alert \"Wrong password\"\n@e1 textbox \"User\"");
+    }
+
+    #[test]
+    fn a_page_without_controls_has_no_outline() {
+        assert_eq!(told("webarea 1\n text \"Nothing\"", 150).0, Outline::default());
+    }
+}

@@ -1,0 +1,65 @@
+//! Texts and runs of siblings, for those who compare lists rather than single elements.
+
+use super::structure::Structure;
+use super::tokens::{Form, Source, form_of, tokens};
+use crate::ax::Tree;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Repeated structures of a tree and the texts in them.
+pub(crate) struct ItemTexts<'t>(Structure<'t>);
+
+/// One text of an item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ItemText {
+    /// Hash of the text.
+    pub(crate) hash: u64,
+    /// The node that has it.
+    pub(crate) node: u32,
+    /// It is what the node holds, not what it is called.
+    pub(crate) is_value: bool,
+    /// How well it tells the item from others: 0 for times and counters.
+    pub(crate) weight: u32,
+}
+
+impl<'t> ItemTexts<'t> {
+    pub(crate) fn new(tree: &'t Tree) -> Self {
+        Self(Structure::new(tree, &HashSet::new()))
+    }
+
+    /// The texts of an item.
+    pub(crate) fn of(&self, item: Range<usize>) -> Vec<ItemText> {
+        let text = |token: super::tokens::Token| ItemText {
+            hash: token.raw,
+            node: token.node,
+            is_value: token.source == Source::Value,
+            weight: match (token.form, token.is_head, token.is_stressed) {
+                (Form::Volatile, ..) => 0,
+                (Form::Number, ..) => 1,
+                (_, true, _) => 8,
+                (_, _, true) => 6,
+                (Form::Words | Form::Code, ..) => 4,
+                (Form::Word, ..) => 3,
+            },
+        };
+        tokens(&self.0, item, &(0..0)).into_iter().map(text).collect()
+    }
+
+    /// The runs that the children of a node fall into where runs repeat: a term and its definition, a heading and what
+    /// follows it.
+    pub(crate) fn runs(&self, parent: usize) -> Option<Vec<Range<usize>>> {
+        let children: Vec<usize> = self.0.tree.children(parent).collect();
+        let middle = *children.get(children.len() / 2)?;
+        self.0.run(middle, parent).map(|level| level.items)
+    }
+}
+
+/// Whether a text can tell an item from others of a list: a name, a code, a long number, but no counter and no time.
+pub(crate) fn is_identifying(text: &str) -> bool {
+    const DIGITS: usize = 3;
+    match form_of(text) {
+        Form::Volatile => false,
+        Form::Number => text.bytes().filter(u8::is_ascii_digit).count() >= DIGITS,
+        Form::Words | Form::Code | Form::Word => true,
+    }
+}
