@@ -187,10 +187,12 @@ impl Said {
                 if name.is_empty() { "" } else { " " }
             ));
         }
+        let no_effect = format!(": {}", receipt.no_effect());
         ours.push_str(match (receipt.dispatched, receipt.effect) {
             (false, _) => ": nothing to do, it was so already",
             (true, Effect::Changed) => ": changed",
-            (true, Effect::None) => ": no effect",
+            (true, Effect::None) => &no_effect,
+            (true, Effect::Blocked) => ": blocked",
             (true, Effect::Navigated) => ": navigated",
             (true, Effect::Dialog) => ": a dialog opened; answer it with browser_handle_dialog",
             (true, Effect::Download) => ": download",
@@ -203,6 +205,17 @@ impl Said {
             ours.push_str(&format!(", still going on after {} ms", receipt.settled.ms));
         }
         let mut theirs = String::new();
+        for (at, blocker) in receipt.blocked.iter().enumerate() {
+            let separator = if at == 0 { ":" } else { ";" };
+            match &blocker.field {
+                Some(field) => {
+                    let name = field.name_of_ref.as_deref().unwrap_or(&field.role);
+                    ours.push_str(&format!("{separator} {name} {}", blocker.reason));
+                    theirs.push_str(&format!("blocked: {blocker}\n"));
+                }
+                None => ours.push_str(&format!("{separator} {}", blocker.reason)),
+            }
+        }
         // What a ref means is known to who gives it.
         if let Some(target) =
             receipt.target.as_ref().filter(|_| receipt.strategy.as_deref() != Some("ref"))
@@ -409,6 +422,7 @@ const TRUSTED: &[&str] = &[
     "state",
     "strategy",
     "type",
+    "watchedMs",
 ];
 
 /// The facts that may have text of the page in them: all that have any text and are not ours.

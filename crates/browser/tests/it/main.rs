@@ -22,6 +22,7 @@ mod navigation;
 mod pictures;
 mod probes;
 mod proxies;
+mod receipts;
 mod secrets;
 mod sight;
 mod sources;
