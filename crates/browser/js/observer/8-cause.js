@@ -75,29 +75,46 @@ function noteChangeTime() {
  * how long it may come, such as by a read of a database.
  */
 const NEAR_MS = 30, NEAR_BESIDE_MS = 150, DOUBT_MS = 120;
+/** What changed by itself no longer ago than this may do so again: it is not known yet how often. */
+const ONCE_MS = 1500;
 
 /** Whether listeners of the action's events are running now. */
 const isDispatching = () => deed.events.some((event) => eventPhaseOf.call(event) !== 0);
 
-/** Whether what happens now came right after an event of the action. */
-function isNearInput() {
-  const ms = deed.guard === "beside" ? NEAR_BESIDE_MS : deed.isUnheard ? 0 : NEAR_MS;
-  return performance.now() - deed.inputAt <= ms;
+/** Whether what happens now comes right after an event of the action. */
+const isNearInput = (ms = NEAR_BESIDE_MS) => performance.now() - deed.inputAt <= ms;
+
+/** Whether a node may change by itself about now, as far as is known. */
+function isDoubtful(node, now) {
+  const seen = restless.get(node);
+  if (seen === undefined) return false;
+  const pause = seen.times < 2 ? ONCE_MS : PAUSES * (seen.at - seen.since) / (seen.times - 1) + PAUSE_MS;
+  return now - seen.at <= pause;
 }
 
 function noteEffects(records) {
   if (records.length === 0) return;
   if (deed === null) return noteIdle(records);
-  const isDirect = isDispatching(), isCaused = isDirect || deed.isScheduled || isNearInput();
+  const isDirect = isDispatching(), isBeside = deed.guard === "beside" && isNearInput();
+  const now = performance.now(), ms = now - deed.inputAt;
+  if (ms <= NEAR_MS) deed.stirs++;
   for (const record of records) {
     const isRestless = !isDirect && isRestlessNode(record.target, deed.begun);
-    if (isCaused && !isRestless) {
+    const isNew = isDirect || !isDoubtful(record.target, now);
+    if (isDirect || !isRestless && (deed.isScheduled || isBeside && isNew)) {
       noteEffect(record);
       continue;
     }
     noteRestless(record.target);
-    if (!isRestless && deed.late.length < MOST_RECORDS) deed.late.push({ record, ms: performance.now() - deed.inputAt });
+    if (!isRestless && deed.late.length < MOST_RECORDS) deed.late.push({ record, ms, isNew });
   }
+}
+
+/** What came right after an event is the action's if scripts hear that, where nothing changes by itself. */
+function promoteNear() {
+  const isIts = ({ ms, isNew }) => isNew && ms <= NEAR_MS;
+  for (const { record } of deed.late.filter(isIts)) noteEffect(record);
+  deed.late = deed.late.filter((it) => !isIts(it));
 }
 
 /** Takes in what changes while nothing is being done here. */
@@ -106,7 +123,7 @@ function noteIdle(records) {
   let isOdd = records.length > MOST_RECORDS;
   for (let at = 0; at < records.length && at < MOST_RECORDS; at++) {
     const { target } = records[at];
-    isOdd ||= !isRestlessNode(target, now);
+    isOdd ||= !isDoubtful(target, now);
     noteRestless(target);
   }
   if (isOdd) noteChangeTime();
@@ -130,7 +147,6 @@ function promoteLate() {
 
 /** What came soon is the action's, too, where nothing has ever changed before or since. */
 function settleDoubts() {
-  if (deed.isUnheard) return;
   for (const { record, ms } of deed.late.splice(0)) {
     if (ms <= DOUBT_MS && restless.get(record.target)?.times === 1) noteEffect(record);
   }
@@ -144,13 +160,15 @@ const INPUTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "db
   "keyup", "beforeinput", "input", "change", "focusin", "focusout", "dragstart", "dragover", "drop", "dragend", "wheel",
   "pointermove", "mousemove", "mouseover", "pointerover"];
 
+const isMouseMove = /^(?:pointer|mouse)(?:move|over)$/;
+
 function listenForSigns(tree) {
   for (const name of SIGNS) listenTo.call(tree, name, noteSign, { capture: true, passive: true });
 }
 
 function noteSign({ type, target, isTrusted }) {
   if (deed === null) {
-    if (!isRestlessNode(target, performance.now())) noteChangeTime();
+    if (!isDoubtful(target, performance.now())) noteChangeTime();
     noteRestless(target);
     return;
   }
@@ -158,8 +176,9 @@ function noteSign({ type, target, isTrusted }) {
   if (type === "scroll" && isWhereItWas(target)) return;
   if (type === "invalid") return void deed.invalid.add(target);
   if (type === "focusin") deed.focused = target;
-  if (isDispatching() || isNearInput() || deed.isScheduled) return noteSignOf(type);
-  if (!isRestlessNode(target, deed.begun)) deed.lateSigns.add(type);
+  const isRestless = isRestlessNode(target, deed.begun), isCaused = isNearInput() || deed.isScheduled;
+  if (isDispatching() || isCaused && !isRestless) return noteSignOf(type);
+  if (!isRestless) deed.lateSigns.add(type);
   noteRestless(target);
 }
 
@@ -202,6 +221,8 @@ function framesNow() {
 /** Takes in that the action's event has begun: what its listeners ask for is under way because of it. */
 function noteInput(event) {
   if (deed === null || !event.isTrusted && deed.guard !== "" || deed.guard === "beside") return;
+  // Browsers say again where the mouse is whenever something was laid out anew.
+  if (deed.hits > 0 && isMouseMove.test(event.type)) return;
   deed.inputAt = performance.now();
   deed.events = deed.events.filter((it) => eventPhaseOf.call(it) !== 0);
   deed.events.push(event);
@@ -211,6 +232,7 @@ function noteInput(event) {
   deed.frames = framesNow();
   if (deed.timers !== null) return;
   deed.timers = timersNow();
+  deed.spanBegun = performance.now();
   heedCookies(false);
   const pending = deed;
   const { port1, port2 } = new MessageChannel();
@@ -220,6 +242,7 @@ function noteInput(event) {
 
 /** Its listeners are through. */
 function endInput() {
+  deed.spans.push(performance.timeOrigin + deed.spanBegun, performance.timeOrigin + performance.now());
   deed.inputAt = performance.now();
   if (timersNow() > deed.timers) schedule();
   deed.timers = null;
@@ -290,7 +313,7 @@ function cookiesNow() {
 }
 
 /** Takes in cookies that scripts set since this was last asked, which was when an event began or later. */
-function heedCookies(isCaused = isNearInput() || deed.isScheduled) {
+function heedCookies(isCaused = !deed.isUnheard && isNearInput(NEAR_MS) || deed.isScheduled) {
   const now = cookiesNow();
   if (now === deed.cookies) return;
   deed.cookies = now;
@@ -340,7 +363,8 @@ function isAnimating() {
   const now = { frames: framesNow(), at: performance.now() };
   const was = lastFrames;
   lastFrames = now;
-  return was !== null && now.at - was.at > 50 && (now.frames - was.frames) * 1000 / (now.at - was.at) >= ANIMATED;
+  // Of a page in which nothing has been done yet that is not known.
+  return was === null || now.at - was.at > 50 && (now.frames - was.frames) * 1000 / (now.at - was.at) >= ANIMATED;
 }
 
 /**

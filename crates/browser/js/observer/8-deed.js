@@ -161,7 +161,7 @@ function beginOn(el, guard, on, id) {
     mutations: 0, otherMutations: 0, late: [], stirs: 0, slides: false, isHovering: false,
     begun: now, selected: selectionNow(), places: placesAround(on),
     // What is done by script, or in another document, has no event here.
-    inputAt: guard === "" || guard === "beside" || holdsDocument(el) ? now : -Infinity, events: [], timers: null, frames: null, isScheduled: false, isUnheard: false,
+    inputAt: guard === "" || guard === "beside" || holdsDocument(el) ? now : -Infinity, events: [], spans: [], spanBegun: 0, timers: null, frames: null, isScheduled: false, isUnheard: false,
     signs: new Set(), lateSigns: new Set(), invalid: new Set(), mayHaveSubmitted: false, submission: null, pressedAt: null, downloads: 0,
     cookies: cookiesNow(), hasStored: false, pictures: picturesNow(), hasDrawn: false, isAnimated: isAnimating(),
     focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
@@ -255,10 +255,12 @@ function outcome() {
     copied: signs.has("copy") || signs.has("cut"), stored: hasStored, drawn: hasDrawn,
     moved: location.href !== href, gone: !isConnectedOf.call(el),
     blocking: blockingFields(), unclicked: unclicked(),
-    begunAt: performance.timeOrigin + deed.begun, doneAt: performance.timeOrigin + Math.max(deed.begun, deed.inputAt),
+    spans: deed.spans.slice(-MOST_SPANS), begunAt: performance.timeOrigin + deed.begun, doneAt: performance.timeOrigin + Math.max(deed.begun, deed.inputAt),
   };
 }
 
+/** So many times of events are told, begin and end. */
+const MOST_SPANS = 40;
 const TOGGLES = ["toggle", "fullscreenchange", "close"], MEDIA = ["play", "pause", "volumechange", "ratechange", "seeking"];
 
 const turnOfEvents = new MessageChannel();
@@ -357,6 +359,10 @@ async function sign(ms, isHeard = true, isOpen = false) {
   let picturesAt = begun;
   for (;;) {
     // What is selected is no sign: the page hears of that later, and may do something then.
+    if (deed !== null && isHeard) {
+      noteEffects(effects.takeRecords());
+      promoteNear();
+    }
     if (deed === null || isSign(outcome())) return deed !== null;
     const now = performance.now(), isOver = now >= end;
     if (deed.pictures.size > 0 && (isOver || now - picturesAt >= PICTURE_MS)) {
@@ -366,7 +372,7 @@ async function sign(ms, isHeard = true, isOpen = false) {
       if (hasChanged) continue;
     }
     if (isOver) {
-      settleDoubts();
+      if (isHeard) settleDoubts();
       return isSign(outcome());
     }
     await Promise.race([nextFrame(), new Promise((go) => later(go, 10))]);

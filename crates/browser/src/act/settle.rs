@@ -155,6 +155,8 @@ pub(crate) struct Came {
     pub(super) blocking: Vec<BlockingField>,
     /// Why an element that was pressed got no click.
     pub(super) unclicked: String,
+    /// When its events were listened to, from and to, in ms since 1970.
+    pub(super) spans: Vec<f64>,
     /// When it was begun and when it was done, in ms since 1970.
     pub(super) begun_at: f64,
     pub(super) done_at: f64,
@@ -588,7 +590,7 @@ impl Hand<'_> {
             (came.drawn, "canvas"),
             (came.in_frame, "frame"),
             (came.stored || signs.iter().any(|it| it.is_kept()), "storage"),
-            (signs.contains(&Sign::Request), "requests"),
+            (signs.iter().any(|it| it.is_asked()), "requests"),
             (signs.contains(&Sign::Socket), "socket"),
             (signs.contains(&Sign::Worker), "worker"),
             (came.in_tab, "other-tab"),

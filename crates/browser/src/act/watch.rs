@@ -3,7 +3,7 @@
 
 use super::settle::Came;
 use super::{Hand, millis};
-use crate::live::journal::Sign;
+use crate::live::journal::{Noted, Sign};
 use crate::navigate;
 use crate::observe::World;
 use cdp::Deadline;
@@ -25,19 +25,29 @@ const MOST_TABS: usize = 8;
 impl Hand<'_> {
     /// What has happened outside of the documents because of the action.
     pub(super) fn signs(&self, came: &Came) -> Vec<Sign> {
-        if !self.is_heard {
-            return Vec::new();
-        }
+        let noted = self.tab.journal.signs(self.ready_at);
+        noted.iter().filter(|it| self.is_caused(it, came)).map(|it| it.sign).collect()
+    }
+
+    /// Whether the action caused what was noted. Whoever answers an event does so while its listeners run; what comes later
+    /// needs a reason, and must not be what the page does by itself.
+    fn is_caused(&self, noted: &Noted, came: &Came) -> bool {
         let quiet = self.quiet_at.unwrap_or_else(Instant::now);
-        // Whoever answers an event does so at once; what comes later needs a reason.
-        let is_caused = |at: Instant, sign: Sign| match sign {
-            _ if came.is_scheduled => true,
-            Sign::Storage => at <= quiet,
-            _ => at <= quiet + NEAR,
+        if noted.sign == Sign::Document {
+            return noted.at <= quiet + NEAR;
+        }
+        if !self.is_heard {
+            return false;
+        }
+        let is_within = |ms: f64| came.spans.chunks_exact(2).any(|it| it[0] <= ms && ms <= it[1]);
+        if noted.wall_ms.is_some_and(is_within) {
+            return true;
+        }
+        let is_soon = match noted.sign {
+            Sign::Storage => noted.at <= quiet,
+            _ => noted.at <= quiet + NEAR && !noted.is_known,
         };
-        let mut signs = self.tab.journal.signs(self.ready_at);
-        signs.retain(|(at, sign)| is_caused(*at, *sign));
-        signs.into_iter().map(|(_, sign)| sign).collect()
+        !noted.is_due && (came.is_scheduled || is_soon)
     }
 
     /// Whether scripts of the page hear what was done. Without them, nothing but the browser's own answer comes of it.
@@ -71,7 +81,7 @@ impl Hand<'_> {
                 ask(world, "agbrowse.sign", ms.to_string(), false);
             }
         }
-        if came.begun_at > 0.0 {
+        if came.begun_at > 0.0 && self.is_heard {
             let frames = self.tree.iter().flat_map(|tree| &tree.frames);
             for frame in frames.filter(|frame| !self.documents.contains(&frame.document)) {
                 if let Some(world) = self.sight.world_of(&frame.document) {
@@ -92,7 +102,7 @@ impl Hand<'_> {
 
     /// Whether another tab that may hear of this one has changed because of the action.
     pub(super) async fn changed_beside(&self, came: &Came) -> bool {
-        if came.begun_at <= 0.0 {
+        if came.begun_at <= 0.0 || !self.is_heard {
             return false;
         }
         let origin = navigate::origin(&self.tab.state.borrow().url);

@@ -214,8 +214,10 @@ pub(crate) struct Download {
 /// What happens outside of the documents of a tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// A server was asked.
+    /// A script asked a server.
     Request,
+    /// A document was asked for, in a frame of the page.
+    Document,
     /// Scripts keep something else than before in local or session storage.
     Storage,
     /// The same in a database or a cache, of which the browser tells a little later.
@@ -227,10 +229,28 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
+    /// Whether a server was asked.
+    pub(crate) fn is_asked(self) -> bool {
+        matches!(self, Self::Request | Self::Document)
+    }
+
     /// Whether something else is kept than before.
     pub(crate) fn is_kept(self) -> bool {
         matches!(self, Self::Storage | Self::Database)
     }
+}
+
+/// Something that happened outside of the documents of a tab.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noted {
+    pub(crate) sign: Sign,
+    pub(crate) at: Instant,
+    /// When the page did that, in ms since 1970, if it was told.
+    pub(crate) wall_ms: Option<f64>,
+    /// The same has happened before while nothing was done.
+    pub(crate) is_known: bool,
+    /// It does so about now by itself.
+    pub(crate) is_due: bool,
 }
 
 /// How many signs, and of how many sources when they come, are remembered.
@@ -294,7 +314,7 @@ struct Pages {
     /// How many file choosers were opened.
     choosers: u64,
     /// When what happened that is not just as usual.
-    signs: VecDeque<(Instant, Sign)>,
+    signs: VecDeque<Noted>,
     rhythms: HashMap<String, Rhythm>,
     /// Until when what happens may be because of an action.
     acted_until: Option<Instant>,
@@ -341,9 +361,9 @@ impl Journal {
         self.pages().open.values().filter(|number| **number > mark.asked).count()
     }
 
-    /// What has happened since then that does not happen all the time.
-    pub(crate) fn signs(&self, since: Instant) -> Vec<(Instant, Sign)> {
-        self.pages().signs.iter().filter(|(at, _)| *at >= since).copied().collect()
+    /// What has happened since then.
+    pub(crate) fn signs(&self, since: Instant) -> Vec<Noted> {
+        self.pages().signs.iter().filter(|noted| noted.at >= since).copied().collect()
     }
 
     /// From here on, what happens may be because of an action.
@@ -426,7 +446,7 @@ impl Journal {
 
     /// A worker was started.
     pub(super) fn note_worker(&self, url: &str) {
-        self.write(|pages| pages.note_sign(Sign::Worker, format!("worker {url}")));
+        self.write(|pages| pages.note_sign(Sign::Worker, format!("worker {url}"), None));
     }
 
     /// A file chooser was opened. Gives its number.
@@ -464,21 +484,19 @@ impl Journal {
 }
 
 impl Pages {
-    /// Takes in something that happened, unless its source does that all the time by itself.
-    fn note_sign(&mut self, sign: Sign, source: String) {
+    /// Takes in something that happened, and whether its source does that by itself.
+    fn note_sign(&mut self, sign: Sign, source: String, wall_ms: Option<f64>) {
         let now = Instant::now();
-        let is_idle = self.acted_until.is_none_or(|until| now > until);
         let known = self.rhythms.get_mut(&source);
-        if known.as_ref().is_some_and(|rhythm| rhythm.is_due(now)) {
-            known.into_iter().for_each(|rhythm| rhythm.beat(now));
-            return;
-        }
         if self.signs.len() >= MOST_SIGNS {
             self.signs.pop_front();
         }
-        self.signs.push_back((now, sign));
+        let is_known = known.is_some();
+        let is_due = known.as_ref().is_some_and(|rhythm| rhythm.is_due(now));
+        self.signs.push_back(Noted { sign, at: now, wall_ms, is_known, is_due });
+        let is_idle = self.acted_until.is_none_or(|until| now > until);
         match known {
-            Some(rhythm) if is_idle => rhythm.beat(now),
+            Some(rhythm) if is_idle || is_due => rhythm.beat(now),
             None if is_idle => {
                 if self.rhythms.len() >= MOST_SIGNS {
                     self.rhythms.clear();
@@ -574,7 +592,12 @@ impl Live {
                     // What the parser asks for belongs to a page that is still loading.
                     if !matches!(&*initiator, "parser" | "preload") {
                         let place = url.split(['?', '#']).next().unwrap_or_default();
-                        pages.note_sign(Sign::Request, format!("request {place}"));
+                        let sign = match sent.r#type.as_deref() {
+                            Some("Document") => Sign::Document,
+                            _ => Sign::Request,
+                        };
+                        let wall_ms = sent.wall_time.map(|seconds| seconds * 1000.0);
+                        pages.note_sign(sign, format!("request {place}"), wall_ms);
                     }
                     if let Some(answer) = &sent.redirect_response
                         && let Some(before) = pages.request(&id)
@@ -631,11 +654,12 @@ impl Live {
                 });
             }
             WebSocketCreated::NAME | WebSocketClosed::NAME => {
-                journal.write(|pages| pages.note_sign(Sign::Socket, event.method.to_string()));
+                journal
+                    .write(|pages| pages.note_sign(Sign::Socket, event.method.to_string(), None));
             }
             WebSocketFrameSent::NAME => {
                 let id = event.decode::<WebSocketFrameSent>().ok()?.request_id?;
-                journal.write(|pages| pages.note_sign(Sign::Socket, format!("socket {id}")));
+                journal.write(|pages| pages.note_sign(Sign::Socket, format!("socket {id}"), None));
             }
             DomStorageItemAdded::NAME
             | DomStorageItemUpdated::NAME
@@ -645,19 +669,19 @@ impl Live {
                 let is_local = storage_id.and_then(|id| id.is_local_storage).unwrap_or_default();
                 let key = key.map(Text::into_string).unwrap_or_default();
                 let source = format!("storage {is_local} {}", page::text::cut(&key, MOST_CHARS));
-                journal.write(|pages| pages.note_sign(Sign::Storage, source));
+                journal.write(|pages| pages.note_sign(Sign::Storage, source, None));
             }
             IndexedDbContentUpdated::NAME => {
                 let changed: IndexedDbContentUpdated = event.decode().ok()?;
                 let names = [changed.database_name?, changed.object_store_name?];
                 let [database, store] = names.map(Text::into_string);
                 let source = format!("database {database} {store}");
-                journal.write(|pages| pages.note_sign(Sign::Database, source));
+                journal.write(|pages| pages.note_sign(Sign::Database, source, None));
             }
             CacheStorageContentUpdated::NAME => {
                 let changed: CacheStorageContentUpdated = event.decode().ok()?;
                 let source = format!("cache {}", changed.cache_name?.into_string());
-                journal.write(|pages| pages.note_sign(Sign::Database, source));
+                journal.write(|pages| pages.note_sign(Sign::Database, source, None));
             }
             ConsoleApiCalled::NAME => {
                 let called: ConsoleApiCalled = event.decode().ok()?;

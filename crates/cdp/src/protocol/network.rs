@@ -60,6 +60,8 @@ domain! { "Network";
             redirect_response: Response,
             /// Who made it.
             initiator: Initiator,
+            /// When, in seconds since 1970.
+            wall_time: f64,
         }
         /// A server began to answer.
         event "responseReceived" ResponseReceived {
