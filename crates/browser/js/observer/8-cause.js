@@ -32,10 +32,11 @@ function noteRestless(node) {
   const now = performance.now(), seen = restless.get(node);
   const weight = now - lastCause < LATE_MS || deed !== null && deed.isScheduled ? LATE_WEIGHT : 1;
   if (seen === undefined || now - seen.at > LATELY_MS) {
-    restless.set(node, { count: weight, times: 1, since: now, at: now });
+    restless.set(node, { count: weight, times: 1, own: Math.floor(weight), since: now, at: now });
     return;
   }
   if (now - seen.at < AT_ONCE_MS) return;
+  seen.own += Math.floor(weight);
   seen.at = now;
   seen.times++;
   seen.count += weight;
@@ -87,7 +88,7 @@ const isNearInput = (ms = NEAR_BESIDE_MS) => performance.now() - deed.inputAt <=
 /** Whether a node may change by itself about now, as far as is known. */
 function isDoubtful(node, now) {
   const seen = restless.get(node);
-  if (seen === undefined) return false;
+  if (seen === undefined || seen.own === 0) return false;
   const pause = seen.times < 2 ? ONCE_MS : PAUSES * (seen.at - seen.since) / (seen.times - 1) + PAUSE_MS;
   return now - seen.at <= pause;
 }
@@ -95,13 +96,13 @@ function isDoubtful(node, now) {
 function noteEffects(records) {
   if (records.length === 0) return;
   if (deed === null) return noteIdle(records);
-  const isDirect = isDispatching(), isBeside = deed.guard === "beside" && isNearInput();
+  const isDirect = isDispatching(), isUnseen = deed.guard !== "hands" && deed.guard !== "keys" && isNearInput();
   const now = performance.now(), ms = now - deed.inputAt;
   if (ms <= NEAR_MS) deed.stirs++;
   for (const record of records) {
     const isRestless = !isDirect && isRestlessNode(record.target, deed.begun);
     const isNew = isDirect || !isDoubtful(record.target, now);
-    if (isDirect || !isRestless && (deed.isScheduled || isBeside && isNew)) {
+    if (isDirect || !isRestless && (deed.isScheduled || isUnseen && isNew)) {
       noteEffect(record);
       continue;
     }
@@ -148,7 +149,7 @@ function promoteLate() {
 /** What came soon is the action's, too, where nothing has ever changed before or since. */
 function settleDoubts() {
   for (const { record, ms } of deed.late.splice(0)) {
-    if (ms <= DOUBT_MS && restless.get(record.target)?.times === 1) noteEffect(record);
+    if (ms <= DOUBT_MS && restless.get(record.target)?.own <= 1) noteEffect(record);
   }
 }
 
@@ -176,8 +177,9 @@ function noteSign({ type, target, isTrusted }) {
   if (type === "scroll" && isWhereItWas(target)) return;
   if (type === "invalid") return void deed.invalid.add(target);
   if (type === "focusin") deed.focused = target;
-  const isRestless = isRestlessNode(target, deed.begun), isCaused = isNearInput() || deed.isScheduled;
-  if (isDispatching() || isCaused && !isRestless) return noteSignOf(type);
+  const isRestless = isRestlessNode(target, deed.begun);
+  const isSoon = (isNearInput() || MEDIA.includes(type)) && !isDoubtful(target, performance.now());
+  if (isDispatching() || isSoon || deed.isScheduled && !isRestless) return noteSignOf(type);
   if (!isRestless) deed.lateSigns.add(type);
   noteRestless(target);
 }
@@ -230,9 +232,10 @@ function noteInput(event) {
   if (event.type === "keydown" && event.key === "Enter") deed.mayHaveSubmitted = true;
   if (event.type === "mousedown" && event.button === 0) deed.pressedAt = placeOf(deed.el);
   deed.frames = framesNow();
+  endSpan();
+  deed.spanBegun = performance.now();
   if (deed.timers !== null) return;
   deed.timers = timersNow();
-  deed.spanBegun = performance.now();
   heedCookies(false);
   const pending = deed;
   const { port1, port2 } = new MessageChannel();
@@ -242,16 +245,24 @@ function noteInput(event) {
 
 /** Its listeners are through. */
 function endInput() {
-  deed.spans.push(performance.timeOrigin + deed.spanBegun, performance.timeOrigin + performance.now());
+  endSpan();
   deed.inputAt = performance.now();
   if (timersNow() > deed.timers) schedule();
   deed.timers = null;
   heedCookies(true);
 }
 
+/** Takes in from when to when listeners of an event ran. */
+function endSpan() {
+  if (deed.spanBegun === null) return;
+  deed.spans.push(performance.timeOrigin + deed.spanBegun, performance.timeOrigin + performance.now());
+  deed.spanBegun = null;
+}
+
 /** Almost all of its listeners are through. A page that animates asks for frames in between. */
 function noteFrames() {
   if (deed === null || deed.frames === null) return;
+  endSpan();
   if (framesNow() > deed.frames) schedule();
   deed.frames = null;
 }

@@ -161,7 +161,7 @@ function beginOn(el, guard, on, id) {
     mutations: 0, otherMutations: 0, late: [], stirs: 0, slides: false, isHovering: false,
     begun: now, selected: selectionNow(), places: placesAround(on),
     // What is done by script, or in another document, has no event here.
-    inputAt: guard === "" || guard === "beside" || holdsDocument(el) ? now : -Infinity, events: [], spans: [], spanBegun: 0, timers: null, frames: null, isScheduled: false, isUnheard: false,
+    inputAt: guard === "" || guard === "beside" || holdsDocument(el) ? now : -Infinity, events: [], spans: [], spanBegun: null, timers: null, frames: null, isScheduled: false, isUnheard: false,
     signs: new Set(), lateSigns: new Set(), invalid: new Set(), mayHaveSubmitted: false, submission: null, pressedAt: null, downloads: 0,
     cookies: cookiesNow(), hasStored: false, pictures: picturesNow(), hasDrawn: false, isAnimated: isAnimating(),
     focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
@@ -379,9 +379,10 @@ async function sign(ms, isHeard = true, isOpen = false) {
   }
 }
 
-/** Waits for anything new, such as what a page makes of an answer. */
-async function stir(ms) {
+/** Waits for anything new, such as what a page makes of an answer. `isCaused` says that the action asked for that. */
+async function stir(ms, isCaused = false) {
   renewLease();
+  if (isCaused) schedule();
   const end = performance.now() + ms;
   const before = deed === null ? 0 : deed.stirs;
   while (deed !== null && performance.now() < end) {

@@ -342,8 +342,9 @@ impl Hand<'_> {
                 how = "requests";
                 // What a page makes of an answer comes a moment after it.
                 let stir = end.at_most(STIR);
-                let ms = millis(stir.left()).to_string();
-                self.wait_inside("agbrowse.stir", &ms, stir).await;
+                let is_caused = !self.signs(&came).is_empty();
+                let arguments = format!("{}, {is_caused}", millis(stir.left()));
+                self.wait_inside("agbrowse.stir", &arguments, stir).await;
                 continue;
             }
             let is_same = Mark { asked: mark.asked, ..self.before.mark } == mark;
@@ -508,7 +509,7 @@ impl Hand<'_> {
     /// Waits for a first consequence. Says whether it came in a frame that nothing was done in or around.
     async fn sign(&self, came: &Came, end: Deadline) -> bool {
         let is_heard = self.is_heard;
-        let is_open = self.live.has_workers(self.tab.id);
+        let is_open = self.live.has_workers(self.tab.id) || !self.signs(came).is_empty();
         let arguments = format!("{}, {is_heard}, {is_open}", millis(end.left()));
         let inside = self.wait_inside("agbrowse.sign", &arguments, end);
         let elsewhere = self.changed_elsewhere(came, end);

@@ -828,3 +828,20 @@ fn place(url: Option<Text>, line: Option<i64>) -> Option<String> {
         line.unwrap_or_default() + 1
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_in_a_rhythm_is_due_until_it_stops() {
+        let begun = Instant::now();
+        let at = |ms: u64| begun + Duration::from_millis(ms);
+        let mut rhythm = Rhythm { last: at(0), pause: None };
+        assert!(!rhythm.is_due(at(200)), "nobody knows yet");
+        rhythm.beat(at(200));
+        assert!(rhythm.is_due(at(390)) && rhythm.is_due(at(600)));
+        assert!(!rhythm.is_due(at(250)), "too early");
+        assert!(!rhythm.is_due(at(2000)), "it has stopped");
+    }
+}
