@@ -96,13 +96,13 @@ function isDoubtful(node, now) {
 function noteEffects(records) {
   if (records.length === 0) return;
   if (deed === null) return noteIdle(records);
-  const isDirect = isDispatching(), isUnseen = deed.guard !== "hands" && deed.guard !== "keys" && isNearInput();
+  const isDirect = isDispatching(), isUnasked = deed.guard !== "hands" && isNearInput();
   const now = performance.now(), ms = now - deed.inputAt;
   if (ms <= NEAR_MS) deed.stirs++;
   for (const record of records) {
     const isRestless = !isDirect && isRestlessNode(record.target, deed.begun);
     const isNew = isDirect || !isDoubtful(record.target, now);
-    if (isDirect || !isRestless && (deed.isScheduled || isUnseen && isNew)) {
+    if (isDirect || !isRestless && (deed.isScheduled || isUnasked && isNew)) {
       noteEffect(record);
       continue;
     }
@@ -116,6 +116,8 @@ function promoteNear() {
   const isIts = ({ ms, isNew }) => isNew && ms <= NEAR_MS;
   for (const { record } of deed.late.filter(isIts)) noteEffect(record);
   deed.late = deed.late.filter((it) => !isIts(it));
+  if (deed.hasScrolled) noteSignOf("scroll");
+  deed.hasScrolled = false;
 }
 
 /** Takes in what changes while nothing is being done here. */
@@ -167,21 +169,34 @@ function listenForSigns(tree) {
   for (const name of SIGNS) listenTo.call(tree, name, noteSign, { capture: true, passive: true });
 }
 
-function noteSign({ type, target, isTrusted }) {
+/** What stands for the events of a node among the nodes that change by themselves. */
+const eventKeys = new WeakMap();
+
+function eventKey(node) {
+  if (!eventKeys.has(node)) eventKeys.set(node, {});
+  return eventKeys.get(node);
+}
+
+function noteSign({ type, target }) {
+  const key = eventKey(target);
   if (deed === null) {
-    if (!isDoubtful(target, performance.now())) noteChangeTime();
-    noteRestless(target);
+    if (!isDoubtful(key, performance.now())) noteChangeTime();
+    // What an action has set going goes on for a while.
+    if (performance.now() - lastDeed > LATE_MS) noteRestless(key);
     return;
   }
   // What we scrolled ourselves to get there.
   if (type === "scroll" && isWhereItWas(target)) return;
   if (type === "invalid") return void deed.invalid.add(target);
   if (type === "focusin") deed.focused = target;
-  const isRestless = isRestlessNode(target, deed.begun);
-  const isSoon = (isNearInput() || MEDIA.includes(type)) && !isDoubtful(target, performance.now());
-  if (isDispatching() || isSoon || deed.isScheduled && !isRestless) return noteSignOf(type);
+  const isRestless = isRestlessNode(key, deed.begun);
+  const isSoon = (isNearInput() || MEDIA.includes(type)) && !isDoubtful(key, performance.now());
+  const isOwn = type === "scroll" && deed.guard === "hands";
+  if (isDispatching() || isSoon && !isOwn || deed.isScheduled && !isRestless) return noteSignOf(type);
+  // No click scrolls by itself.
+  if (isSoon) deed.hasScrolled = true;
   if (!isRestless) deed.lateSigns.add(type);
-  noteRestless(target);
+  noteRestless(key);
 }
 
 function noteSignOf(type) {

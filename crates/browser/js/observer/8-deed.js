@@ -162,7 +162,7 @@ function beginOn(el, guard, on, id) {
     begun: now, selected: selectionNow(), places: placesAround(on),
     // What is done by script, or in another document, has no event here.
     inputAt: guard === "" || guard === "beside" || holdsDocument(el) ? now : -Infinity, events: [], spans: [], spanBegun: null, timers: null, frames: null, isScheduled: false, isUnheard: false,
-    signs: new Set(), lateSigns: new Set(), invalid: new Set(), mayHaveSubmitted: false, submission: null, pressedAt: null, downloads: 0,
+    signs: new Set(), lateSigns: new Set(), hasScrolled: false, invalid: new Set(), mayHaveSubmitted: false, submission: null, pressedAt: null, downloads: 0,
     cookies: cookiesNow(), hasStored: false, pictures: picturesNow(), hasDrawn: false, isAnimated: isAnimating(),
     focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
   watchEffects();
@@ -284,6 +284,8 @@ async function rested(end) {
     const moving = [document, ...shadows].flatMap((tree) => tree.getAnimations()).filter(({ playState, startTime, effect }) => playState === "running" &&
       effect !== null && effect.getComputedTiming().endTime < Infinity && (startTime === null || startTime >= deed.begun - 50));
     if (moving.length > 0) {
+      // What a page does when they end is because of them.
+      if (deed.mutations > 0) schedule();
       const over = Promise.allSettled(moving.map(({ finished }) => finished));
       await Promise.race([over, new Promise((go) => later(go, left))]);
       await andThen();

@@ -227,7 +227,7 @@ pub(crate) struct Deed<'d> {
 
 /// What ends the wait for the page's own answer.
 enum Word {
-    Said(Came),
+    Said(Box<Came>),
     /// Its document is on the way out, or gone.
     Left,
     /// It does not answer.
@@ -301,11 +301,11 @@ impl Hand<'_> {
                     self.taken(std::mem::take(&mut sent)).await;
                     // A release that the document has not seen by now goes elsewhere.
                     count = 0;
-                    came = said;
+                    came = *said;
                     continue;
                 }
                 Word::Said(said) => {
-                    came = Came { in_frame, ..said };
+                    came = Came { in_frame, ..*said };
                     self.quiet_at.get_or_insert_with(Instant::now);
                 }
                 Word::Left => {}
@@ -342,7 +342,7 @@ impl Hand<'_> {
                 how = "requests";
                 // What a page makes of an answer comes a moment after it.
                 let stir = end.at_most(STIR);
-                let is_caused = !self.signs(&came).is_empty();
+                let is_caused = self.signs(&came).iter().any(|it| it.is_asked());
                 let arguments = format!("{}, {is_caused}", millis(stir.left()));
                 self.wait_inside("agbrowse.stir", &arguments, stir).await;
                 continue;
@@ -402,7 +402,7 @@ impl Hand<'_> {
             biased;
             _ = state.wait_for(|state| self.is_broken(state)) => Word::Broken,
             said = ask => match said {
-                Ok(came) => Word::Said(came),
+                Ok(came) => Word::Said(Box::new(came)),
                 Err(Trouble::Wire(cdp::Error::Timeout { .. })) => Word::Silent,
                 Err(_) => Word::Left,
             },
@@ -509,7 +509,8 @@ impl Hand<'_> {
     /// Waits for a first consequence. Says whether it came in a frame that nothing was done in or around.
     async fn sign(&self, came: &Came, end: Deadline) -> bool {
         let is_heard = self.is_heard;
-        let is_open = self.live.has_workers(self.tab.id) || !self.signs(came).is_empty();
+        let is_open =
+            self.live.has_workers(self.tab.id) || self.signs(came).iter().any(|it| it.is_asked());
         let arguments = format!("{}, {is_heard}, {is_open}", millis(end.left()));
         let inside = self.wait_inside("agbrowse.sign", &arguments, end);
         let elsewhere = self.changed_elsewhere(came, end);

@@ -75,14 +75,14 @@ const CONSEQUENCES: &[Consequence] = &[
 const RESTLESS: &[(&str, &str)] = &[
     (
         "counting",
-        "<p id=a>0</p><p id=b>0</p><script>setInterval(() => a.textContent = +a.textContent + 1, 1000); \
-         setInterval(() => b.textContent = +b.textContent + 1, 90)</script>",
+        "<p id=self1>0</p><p id=self2>0</p><script>setInterval(() => self1.textContent = +self1.textContent + 1, 1000); \
+         setInterval(() => self2.textContent = +self2.textContent + 1, 90)</script>",
     ),
     (
         "busy",
-        "<div id=a style='width:9px;height:9px;background:red'></div><ul id=b></ul><script>var beats = 0; \
-         const move = (at) => { a.style.marginLeft = at / 20 % 100 + 'px'; requestAnimationFrame(move) }; move(0); \
-         setInterval(() => { b.append(document.createElement('li')); if (b.children.length > 5) b.firstChild.remove() }, 300); \
+        "<div id=self1 style='width:9px;height:9px;background:red'></div><ul id=self2></ul><script>var beats = 0; \
+         const move = (at) => { self1.style.marginLeft = at / 20 % 100 + 'px'; requestAnimationFrame(move) }; move(0); \
+         setInterval(() => { self2.append(document.createElement('li')); if (self2.children.length > 5) self2.firstChild.remove() }, 300); \
          setInterval(() => { localStorage.beat = Date.now(); document.cookie = 'beat=' + Date.now(); fetch('/beat'); beats++ }, 200)</script>",
     ),
 ];
