@@ -740,7 +740,12 @@ impl Live {
             FrameNavigated::NAME => {
                 let frame = event.decode::<FrameNavigated>().ok()?.frame?;
                 if frame.id.as_ref() == Some(&tab.target_id) {
-                    journal.write(Pages::age);
+                    journal.write(|pages| {
+                        pages.age();
+                        // Nothing has been done in the new one yet.
+                        pages.acted_until = None;
+                        pages.rhythms.clear();
+                    });
                 }
             }
             _ => {}
