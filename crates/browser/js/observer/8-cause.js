@@ -339,7 +339,7 @@ function cookiesNow() {
 }
 
 /** Takes in cookies that scripts set since this was last asked, which was when an event began or later. */
-function heedCookies(isCaused = !deed.isUnheard && isNearInput(NEAR_MS) || deed.isScheduled) {
+function heedCookies(isCaused = deed.isScheduled) {
   const now = cookiesNow();
   if (now === deed.cookies) return;
   deed.cookies = now;
