@@ -86,7 +86,7 @@ const isDispatching = () => deed.events.some((event) => eventPhaseOf.call(event)
 const isNearInput = (ms = NEAR_BESIDE_MS) => performance.now() - deed.inputAt <= ms;
 
 /** Whether a node may change by itself about now, as far as is known. */
-function isDoubtful(node, now) {
+function mayChangeItself(node, now) {
   const seen = restless.get(node);
   if (seen === undefined || seen.own === 0) return false;
   const pause = seen.times < 2 ? ONCE_MS : PAUSES * (seen.at - seen.since) / (seen.times - 1) + PAUSE_MS;
@@ -101,7 +101,7 @@ function noteEffects(records) {
   if (ms <= NEAR_MS) deed.stirs++;
   for (const record of records) {
     const isRestless = !isDirect && isRestlessNode(record.target, deed.begun);
-    const isNew = isDirect || !isDoubtful(record.target, now);
+    const isNew = isDirect || !mayChangeItself(record.target, now);
     if (isDirect || !isRestless && (deed.isScheduled || isUnasked && isNew)) {
       noteEffect(record);
       continue;
@@ -126,7 +126,7 @@ function noteIdle(records) {
   let isOdd = records.length > MOST_RECORDS;
   for (let at = 0; at < records.length && at < MOST_RECORDS; at++) {
     const { target } = records[at];
-    isOdd ||= !isDoubtful(target, now);
+    isOdd ||= !mayChangeItself(target, now);
     noteRestless(target);
   }
   if (isOdd) noteChangeTime();
@@ -180,7 +180,7 @@ function eventKey(node) {
 function noteSign({ type, target }) {
   const key = eventKey(target);
   if (deed === null) {
-    if (!isDoubtful(key, performance.now())) noteChangeTime();
+    if (!mayChangeItself(key, performance.now())) noteChangeTime();
     // What an action has set going goes on for a while.
     if (performance.now() - lastDeed > LATE_MS) noteRestless(key);
     return;
@@ -190,7 +190,7 @@ function noteSign({ type, target }) {
   if (type === "invalid") return void deed.invalid.add(target);
   if (type === "focusin") deed.focused = target;
   const isRestless = isRestlessNode(key, deed.begun);
-  const isSoon = (isNearInput() || MEDIA.includes(type)) && !isDoubtful(key, performance.now());
+  const isSoon = (isNearInput() || MEDIA.includes(type)) && !mayChangeItself(key, performance.now());
   const isOwn = type === "scroll" && deed.guard === "hands";
   if (isDispatching() || isSoon && !isOwn || deed.isScheduled && !isRestless) return noteSignOf(type);
   // No click scrolls by itself.
