@@ -13,7 +13,8 @@ description: Drive a web browser from the shell: see pages as text with refs, ac
 
 1. `agbrowse open URL`, then `agbrowse snapshot`: the page as text; `[ref=@e3]` marks what can be acted on.
 2. Act with a ref: `agbrowse click @e3`, `agbrowse fill @e5 \"Ann\"`. The reply says what changed, with new refs: no new
-   snapshot is needed unless you want to see more. `no effect` means that nothing happened.
+   snapshot is needed unless you want to see more. `no effect` means that nothing happened, `blocked` that a form was not
+   sent because of the fields it names.
 3. A ref is bound to what it meant. `snapshot.ref-stale` means that the page changed: take a new snapshot.
 
 - Large pages: `snapshot --refs-only`, `--find TEXT`, `--root @e3`, `--budget N`, `--delta`.

@@ -410,6 +410,14 @@ const SHOWN_SCHEMES: &[&str] = &[
     "view-source",
 ];
 
+/// The origin of an address that comes from a server.
+pub(crate) fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next().filter(|host| !host.is_empty())?;
+    matches!(scheme, "http" | "https").then(|| format!("{scheme}://{host}"))
+}
+
 /// Whether an address is for another program, as `tel:` and `mailto:` are.
 pub(crate) fn is_foreign(url: &str) -> bool {
     url.split_once(':').is_some_and(|(scheme, _)| {

@@ -202,7 +202,10 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
             let target = receipt.target.as_mut().and_then(|target| target.name_of_ref.as_mut());
             let attempts = receipt.attempts.iter_mut().map(|attempt| &mut attempt.target);
             let value = receipt.value.as_mut();
-            target.into_iter().chain(attempts).chain(value).chain([&mut receipt.delta]).collect()
+            let fields = receipt.blocked.iter_mut().filter_map(|it| it.field.as_mut());
+            let fields = fields.filter_map(|field| field.name_of_ref.as_mut());
+            let target = target.into_iter().chain(fields);
+            target.chain(attempts).chain(value).chain([&mut receipt.delta]).collect()
         }
         Reply::Dialog(answered) => vec![&mut answered.delta],
         Reply::Batch(batched) => batched.replies.iter_mut().flat_map(texts_of_reply).collect(),

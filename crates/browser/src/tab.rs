@@ -13,6 +13,7 @@ use cdp::protocol::runtime::ReleaseObjectGroup;
 use cdp::{Channel, Deadline};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -226,6 +227,8 @@ pub(crate) struct Tab {
     pub(crate) frame_moves: Arc<AtomicU64>,
     /// It is being clicked in a way that opens tabs of which nobody says that they are its own.
     pub(crate) opens_tabs: AtomicBool,
+    /// The origins whose databases are watched.
+    pub(crate) watched: std::sync::Mutex<HashSet<String>>,
     /// How many event guards were armed in its documents.
     guards: AtomicU64,
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -266,6 +269,7 @@ impl Tab {
             journal: Journal::default(),
             frame_moves: Arc::default(),
             opens_tabs: AtomicBool::new(false),
+            watched: std::sync::Mutex::default(),
             guards: AtomicU64::new(0),
             turn: Arc::default(),
         }

@@ -208,9 +208,11 @@ impl Said {
                 if name.is_empty() { "" } else { " " }
             ));
         }
-        ours.push_str(match receipt.dispatched {
-            false => ": nothing to do, it was so already",
-            true => came_of_it(receipt.effect),
+        let no_effect = format!(": {}", receipt.no_effect());
+        ours.push_str(match (receipt.dispatched, receipt.effect) {
+            (false, _) => ": nothing to do, it was so already",
+            (true, Effect::None) => &no_effect,
+            (true, effect) => came_of_it(effect),
         });
         if receipt.effect == Effect::Changed && !receipt.changes.is_empty() {
             ours.push_str(&format!(" ({})", receipt.changes.join(", ")));
@@ -219,6 +221,17 @@ impl Said {
             ours.push_str(&format!(", still going on after {} ms", receipt.settled.ms));
         }
         let mut theirs = String::new();
+        for (at, blocker) in receipt.blocked.iter().enumerate() {
+            let separator = if at == 0 { ":" } else { ";" };
+            match &blocker.field {
+                Some(field) => {
+                    let name = field.name_of_ref.as_deref().unwrap_or(&field.role);
+                    ours.push_str(&format!("{separator} {name} {}", blocker.reason));
+                    theirs.push_str(&format!("blocked: {blocker}\n"));
+                }
+                None => ours.push_str(&format!("{separator} {}", blocker.reason)),
+            }
+        }
         // What a ref means is known to who gives it.
         if let Some(target) =
             receipt.target.as_ref().filter(|_| receipt.strategy.as_deref() != Some("ref"))
@@ -414,6 +427,7 @@ const TRUSTED: &[&str] = &[
     "state",
     "strategy",
     "type",
+    "watchedMs",
 ];
 
 /// The facts that may have text of the page in them: all that have any text and are not ours.
@@ -530,6 +544,7 @@ fn came_of_it(effect: Effect) -> &'static str {
     match effect {
         Effect::Changed => ": changed",
         Effect::None => ": no effect",
+        Effect::Blocked => ": blocked",
         Effect::Navigated => ": navigated",
         Effect::Dialog => ": a dialog opened; answer it with browser_handle_dialog",
         Effect::Download => ": download",

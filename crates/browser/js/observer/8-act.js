@@ -315,8 +315,8 @@ function mayMove(el) {
 
 /** The next picture; a page that is not drawn has none. */
 const nextFrame = () => new Promise((go) => {
-  const late = setTimeout(go, 100);
-  frame(() => { clearTimeout(late); go(); });
+  const late = later(go, 100);
+  nextPicture(() => { clearTimeout(late); go(); });
 });
 
 /** The next two pictures: what a page does in one is drawn in the other. */
@@ -338,7 +338,7 @@ async function rest() {
   for (const shadow of shadows) observer.observe(shadow, WATCHED);
   await frames();
   while (performance.now() - last < REST_MS && performance.now() - begun < MOST_REST_MS) {
-    await new Promise((go) => setTimeout(go, 10));
+    await new Promise((go) => later(go, 10));
   }
   observer.disconnect();
   return true;

@@ -20,7 +20,7 @@ function renewLease() {
   if (deed === null) return;
   deed.lease = LEASE_TICKS;
   deed.until = performance.now() + DEED_MS;
-  if (leaseTimer === 0) leaseTimer = setTimeout(leaseTick, TICK_MS);
+  if (leaseTimer === 0) leaseTimer = later(leaseTick, TICK_MS);
 }
 
 function leaseTick() {
@@ -28,7 +28,7 @@ function leaseTick() {
   if (deed === null) return;
   if (performance.now() > deed.until) return void over();
   deed.lease--;
-  leaseTimer = setTimeout(leaseTick, TICK_MS);
+  leaseTimer = later(leaseTick, TICK_MS);
 }
 
 /** Releases a guard, also one that is not up yet. */
@@ -52,6 +52,7 @@ function keepOff(event) {
   const isSame = () => deed.hits > 0 || isStill(deed.el, deed.words);
   if (deed.guard !== "beside" && hit !== null && isLetThrough(hit, event) && isSame()) {
     if (COUNTED.test(event.type)) deed.hits++;
+    if (event.type === "mousedown") deed.presses++;
     if (event.type === "click") deed.clicks++;
     renewLease();
     return;
@@ -100,41 +101,7 @@ function putUp() {
 }
 putUp();
 
-/** Elements that change by themselves: how often they were seen to lately, and since when. */
-const restless = new WeakMap();
-/** So many changes are no accident, and after so long without one it is over. What changes at once is one change. */
-const MANY = 3, LATELY_MS = 4000, AT_ONCE_MS = 10;
-/** What has not changed for so many of its own pauses is at rest: it was only being built. */
-const PAUSES = 3, PAUSE_MS = 50;
-
-/** Whether a node was changing by itself when the deed began. What still does so is remembered. */
-function isRestlessNode(node) {
-  const seen = restless.get(node);
-  if (seen === undefined || seen.count < MANY) return false;
-  const pause = (seen.at - seen.since) / Math.max(1, seen.times - 1);
-  if (deed.begun - seen.at > Math.min(LATELY_MS, PAUSES * pause + PAUSE_MS)) return false;
-  seen.at = performance.now();
-  return true;
-}
-
-/** When something was last done, and for how long what changes then may be because of it. */
-let lastDeed = -Infinity;
-const LATE_MS = 1500, LATE_WEIGHT = 0.3;
-
-function noteRestless(node) {
-  const now = performance.now(), seen = restless.get(node);
-  const weight = now - lastDeed < LATE_MS ? LATE_WEIGHT : 1;
-  if (seen === undefined || now - seen.at > LATELY_MS) {
-    restless.set(node, { count: weight, times: 1, since: now, at: now });
-    return;
-  }
-  if (now - seen.at < AT_ONCE_MS) return;
-  seen.at = now;
-  seen.times++;
-  seen.count += weight;
-}
-
-/** Takes note of what changes while nothing is being done, and of scripts that move things. */
+/** Takes note of scripts that move things. */
 function heedMoves(records = watcher.takeRecords()) {
   if (records.length === 0) return;
   if (arguments.length === 0) {
@@ -142,31 +109,7 @@ function heedMoves(records = watcher.takeRecords()) {
     noteTouched(records);
     spoil();
   }
-  if (deed === null) for (const { target } of records) noteRestless(target);
   if (records.some(({ type, attributeName }) => type === "attributes" && attributeName === "style")) lastMove = performance.now();
-}
-
-const effects = new MutationObserver(noteEffects);
-
-function noteEffects(records) {
-  if (deed === null) return;
-  for (const { target, attributeName } of records) {
-    if (isRestlessNode(target)) continue;
-    deed.mutations++;
-    if (attributeName === "style") deed.slides = true;
-  }
-  deed.stirs += records.length;
-}
-
-const SIGNS = ["input", "change", "focusin", "scroll", "toggle", "submit", "reset", "close", "fullscreenchange", "play", "pause"];
-
-function noteSign({ type, target }) {
-  if (deed === null) return;
-  // What we scrolled ourselves to get there.
-  if (type === "scroll" && isWhereItWas(target)) return;
-  deed.stirs++;
-  deed.signs.add(type);
-  if (type === "focusin") deed.focused = target;
 }
 
 /** Whether something is scrolled as far as it was when it began. */
@@ -211,16 +154,25 @@ function hasSelected() {
 
 function beginOn(el, guard, on, id) {
   heedMoves();
-  deed = { id, el, on, guard, lease: 0, words: wordsOf(el), until: 0, hits: 0, clicks: 0, ups: 0, missed: "", mutations: 0, stirs: 0, slides: false, isHovering: false,
-    begun: performance.now(), selected: selectionNow(), places: placesAround(on),
-    signs: new Set(), focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
-  effects.observe(document, WATCHED);
-  for (const shadow of shadows) effects.observe(shadow, WATCHED);
+  // What has changed by now is not because of it.
+  noteEffects(effects.takeRecords());
+  const now = performance.now();
+  deed = { id, el, on, guard, lease: 0, words: wordsOf(el), until: 0, hits: 0, presses: 0, clicks: 0, ups: 0, missed: "",
+    mutations: 0, otherMutations: 0, late: [], stirs: 0, slides: false, isHovering: false,
+    begun: now, selected: selectionNow(), places: placesAround(on),
+    // What is done by script, or in another document, has no event here.
+    inputAt: guard === "" || guard === "beside" || holdsDocument(el) ? now : -Infinity, events: [], spans: [], spanBegun: null, timers: null, frames: null, isScheduled: false, isUnheard: false,
+    signs: new Set(), lateSigns: new Set(), hasScrolled: false, invalid: new Set(), mayHaveSubmitted: false, submission: null, pressedAt: null, downloads: 0,
+    cookies: cookiesNow(), hasStored: false, pictures: picturesNow(), hasDrawn: false, isAnimated: isAnimating(),
+    focused: null, active: deepActive(), value: heldValue(el), checked: factOf(el).isChecked, href: location.href };
+  watchEffects();
   putUp();
-  for (const name of SIGNS) addEventListener(name, noteSign, { capture: true, passive: true });
   renewLease();
   return true;
 }
+
+/** Whether what is done to an element is done in a document of its own. */
+const holdsDocument = (el) => /^(?:iframe|frame|object|embed)$/.test(localNameOf.call(el));
 
 /** Watches for what comes, in a document that nothing is done to itself. */
 function beginBeside(id) {
@@ -286,22 +238,30 @@ async function ready(number, wants, guard, isSure, id) {
 function outcome() {
   if (deed === null) return null;
   noteEffects(effects.takeRecords());
-  const { el, hits, ups, missed, mutations, signs, focused, value, checked, href } = deed;
+  if (deed.timers === null) heedCookies();
+  const { el, hits, ups, missed, mutations, otherMutations, signs, focused, value, checked, href, downloads, hasStored, hasDrawn, isScheduled } = deed;
   const active = deepActive();
   // That the element itself takes the focus is what a click does, not what comes of it.
   const isOwn = deed.guard === "hands" && el !== documentElementOf.call(document) && active !== null && isInside(active, el);
   const hasMoved = active !== deed.active && !isOwn;
   const fact = factOf(el);
   return {
-    hits, ups, missed, mutations, isHovering: deed.isHovering, selected: hasSelected(),
+    hits, ups, missed, mutations, otherMutations, isScheduled, downloads, isHovering: deed.isHovering, selected: hasSelected(),
     focus: hasMoved && focused !== null || isEditable(el) && active === el && deed.active !== el,
-    value: ["input", "change", "play", "pause"].some((sign) => signs.has(sign)) || heldValue(el) !== value || fact.isChecked !== checked,
+    value: signs.has("input") || signs.has("change") || heldValue(el) !== value || fact.isChecked !== checked,
     // The new state of a control that was clicked through its label.
     isChecked: fact.control === undefined ? null : fact.isChecked,
-    scrolled: signs.has("scroll"), toggled: signs.has("toggle") || signs.has("fullscreenchange") || signs.has("close"),
+    scrolled: signs.has("scroll"), toggled: TOGGLES.some((type) => signs.has(type)), media: MEDIA.some((type) => signs.has(type)),
+    copied: signs.has("copy") || signs.has("cut"), stored: hasStored, drawn: hasDrawn,
     moved: location.href !== href, gone: !isConnectedOf.call(el),
+    blocking: blockingFields(), unclicked: unclicked(),
+    spans: deed.spans.slice(-MOST_SPANS), begunAt: performance.timeOrigin + deed.begun, doneAt: performance.timeOrigin + Math.max(deed.begun, deed.inputAt),
   };
 }
+
+/** So many times of events are told, begin and end. */
+const MOST_SPANS = 40;
+const TOGGLES = ["toggle", "fullscreenchange", "close"], MEDIA = ["play", "pause", "volumechange", "ratechange", "seeking"];
 
 const turnOfEvents = new MessageChannel();
 let afterTurn = null;
@@ -324,8 +284,10 @@ async function rested(end) {
     const moving = [document, ...shadows].flatMap((tree) => tree.getAnimations()).filter(({ playState, startTime, effect }) => playState === "running" &&
       effect !== null && effect.getComputedTiming().endTime < Infinity && (startTime === null || startTime >= deed.begun - 50));
     if (moving.length > 0) {
+      // What a page does when they end is because of them.
+      if (deed.mutations > 0) schedule();
       const over = Promise.allSettled(moving.map(({ finished }) => finished));
-      await Promise.race([over, new Promise((go) => setTimeout(go, left))]);
+      await Promise.race([over, new Promise((go) => later(go, left))]);
       await andThen();
       continue;
     }
@@ -378,28 +340,57 @@ async function settle(ms, ups = 0, look = null) {
   return came;
 }
 
-/** Waits for the first consequence. */
-async function sign(ms) {
+/** Whether an outcome says that anything came of it. */
+const isSign = ({ mutations, focus, value, scrolled, toggled, media, copied, stored, drawn, moved, downloads, blocking }) =>
+  mutations > 0 || focus || value || scrolled || toggled || media || copied || stored || drawn || moved || downloads > 0 ||
+  blocking.length > 0 || turnedAway.length > 0;
+
+/** How often canvases are compared while a consequence is waited for. */
+const PICTURE_MS = 100;
+
+/**
+ * Waits for the first consequence. `isHeard` says that scripts listen to events of the element, `isOpen` that the page has
+ * something under way that leaves no trace here.
+ */
+async function sign(ms, isHeard = true, isOpen = false) {
   renewLease();
-  const end = performance.now() + ms;
-  while (deed !== null && performance.now() < end) {
+  if (deed === null) return false;
+  const begun = performance.now(), end = begun + ms;
+  deed.isUnheard = !isHeard;
+  if (isOpen && isHeard) schedule();
+  let picturesAt = begun;
+  for (;;) {
     // What is selected is no sign: the page hears of that later, and may do something then.
-    const { mutations, focus, value, scrolled, toggled, moved } = outcome();
-    if (mutations > 0 || focus || value || scrolled || toggled || moved || turnedAway.length > 0) return true;
-    await Promise.race([nextFrame(), new Promise((go) => setTimeout(go, 10))]);
+    if (deed !== null && isHeard) {
+      noteEffects(effects.takeRecords());
+      promoteNear();
+    }
+    if (deed === null || isSign(outcome())) return deed !== null;
+    const now = performance.now(), isOver = now >= end;
+    if (deed.pictures.size > 0 && (isOver || now - picturesAt >= PICTURE_MS)) {
+      picturesAt = now;
+      const hasChanged = await hasDrawn();
+      if (deed !== null && hasChanged) deed.hasDrawn = true;
+      if (hasChanged) continue;
+    }
+    if (isOver) {
+      if (isHeard) settleDoubts();
+      return isSign(outcome());
+    }
+    await Promise.race([nextFrame(), new Promise((go) => later(go, 10))]);
   }
-  return false;
 }
 
-/** Waits for anything new, such as what a page makes of an answer. */
-async function stir(ms) {
+/** Waits for anything new, such as what a page makes of an answer. `isCaused` says that the action asked for that. */
+async function stir(ms, isCaused = false) {
   renewLease();
+  if (isCaused) schedule();
   const end = performance.now() + ms;
   const before = deed === null ? 0 : deed.stirs;
   while (deed !== null && performance.now() < end) {
     noteEffects(effects.takeRecords());
     if (deed.stirs !== before) return true;
-    await Promise.race([nextFrame(), new Promise((go) => setTimeout(go, 5))]);
+    await Promise.race([nextFrame(), new Promise((go) => later(go, 5))]);
   }
   return false;
 }
@@ -407,8 +398,10 @@ async function stir(ms) {
 /** It is done: hands are free again. */
 function over() {
   const came = outcome();
-  if (came !== null) came.turnedAway = tellTurnedAway();
-  effects.disconnect();
+  if (came !== null) {
+    came.turnedAway = tellTurnedAway();
+    if (isSign(came)) lastCause = performance.now();
+  }
   deed = null;
   lastDeed = performance.now();
   return came;
@@ -436,7 +429,11 @@ function turnAway(event, url) {
   if (turnedAway.length < MOST_TURNED_AWAY) turnedAway.push(url.slice(0, 200));
   if (deed !== null) deed.stirs++;
 }
-globalThis.navigation?.addEventListener("navigate", (event) => turnAway(event, event.destination.url));
+globalThis.navigation?.addEventListener("navigate", (event) => {
+  turnAway(event, event.destination.url);
+  // A file is on its way. The browser tells of it when a server has answered.
+  if (deed !== null && event.downloadRequest !== null && !event.defaultPrevented) deed.downloads++;
+});
 // What would come in a tab of its own leaves this one where it is.
 addEventListener("click", (event) => {
   if (event.defaultPrevented) return;

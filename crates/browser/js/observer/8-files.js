@@ -10,10 +10,11 @@ const givenFiles = new WeakMap();
 function heedFiles(el) {
   if (localNameOf.call(el) !== "input" || inputTypeOf.call(el) !== "file") return null;
   givenFiles.delete(el);
-  const note = ({ type }) => {
+  const note = (event) => {
     if (!givenFiles.has(el)) givenFiles.set(el, filesOf.call(el).length);
     // Of a field that is in no document nobody else hears.
-    if (deed !== null) deed.signs.add(type);
+    if (deed !== null) deed.signs.add(event.type);
+    noteInput(event);
   };
   for (const name of ["input", "change"]) listenTo.call(el, name, note, { capture: true, once: true });
   return { isMultiple: isMultipleOf.call(el) };

@@ -122,6 +122,7 @@ function watch() {
     if (listened.has(shadow)) continue;
     listened.add(shadow);
     listenIn(shadow);
+    watchShadow(shadow);
   }
   if (!isListening) {
     isListening = true;

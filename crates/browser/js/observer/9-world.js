@@ -33,6 +33,9 @@ Object.defineProperty(globalThis, "agbrowse", {
     settle,
     sign,
     stir,
+    changed,
+    hasChanged,
+    path,
     over,
     release,
     /** Whether events are kept from anything now. */
@@ -66,6 +69,9 @@ Object.defineProperty(globalThis, "agbrowse", {
     isConnected: (number) => { const el = elementOf(number); return el !== null && isConnectedOf.call(el); },
   }),
 });
+
+if (document.readyState === "loading") addEventListener("DOMContentLoaded", watchEffects, { once: true });
+else watchEffects();
 
 // Not in every frame: most of them are never looked at.
 if (globalThis === top && document.readyState === "loading") {

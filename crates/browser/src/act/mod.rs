@@ -7,15 +7,17 @@
 mod answered;
 pub(crate) mod armed;
 mod arrival_outline;
+mod blocked;
 pub(crate) mod keyboard;
 pub(crate) mod mouse;
 pub(crate) mod pointer;
 mod receipt;
 mod settle;
+mod watch;
 
 pub(crate) use answered::Consequences;
 use armed::Armed;
-pub use receipt::{Attempt, Effect, Hit, Receipt, Settled};
+pub use receipt::{Attempt, Blocker, Effect, Hit, Receipt, Settled};
 pub(crate) use settle::Deed;
 pub use settle::{After, Expect};
 
@@ -37,6 +39,9 @@ use std::time::{Duration, Instant};
 
 /// How long an element may take to become usable, unless the caller says how long the command may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Why an element that was pressed got no click: it was elsewhere when the button of the mouse was released.
+const MOVED: &str = "moved";
 
 /// In an error, the verb that would do.
 const USE: &str = "use";
@@ -236,6 +241,13 @@ pub(crate) struct Before {
     pub(crate) mark: Mark,
 }
 
+/// What comes after its end is not because of an action.
+impl Drop for Hand<'_> {
+    fn drop(&mut self) {
+        self.tab.journal.action_ends();
+    }
+}
+
 /// The hand that acts on a tab.
 pub(crate) struct Hand<'a> {
     pub(crate) live: &'a Live,
@@ -256,6 +268,17 @@ pub(crate) struct Hand<'a> {
     armed: Vec<Armed>,
     /// How the page is looked at when it has come to rest.
     looking: Option<String>,
+    /// The document that was acted in.
+    acted_in: Option<String>,
+    /// The element that was acted on, in the first of those documents.
+    element: Option<u32>,
+    /// When it was ready to be acted on, and when the page was first quiet after that.
+    ready_at: Instant,
+    quiet_at: Option<Instant>,
+    /// Scripts of the page hear what was done, as far as is known.
+    is_heard: bool,
+    /// How long an effect is watched for.
+    watch: Duration,
 }
 
 impl<'a> Hand<'a> {
@@ -266,6 +289,8 @@ impl<'a> Hand<'a> {
         sight: &'a mut Sight,
     ) -> Self {
         let before = Before { state: tab.state.borrow().clone(), mark: tab.journal.mark() };
+        tab.journal.action_begins();
+        live.watch_databases(tab);
         Self {
             live,
             tab,
@@ -281,7 +306,18 @@ impl<'a> Hand<'a> {
             documents: Vec::new(),
             armed: Vec::new(),
             looking: None,
+            acted_in: None,
+            element: None,
+            ready_at: Instant::now(),
+            quiet_at: None,
+            is_heard: true,
+            watch: settle::WATCH,
         }
+    }
+
+    /// Does not wait long for an effect: there may be none before the next action.
+    pub(crate) fn watch_briefly(&mut self) {
+        self.watch = settle::SIGN;
     }
 
     /// The page as it is now.
@@ -600,6 +636,8 @@ impl<'a> Hand<'a> {
         };
         self.documents.clone_from(&documents);
         self.armed = armed;
+        self.element = Some(node.element);
+        self.ready_at = Instant::now();
         Ok(Ok(Spot {
             hit: Hit {
                 name_of_ref: numbers.first().map(|number| format!("@e{number}")),
@@ -794,6 +832,10 @@ impl<'a> Hand<'a> {
                 let message = "nobody saw the click arrive: look before you click again";
                 self.notes.push(Note::new("not-seen", message));
             }
+            if came.unclicked == MOVED {
+                let message = "the element moved away when it was pressed: it got no click";
+                self.notes.push(Note::new("not-clicked", message));
+            }
             let state = came.is_checked.filter(|_| action == "click");
             let value = state.map(|is| if is { "checked" } else { "unchecked" }.to_owned());
             let deed = Deed { action, spot: Some(spot), after, value };
@@ -812,6 +854,7 @@ impl<'a> Hand<'a> {
     pub(crate) fn rebase(&mut self) {
         self.before =
             Before { state: self.tab.state.borrow().clone(), mark: self.tab.journal.mark() };
+        self.tab.journal.action_begins();
     }
 
     /// Whether the page that was acted on is not there to be asked any more.
@@ -863,6 +906,8 @@ impl<'a> Hand<'a> {
         }
         self.documents = documents;
         self.armed = armed;
+        self.element = None;
+        self.ready_at = Instant::now();
         Ok(())
     }
 

@@ -29,9 +29,15 @@ pub struct Receipt {
     /// What came of it.
     pub effect: Effect,
     /// What that was: `content`, `value`, `focus`, `scroll`, `address`, `requests`, `tab`, `chooser`, `toggle`,
-    /// `selection`.
+    /// `selection`, `media`, `clipboard`, `storage`, `socket`, `worker`, `canvas`, `frame`, `other-tab`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<String>,
+    /// For how many milliseconds an effect was watched for, when there was none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub watched_ms: Option<u64>,
+    /// Why it was blocked: the fields that keep their form from being sent, or that the click did not arrive.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub blocked: Vec<Blocker>,
     /// What is different on the page, in the lines of a snapshot.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub delta: String,
@@ -53,6 +59,19 @@ pub struct Hit {
     pub role: String,
     /// What it is called.
     pub name: String,
+}
+
+/// A reason why an action was blocked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Blocker {
+    /// The field whose value the browser does not accept; absent when it is about the element that was clicked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub field: Option<Hit>,
+    /// What is wrong, in our words: `is required`.
+    pub reason: String,
+    /// What the browser tells a person, or the page.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub message: Option<String>,
 }
 
 /// One way of finding an element, and whether it worked.
@@ -93,11 +112,21 @@ pub enum Effect {
     Dialog,
     /// A file.
     Download,
+    /// Nothing: the browser did not accept the values of a form, or a click did not arrive.
+    Blocked,
     /// Nobody knows: the page died or does not answer.
     Unknown,
 }
 
 impl Receipt {
+    /// That there was no effect, and how long one was watched for.
+    pub fn no_effect(&self) -> String {
+        match self.watched_ms {
+            Some(ms) => format!("no effect seen in {ms} ms"),
+            None => "no effect".to_owned(),
+        }
+    }
+
     /// What came out of it, as it is printed: in quotes where it may be the page's text.
     pub fn value_text(&self) -> Option<String> {
         self.value.as_ref().map(|value| match &*self.action {
@@ -117,6 +146,7 @@ impl Effect {
             Self::Navigated => "navigated",
             Self::Dialog => "dialog",
             Self::Download => "download",
+            Self::Blocked => "blocked",
             Self::Unknown => "unknown",
         }
     }
@@ -139,6 +169,23 @@ impl fmt::Display for Hit {
     }
 }
 
+/// The field, what is wrong with it, what a person is told, its ref.
+impl fmt::Display for Blocker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(field) = &self.field {
+            write!(f, "{} ", page::text::quoted(&field.name))?;
+        }
+        f.write_str(&self.reason)?;
+        if let Some(message) = &self.message {
+            write!(f, ": {}", page::text::quoted(message))?;
+        }
+        match self.field.as_ref().and_then(|field| field.name_of_ref.as_ref()) {
+            Some(name) => write!(f, " [{name}]"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Receipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.action)?;
@@ -151,11 +198,14 @@ impl fmt::Display for Receipt {
         write!(f, ": ")?;
         match self.dispatched {
             false => write!(f, "nothing to do")?,
-            true if self.effect == Effect::None => write!(f, "no effect")?,
+            true if self.effect == Effect::None => f.write_str(&self.no_effect())?,
             true => write!(f, "{}", self.effect.as_str())?,
         }
         if !self.changes.is_empty() && self.effect == Effect::Changed {
             write!(f, " ({})", self.changes.join(", "))?;
+        }
+        for (at, blocker) in self.blocked.iter().enumerate() {
+            write!(f, "{} {blocker}", if at == 0 { ":" } else { ";" })?;
         }
         if self.settled.how == "capped" {
             write!(f, ", still going on after {} ms", self.settled.ms)?;

@@ -3,10 +3,11 @@
 //! Nothing here waits for a while. The page is asked until it has no more to do; requests and departures that the
 //! action caused are waited for; only an action without any consequence so far is given a moment to have one.
 
+use super::blocked::BlockingField;
 use super::receipt::{Effect, Receipt, Settled};
 use super::{Hand, Spot, millis};
 use crate::error::{Code, Error, Result};
-use crate::live::journal::{self, Mark};
+use crate::live::journal::{self, Happening, Mark, Sign};
 use crate::navigate;
 use crate::observe::{self, Look, Shown, Trouble};
 use crate::tab::{Phase, State};
@@ -24,8 +25,11 @@ use std::time::{Duration, Instant};
 /// How long consequences are waited for.
 const CAP: Duration = Duration::from_secs(1);
 
-/// How long an action without consequences may take to have one.
-const SIGN: Duration = Duration::from_millis(100);
+/// How long an action without any sign of a consequence is watched for one.
+pub(super) const WATCH: Duration = Duration::from_millis(600);
+
+/// How long an action that had consequences elsewhere may take to have one in the page.
+pub(super) const SIGN: Duration = Duration::from_millis(100);
 
 /// How long a page may take to make something of an answer.
 const STIR: Duration = Duration::from_millis(50);
@@ -134,6 +138,37 @@ pub(crate) struct Came {
     toggled: bool,
     moved: bool,
     selected: bool,
+    /// Changes besides the place of the element.
+    other_mutations: u32,
+    /// Scripts have something under way because of it.
+    pub(super) is_scheduled: bool,
+    /// Files that were asked for.
+    downloads: u32,
+    /// A player was started, stopped or set.
+    media: bool,
+    copied: bool,
+    /// Cookies were set.
+    stored: bool,
+    /// Something else is drawn on a canvas.
+    drawn: bool,
+    /// The fields that keep their form from being sent.
+    pub(super) blocking: Vec<BlockingField>,
+    /// Why an element that was pressed got no click.
+    pub(super) unclicked: String,
+    /// When its events were listened to, from and to, in ms since 1970.
+    pub(super) spans: Vec<f64>,
+    /// When it was begun and when it was done, in ms since 1970.
+    pub(super) begun_at: f64,
+    pub(super) done_at: f64,
+    /// Another frame of the page has changed.
+    #[serde(skip)]
+    in_frame: bool,
+    /// Another tab has changed.
+    #[serde(skip)]
+    in_tab: bool,
+    /// For how long a consequence was watched for.
+    #[serde(skip)]
+    watched: Option<u64>,
     /// The mouse is over something that rules show other things for.
     is_hovering: bool,
     /// And they show something.
@@ -150,14 +185,24 @@ pub(crate) struct Came {
 
 impl Came {
     fn is_nothing(&self) -> bool {
+        let is_changed = self.focus || self.value || self.scrolled || self.toggled || self.moved;
+        let is_elsewhere = self.media || self.copied || self.stored || self.drawn || self.in_frame;
         self.mutations == 0
+            && self.downloads == 0
             && self.turned_away.is_empty()
-            && !(self.focus || self.value || self.scrolled || self.toggled || self.moved)
+            && self.blocking.is_empty()
+            && !(is_changed || is_elsewhere)
     }
 
     /// Adds what another document says.
     fn add(&mut self, other: &Self) {
         self.mutations += other.mutations;
+        self.other_mutations += other.other_mutations;
+        self.downloads += other.downloads;
+        self.media |= other.media;
+        self.copied |= other.copied;
+        self.stored |= other.stored;
+        self.drawn |= other.drawn;
         self.focus |= other.focus;
         self.value |= other.value;
         self.scrolled |= other.scrolled;
@@ -182,7 +227,7 @@ pub(crate) struct Deed<'d> {
 
 /// What ends the wait for the page's own answer.
 enum Word {
-    Said(Came),
+    Said(Box<Came>),
     /// Its document is on the way out, or gone.
     Left,
     /// It does not answer.
@@ -211,6 +256,8 @@ impl Hand<'_> {
             settled: Settled { how: "quiet".into(), ms: 0 },
             effect: Effect::None,
             changes: Vec::new(),
+            watched_ms: None,
+            blocked: Vec::new(),
             delta: String::new(),
             events: self.tab.journal.take_untold(),
             value: deed.value,
@@ -231,6 +278,7 @@ impl Hand<'_> {
         mut sent: Vec<Reply<DispatchMouseEvent>>,
     ) -> (Came, Settled) {
         let begun = Instant::now();
+        self.acted_in = self.documents.first().cloned();
         let main =
             self.sight.looking(self.tab).filter(|_| !after.no_delta && after.expect.is_none());
         self.looking = main.filter(|_| self.documents.len() == 1);
@@ -239,7 +287,11 @@ impl Hand<'_> {
         let mut how = "quiet";
         let mut came = Came::default();
         let mut turned_away = Vec::new();
-        let mut was_given_a_moment = false;
+        let mut watched = None;
+        let mut in_frame = false;
+        self.quiet_at = None;
+        self.is_heard = true;
+        let is_click = count > 0;
         loop {
             // Each is told once.
             turned_away.append(&mut came.turned_away);
@@ -249,10 +301,13 @@ impl Hand<'_> {
                     self.taken(std::mem::take(&mut sent)).await;
                     // A release that the document has not seen by now goes elsewhere.
                     count = 0;
-                    came = said;
+                    came = *said;
                     continue;
                 }
-                Word::Said(said) => came = said,
+                Word::Said(said) => {
+                    came = Came { in_frame, ..*said };
+                    self.quiet_at.get_or_insert_with(Instant::now);
+                }
                 Word::Left => {}
                 Word::Silent => {
                     how = "capped";
@@ -286,25 +341,34 @@ impl Hand<'_> {
                 self.answered(end).await;
                 how = "requests";
                 // What a page makes of an answer comes a moment after it.
-                self.wait_inside("agbrowse.stir", end.at_most(STIR)).await;
+                let stir = end.at_most(STIR);
+                let is_caused = self.signs(&came).iter().any(|it| it.is_asked());
+                let arguments = format!("{}, {is_caused}", millis(stir.left()));
+                self.wait_inside("agbrowse.stir", &arguments, stir).await;
                 continue;
             }
             let is_same = Mark { asked: mark.asked, ..self.before.mark } == mark;
             let is_nothing =
                 came.is_nothing() && turned_away.is_empty() && came.missed.is_empty() && is_same;
-            if is_nothing && !was_given_a_moment {
-                was_given_a_moment = true;
+            if came.downloads > 0 && mark.downloaded == self.before.mark.downloaded {
+                self.download_begun(end).await;
+            }
+            if is_nothing && watched.is_none() {
                 // What rules show for the mouse changes nothing in the document.
                 if came.is_hovering && self.looks_different().await {
                     came.is_uncovered = true;
                     break;
                 }
+                self.is_heard = self.hears().await;
+                let has_signs = came.selected || !self.signs(&came).is_empty();
                 // Who expects something waits for it.
-                let moment = match after.expect {
-                    Some(_) if !came.selected => self.deadline.at_most(self.patience()),
-                    _ => end.at_most(SIGN),
+                let span = match after.expect {
+                    Some(_) if !came.selected => self.patience(),
+                    _ if has_signs => SIGN.min(end.left()),
+                    _ => self.watch.min(end.left()),
                 };
-                self.sign(moment).await;
+                watched = Some(millis(span));
+                in_frame = self.sign(&came, self.deadline.at_most(span)).await;
                 continue;
             }
             break;
@@ -314,6 +378,13 @@ impl Hand<'_> {
             came.add(other);
         }
         came.turned_away.splice(..0, turned_away);
+        if !is_click {
+            came.unclicked.clear();
+        }
+        if came.is_nothing() && how == "quiet" && self.signs(&came).is_empty() {
+            came.in_tab = self.changed_beside(&came).await;
+        }
+        came.watched = watched.or_else(|| Some(millis(begun.elapsed())));
         (came, Settled { how: how.into(), ms: millis(begun.elapsed()) })
     }
 
@@ -331,7 +402,7 @@ impl Hand<'_> {
             biased;
             _ = state.wait_for(|state| self.is_broken(state)) => Word::Broken,
             said = ask => match said {
-                Ok(came) => Word::Said(came),
+                Ok(came) => Word::Said(Box::new(came)),
                 Err(Trouble::Wire(cdp::Error::Timeout { .. })) => Word::Silent,
                 Err(_) => Word::Left,
             },
@@ -406,14 +477,13 @@ impl Hand<'_> {
     }
 
     /// Has the document wait for something, for so long at most.
-    async fn wait_inside(&self, what: &str, end: Deadline) {
+    async fn wait_inside(&self, what: &str, arguments: &str, end: Deadline) {
         let world = self.documents.first().and_then(|document| self.sight.world_of(document));
-        let ms = millis(end.left()).to_string();
         let inside = async {
             match world {
                 Some(world) => {
                     let limit = Deadline::after(end.left() + GRACE);
-                    _ = world.run::<bool>(what, &ms, limit).await;
+                    _ = world.run::<bool>(what, arguments, limit).await;
                 }
                 None => tokio::time::sleep_until(end.at()).await,
             }
@@ -425,15 +495,35 @@ impl Hand<'_> {
         }
     }
 
-    /// Waits for a first consequence.
-    async fn sign(&self, end: Deadline) {
-        let inside = self.wait_inside("agbrowse.sign", end);
-        let base = self.tab.journal.mark();
+    /// Waits until a file that was asked for begins to come.
+    async fn download_begun(&self, end: Deadline) {
+        let mut changed = self.tab.journal.changed.subscribe();
+        while self.tab.journal.mark().downloaded == self.before.mark.downloaded {
+            tokio::select! {
+                _ = changed.changed() => {}
+                () = tokio::time::sleep_until(end.at()) => return,
+            }
+        }
+    }
+
+    /// Waits for a first consequence. Says whether it came in a frame that nothing was done in or around.
+    async fn sign(&self, came: &Came, end: Deadline) -> bool {
+        let is_heard = self.is_heard;
+        let is_open =
+            self.live.has_workers(self.tab.id) || self.signs(came).iter().any(|it| it.is_asked());
+        let arguments = format!("{}, {is_heard}, {is_open}", millis(end.left()));
+        let inside = self.wait_inside("agbrowse.sign", &arguments, end);
+        let elsewhere = self.changed_elsewhere(came, end);
+        // Answers to earlier requests, titles and what the page asks servers by itself are no signs.
+        let mark = || Mark { asked: 0, ..self.tab.journal.mark() };
+        let base = mark();
         let mut changed = self.tab.journal.changed.subscribe();
         let mut state = self.tab.state.subscribe();
         let outside = async {
-            // Titles and answers to earlier requests are no signs.
-            while self.tab.journal.mark() == base && !self.is_broken(&state.borrow_and_update()) {
+            while mark() == base
+                && self.signs(came).is_empty()
+                && !self.is_broken(&state.borrow_and_update())
+            {
                 tokio::select! {
                     _ = changed.changed() => {}
                     _ = state.changed() => {}
@@ -441,8 +531,9 @@ impl Hand<'_> {
             }
         };
         tokio::select! {
-            () = inside => {}
-            () = outside => {}
+            () = inside => false,
+            () = outside => false,
+            is_other = elsewhere => is_other,
         }
     }
 
@@ -486,6 +577,7 @@ impl Hand<'_> {
             && came.is_nothing()
             && !is_elsewhere
             && self.sight.has_late_roots(self.deadline.at_most(LOOK)).await;
+        let signs = self.signs(&came);
         let mut changes: Vec<&str> = Vec::new();
         let facts = [
             (came.mutations > 0 || has_late_roots || came.is_uncovered, "content"),
@@ -495,19 +587,33 @@ impl Hand<'_> {
             (came.toggled, "toggle"),
             (came.scrolled, "scroll"),
             (is_elsewhere, "address"),
-            (mark.asked > before.mark.asked, "requests"),
+            (came.media, "media"),
+            (came.copied, "clipboard"),
+            (came.drawn, "canvas"),
+            (came.in_frame, "frame"),
+            (came.stored || signs.iter().any(|it| it.is_kept()), "storage"),
+            (signs.iter().any(|it| it.is_asked()), "requests"),
+            (signs.contains(&Sign::Socket), "socket"),
+            (signs.contains(&Sign::Worker), "worker"),
+            (came.in_tab, "other-tab"),
             (mark.tabs > before.mark.tabs, "tab"),
             (mark.choosers > before.mark.choosers, "chooser"),
         ];
         changes.extend(facts.into_iter().filter(|(is, _)| *is).map(|(_, name)| name));
+        let is_only_moved =
+            came.other_mutations == 0 && changes.iter().all(|change| *change == "content");
+        let mut blocked = self.blockers(&came, is_only_moved);
+        let before = &self.before;
         let mut effect = if state.dialog.is_some() {
             Effect::Dialog
         } else if state.end.is_some() || settled.how == "gone" {
             Effect::Unknown
-        } else if mark.downloaded > before.mark.downloaded {
+        } else if mark.downloaded > before.mark.downloaded || came.downloads > 0 {
             Effect::Download
         } else if is_elsewhere {
             Effect::Navigated
+        } else if !blocked.is_empty() {
+            Effect::Blocked
         } else if !changes.is_empty() {
             Effect::Changed
         } else if settled.how == "capped" && !came.is_quiet && came.is_nothing() && came.hits == 0 {
@@ -524,7 +630,16 @@ impl Hand<'_> {
             false => String::new(),
         };
         self.live.journals_are_written().await;
+        if effect != Effect::Blocked {
+            blocked.clear();
+        }
+        let is_awaited =
+            came.downloads > 0 && self.tab.journal.mark().downloaded == self.before.mark.downloaded;
         let mut events = self.tab.journal.take_untold();
+        if is_awaited {
+            events
+                .push(Happening::new("download", "a file was asked for and has not begun to come"));
+        }
         events.extend(came.turned_away.iter().map(|url| journal::external(url)));
         if let Some(dialog) = &self.tab.state.borrow().dialog {
             events.insert(0, dialog.happening());
@@ -540,6 +655,8 @@ impl Hand<'_> {
             settled,
             effect,
             changes: changes.into_iter().map(str::to_owned).collect(),
+            watched_ms: came.watched.filter(|_| effect == Effect::None),
+            blocked,
             delta,
             events,
             value: deed.value,
@@ -569,7 +686,9 @@ impl Hand<'_> {
         let mut now = effect;
         loop {
             let is_met = match expect {
-                Expect::Effect(Effect::Changed) => !matches!(now, Effect::None | Effect::Unknown),
+                Expect::Effect(Effect::Changed) => {
+                    !matches!(now, Effect::None | Effect::Blocked | Effect::Unknown)
+                }
                 Expect::Effect(wanted) => now == *wanted,
                 Expect::Text(text) => self.shows(text).await?,
             };

@@ -681,6 +681,7 @@ fn together(mut first: Receipt, second: Receipt) -> Receipt {
         events: first.events,
         changes: first.changes,
         dispatched: first.dispatched || second.dispatched,
+        watched_ms: second.watched_ms.filter(|_| first.effect == Effect::None),
         settled: Settled { ms: first.settled.ms + second.settled.ms, ..second.settled },
         effect: if second.effect == Effect::None { first.effect } else { second.effect },
         ..second

@@ -59,7 +59,7 @@ pub use tabs::{
 pub use upload::Upload;
 pub use wait::{Wait, WaitState, Waited};
 
-pub use crate::act::{After, Aim, Attempt, Effect, Expect, Hit, Receipt, Settled};
+pub use crate::act::{After, Aim, Attempt, Blocker, Effect, Expect, Hit, Receipt, Settled};
 pub use crate::browser::Cx;
 pub use crate::navigate::{Arrival, Until};
 

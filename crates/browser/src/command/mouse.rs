@@ -90,6 +90,8 @@ impl Verb for Mouse {
             MouseAction::Wheel { target, after, .. } => ("mouse wheel", target.as_ref(), after),
         };
         hand!(cx, hand);
+        // One of many, usually.
+        hand.watch_briefly();
         let spot = match target {
             Some(target) => {
                 let aim = Aim::at(target.clone());

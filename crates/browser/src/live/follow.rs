@@ -12,7 +12,7 @@ use cdp::protocol::page::{
     JavascriptDialogOpening, LifecycleEvent, NavigatedWithinDocument,
 };
 use cdp::protocol::target::{AttachToTarget, TargetInfo};
-use cdp::protocol::{Signal, emulation, inspector, network, runtime};
+use cdp::protocol::{Signal, dom_storage, emulation, inspector, network, runtime};
 use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, TargetChange, Text};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
@@ -117,12 +117,13 @@ pub(super) fn preparation(
                 name: observe::HAND.into(),
                 execution_context_name: Some(observe::WORLD.into()),
             });
-            // What was answered is not kept for anybody.
-            channel.post(&network::Enable {
-                max_total_buffer_size: Some(0),
-                max_resource_buffer_size: Some(0),
-                max_post_data_size: Some(0),
-            });
+            channel.post(&network_events());
+            // From the beginning: what is written all the time is no effect of an action.
+            channel.post(&dom_storage::Enable {});
+        }
+        // What a worker asks servers for, its page does not tell.
+        if kind == Some("worker") {
+            channel.post(&network_events());
         }
         if kind == Some("page") {
             channel.post(&inspector::Enable {});
@@ -135,6 +136,15 @@ pub(super) fn preparation(
                 });
             }
         }
+    }
+}
+
+/// What was answered is not kept for anybody.
+fn network_events() -> network::Enable {
+    network::Enable {
+        max_total_buffer_size: Some(0),
+        max_resource_buffer_size: Some(0),
+        max_post_data_size: Some(0),
     }
 }
 
@@ -188,6 +198,11 @@ impl Live {
         let is_tab = kind == "page" && parent.is_none() && info.subtype.is_none();
         if !is_tab || is_known || is_internal(info) {
             let tab = parent.and_then(|parent| table.sessions.get(parent)?.tab);
+            if kind == "worker"
+                && let Some(tab) = tab.and_then(|id| table.tabs.get(&id))
+            {
+                tab.journal.note_worker(&url);
+            }
             let above = parent.cloned();
             let parent = info.parent_frame_id.clone();
             let entry = SessionEntry { target: target_id, parent, above, tab, kind, url };

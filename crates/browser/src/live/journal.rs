@@ -9,9 +9,16 @@ use crate::note::Note;
 use crate::tab::TabId;
 use cdp::protocol::Signal;
 use cdp::protocol::browser::{DownloadProgress, DownloadWillBegin};
-use cdp::protocol::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, ResponseReceived};
+use cdp::protocol::dom_storage::{
+    DomStorageItemAdded, DomStorageItemRemoved, DomStorageItemUpdated, DomStorageItemsCleared,
+};
+use cdp::protocol::network::{
+    LoadingFailed, LoadingFinished, RequestWillBeSent, ResponseReceived, WebSocketClosed,
+    WebSocketCreated, WebSocketFrameSent,
+};
 use cdp::protocol::page::{FrameNavigated, FrameRequestedNavigation, FrameStartedNavigating};
 use cdp::protocol::runtime::{ConsoleApiCalled, ExceptionThrown, RemoteObject};
+use cdp::protocol::storage::{CacheStorageContentUpdated, IndexedDbContentUpdated};
 use cdp::{Delivery, Event, Events, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +35,15 @@ pub(super) const EVENTS: &[&str] = &[
     ResponseReceived::NAME,
     LoadingFinished::NAME,
     LoadingFailed::NAME,
+    WebSocketCreated::NAME,
+    WebSocketFrameSent::NAME,
+    WebSocketClosed::NAME,
+    DomStorageItemAdded::NAME,
+    DomStorageItemUpdated::NAME,
+    DomStorageItemRemoved::NAME,
+    DomStorageItemsCleared::NAME,
+    IndexedDbContentUpdated::NAME,
+    CacheStorageContentUpdated::NAME,
     ConsoleApiCalled::NAME,
     ExceptionThrown::NAME,
     FrameRequestedNavigation::NAME,
@@ -195,6 +211,76 @@ pub(crate) struct Download {
     pub(crate) done: Option<Result<PathBuf, String>>,
 }
 
+/// What happens outside of the documents of a tab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// A script asked a server.
+    Request,
+    /// A document was asked for, in a frame of the page.
+    Document,
+    /// Scripts keep something else than before in local or session storage.
+    Storage,
+    /// The same in a database or a cache, of which the browser tells a little later.
+    Database,
+    /// A WebSocket was made, closed, or sent something.
+    Socket,
+    /// A worker was started.
+    Worker,
+}
+
+impl Sign {
+    /// Whether a server was asked.
+    pub(crate) fn is_asked(self) -> bool {
+        matches!(self, Self::Request | Self::Document)
+    }
+
+    /// Whether something else is kept than before.
+    pub(crate) fn is_kept(self) -> bool {
+        matches!(self, Self::Storage | Self::Database)
+    }
+}
+
+/// Something that happened outside of the documents of a tab.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noted {
+    pub(crate) sign: Sign,
+    pub(crate) at: Instant,
+    /// When the page did that, in ms since 1970, if it was told.
+    pub(crate) wall_ms: Option<f64>,
+    /// The same has happened before while nothing was done.
+    pub(crate) is_known: bool,
+    /// It does so about now by itself.
+    pub(crate) is_due: bool,
+}
+
+/// How many signs, and of how many sources when they come, are remembered.
+const MOST_SIGNS: usize = 200;
+
+/// How long an action may be under way unless it is told that it is over, and how long after its end what comes may
+/// still be because of it.
+const ACTION: Duration = Duration::from_secs(30);
+const AFTERMATH: Duration = Duration::from_millis(1500);
+
+/// How often something happens while nothing is done.
+#[derive(Debug)]
+struct Rhythm {
+    last: Instant,
+    pause: Option<Duration>,
+}
+
+impl Rhythm {
+    /// Whether it would happen about now by itself.
+    fn is_due(&self, now: Instant) -> bool {
+        let since = now.saturating_duration_since(self.last);
+        self.pause.is_some_and(|pause| since <= pause * 3 + Duration::from_millis(50))
+    }
+
+    fn beat(&mut self, now: Instant) {
+        self.pause = Some(now.saturating_duration_since(self.last));
+        self.last = now;
+    }
+}
+
 /// The journal of one tab.
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -225,6 +311,11 @@ struct Pages {
     downloaded: u64,
     /// How many file choosers were opened.
     choosers: u64,
+    /// When what happened that is not just as usual.
+    signs: VecDeque<Noted>,
+    rhythms: HashMap<String, Rhythm>,
+    /// Until when what happens may be because of an action.
+    acted_until: Option<Instant>,
     untold: VecDeque<Happening>,
     /// How many happenings were left out.
     unsaid: u64,
@@ -266,6 +357,21 @@ impl Journal {
     /// How many requests that began after a mark still wait for an answer.
     pub(crate) fn open_since(&self, mark: Mark) -> usize {
         self.pages().open.values().filter(|number| **number > mark.asked).count()
+    }
+
+    /// What has happened since then.
+    pub(crate) fn signs(&self, since: Instant) -> Vec<Noted> {
+        self.pages().signs.iter().filter(|noted| noted.at >= since).copied().collect()
+    }
+
+    /// From here on, what happens may be because of an action.
+    pub(crate) fn action_begins(&self) {
+        self.pages().acted_until = Some(Instant::now() + ACTION);
+    }
+
+    /// An action is over.
+    pub(crate) fn action_ends(&self) {
+        self.pages().acted_until = Some(Instant::now() + AFTERMATH);
     }
 
     /// What there is to tell, once.
@@ -336,6 +442,11 @@ impl Journal {
         });
     }
 
+    /// A worker was started.
+    pub(super) fn note_worker(&self, url: &str) {
+        self.write(|pages| pages.note_sign(Sign::Worker, format!("worker {url}"), None));
+    }
+
     /// A file chooser was opened. Gives its number.
     pub(super) fn note_chooser(&self, message: &str) -> u64 {
         self.write(|pages| {
@@ -371,6 +482,29 @@ impl Journal {
 }
 
 impl Pages {
+    /// Takes in something that happened, and whether its source does that by itself.
+    fn note_sign(&mut self, sign: Sign, source: String, wall_ms: Option<f64>) {
+        let now = Instant::now();
+        let known = self.rhythms.get_mut(&source);
+        if self.signs.len() >= MOST_SIGNS {
+            self.signs.pop_front();
+        }
+        let is_known = known.is_some();
+        let is_due = known.as_ref().is_some_and(|rhythm| rhythm.is_due(now));
+        self.signs.push_back(Noted { sign, at: now, wall_ms, is_known, is_due });
+        let is_idle = self.acted_until.is_none_or(|until| now > until);
+        match known {
+            Some(rhythm) if is_idle || is_due => rhythm.beat(now),
+            None if is_idle => {
+                if self.rhythms.len() >= MOST_SIGNS {
+                    self.rhythms.clear();
+                }
+                self.rhythms.insert(source, Rhythm { last: now, pause: None });
+            }
+            _ => {}
+        }
+    }
+
     fn tell(&mut self, what: Happening) {
         if self.untold.contains(&what) {
             return;
@@ -451,7 +585,18 @@ impl Live {
                     return None;
                 }
                 let ms = journal.ms();
+                let initiator = sent.initiator.and_then(|it| it.r#type).unwrap_or_default();
                 journal.write(|pages| {
+                    // What the parser asks for belongs to a page that is still loading.
+                    if !matches!(&*initiator, "parser" | "preload") {
+                        let place = url.split(['?', '#']).next().unwrap_or_default();
+                        let sign = match sent.r#type.as_deref() {
+                            Some("Document") => Sign::Document,
+                            _ => Sign::Request,
+                        };
+                        let wall_ms = sent.wall_time.map(|seconds| seconds * 1000.0);
+                        pages.note_sign(sign, format!("request {place}"), wall_ms);
+                    }
                     if let Some(answer) = &sent.redirect_response
                         && let Some(before) = pages.request(&id)
                     {
@@ -505,6 +650,36 @@ impl Live {
                         line.failed = failed.error_text.map(Text::into_string);
                     }
                 });
+            }
+            WebSocketCreated::NAME | WebSocketClosed::NAME => {
+                journal
+                    .write(|pages| pages.note_sign(Sign::Socket, event.method.to_string(), None));
+            }
+            WebSocketFrameSent::NAME => {
+                let id = event.decode::<WebSocketFrameSent>().ok()?.request_id?;
+                journal.write(|pages| pages.note_sign(Sign::Socket, format!("socket {id}"), None));
+            }
+            DomStorageItemAdded::NAME
+            | DomStorageItemUpdated::NAME
+            | DomStorageItemRemoved::NAME
+            | DomStorageItemsCleared::NAME => {
+                let DomStorageItemAdded { storage_id, key } = event.decode().ok()?;
+                let is_local = storage_id.and_then(|id| id.is_local_storage).unwrap_or_default();
+                let key = key.map(Text::into_string).unwrap_or_default();
+                let source = format!("storage {is_local} {}", page::text::cut(&key, MOST_CHARS));
+                journal.write(|pages| pages.note_sign(Sign::Storage, source, None));
+            }
+            IndexedDbContentUpdated::NAME => {
+                let changed: IndexedDbContentUpdated = event.decode().ok()?;
+                let names = [changed.database_name?, changed.object_store_name?];
+                let [database, store] = names.map(Text::into_string);
+                let source = format!("database {database} {store}");
+                journal.write(|pages| pages.note_sign(Sign::Database, source, None));
+            }
+            CacheStorageContentUpdated::NAME => {
+                let changed: CacheStorageContentUpdated = event.decode().ok()?;
+                let source = format!("cache {}", changed.cache_name?.into_string());
+                journal.write(|pages| pages.note_sign(Sign::Database, source, None));
             }
             ConsoleApiCalled::NAME => {
                 let called: ConsoleApiCalled = event.decode().ok()?;
@@ -565,7 +740,12 @@ impl Live {
             FrameNavigated::NAME => {
                 let frame = event.decode::<FrameNavigated>().ok()?.frame?;
                 if frame.id.as_ref() == Some(&tab.target_id) {
-                    journal.write(Pages::age);
+                    journal.write(|pages| {
+                        pages.age();
+                        // Nothing has been done in the new one yet.
+                        pages.acted_until = None;
+                        pages.rhythms.clear();
+                    });
                 }
             }
             _ => {}
@@ -650,4 +830,20 @@ fn place(url: Option<Text>, line: Option<i64>) -> Option<String> {
         page::text::cut(&page::mask::mask(plain), 200),
         line.unwrap_or_default() + 1
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_in_a_rhythm_is_due_until_it_stops() {
+        let begun = Instant::now();
+        let at = |ms: u64| begun + Duration::from_millis(ms);
+        let mut rhythm = Rhythm { last: at(0), pause: None };
+        assert!(!rhythm.is_due(at(200)), "nobody knows yet");
+        rhythm.beat(at(200));
+        assert!(rhythm.is_due(at(390)) && rhythm.is_due(at(600)));
+        assert!(!rhythm.is_due(at(2000)), "it has stopped");
+    }
 }

@@ -14,11 +14,13 @@ pub use left::Left;
 
 use crate::error::{Code, Error, Result};
 use crate::launch::{self, Launched, Options, Process};
+use crate::navigate;
 use crate::note::Note;
 use crate::proxy::{Proxy, ProxyLine};
 use crate::spelling::Written;
 use crate::tab::{End, Tab, TabId};
 use cdp::protocol::browser::{Close, GetVersion, SetDownloadBehavior};
+use cdp::protocol::storage::{TrackCacheStorageForOrigin, TrackIndexedDbForOrigin};
 use cdp::protocol::target::{
     CloseTarget, CreateBrowserContext, CreateTarget, DisposeBrowserContext, GetTargets,
 };
@@ -410,6 +412,33 @@ impl Live {
                 channel: self.connection.session(session.clone()),
             })
             .collect()
+    }
+
+    /// Whether a tab has workers of its own.
+    pub(crate) fn has_workers(&self, id: TabId) -> bool {
+        let table = self.table();
+        table.sessions.values().any(|entry| entry.tab == Some(id) && entry.kind == "worker")
+    }
+
+    /// The other tabs of a tab's context.
+    pub(crate) fn tabs_beside(&self, tab: &Tab) -> Vec<Arc<Tab>> {
+        let table = self.table();
+        let is_beside = |it: &&Arc<Tab>| it.id != tab.id && it.context == tab.context;
+        table.tabs.values().filter(is_beside).cloned().collect()
+    }
+
+    /// Has the browser tell of changes in the databases of a tab, from the first action on.
+    pub(crate) fn watch_databases(&self, tab: &Tab) {
+        let frames = self.frame_targets(tab.id);
+        let mut watched = tab.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let url = tab.state.borrow().url.clone();
+        let urls = std::iter::once(&url).chain(frames.iter().map(|it| &it.url));
+        for origin in urls.filter_map(|url| navigate::origin(url)) {
+            if watched.insert(origin.clone()) {
+                tab.channel.post(&TrackIndexedDbForOrigin { origin: origin.clone() });
+                tab.channel.post(&TrackCacheStorageForOrigin { origin });
+            }
+        }
     }
 
     /// Whether we opened this tab, or the browser it is in.

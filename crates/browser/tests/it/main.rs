@@ -26,6 +26,7 @@ mod outcomes;
 mod pictures;
 mod probes;
 mod proxies;
+mod receipts;
 mod secrets;
 mod sight;
 mod sources;

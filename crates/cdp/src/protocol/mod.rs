@@ -9,6 +9,7 @@ pub mod accessibility;
 pub mod browser;
 pub mod dom;
 pub mod dom_debugger;
+pub mod dom_storage;
 pub mod emulation;
 pub mod fetch;
 pub mod input;
@@ -91,6 +92,7 @@ pub fn uses() -> impl Iterator<Item = &'static Use> {
         browser::USES,
         dom::USES,
         dom_debugger::USES,
+        dom_storage::USES,
         emulation::USES,
         fetch::USES,
         input::USES,

@@ -12,6 +12,11 @@ domain! { "Network";
             /// `GET`, `POST` …
             method: String,
         }
+        /// Who made a request.
+        type Initiator {
+            /// `script`, `parser`, `preload`, `other` …
+            r#type: String,
+        }
         /// What was answered.
         type Response {
             /// The address.
@@ -53,6 +58,10 @@ domain! { "Network";
             frame_id: String,
             /// What was answered to the one before, when this follows it elsewhere.
             redirect_response: Response,
+            /// Who made it.
+            initiator: Initiator,
+            /// When, in seconds since 1970.
+            wall_time: f64,
         }
         /// A server began to answer.
         event "responseReceived" ResponseReceived {
@@ -76,6 +85,21 @@ domain! { "Network";
             error_text: Text,
             /// Whether it was given up.
             canceled: bool,
+        }
+        /// A WebSocket was made.
+        event "webSocketCreated" WebSocketCreated {
+            /// Its id.
+            request_id: String,
+        }
+        /// Something was sent through a WebSocket.
+        event "webSocketFrameSent" WebSocketFrameSent {
+            /// Which.
+            request_id: String,
+        }
+        /// A WebSocket was closed.
+        event "webSocketClosed" WebSocketClosed {
+            /// Which.
+            request_id: String,
         }
     }
 }

@@ -50,5 +50,29 @@ domain! { "Storage";
             /// The context; the default one when absent.
             browser_context_id: Option<String>,
         } -> SetCookiesReply {}
+        /// Begins to tell of changes in the databases of an origin.
+        fn "trackIndexedDBForOrigin" TrackIndexedDbForOrigin {
+            /// The origin.
+            origin: String,
+        } -> TrackIndexedDbForOriginReply {}
+        /// Begins to tell of changes in the caches of an origin.
+        fn "trackCacheStorageForOrigin" TrackCacheStorageForOrigin {
+            /// The origin.
+            origin: String,
+        } -> TrackCacheStorageForOriginReply {}
+    }
+    events {
+        /// What is in a database has changed.
+        event "indexedDBContentUpdated" IndexedDbContentUpdated {
+            /// The database.
+            database_name: Text,
+            /// The store in it.
+            object_store_name: Text,
+        }
+        /// What is in a cache has changed.
+        event "cacheStorageContentUpdated" CacheStorageContentUpdated {
+            /// The cache.
+            cache_name: Text,
+        }
     }
 }

@@ -35,6 +35,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("../../../js/observer/7-blocks.js"),
     include_str!("../../../js/observer/7-walk.js"),
     include_str!("../../../js/observer/8-act.js"),
+    include_str!("../../../js/observer/8-cause.js"),
     include_str!("../../../js/observer/8-deed.js"),
     include_str!("../../../js/observer/8-fields.js"),
     include_str!("../../../js/observer/8-files.js"),

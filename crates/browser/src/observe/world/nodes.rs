@@ -2,6 +2,7 @@
 
 use super::{Trouble, World, json, read};
 use cdp::protocol::dom::ResolveNode;
+use cdp::protocol::dom_debugger::GetEventListeners;
 use cdp::protocol::runtime::{
     CallArgument, CallFunctionOn, Evaluate, ReleaseObjectGroup, RemoteObject, SerializationOptions,
 };
@@ -150,6 +151,47 @@ impl World {
         Ok(self.resolved(asked, deadline).await?.into_iter().flatten().collect())
     }
 
+    /// Whether scripts of the page hear what is done to an element: they listen at it or around it.
+    pub(crate) async fn hears_input(
+        &self,
+        element: u32,
+        deadline: Deadline,
+    ) -> Result<bool, Trouble> {
+        // Of a frame that shares its process, the window cannot be asked for without its scripts.
+        if self.document.is_none() {
+            return Ok(true);
+        }
+        let group = format!("{GROUP}-{}", CALLS.fetch_add(1, Ordering::Relaxed));
+        let window = Evaluate {
+            expression: "window".into(),
+            object_group: Some(group.clone()),
+            silent: Some(true),
+            ..Evaluate::default()
+        };
+        let window = self.channel.start(&window)?;
+        let around = self.backend_ids_of(format!("agbrowse.path({element})"), deadline).await?;
+        let asked = around.into_iter().flatten().map(|node| ResolveNode {
+            backend_node_id: Some(node),
+            object_group: Some(group.clone()),
+            ..ResolveNode::default()
+        });
+        let mut handles = self.resolved(asked, deadline).await?;
+        handles.push(window.wait(deadline).await?.result.and_then(|window| window.object_id));
+        let asked = handles.into_iter().flatten().map(|object_id| GetEventListeners {
+            object_id,
+            depth: Some(0),
+            pierce: None,
+        });
+        let asked: Vec<_> = asked.map(|ask| self.channel.start(&ask)).collect::<Result<_, _>>()?;
+        let mut is_heard = false;
+        for reply in asked {
+            let listeners = reply.wait(deadline).await?.listeners.unwrap_or_default();
+            is_heard |= listeners.iter().filter_map(|it| it.r#type.as_deref()).any(is_input);
+        }
+        self.channel.post(&ReleaseObjectGroup { object_group: group });
+        Ok(is_heard)
+    }
+
     /// A handle on each node that is asked for, or none where it is gone.
     async fn resolved(
         &self,
@@ -219,6 +261,39 @@ impl World {
         };
         Ok((found, said))
     }
+}
+
+/// Whether events of this type come of what a person does.
+fn is_input(kind: &str) -> bool {
+    const FAMILIES: &[&str] = &[
+        "auxclick",
+        "before",
+        "blur",
+        "change",
+        "click",
+        "context",
+        "copy",
+        "cut",
+        "dblclick",
+        "drag",
+        "drop",
+        "focus",
+        "gotpointer",
+        "input",
+        "invalid",
+        "key",
+        "lostpointer",
+        "mouse",
+        "paste",
+        "pointer",
+        "reset",
+        "select",
+        "submit",
+        "toggle",
+        "touch",
+        "wheel",
+    ];
+    FAMILIES.iter().any(|family| kind.starts_with(family)) && kind != "beforeunload"
 }
 
 pub(super) fn deep(shadow: &str) -> SerializationOptions {

@@ -1,0 +1,74 @@
+//! Why nothing came of an action: values that the browser does not accept, a click that did not arrive.
+
+use super::receipt::{Blocker, Hit};
+use super::settle::Came;
+use super::{Hand, MOVED};
+use serde::Deserialize;
+
+/// A field whose value the browser does not accept.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct BlockingField {
+    element: u32,
+    name: String,
+    /// The flag of its validity that is set.
+    reason: String,
+    message: String,
+}
+
+impl Hand<'_> {
+    /// Why nothing came of it: the fields because of which a form was not sent, or an element that did no more than move
+    /// away.
+    pub(super) fn blockers(&mut self, came: &Came, is_only_moved: bool) -> Vec<Blocker> {
+        if came.blocking.is_empty() && is_only_moved && came.unclicked == MOVED {
+            let reason = "the element moved away when it was pressed, so the click did not arrive";
+            return vec![Blocker { field: None, reason: reason.into(), message: None }];
+        }
+        came.blocking.iter().map(|field| self.blocker(field)).collect()
+    }
+
+    fn blocker(&mut self, field: &BlockingField) -> Blocker {
+        let document = self.acted_in.clone();
+        let found = self.tree.clone().and_then(|tree| {
+            let is_it = |node: &page::ax::Node| {
+                node.element == field.element
+                    && Some(&tree.frames[usize::from(node.frame)].document) == document.as_ref()
+            };
+            let index = tree.nodes.iter().position(is_it)?;
+            Some((tree, index))
+        });
+        let mut hit = Hit { name_of_ref: None, role: "field".into(), name: field.name.clone() };
+        if let Some((tree, index)) = found {
+            let number = self.sight.bind(&tree, &[index]).first().copied();
+            hit.name_of_ref = number.map(|number| format!("@e{number}"));
+            tree.nodes[index].role.name().clone_into(&mut hit.role);
+            let name = page::refs::name(&tree, index);
+            if !name.is_empty() {
+                hit.name = name;
+            }
+        }
+        hit.name = page::mask::mask(&page::text::cut(&hit.name, page::text::MAX_NAME)).into_owned();
+        let message = page::mask::mask(&field.message).into_owned();
+        Blocker {
+            field: Some(hit),
+            reason: validity_reason(&field.reason).to_owned(),
+            message: (!message.is_empty()).then_some(message),
+        }
+    }
+}
+
+/// What is wrong with a field, by the flag of its validity.
+fn validity_reason(flag: &str) -> &'static str {
+    match flag {
+        "valueMissing" => "is required",
+        "typeMismatch" => "is not of its type",
+        "patternMismatch" => "does not match its pattern",
+        "tooLong" => "is too long",
+        "tooShort" => "is too short",
+        "rangeUnderflow" => "is too low",
+        "rangeOverflow" => "is too high",
+        "stepMismatch" => "is between two steps",
+        "badInput" => "cannot be read",
+        _ => "is not accepted",
+    }
+}
