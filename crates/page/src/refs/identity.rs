@@ -47,8 +47,8 @@ pub(super) enum Scope {
     Outer(Range<usize>),
     /// A box around a target that is not one of several.
     Lone,
-    /// A box further out: what stands in it before the target.
-    Before,
+    /// A box further out: what stands in it before the target, and codes and dates.
+    Further,
     /// A dialog: it is used for one question after another.
     Dialog,
 }
@@ -172,7 +172,11 @@ pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Ju
         }
         Scope::Dialog => !token.is_inner && !token.is_own && token.control.is_none(),
         Scope::Lone => !token.is_inner,
-        Scope::Before => !token.is_inner && (token.node as usize) < was.target,
+        Scope::Further => {
+            let is_before = (token.node as usize) < was.target;
+            let is_code = || token.form == Form::Code || has_date(token.text(was.structure.tree));
+            !token.is_inner && (is_before || is_code())
+        }
     };
     let mut before: Vec<&Token> = all.iter().filter(counts).collect();
     let columns = Columns::new(was.structure, was.level, before.iter().map(|it| it.slot));
@@ -413,7 +417,7 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
         || kept().any(|it| {
             matches!(it.token.form, Form::Words | Form::Code) || it.token.words(tree) > 1
         });
-    let is_lone = matches!(sight.scope, Scope::Lone | Scope::Before | Scope::Dialog);
+    let is_lone = matches!(sight.scope, Scope::Lone | Scope::Further | Scope::Dialog);
     // A word at the head may be a state or a name that changed, if nothing else that told did.
     let is_rest_same = lead.is_some_and(|lead| !facts[lead].is_kept)
         && facts.iter().filter(is_distinct).filter(|it| !it.is_kept).count() == 1
@@ -423,9 +427,10 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
         if token.is_own || it.column == Column::Constant {
             return true;
         }
-        // What is alone has nothing to be told from: all that it says is its identity.
+        // What is alone has nothing to be told from: all that it says is its identity, until the caller changes it.
         if is_lone {
-            return is_passing(sight, it);
+            let is_question = matches!(sight.scope, Scope::Dialog);
+            return !is_question && sight.was_used() || is_passing(sight, it);
         }
         if !is_known {
             return false;
@@ -462,7 +467,7 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
 }
 
 /// Whether a text beside a lone control may have changed without the control being about something else: it counts, is
-/// what another control is called at times, or stands after the control and says what came of using it.
+/// what another control is called at times, or is a message after the control that went away.
 fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     let token = fact.token;
     let tree = sight.was.structure.tree;
@@ -490,14 +495,9 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     if is_name(was, token.form) || is_name(is, now.form) {
         return false;
     }
-    match is_neighbour {
-        // `Play` and `Pause`, `Add to cart` and `Remove from cart`; `Ann Lee` and `Bob Ray` are two things.
-        true => {
-            let is_word = token.form == Form::Word && token.words(tree) < 2;
-            is_word || has_common_word(was, is)
-        }
-        false => is_message && sight.was_used(),
-    }
+    // `Play` and `Pause`, `Add to cart` and `Remove from cart`; `Ann Lee` and `Bob Ray` are two things.
+    let is_word = token.form == Form::Word && token.words(tree) < 2;
+    is_neighbour && (is_word || has_common_word(was, is))
 }
 
 fn has_common_word(one: &str, other: &str) -> bool {

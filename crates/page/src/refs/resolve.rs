@@ -384,7 +384,7 @@ impl Pair<'_, '_> {
                 let (old, new) = (alone(self.was, around), alone(self.now, now));
                 self.compare_box(&old, &new, &scope, out)?;
                 // What stands further on is what the control brings up: the panel of a tab, the results of a search.
-                scope = Scope::Before;
+                scope = Scope::Further;
                 // Where there are only names of controls, a state or a counter, the name of the thing is further away.
                 let is_name = |it: &Token| {
                     is_plain(it)
