@@ -250,6 +250,10 @@ pub(super) fn is_counting(was: &str, now: &str) -> bool {
         words.map(str::to_owned).collect()
     };
     let (old, new) = (words(was), words(now));
+    let has_letters = |text: &str| text.chars().any(char::is_alphabetic);
+    if !has_letters(was) && !has_letters(now) && has_digits(was) && has_digits(now) {
+        return was != now;
+    }
     let is_bracketed = |word: &str| word.starts_with('(') && word.ends_with(')');
     let is_count = |at: usize| {
         let is_noun = |word: &String| word.starts_with(char::is_lowercase) && word != "of";
@@ -271,7 +275,12 @@ mod tests {
 
     #[test]
     fn a_number_that_counts_nothing_tells_which_one() {
-        for (was, now) in [("Live 17 viewers", "Live 18 viewers"), ("Cart (3)", "Cart (12)")] {
+        for (was, now) in [
+            ("Live 17 viewers", "Live 18 viewers"),
+            ("Cart (3)", "Cart (12)"),
+            ("0", "12"),
+            ("2 : 1", "2 : 2"),
+        ] {
             assert!(is_counting(was, now), "{was}");
         }
         for (was, now) in [
