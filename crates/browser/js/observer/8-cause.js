@@ -160,7 +160,7 @@ const SIGNS = ["input", "change", "focusin", "scroll", "toggle", "submit", "rese
   "play", "pause", "volumechange", "ratechange", "seeking", "copy", "cut"];
 /** What an action is made of. */
 const INPUTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu", "keydown", "keypress",
-  "keyup", "beforeinput", "input", "change", "focusin", "focusout", "dragstart", "dragover", "drop", "dragend", "wheel",
+  "keyup", "beforeinput", "input", "change", "focus", "blur", "focusin", "focusout", "dragstart", "dragover", "drop", "dragend", "wheel",
   "pointermove", "mousemove", "mouseover", "pointerover"];
 
 const isMouseMove = /^(?:pointer|mouse)(?:move|over)$/;
@@ -169,16 +169,18 @@ function listenForSigns(tree) {
   for (const name of SIGNS) listenTo.call(tree, name, noteSign, { capture: true, passive: true });
 }
 
-/** What stands for the events of a node among the nodes that change by themselves. */
+/** What stands for the events of one type of a node among the nodes that change by themselves. */
 const eventKeys = new WeakMap();
 
-function eventKey(node) {
-  if (!eventKeys.has(node)) eventKeys.set(node, {});
-  return eventKeys.get(node);
+function eventKey(node, type) {
+  if (!eventKeys.has(node)) eventKeys.set(node, new Map());
+  const types = eventKeys.get(node);
+  if (!types.has(type)) types.set(type, {});
+  return types.get(type);
 }
 
 function noteSign({ type, target }) {
-  const key = eventKey(target);
+  const key = eventKey(target, type);
   if (deed === null) {
     if (!mayChangeItself(key, performance.now())) noteChangeTime();
     // What an action has set going goes on for a while.
@@ -192,7 +194,9 @@ function noteSign({ type, target }) {
   const isRestless = isRestlessNode(key, deed.begun);
   const isSoon = (isNearInput() || MEDIA.includes(type)) && !mayChangeItself(key, performance.now());
   const isOwn = type === "scroll" && deed.guard === "hands";
-  if (isDispatching() || isSoon && !isOwn || deed.isScheduled && !isRestless) return noteSignOf(type);
+  // What is done by script scrolls when it is drawn, which may take a page long.
+  const isScripted = type === "scroll" && deed.guard === "" && !isRestless;
+  if (isScripted || isDispatching() || isSoon && !isOwn || deed.isScheduled && !isRestless) return noteSignOf(type);
   // No click scrolls by itself.
   if (isSoon) deed.hasScrolled = true;
   if (!isRestless) deed.lateSigns.add(type);

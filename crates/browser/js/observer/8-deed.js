@@ -334,6 +334,8 @@ async function settle(ms, ups = 0, look = null) {
     quiet = deed.stirs === before ? quiet + 1 : 0;
   }
   if (deed !== null && quiet >= QUIET_TURNS) await rested(end);
+  // Where something came of it, what changed at once is part of that.
+  if (deed !== null && isSign(outcome())) promoteNear();
   const came = { ...outcome(), isQuiet: quiet >= QUIET_TURNS, turnedAway: tellTurnedAway() };
   // Asked for later, a look would have to wait for the picture that comes next.
   if (look !== null && came.isQuiet && came.mutations > 0) came.report = observe(look);

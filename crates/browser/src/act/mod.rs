@@ -826,9 +826,10 @@ impl<'a> Hand<'a> {
                 missed = came.missed;
                 continue;
             }
-            // What goes into a frame is seen by the frame's document alone.
+            // What goes into a frame is seen by the frame's document alone; what goes to the controls of a player, by none.
             let is_frame = matches!(&*spot.kind, "iframe" | "frame" | "object" | "embed");
-            if came.hits == 0 && came.is_quiet && !is_frame && !self.is_elsewhere() {
+            let is_lost = came.hits == 0 && came.is_quiet && came.is_nothing();
+            if is_lost && !is_frame && !self.is_elsewhere() {
                 let message = "nobody saw the click arrive: look before you click again";
                 self.notes.push(Note::new("not-seen", message));
             }

@@ -184,7 +184,7 @@ pub(crate) struct Came {
 }
 
 impl Came {
-    fn is_nothing(&self) -> bool {
+    pub(super) fn is_nothing(&self) -> bool {
         let is_changed = self.focus || self.value || self.scrolled || self.toggled || self.moved;
         let is_elsewhere = self.media || self.copied || self.stored || self.drawn || self.in_frame;
         self.mutations == 0
@@ -373,6 +373,9 @@ impl Hand<'_> {
             }
             break;
         }
+        if came.moved {
+            self.address_known().await;
+        }
         let others = self.over().await;
         for other in &others {
             came.add(other);
@@ -386,6 +389,15 @@ impl Hand<'_> {
         }
         came.watched = watched.or_else(|| Some(millis(begun.elapsed())));
         (came, Settled { how: how.into(), ms: millis(begun.elapsed()) })
+    }
+
+    /// Waits until the browser says which address the document moved on to.
+    async fn address_known(&self) {
+        let mut state = self.tab.state.subscribe();
+        let before = &self.before.state;
+        let is_known = |state: &State| state.url != before.url || state.loader != before.loader;
+        let limit = self.deadline.at_most(GRACE);
+        _ = tokio::time::timeout_at(limit.at(), state.wait_for(is_known)).await;
     }
 
     /// What the document says when it has nothing more to do.

@@ -43,7 +43,7 @@ fn a_click_plays_and_pauses_media_and_tells_of_it() {
                 let command = serde_json::json!({ "verb": "click", "target": target });
                 let came = t.run(serde_json::from_value(command).unwrap()).await;
                 // A film is played when it is clear that no second click follows, which may be later than a receipt.
-                let is_told = media == "film" || is_what_came("changed +value", &came);
+                let is_told = media == "film" || is_what_came("changed +media", &came);
                 assert!(is_told, "{media}: {}", told(&came));
                 t.until(&format!("{media}.paused !== {is_playing}")).await;
                 let seen = see(&t, Snapshot::default()).await;
