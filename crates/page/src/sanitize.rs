@@ -75,7 +75,8 @@ pub fn escape_unsafe(text: &str) -> Cow<'_, str> {
                 }
             }
         }
-        before = Some(c);
+        // What was escaped shapes nothing.
+        before = out.chars().next_back();
     }
     Cow::Owned(out)
 }
@@ -147,6 +148,7 @@ mod tests {
     fn characters_between_joiners_do_not_let_a_run_of_them_through() {
         check("\u{1f600}\u{200d}\u{200d}\u{1f600}", "\u{1f600}\\u200d\\u200d\u{1f600}");
         check("\u{2764}\u{fe0f}\u{fe0f}", "\u{2764}\u{fe0f}\\ufe0f");
+        check("\u{fe0f}\u{200d}\u{1f600}", "\\ufe0f\\u200d\u{1f600}");
     }
 
     /// Texts in which every other character is one that a hostile page would use.
