@@ -10,6 +10,7 @@ mod items;
 mod lasting;
 mod places;
 mod registry;
+mod replacement;
 mod resolve;
 mod respell;
 pub mod strict;
