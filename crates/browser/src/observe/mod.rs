@@ -181,6 +181,11 @@ impl Watch {
         Self { begun: Instant::now(), lifetime, is_dirty, _task: Arc::new(Task(task)) }
     }
 
+    /// Takes in that something has happened.
+    fn invalidate(&self) {
+        self.is_dirty.store(true, Ordering::Release);
+    }
+
     fn is_good(&self) -> bool {
         self.begun.elapsed() < self.lifetime && !self.is_dirty.load(Ordering::Acquire)
     }
@@ -301,18 +306,24 @@ impl Sight {
                 continue;
             }
             let world = self.world_of(&frame.document)?.clone();
+            let kept = self.kept.values().find(|kept| kept.loader == frame.document);
+            let watch = kept.and_then(|kept| kept.watch.clone());
             asked.spawn(async move {
                 let (is_spoiled, is_late) =
                     tokio::join!(world.is_spoiled(deadline), world.has_late_roots(deadline));
+                // What a script set in a field is found out by being asked: word of it may still be on its way.
+                if let Some(watch) = watch.filter(|_| is_spoiled) {
+                    watch.invalidate();
+                }
                 is_spoiled || is_late.unwrap_or(true)
             });
         }
+        // All of them, so that each that has changed is known to have.
+        let mut is_any = false;
         while let Some(is_spoiled) = asked.join_next().await {
-            if is_spoiled.unwrap_or(true) {
-                return None;
-            }
+            is_any |= is_spoiled.unwrap_or(true);
         }
-        Some(tree)
+        (!is_any).then_some(tree)
     }
 
     /// Whether a shadow root has come in a document that was looked at. Nothing else tells.

@@ -3,7 +3,7 @@
 use super::identity::{Judgement, Scope, Side, Strength, judge};
 use super::places::{is_landmark, is_section};
 use super::structure::{Level, Structure};
-use super::tokens::tokens;
+use super::tokens::{Form, Token, tokens};
 use crate::ax::{Role, Tree, is_control};
 use crate::text;
 use std::collections::HashSet;
@@ -85,7 +85,10 @@ pub(super) fn is_container(structure: &Structure<'_>, index: usize) -> bool {
         return false;
     }
     let holds_control = (index + 1..tree.end(index)).any(|it| is_control(&tree.nodes[it]));
-    holds_control || tokens(structure, index..tree.end(index), &(0..0)).len() > 1
+    // `Cart` with a badge beside it is called that; a card that is a link holds several texts.
+    let counts = |it: &Token| !is_control(node) || it.form < Form::Number;
+    let said = tokens(structure, index..tree.end(index), &(0..0));
+    holds_control || said.iter().filter(|it| counts(it)).count() > 1
 }
 
 /// The nodes that belong to a target alone.

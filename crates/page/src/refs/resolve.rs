@@ -152,7 +152,9 @@ impl Pair<'_, '_> {
         let levels = items_of(self.was, self.before);
         let own = own_nodes(self.was, self.before);
         let is_box = own.is_empty();
-        if !is_box {
+        if is_box {
+            self.compare_first_words()?;
+        } else {
             self.compare_names(out)?;
         }
         self.compare_states(old, new, out);
@@ -186,6 +188,25 @@ impl Pair<'_, '_> {
         out.is_renumbered = true;
         out.note(old, new);
         Ok(())
+    }
+
+    /// The first words of a control that holds several texts: `Delete account` before what it said makes it another one.
+    fn compare_first_words(&self) -> Result<(), Different> {
+        if !is_control(&self.was.tree.nodes[self.before]) {
+            return Ok(());
+        }
+        let said = |structure: &Structure<'_>, of: usize| -> Vec<u64> {
+            let all = tokens(structure, of..structure.tree.end(of), &(0..0));
+            let lasting = |it: &&Token| !matches!(it.form, Form::Number | Form::Volatile);
+            all.iter().filter(lasting).map(|it| it.stable).collect()
+        };
+        let (old, new) = (said(self.was, self.before), said(self.now, self.after));
+        match old.first() {
+            Some(first) if new.first() != Some(first) && new.contains(first) => {
+                Err(self.different(None, None))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What can be set on the element itself.

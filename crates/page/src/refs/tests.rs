@@ -714,3 +714,13 @@ fn a_lone_control_is_only_replaced_where_the_same_is_said() {
     };
     check(&price("$435.44"), &price("$18.76"), Changed);
 }
+
+#[test]
+fn words_in_front_of_what_a_control_said_make_it_another_one() {
+    let page = |words: &str, count: u32| {
+        format!("webarea 1\n link 99 \"{words}Cart {count}\"\n  {words}text \"Cart\"\n  text \"{count}\"")
+            .replace("Delete account text", "text \"Delete account\"\n  text")
+    };
+    check(&page("", 0), &page("", 1), Noted);
+    check(&page("", 0), &page("Delete account ", 0), Changed);
+}
