@@ -2,7 +2,7 @@
 //! another item or the same one in another state.
 
 use super::lasting::{bare, has_date};
-use super::structure::{Level, Structure};
+use super::structure::{Level, Structure, is_item_role};
 use super::tokens::{Form, LONGEST_SHOWN, Source, Token, form_of, tokens};
 use crate::text;
 use std::collections::{HashMap, HashSet};
@@ -165,13 +165,19 @@ pub(super) struct Side<'s, 't> {
 pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Judgement {
     let all = tokens(was.structure, was.level.range.clone(), &was.own);
     let after = tokens(now.structure, now.level.range.clone(), &now.own);
+    let beside = match scope {
+        Scope::Lone => boxes_beside(was),
+        _ => Vec::new(),
+    };
     let counts = |token: &&Token| match scope {
         Scope::Innermost => true,
         Scope::Outer(judged) => {
             !token.is_inner && !token.is_own && !judged.contains(&(token.node as usize))
         }
         Scope::Dialog => !token.is_inner && !token.is_own && token.control.is_none(),
-        Scope::Lone => !token.is_inner,
+        Scope::Lone => {
+            !token.is_inner || beside.iter().any(|it| it.contains(&(token.node as usize)))
+        }
         Scope::Further => {
             let is_before = (token.node as usize) < was.target;
             let is_code = || token.form == Form::Code || has_date(token.text(was.structure.tree));
@@ -241,6 +247,22 @@ pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Ju
     }
     sight.drop_states(&mut facts);
     Judgement { strength, ..verdict(&sight, &facts, columns.items) }
+}
+
+/// The boxes beside those that hold a lone target, as a button and a field that have one each have beside each other: they
+/// look like the items of a list but are parts of one thing. Many boxes and nothing else are a list.
+fn boxes_beside(side: &Side<'_, '_>) -> Vec<Range<usize>> {
+    const FEW: usize = 3;
+    let structure = side.structure;
+    let tree = structure.tree;
+    let path = structure.around(side.target).take_while(|it| side.level.range.start < *it);
+    let rows = path
+        .filter(|it| structure.is_row(*it) && !is_item_role(tree.nodes[*it].role))
+        .map(|row| structure.block(row, structure.parents[row] as usize));
+    let are_parts = |block: &Level| {
+        block.items.len() <= FEW || tree.children(block.parent).count() > block.items.len()
+    };
+    rows.filter(are_parts).flat_map(|block| block.items).collect()
 }
 
 /// One text of an item and what became of it.
@@ -485,7 +507,14 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     if is_neighbour && is_called_after_a_thing {
         return true;
     }
-    let Some(now) = fact.became else { return is_message || is_neighbour };
+    // What stands there now may have stood beside it before: then it is gone.
+    let was_beside = |now: &Token| {
+        let all = tokens(sight.was.structure, sight.was.level.range.clone(), &(0..0));
+        all.iter().any(|it| it.raw == now.raw && it.control == now.control)
+    };
+    let Some(now) = fact.became.filter(|now| !was_beside(now)) else {
+        return is_message || is_neighbour;
+    };
     let (was, is) = (token.text(tree), now.text(sight.now.structure.tree));
     if is_same_count(was, is) {
         return true;
@@ -495,9 +524,31 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     if is_name(was, token.form) || is_name(is, now.form) {
         return false;
     }
-    // `Play` and `Pause`, `Add to cart` and `Remove from cart`; `Ann Lee` and `Bob Ray` are two things.
-    let is_word = token.form == Form::Word && token.words(tree) < 2;
-    is_neighbour && (is_word || has_common_word(was, is))
+    // `Follow` and `Following`, `Add to cart` and `Remove from cart`; `Ann` and `Tom` are two things.
+    is_neighbour && (has_common_word(was, is) || is_switched(was, is))
+}
+
+/// Whether a button says the other of the two things that it does by turns.
+fn is_switched(was: &str, is: &str) -> bool {
+    const PAIRS: [(&str, &str); 12] = [
+        ("play", "pause"),
+        ("play", "stop"),
+        ("start", "stop"),
+        ("show", "hide"),
+        ("open", "close"),
+        ("expand", "collapse"),
+        ("more", "less"),
+        ("edit", "done"),
+        ("edit", "save"),
+        ("copy", "copied"),
+        ("connect", "disconnect"),
+        ("enable", "disable"),
+    ];
+    const STEM: usize = 4;
+    let (was, is) = (was.to_lowercase(), is.to_lowercase());
+    let is_pair = PAIRS.iter().any(|it| *it == (&*was, &*is) || *it == (&*is, &*was));
+    let (short, long) = if was.len() < is.len() { (&was, &is) } else { (&is, &was) };
+    is_pair || short.chars().count() >= STEM && long.contains(&**short)
 }
 
 fn has_common_word(one: &str, other: &str) -> bool {

@@ -428,7 +428,8 @@ impl Pair<'_, '_> {
         Ok(())
     }
 
-    /// The text right before a control, as `Send 10 to Bob` before `Confirm`, in a page in which nothing was done since.
+    /// The text right before a control, as `Send 10 to Bob` before `Confirm`, or the field with a value there, in a page
+    /// in which nothing was done since.
     fn compare_text_before(
         &self,
         inner: usize,
@@ -511,15 +512,27 @@ impl Pair<'_, '_> {
     }
 }
 
-/// A node with the paragraph or box of text that stands right before it.
+/// A node with the paragraph or box of text that stands right before it, or with the field before it and what is said in
+/// between.
 fn text_before(structure: &Structure<'_>, node: usize) -> Option<Level> {
     let tree = structure.tree;
     let parent = structure.parents[node] as usize;
-    let before = tree.children(parent).take_while(|it| *it < node).last()?;
-    let inside = &tree.nodes[before..tree.end(before)];
-    if tree.nodes[before].role == Role::Heading || inside.iter().any(is_control) {
-        return None;
-    }
+    let siblings: Vec<usize> = tree.children(parent).take_while(|it| *it < node).collect();
+    let has_control = |it: &usize| tree.nodes[*it..tree.end(*it)].iter().any(is_control);
+    let is_field = |it: &usize| {
+        let node = &tree.nodes[*it];
+        matches!(node.role, Role::TextBox | Role::SearchBox | Role::ComboBox | Role::SpinButton)
+            && !tree.value(node).is_empty()
+    };
+    let field =
+        siblings.iter().rev().find(|it| has_control(it) || tree.nodes[**it].role == Role::Heading);
+    let before = match (siblings.last()?, field.filter(|it| is_field(it))) {
+        (_, Some(field)) => *field,
+        (last, None) if tree.nodes[*last].role == Role::Heading || has_control(last) => {
+            return None;
+        }
+        (last, None) => *last,
+    };
     let range = before..tree.end(node);
     Some(Level { range: range.clone(), child: node, parent, is_run: true, items: vec![range] })
 }

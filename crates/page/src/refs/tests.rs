@@ -724,3 +724,61 @@ fn words_in_front_of_what_a_control_said_make_it_another_one() {
     check(&page("", 0), &page("", 1), Noted);
     check(&page("", 0), &page("Delete account ", 0), Changed);
 }
+
+#[test]
+fn a_field_right_before_a_control_says_what_it_is_about() {
+    let page = |value: &str| {
+        format!(
+            "webarea 1\n heading 2 \"Comments\"\n textbox 3 fg \"Name\" v=\"{value}\"\n text \"4 min ago\"\n textbox 99 fg \"Comment\""
+        )
+    };
+    check(&page("Ann"), &page("Tom"), Changed);
+    check(&page("🥥"), &page("🥑"), Changed);
+    check(&page("Ann"), &page("Ann"), Same);
+    // What the caller did there may have set it.
+    check_used(&page("Ann"), &page("Tom"), Same);
+}
+
+#[test]
+fn a_neighbour_that_is_switched_is_no_other_item() {
+    let page = |name: &str| {
+        format!(
+            "webarea 1\n group 2\n  button 3 fc \"{name}\"\n  text \"Open\"\n  button 99 fc \"Delete\""
+        )
+    };
+    check(&page("Ann"), &page("Tom"), Changed);
+    check(&page("Play"), &page("Pause"), Noted);
+    check(&page("Follow"), &page("Following"), Noted);
+    check(&page("Disconnect"), &page("Connect"), Noted);
+}
+
+#[test]
+fn what_stands_in_a_box_of_its_own_beside_a_lone_control_counts() {
+    let page = |it: &str| {
+        format!(
+            "webarea 1\n generic 2\n  heading 3 \"Layouts\"\n  generic 4\n   generic 5\n    generic 6\n     generic 7\n      {it}\n     generic 8\n      text \"Open\"\n     generic 9\n      button 99 fc \"Delete\""
+        )
+    };
+    let button = |it: &str| page(&format!("button 10 fc \"{it}\""));
+    check(&button("Ann"), &button("Tom"), Changed);
+    check(&button("kettle window engine"), &button("mirror printer saddle"), Changed);
+    check(&button("INV-3000"), &button("INV-3001"), Changed);
+    let link = |it: &str| page(&format!("link 10 fc \"{it}\""));
+    check(&link("Ann"), &link("Tom"), Changed);
+}
+
+#[test]
+fn a_button_of_a_bar_means_the_same_when_others_come_and_go() {
+    let bar = |names: &[&str]| {
+        let button = |(at, name): (usize, &&str)| {
+            let number = if *name == "Save" { 99 } else { 10 + at };
+            format!("\n  button {number} fc \"{name}\"")
+        };
+        let buttons: String = names.iter().enumerate().map(button).collect();
+        format!("webarea 1\n group 2{buttons}")
+    };
+    check(&bar(&["Undo", "Redo", "Save"]), &bar(&["Redo", "Save"]), Noted);
+    check(&bar(&["Undo", "Redo", "Save"]), &bar(&["Undo", "Save"]), Noted);
+    check(&bar(&["Undo", "Save"]), &bar(&["Undo", "Redo", "Save"]), Same);
+    check(&bar(&["Undo", "Save", "Print"]), &bar(&["Save"]), Noted);
+}
