@@ -889,7 +889,8 @@ fn python() -> Option<PathBuf> {
     }
 }
 
-fn driven_by_python(way: &str) {
+/// In the suite each scenario is run over one of the two transports; in the long version over both.
+fn driven_by_python(way: &str, half: &str) {
     let (true, Some(python)) = (has_browser(), python()) else { return };
     let root = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -897,17 +898,20 @@ fn driven_by_python(way: &str) {
     let mut command = Command::new(python);
     // -B: nothing is written beside the scripts.
     command.arg("-B").arg(driver).args([env!("CARGO_BIN_EXE_agbrowse"), way]);
+    if std::env::var_os("AGBROWSE_SOAK").is_none() {
+        command.args(["--half", half]);
+    }
     assert!(command.status().unwrap().success());
 }
 
 #[test]
 fn the_specification_holds_for_pythons_client_over_stdio() {
-    driven_by_python("stdio");
+    driven_by_python("stdio", "0");
 }
 
 #[test]
 fn the_specification_holds_for_pythons_client_over_http() {
-    driven_by_python("http");
+    driven_by_python("http", "1");
 }
 
 /// Runs a method with the inspector of MCP servers; `None` where it is not installed.

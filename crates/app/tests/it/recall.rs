@@ -1,7 +1,7 @@
 //! What a person can use, a snapshot points at: every element that can be seen and that, as the browser itself tells,
 //! takes the focus or listens to clicks has a ref. On pages nobody here wrote, the demo, and pages of widgets.
 
-use crate::fidelity::{Stop, browser, corpus, name_of, runtime, serve};
+use crate::fidelity::{Stop, browser, name_of, pages_for, runtime, serve};
 use agbrowse::demo::Site;
 use browser::Reach;
 
@@ -26,7 +26,7 @@ const RULES: &[Rule] = &[
 fn everything_one_can_use_has_a_ref() {
     let Some(browser) = browser() else { return };
     runtime().block_on(async {
-        let pages = corpus("pages");
+        let pages = pages_for(1);
         let origin = serve(&pages).await;
         let site = Site::serve().await.unwrap();
         let widgets = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/widgets.html").into();

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """Drives `agbrowse mcp` with the Python client of the Model Context Protocol, which shares no code with it.
 
-    drive.py PROGRAM [stdio|http|all] [WORD]
+    drive.py PROGRAM [stdio|http|all] [WORD] [--half 0|1]
 
 Needs the package `mcp` from PyPI (2.3). PROGRAM is started with a folder of its own for its daemon, and shown pages
 that are served here on two loopback ports. Each scenario is a function in `scenarios`; what it is called is what must be
 so. Most of them share a server and a page with others; those that start, stop or break something have a server to
 themselves. Several run at a time.
 
-With WORD, only scenarios with it in their name are run.
+With WORD, only scenarios with it in their name are run; with --half, every other one of those that are run over both
+transports.
 
 Prints a line per scenario, `ok NAME` or `FAIL NAME: reason`, and exits with 1 if any failed.
 """
 
 import argparse
 import contextlib
+import itertools
 import logging
 import sys
 import time
@@ -25,7 +27,7 @@ import anyio
 
 from clients import Server
 from pages import Site
-from scenario import ALONE, PATIENCE, SHARED
+from scenario import ALONE, BOTH, PATIENCE, SHARED
 
 # Each scenario notes itself.
 import scenarios.seeing
@@ -108,12 +110,22 @@ async def run_apart(score, start, site, scenarios):
         await score.run(f"{start.transport}/{function.__name__}", function, start, site)
 
 
-async def drive(program, transports, only):
+def chosen(transport, only, half):
+    """The scenarios that share a server, and those that have their own."""
+    turns = itertools.count()
+    def is_chosen(function, ways):
+        if transport not in ways or only not in function.__name__:
+            return False
+        return len(ways) == 1 or half is None or next(turns) % 2 == half
+    shared = [function for function in SHARED if is_chosen(function, BOTH)]
+    return shared, [function for function, ways in ALONE if is_chosen(function, ways)]
+
+
+async def drive(program, transports, only, half):
     site, score = Site(), Score()
     for transport in transports:
         start = starter(program, transport)
-        shared = [function for function in SHARED if only in function.__name__]
-        apart = [function for function, ways in ALONE if transport in ways and only in function.__name__]
+        shared, apart = chosen(transport, only, half)
         # Most of their time they wait. Each lane takes the next one that nobody has taken.
         waiting = iter(shared), iter(apart)
         async with anyio.create_task_group() as lanes:
@@ -130,11 +142,12 @@ def main():
     parser.add_argument("program")
     parser.add_argument("way", nargs="?", choices=["stdio", "http", "all"], default="all")
     parser.add_argument("only", nargs="?", default="", help="run scenarios with this in their name")
+    parser.add_argument("--half", type=int, choices=[0, 1], help="run every other one of those that are run twice")
     given = parser.parse_args()
     # It warns of an answer to its farewell that it did not expect.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     transports = ["stdio", "http"] if given.way == "all" else [given.way]
-    sys.exit(anyio.run(drive, str(Path(given.program).resolve()), transports, given.only))
+    sys.exit(anyio.run(drive, str(Path(given.program).resolve()), transports, given.only, given.half))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ PATIENCE = 15
 MODERN = "2026-07-28"
 
 
+BOTH = ("stdio", "http")
+
 SHARED, ALONE = [], []
 
 
@@ -20,7 +22,7 @@ def shared(function):
 def alone(*transports):
     """A scenario with servers of its own. Gets a function that starts one, and the site."""
     def add(function):
-        ALONE.append((function, transports or ("stdio", "http")))
+        ALONE.append((function, transports or BOTH))
         return function
     return add
 

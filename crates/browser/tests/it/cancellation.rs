@@ -99,7 +99,7 @@ async fn cut_everywhere(browser: &Browser, url: &str, trace: &Path, file: &Path)
     for command in commands(file) {
         run(browser, open(url)).await.unwrap();
         // Every await in the long version; in the others a part of them, another one each time.
-        let step = if std::env::var_os("AGBROWSE_SOAK").is_some() { 1 } else { 5 };
+        let step = if std::env::var_os("AGBROWSE_SOAK").is_some() { 1 } else { 10 };
         for polls in (1 + seed() as usize % step..).step_by(step) {
             let cut = CutAfter { polls, inner: Box::pin(run(browser, command.clone())) };
             let over = cut.await;

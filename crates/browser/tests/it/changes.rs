@@ -16,7 +16,7 @@ const PAGE: &str = include_str!("changes.html");
 fn torture_what_was_seen_before_never_shows() {
     bench(async |t| {
         let seed = seed();
-        let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 160 };
+        let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 100 };
         t.page("/", PAGE);
         let mut state = seed;
         let mut steps = Vec::new();

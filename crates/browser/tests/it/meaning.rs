@@ -17,7 +17,7 @@ const PAGE: &str = include_str!("meaning.html");
 fn torture_a_ref_means_what_it_meant_or_is_refused() {
     bench(async |t| {
         let seed = seed();
-        let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 200 };
+        let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 100 };
         let mut random = Random::new(seed);
         let mut score = Score::default();
         let page = Page::open(&t, &mut random).await;

@@ -525,7 +525,20 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
         return false;
     }
     // `Follow` and `Following`, `Add to cart` and `Remove from cart`; `Ann` and `Tom` are two things.
-    is_neighbour && (has_common_word(was, is) || is_switched(was, is))
+    let is_one_word = token.form == Form::Word && token.words(tree) < 2;
+    is_neighbour
+        && (has_common_word(was, is)
+            || is_switched(was, is)
+            || is_one_word && is_in_bar(sight.was.structure, sight.was.target))
+}
+
+/// Whether a control stands among nothing but others of its kind, as in a bar of buttons.
+fn is_in_bar(structure: &Structure<'_>, target: usize) -> bool {
+    const FEWEST: usize = 3;
+    let tree = structure.tree;
+    let role = tree.nodes[target].role;
+    let siblings = || tree.children(structure.parents[target] as usize);
+    siblings().count() >= FEWEST && siblings().all(|it| tree.nodes[it].role == role)
 }
 
 /// Whether a button says the other of the two things that it does by turns.

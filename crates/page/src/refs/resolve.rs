@@ -153,6 +153,7 @@ impl Pair<'_, '_> {
         let own = own_nodes(self.was, self.before);
         let is_box = own.is_empty();
         if is_box {
+            self.compare_given_names(old, new, out)?;
             self.compare_first_words()?;
         } else {
             self.compare_names(out)?;
@@ -186,6 +187,25 @@ impl Pair<'_, '_> {
             return Err(self.different(None, None));
         }
         out.is_renumbered = true;
+        out.note(old, new);
+        Ok(())
+    }
+
+    /// The names that the author gave two boxes.
+    fn compare_given_names(
+        &self,
+        old: &Node,
+        new: &Node,
+        out: &mut Examined,
+    ) -> Result<(), Different> {
+        let given = |tree: &Tree, node: &Node| match node.states.is_name_given() {
+            true => text::collapse(tree.name(node)).into_owned(),
+            false => String::new(),
+        };
+        let (old, new) = (given(self.was.tree, old), given(self.now.tree, new));
+        if bare(&old) != bare(&new) {
+            return Err(self.different(None, None));
+        }
         out.note(old, new);
         Ok(())
     }

@@ -781,4 +781,16 @@ fn a_button_of_a_bar_means_the_same_when_others_come_and_go() {
     check(&bar(&["Undo", "Redo", "Save"]), &bar(&["Undo", "Save"]), Noted);
     check(&bar(&["Undo", "Save"]), &bar(&["Undo", "Redo", "Save"]), Same);
     check(&bar(&["Undo", "Save", "Print"]), &bar(&["Save"]), Noted);
+    check(&bar(&["Undo", "Save", "Print"]), &bar(&["Leave", "Save", "Print"]), Noted);
+}
+
+#[test]
+fn a_box_that_is_given_a_name_is_another_one() {
+    let page = |name: &str| {
+        format!(
+            "webarea 1\n group 2\n  generic 99 fc{name}\n   radio 3 fc \"100 g\"\n   text \"100 g\"\n   text \"in a bag\""
+        )
+    };
+    check(&page(""), &page("g \"Delete account\""), Changed);
+    check(&page("g \"Size\""), &page("g \"Size\""), Same);
 }
