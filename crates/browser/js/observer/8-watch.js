@@ -42,10 +42,10 @@ let asksActive = false;
 function heedHover(event) {
   if (hoverShows === "" && hoverTells === "" && hoverColours === "") return;
   const now = [];
-  // A mouse that leaves the document is over nothing.
-  const isOut = event.type === "mouseout";
-  if (isOut && event.relatedTarget !== null) return;
-  for (let at = isOut ? null : trueTarget(event); at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) now.push(at);
+  // A mouse that leaves the document is over nothing; one that leaves a shadow tree for its host is over that, and nothing
+  // else says so.
+  const over = event.type === "mouseout" ? event.relatedTarget : trueTarget(event);
+  for (let at = over; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) now.push(at);
   const before = hovered;
   hovered = now;
   const differ = [...now.filter((el) => !before.includes(el)), ...before.filter((el) => !now.includes(el))];
