@@ -1,7 +1,9 @@
-//! Real-browser tests: one Chromium per test process, a fresh context per test, pages served on loopback.
+//! Real-browser tests: one Chromium per process, a fresh context per test, pages served on loopback. `./dev test` runs all
+//! but those in `alone` in one process: to start a browser takes more than most tests do.
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests may fail loudly")]
 
+mod alone;
 mod bench;
 mod cancellation;
 mod changes;

@@ -30,11 +30,33 @@ pub fn bench<F: Future<Output = ()>>(test: impl FnOnce(Bench) -> F) {
         let bench = Bench::new().await;
         // A test's own deadlines are not about the start of the browser or of its first tab.
         bench.eval("1").await;
-        let context = bench.context.clone();
-        test(bench).await;
-        let close = Request { context: Some(context), ..Request::new(Command::Close(Close {})) };
-        browser().run(close).await.expect("its context closes");
+        let mut closing = Closing(Some(bench.context.clone()));
+        let limit = if std::env::var_os("AGBROWSE_SOAK").is_some() { SOAK_LIMIT } else { LIMIT };
+        tokio::time::timeout(limit, test(bench)).await.expect("the test is over in time");
+        closing.now().await.expect("its context closes");
     });
+}
+
+/// How long a test may take. They share a process, so that nobody else ends one that hangs.
+const LIMIT: Duration = Duration::from_secs(600);
+const SOAK_LIMIT: Duration = Duration::from_secs(7200);
+
+/// Closes the context of a test, also of one that failed: its pages would go on beside the others.
+struct Closing(Option<String>);
+
+impl Closing {
+    fn now(&mut self) -> impl Future<Output = Result<Outcome, Error>> + use<> {
+        let context = self.0.take();
+        browser().run(Request { context, ..Request::new(Command::Close(Close {})) })
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            drop(RUNTIME.spawn(self.now()));
+        }
+    }
 }
 
 /// One runtime for the whole process: the browser's tasks outlive a single test.
