@@ -420,9 +420,10 @@ fn write(
          Processes from start to exit, in turns on one machine. Warm: daemon and browser are up. Cold: neither \
          is, and all their processes have ended before. Memory is the resident set of the daemon alone, \
          in MB of 1,000,000 bytes: with a browser up and nothing to do, and after commands over the pages \
-         (open, eval, tabs, screenshot). After a second without work the daemon of agbrowse gives back memory, the \
-         pages of its own code too; so `idle` and `after` are what it keeps while it rests, and `highest` is the most \
-         that it had.\n\n",
+         (open, eval, tabs, screenshot). After a second without work the daemon of agbrowse gives back what its \
+         allocator keeps; so `idle` and `after` are what it keeps while it rests, and `highest` is the most that it \
+         had. The program is position-independent. Linked at a fixed address (`-no-pie`), and giving back the pages of \
+         its own code too, the daemon kept 5.1 MB when idle and 4.5 MB after the commands on the same machine.\n\n",
     );
     _ = writeln!(body, "{}", report::requirements(requirements));
     _ = writeln!(body, "![The numbers below as bars; dashed: what is allowed]({picture})\n");

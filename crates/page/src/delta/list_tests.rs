@@ -388,9 +388,11 @@ proptest! {
             }
         }
 
-        // A new price is told, unless it is that of an item that is only counted.
+        // A new price is told, unless it is that of an item that is only counted. Two items are no list: they are told line by
+        // line, and a price may stand where it stood.
+        let is_list = was.len().max(now.len()) > 2;
         let old = |id: u32| was.iter().find(|it| it.id == id);
-        for item in now.iter().filter(|it| old(it.id).is_some_and(|old| old.price != it.price)) {
+        for item in now.iter().filter(|it| is_list && old(it.id).is_some_and(|old| old.price != it.price)) {
             let price = format!("${}.00", item.price);
             prop_assert!(counted > 0 || delta.text.contains(&price) || delta.text.contains("order changed"), "{} {}", price, delta.text);
         }
