@@ -200,7 +200,7 @@ impl Browser {
                 Err(error) => spelling::texts_of_error(error),
             };
             let texts = texts.into_iter().chain(spelling::texts_of_notes(&mut cx.notes)).collect();
-            spelling::respell_all(&tab, texts, cx.deadline).await;
+            spelling::rewrite_all(&tab, texts, cx.deadline).await;
         }
         let outcome = match reply {
             Ok(reply) => {

@@ -9,7 +9,7 @@ use cdp::protocol::page::{
     StopLoading,
 };
 use cdp::protocol::runtime::Evaluate;
-use cdp::{Deadline, Text};
+use cdp::{Deadline, LossyString};
 use clap::ValueEnum;
 use page::mask::mask;
 use schemars::JsonSchema;
@@ -331,7 +331,7 @@ async fn looked_at(trip: Trip<'_>) -> Result<Arrival> {
 }
 
 /// Address, title and status of the page that is there.
-pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(Text, Text, i64)> {
+pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(LossyString, LossyString, i64)> {
     let world =
         CreateIsolatedWorld { frame_id: tab.target_id.clone(), world_name: Some(WORLD.into()) };
     let context_id = tab.call(world, deadline).await?.execution_context_id;

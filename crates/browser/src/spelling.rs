@@ -11,7 +11,7 @@ use crate::note::Note;
 use crate::observe::Sight;
 use crate::tab::{Tab, TabId};
 use cdp::Deadline;
-use page::refs::{RefName, numbers_in, respell};
+use page::refs::{RefName, numbers_in, rewrite_refs};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -148,7 +148,7 @@ pub(crate) fn spelled(sight: &Sight, context: Option<&str>, number: u32) -> Opti
 }
 
 /// What a client is told, with its refs in its own spelling.
-pub(crate) async fn respell_all(tab: &Tab, mut texts: Vec<&mut String>, deadline: Deadline) {
+pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline: Deadline) {
     let numbers: Vec<u32> = texts.iter().flat_map(|text| numbers_in(text)).collect();
     if numbers.is_empty() {
         return;
@@ -159,7 +159,7 @@ pub(crate) async fn respell_all(tab: &Tab, mut texts: Vec<&mut String>, deadline
     learn(tab, &mut sight, &numbers, deadline).await;
     for text in &mut texts {
         // What cannot be written so is better not written: it would be read as another one's.
-        **text = respell(text, |number| {
+        **text = rewrite_refs(text, |number| {
             let known = spelled(&sight, tab.context.as_deref(), number);
             Some(known.unwrap_or_else(|| "-".to_owned()))
         });

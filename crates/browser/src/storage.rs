@@ -4,7 +4,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::secret::Hidden;
-use cdp::Text;
+use cdp::LossyString;
 use cdp::protocol::storage::{Cookie, PartitionKey};
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
@@ -218,7 +218,8 @@ pub(crate) fn is_host(text: &str) -> bool {
 
 impl From<Cookie> for SavedCookie {
     fn from(cookie: Cookie) -> Self {
-        let text = |text: Option<Text>| text.map(Text::into_string).unwrap_or_default();
+        let text =
+            |text: Option<LossyString>| text.map(LossyString::into_string).unwrap_or_default();
         let partition = cookie.partition_key.unwrap_or_default();
         Self {
             name: text(cookie.name),
@@ -241,7 +242,7 @@ impl From<Cookie> for SavedCookie {
 
 impl From<&SavedCookie> for Cookie {
     fn from(cookie: &SavedCookie) -> Self {
-        let text = |text: &str| Some(Text(text.to_owned()));
+        let text = |text: &str| Some(LossyString(text.to_owned()));
         let partition_key = cookie.partition_key.clone().map(|site| PartitionKey {
             top_level_site: Some(site),
             has_cross_site_ancestor: Some(cookie.has_cross_site_ancestor.unwrap_or_default()),

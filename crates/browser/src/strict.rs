@@ -1,17 +1,17 @@
 //! The strict policy of refs: what a caller is told when the page is not as the snapshot showed it. The registry
-//! itself is data and lives in `page::refs::strict`.
+//! itself is data and lives in `page::refs::hash_bound`.
 
 use crate::error::{Code, Error};
-use page::refs::strict::Problem;
+use page::refs::hash_bound::HashBoundError;
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Self {
+impl From<HashBoundError> for Error {
+    fn from(problem: HashBoundError) -> Self {
         let message = problem.to_string();
         let (code, facts) = match problem {
-            Problem::NotFound { name, snapshot_id } => {
+            HashBoundError::NotFound { name, snapshot_id } => {
                 (Code::SnapshotRefNotFound, vec![("ref", Some(name)), ("snapshotId", snapshot_id)])
             }
-            Problem::Stale(stale) => {
+            HashBoundError::Stale(stale) => {
                 let facts = vec![
                     ("snapshotId", stale.snapshot_id),
                     ("expectedSnapshotId", stale.expected_snapshot_id),
@@ -31,32 +31,35 @@ impl From<Problem> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use page::refs::strict::{Now, Registry};
+    use page::refs::hash_bound::{CurrentHashes, HashBoundRegistry};
 
     /// What a registry says to a ref, as an agent reads it.
-    fn told(registry: &Registry, name: &str, now: &Now<'_>) -> String {
+    fn told(registry: &HashBoundRegistry, name: &str, now: &CurrentHashes<'_>) -> String {
         let error = Error::from(registry.resolve(name, now).unwrap_err());
         serde_json::to_string(&error).unwrap()
     }
 
     #[test]
     fn problems_have_the_specified_codes_stages_hints_and_evidence() {
-        let registry = Registry {
+        let registry = HashBoundRegistry {
             snapshot_id: Some("s1".into()),
             ax_hash: Some("sha256:a".into()),
             dom_hash: Some("sha256:d".into()),
-            ..Registry::default()
+            ..HashBoundRegistry::default()
         };
         assert_eq!(
-            told(&registry, "e9", &Now::default()),
+            told(&registry, "e9", &CurrentHashes::default()),
             r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-not-found","stage":"snapshot-ref-resolve","message":"ref @e9 not found in current snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"ref":"@e9","snapshotId":"s1"}}"#
         );
         assert!(
-            told(&Registry::default(), "e9", &Now::default())
+            told(&HashBoundRegistry::default(), "e9", &CurrentHashes::default())
                 .ends_with(r#""evidence":{"ref":"@e9","snapshotId":null}}"#)
         );
-        let now =
-            Now { expected_snapshot_id: Some("s2"), dom_hash: Some("sha256:e"), ..Now::default() };
+        let now = CurrentHashes {
+            expected_snapshot_id: Some("s2"),
+            dom_hash: Some("sha256:e"),
+            ..CurrentHashes::default()
+        };
         assert_eq!(
             told(&registry, "@e1", &now),
             r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-stale","stage":"snapshot-ref-resolve","message":"ref @e1 belongs to a stale snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"axHash":"sha256:a","currentAxHash":null,"currentDomHash":"sha256:e","domHash":"sha256:d","expectedSnapshotId":"s2","snapshotId":"s1"}}"#

@@ -546,7 +546,7 @@ fn find_ref(sight: &mut Sight, tree: &Arc<Tree>, name: &RefName) -> Result<(usiz
     let spelled = name.to_string();
     let issued = look_up(sight, name).map_err(|problem| {
         let code = match problem {
-            refs::RefProblem::TooOld(_) => Code::SnapshotRefStale,
+            refs::RefError::Expired(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
         };
         let error = Error::new(code).message(problem.to_string()).evidence("ref", &*spelled);
@@ -628,7 +628,7 @@ fn means_otherwise(sight: &mut Sight, tree: &Arc<Tree>, node: usize) -> bool {
     let it = &tree.nodes[node];
     let document = &*tree.frames[usize::from(it.frame)].document;
     let number = sight.registry.number(document, it.element);
-    let Ok(issued) = sight.registry.lookup(&RefName::Ours(number)) else { return false };
+    let Ok(issued) = sight.registry.lookup(&RefName::Local(number)) else { return false };
     let edited = sight.registry.edited(document);
     !Arc::ptr_eq(&issued.tree, tree)
         && !matches!(
@@ -638,25 +638,22 @@ fn means_otherwise(sight: &mut Sight, tree: &Arc<Tree>, node: usize) -> bool {
 }
 
 /// The element that a ref was issued for, however it is spelled.
-fn look_up(
-    sight: &Sight,
-    name: &RefName,
-) -> std::result::Result<refs::IssuedRef, refs::RefProblem> {
+fn look_up(sight: &Sight, name: &RefName) -> std::result::Result<refs::IssuedRef, refs::RefError> {
     let number = match name {
-        RefName::Ours(number) => Some(*number),
+        RefName::Local(number) => Some(*number),
         RefName::Backend { frame, id, .. } => sight.spellings.number(*frame, *id),
     };
-    let number = number.ok_or_else(|| refs::RefProblem::NeverGiven(name.clone()))?;
-    sight.registry.lookup(&RefName::Ours(number)).map_err(|problem| match problem {
-        refs::RefProblem::TooOld(_) => refs::RefProblem::TooOld(name.clone()),
-        _ => refs::RefProblem::NeverGiven(name.clone()),
+    let number = number.ok_or_else(|| refs::RefError::Unknown(name.clone()))?;
+    sight.registry.lookup(&RefName::Local(number)).map_err(|problem| match problem {
+        refs::RefError::Expired(_) => refs::RefError::Expired(name.clone()),
+        _ => refs::RefError::Unknown(name.clone()),
     })
 }
 
 /// The tab that gave a ref, if this one did not.
 fn tab_beside(sight: &Sight, name: &RefName) -> Option<TabId> {
     match name {
-        RefName::Ours(_) => None,
+        RefName::Local(_) => None,
         RefName::Backend { frame, id, .. } => sight.spellings.tab_beside(*frame, *id),
     }
 }
@@ -725,13 +722,13 @@ mod tests {
     #[test]
     fn targets_are_spelled_in_many_ways() {
         for (text, expected) in [
-            ("@e3", Target::Ref(RefName::Ours(3))),
-            ("e3", Target::Ref(RefName::Ours(3))),
+            ("@e3", Target::Ref(RefName::Local(3))),
+            ("e3", Target::Ref(RefName::Local(3))),
             ("#save", Target::Css("#save".into())),
             ("css=a[href='x=y']", Target::Css("a[href='x=y']".into())),
-            ("[ref=@e134]", Target::Ref(RefName::Ours(134))),
-            ("[ref=@e3 disabled=true]", Target::Ref(RefName::Ours(3))),
-            ("ref=@e3", Target::Ref(RefName::Ours(3))),
+            ("[ref=@e134]", Target::Ref(RefName::Local(134))),
+            ("[ref=@e3 disabled=true]", Target::Ref(RefName::Local(3))),
+            ("ref=@e3", Target::Ref(RefName::Local(3))),
             ("[ref=no-ref]", Target::Css("[ref=no-ref]".into())),
             ("ref=e3", Target::Ref(RefName::Backend { context: None, frame: None, id: 3 })),
             (

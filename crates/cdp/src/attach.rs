@@ -5,7 +5,7 @@
 //! are held until `prepare` has queued what they need from the first moment on; nothing is awaited, so a
 //! target is held for one trip of the wire.
 
-use crate::protocol::Signal;
+use crate::protocol::CdpEvent;
 use crate::protocol::runtime::RunIfWaitingForDebugger;
 use crate::protocol::target::{
     AttachedToTarget, DetachedFromTarget, FilterEntry, GetTargets, SetAutoAttach,

@@ -1,6 +1,6 @@
 //! A channel: the browser itself or one attached target, to which calls are made.
 
-use crate::connection::{Ticket, decode};
+use crate::connection::{PendingCall, decode};
 use crate::protocol::Method;
 use crate::{Connection, Deadline, Error, Events};
 use std::marker::PhantomData;
@@ -62,7 +62,7 @@ impl Channel {
 #[derive(Debug)]
 #[must_use = "a reply that is dropped is forgotten"]
 pub struct Reply<M> {
-    ticket: Ticket,
+    ticket: PendingCall,
     method: PhantomData<fn() -> M>,
 }
 

@@ -105,18 +105,18 @@ impl Events {
     }
 
     /// How far the listener has come, for others who rely on what it does.
-    pub fn progress(&self) -> Progress {
-        Progress { queue: self.queue.clone() }
+    pub fn progress(&self) -> EventCursor {
+        EventCursor { queue: self.queue.clone() }
     }
 }
 
 /// How far a listener has come with its events.
 #[derive(Clone, Debug)]
-pub struct Progress {
+pub struct EventCursor {
     queue: Arc<Queue>,
 }
 
-impl Progress {
+impl EventCursor {
     /// Waits until the listener is done with all that had come when this was called.
     pub async fn catch_up(&self) {
         let goal = {
@@ -153,7 +153,7 @@ impl Drop for Events {
 #[derive(Debug)]
 struct Queue {
     capacity: usize,
-    line: Mutex<Line>,
+    line: Mutex<QueueState>,
     /// There is one who waits, so word to one is kept until it comes.
     news: Notify,
     /// The listener is done with something.
@@ -161,7 +161,7 @@ struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct Line {
+struct QueueState {
     waiting: VecDeque<Delivery>,
     /// How many were taken out of it, and how many of these the listener is done with.
     taken: u64,
@@ -207,7 +207,7 @@ impl Connection {
         let (closed, _) = watch::channel(None);
         let shared = Arc::new(Shared {
             next_id: AtomicU64::new(1),
-            waiting: Mutex::new(Waiting::default()),
+            waiting: Mutex::new(PendingCalls::default()),
             listeners: Mutex::new(Vec::new()),
             queued: AtomicUsize::new(0),
             outgoing,
@@ -262,7 +262,7 @@ impl Connection {
 
 pub(crate) struct Shared {
     next_id: AtomicU64,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingCalls>,
     listeners: Mutex<Vec<Listener>>,
     queued: AtomicUsize,
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
@@ -277,7 +277,7 @@ impl std::fmt::Debug for Shared {
 }
 
 #[derive(Default)]
-struct Waiting {
+struct PendingCalls {
     calls: HashMap<u64, Call>,
 }
 
@@ -303,13 +303,13 @@ impl Drop for Listener {
 
 /// A call under way. Dropped, it is forgotten on our side.
 #[derive(Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct PendingCall {
     id: u64,
     shared: Arc<Shared>,
     answer: oneshot::Receiver<Result<Bytes, Error>>,
 }
 
-impl Ticket {
+impl PendingCall {
     pub(crate) async fn answer(&mut self) -> Result<Bytes, Error> {
         match (&mut self.answer).await {
             Ok(answer) => answer,
@@ -318,7 +318,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         lock(&self.shared.waiting).calls.remove(&self.id);
     }
@@ -331,12 +331,12 @@ impl Shared {
         session: Option<&Arc<str>>,
         method: &'static str,
         params: &impl serde::Serialize,
-    ) -> Result<Ticket, Error> {
+    ) -> Result<PendingCall, Error> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         let call = Call { session: session.cloned(), method, answer: sender };
         lock(&self.waiting).calls.insert(id, call);
-        let ticket = Ticket { id, shared: self.clone(), answer };
+        let ticket = PendingCall { id, shared: self.clone(), answer };
         // Registered first: had the connection closed in between, `close` would have failed the call.
         self.send(id, session, method, params)?;
         Ok(ticket)
@@ -470,13 +470,13 @@ impl Shared {
         match method {
             "Target.detachedFromTarget" => {
                 #[derive(Deserialize)]
-                struct Gone<'a> {
+                struct DetachedParams<'a> {
                     #[serde(rename = "sessionId", borrow)]
                     session: Cow<'a, str>,
                 }
-                if let Some(gone) =
-                    params.and_then(|params| serde_json::from_str::<Gone<'_>>(params.get()).ok())
-                {
+                if let Some(gone) = params.and_then(|params| {
+                    serde_json::from_str::<DetachedParams<'_>>(params.get()).ok()
+                }) {
                     self.fail(&gone.session, |method| Error::Detached { method });
                 }
             }
@@ -520,7 +520,7 @@ struct Envelope<'a> {
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    error: Option<Refusal<'a>>,
+    error: Option<RpcError<'a>>,
 }
 
 impl<'a> Envelope<'a> {
@@ -532,7 +532,7 @@ impl<'a> Envelope<'a> {
 }
 
 #[derive(Deserialize)]
-struct Refusal<'a> {
+struct RpcError<'a> {
     #[serde(default)]
     code: Option<i64>,
     #[serde(borrow, default)]

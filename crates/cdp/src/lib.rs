@@ -10,17 +10,17 @@ mod channel;
 mod connection;
 mod deadline;
 mod error;
-pub mod frames;
+pub mod framing;
 pub mod protocol;
 mod text;
 mod transport;
 
 pub use attach::{AutoAttach, TargetChange};
 pub use channel::{Channel, Reply};
-pub use connection::{Connection, Delivery, Direction, Event, Events, Options, Progress, Tap};
+pub use connection::{Connection, Delivery, Direction, Event, EventCursor, Events, Options, Tap};
 pub use deadline::Deadline;
 pub use error::Error;
-pub use text::Text;
+pub use text::LossyString;
 pub use transport::Transport;
 
 /// What a call returns.

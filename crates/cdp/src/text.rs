@@ -1,7 +1,7 @@
 //! Strings as a page writes them.
 //!
 //! JavaScript strings may hold lone surrogates, which the protocol passes on as `\ud800` escapes and which
-//! a `String` refuses: one such character anywhere would make a whole reply unreadable. `Text` reads them
+//! a `String` refuses: one such character anywhere would make a whole reply unreadable. `LossyString` reads them
 //! as U+FFFD instead.
 
 use serde::de::{Deserialize, Deserializer, Visitor};
@@ -9,41 +9,41 @@ use std::fmt;
 
 /// A string from the page; lone surrogates have become U+FFFD.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Text(pub String);
+pub struct LossyString(pub String);
 
-impl Text {
+impl LossyString {
     /// The text itself.
     pub fn into_string(self) -> String {
         self.0
     }
 }
 
-impl std::ops::Deref for Text {
+impl std::ops::Deref for LossyString {
     type Target = str;
     fn deref(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Display for Text {
+impl fmt::Display for LossyString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for LossyString {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Lossy;
         impl Visitor<'_> for Lossy {
-            type Value = Text;
+            type Value = LossyString;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
-            fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(text.to_owned()))
+            fn visit_str<E>(self, text: &str) -> Result<LossyString, E> {
+                Ok(LossyString(text.to_owned()))
             }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text, E> {
-                Ok(Text(lossy(bytes)))
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<LossyString, E> {
+                Ok(LossyString(lossy(bytes)))
             }
         }
         // Asked for bytes, serde_json decodes escapes without insisting on paired surrogates.
@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-impl serde::Serialize for Text {
+impl serde::Serialize for LossyString {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn check(json: &str, expected: &str) {
-        assert_eq!(serde_json::from_str::<Text>(json).unwrap().0, expected, "{json}");
+        assert_eq!(serde_json::from_str::<LossyString>(json).unwrap().0, expected, "{json}");
     }
 
     #[test]

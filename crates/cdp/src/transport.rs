@@ -1,6 +1,6 @@
 //! How bytes reach the browser: a pair of pipes (browsers we launch) or a WebSocket (browsers we attach to).
 
-use crate::frames::Splitter;
+use crate::framing::Splitter;
 use crate::{Deadline, Error};
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};

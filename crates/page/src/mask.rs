@@ -131,25 +131,25 @@ const OPEN_ENDS: &[&str] = &[
 
 /// What a parameter's name says about its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Hint {
+enum ParameterKind {
     Secret,
     Open,
     Nothing,
 }
 
-fn hint(name: &str) -> Hint {
+fn hint(name: &str) -> ParameterKind {
     let words = words(name);
-    let Some(last) = words.last() else { return Hint::Nothing };
+    let Some(last) = words.last() else { return ParameterKind::Nothing };
     let one = words.concat();
     let is_pass = last == "pass" && words.len() > 1 && words[words.len() - 2] != "user";
     if SECRET_ENDS.iter().any(|end| one.ends_with(end))
         || SECRET_WORDS.contains(&&**last) && !is_pass
     {
-        Hint::Secret
+        ParameterKind::Secret
     } else if OPEN_ENDS.iter().any(|end| one.ends_with(end)) {
-        Hint::Open
+        ParameterKind::Open
     } else {
-        Hint::Nothing
+        ParameterKind::Nothing
     }
 }
 
@@ -198,14 +198,14 @@ fn parameter(text: &str, equals: usize, after: usize) -> Option<Range<usize>> {
         return None;
     }
     let is_secret = match hint(&name) {
-        Hint::Secret if mark => !is_plain_word(value),
+        ParameterKind::Secret if mark => !is_plain_word(value),
         // Not in an address: an argument, a line of a log. There a name alone says little.
-        Hint::Secret => {
+        ParameterKind::Secret => {
             value.len() >= 4
                 && value.bytes().any(|c| c.is_ascii_digit())
                 && value.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-+/=%~".contains(&c))
         }
-        Hint::Open if mark => is_random(&decoded(value)),
+        ParameterKind::Open if mark => is_random(&decoded(value)),
         _ => mark && is_surely_random(value),
     };
     is_secret.then_some(after..end)

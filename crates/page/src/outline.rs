@@ -1,10 +1,10 @@
 //! Outline of a page: its most useful refs in a few lines, for one who has just come to it.
 
 use crate::ax::{RefPolicy, Role, Tree};
-use crate::render::{Print, printed};
+use crate::render::{RenderOptions, printed};
 use crate::text;
 use crate::tokens::calibrated;
-use crate::view::{Line, Numbers, View, ViewOptions, view};
+use crate::view::{SequentialRefs, View, ViewLine, ViewOptions, view};
 use std::collections::HashMap;
 
 /// How often controls of the same role and name are listed.
@@ -27,7 +27,7 @@ pub struct Outline {
 
 /// The part of a page that a control is in, the most useful first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum OutlineSection {
     Main,
     Plain,
     Search,
@@ -38,7 +38,7 @@ enum Part {
 /// Lists the refs of a page within so many tokens: fields and buttons of its main part first, then links there, then
 /// search and navigation. `number` gives the ref of an element.
 pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32) -> Outline {
-    let print = Print { flat: true, ..Print::default() };
+    let print = RenderOptions { flat: true, ..RenderOptions::default() };
     let options = ViewOptions {
         policy: RefPolicy::Live { all: false },
         refs_only: true,
@@ -46,12 +46,13 @@ pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32
         ..ViewOptions::default()
     };
     // Only what is told gets a ref of its own.
-    let mut passing = Numbers::default();
+    let mut passing = SequentialRefs::default();
     let all = view(tree, &options, &mut |frame, element| passing.number(frame, element));
     let parts = parts(tree);
-    let is_listed =
-        |line: &&Line| line.folded.is_none() && tree.nodes[line.node as usize].role != Role::Option;
-    let lines: Vec<&Line> = all.lines.iter().filter(is_listed).collect();
+    let is_listed = |line: &&ViewLine| {
+        line.folded.is_none() && tree.nodes[line.node as usize].role != Role::Option
+    };
+    let lines: Vec<&ViewLine> = all.lines.iter().filter(is_listed).collect();
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by_key(|at| {
         let index = lines[*at].node as usize;
@@ -99,7 +100,7 @@ pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32
     Outline { text, nodes: shown.lines.iter().map(|line| line.node as usize).collect() }
 }
 
-fn called<'t>(tree: &'t Tree, line: &Line) -> (Role, &'t str) {
+fn called<'t>(tree: &'t Tree, line: &ViewLine) -> (Role, &'t str) {
     let node = &tree.nodes[line.node as usize];
     let named = line.text.map_or(node, |only| &tree.nodes[only as usize]);
     (node.role, tree.name(named))
@@ -126,20 +127,20 @@ fn is_operated(role: Role) -> bool {
     !matches!(role, Role::Link | Role::Generic | Role::Image | Role::Iframe)
 }
 
-fn parts(tree: &Tree) -> Vec<Part> {
+fn parts(tree: &Tree) -> Vec<OutlineSection> {
     let has_main = tree.nodes.iter().any(|node| node.role == Role::Main);
-    let outside = if has_main { Part::Plain } else { Part::Main };
-    let mut open: Vec<(usize, Part)> = Vec::new();
+    let outside = if has_main { OutlineSection::Plain } else { OutlineSection::Main };
+    let mut open: Vec<(usize, OutlineSection)> = Vec::new();
     let part = |index: usize| {
         while open.pop_if(|(end, _)| *end <= index).is_some() {}
         let around = open.last().map(|(_, part)| *part);
         let own = match tree.nodes[index].role {
-            Role::Main | Role::Dialog | Role::AlertDialog => Some(Part::Main),
+            Role::Main | Role::Dialog | Role::AlertDialog => Some(OutlineSection::Main),
             // Within the main part they belong to that.
-            _ if around == Some(Part::Main) && has_main => None,
-            Role::Search => Some(Part::Search),
-            Role::Navigation | Role::Banner => Some(Part::Navigation),
-            Role::Complementary | Role::ContentInfo => Some(Part::Aside),
+            _ if around == Some(OutlineSection::Main) && has_main => None,
+            Role::Search => Some(OutlineSection::Search),
+            Role::Navigation | Role::Banner => Some(OutlineSection::Navigation),
+            Role::Complementary | Role::ContentInfo => Some(OutlineSection::Aside),
             _ => None,
         };
         let part = own.or(around).unwrap_or(outside);
@@ -156,7 +157,7 @@ mod tests {
 
     fn told(page: &str, budget: u32) -> (Outline, Vec<u32>) {
         let tree = tree(page);
-        let mut numbers = Numbers::default();
+        let mut numbers = SequentialRefs::default();
         let outline = outline(&tree, budget, &mut |frame, element| numbers.number(frame, element));
         let elements = outline.nodes.iter().map(|node| tree.nodes[*node].element).collect();
         (outline, elements)

@@ -2,10 +2,10 @@
 
 use crate::ax::{Bounds, Frame, RefPolicy, Tree};
 use crate::hash::{DOM_HASH_MAX_CHARS, dom_hash, field_hash, signature_hash};
-use crate::render::{Print, printed};
+use crate::render::{RenderOptions, printed};
 use crate::text::{self, MAX_NAME, MAX_VALUE};
 use crate::tokens;
-use crate::view::{Cut, Line, Numbers, View, ViewOptions, view};
+use crate::view::{Omitted, SequentialRefs, View, ViewLine, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
@@ -47,10 +47,10 @@ pub struct WebAiSnapshot {
     pub stats: Stats,
     /// What lies too deep and is not in the text.
     #[serde(default)]
-    pub cut: Cut,
+    pub cut: Omitted,
     /// What was folded to keep to a budget.
     #[serde(default)]
-    pub folded: Cut,
+    pub folded: Omitted,
     /// There were so many refs that items of lists and grids have none.
     #[serde(default)]
     pub compacted: bool,
@@ -68,7 +68,7 @@ pub struct WebAiSnapshot {
     pub notes: Vec<String>,
     /// Each line with the origin of its frame, when asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<ShownNode>,
+    pub nodes: Vec<SnapshotNode>,
     /// The version of this format.
     #[serde(default)]
     pub format: u32,
@@ -134,7 +134,7 @@ pub struct Stats {
 /// A line of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ShownNode {
+pub struct SnapshotNode {
     /// What it is.
     pub role: String,
     /// What it is called; the text itself for text.
@@ -165,7 +165,7 @@ pub struct BuildOptions<'a> {
     /// The document's source, for its hash.
     pub html: Option<&'a str>,
     /// How it is printed.
-    pub print: Print,
+    pub print: RenderOptions,
     /// Adds every line with the origin of its frame.
     pub nodes: bool,
 }
@@ -228,7 +228,7 @@ pub fn extract_interactive_refs(tree: &Tree) -> Vec<ElementRef> {
         max_depth: u32::MAX,
         ..ViewOptions::default()
     };
-    let mut numbers = Numbers::default();
+    let mut numbers = SequentialRefs::default();
     let view = view(tree, &options, &mut |frame, element| numbers.number(frame, element));
     refs(tree, &view, &options.print)
 }
@@ -294,12 +294,12 @@ pub fn summarize_for_doctor(snapshot: &WebAiSnapshot, max_refs: usize) -> Doctor
 }
 
 /// The refs of a view, each once, by number. Where folded parts can be unfolded is no ref of what is shown.
-pub fn refs(tree: &Tree, view: &View, print: &Print) -> Vec<ElementRef> {
+pub fn refs(tree: &Tree, view: &View, print: &RenderOptions) -> Vec<ElementRef> {
     let frame_paths: Vec<_> =
         (0..tree.frames.len()).map(|frame| frame_path(tree, frame, print)).collect();
     let mut seen = HashSet::new();
     let shown = view.lines.iter().filter(|line| line.folded.is_none());
-    let mut lines: Vec<(u32, &Line)> =
+    let mut lines: Vec<(u32, &ViewLine)> =
         shown.filter_map(|line| Some((line.number?, line))).collect();
     lines.sort_by_key(|(number, _)| *number);
     let once = lines.into_iter().filter(|(number, _)| seen.insert(*number));
@@ -309,10 +309,10 @@ pub fn refs(tree: &Tree, view: &View, print: &Print) -> Vec<ElementRef> {
 fn element_ref(
     tree: &Tree,
     view: &View,
-    line: &Line,
+    line: &ViewLine,
     number: u32,
     frame_paths: &[Vec<String>],
-    print: &Print,
+    print: &RenderOptions,
 ) -> ElementRef {
     let node = &tree.nodes[line.node as usize];
     let extra = tree.extra(node);
@@ -339,9 +339,9 @@ fn element_ref(
 /// What some lines show, each with the origin of its frame.
 pub fn nodes<'v>(
     tree: &Tree,
-    lines: impl Iterator<Item = &'v Line>,
-    print: &Print,
-) -> Vec<ShownNode> {
+    lines: impl Iterator<Item = &'v ViewLine>,
+    print: &RenderOptions,
+) -> Vec<SnapshotNode> {
     let shown = lines.filter(|line| line.folded.is_none()).map(|line| {
         let node = &tree.nodes[line.node as usize];
         let name = |index: u32| {
@@ -349,7 +349,7 @@ pub fn nodes<'v>(
             redacted(text::cut(name, limit(print, MAX_NAME)).into_owned(), print)
         };
         let origin = tree.frames.get(node.frame as usize).map(|frame| frame.origin.clone());
-        ShownNode {
+        SnapshotNode {
             role: node.role.name().to_owned(),
             name: name(line.node),
             text: line.text.map(name).unwrap_or_default(),
@@ -363,7 +363,7 @@ pub fn nodes<'v>(
 }
 
 /// The documents. Names, titles and addresses are redacted like any other text; whose they are is not.
-fn frames(tree: &Tree, print: &Print) -> Vec<Frame> {
+fn frames(tree: &Tree, print: &RenderOptions) -> Vec<Frame> {
     let frame = |frame: &Frame| Frame {
         url: redacted(frame.url.clone(), print),
         title: redacted(frame.title.clone(), print),
@@ -374,7 +374,7 @@ fn frames(tree: &Tree, print: &Print) -> Vec<Frame> {
 }
 
 /// The frames that lead to a frame. Frames that are each other's parents lead nowhere.
-fn frame_path(tree: &Tree, frame: usize, print: &Print) -> Vec<String> {
+fn frame_path(tree: &Tree, frame: usize, print: &RenderOptions) -> Vec<String> {
     let mut path = Vec::new();
     let mut at = tree.frames.get(frame);
     while let Some(Frame { name, origin, parent: Some(parent), .. }) = at {
@@ -388,11 +388,11 @@ fn frame_path(tree: &Tree, frame: usize, print: &Print) -> Vec<String> {
     path
 }
 
-fn limit(print: &Print, limit: usize) -> usize {
+fn limit(print: &RenderOptions, limit: usize) -> usize {
     if print.unlimited_names { usize::MAX } else { limit }
 }
 
-fn redacted(text: String, print: &Print) -> String {
+fn redacted(text: String, print: &RenderOptions) -> String {
     match print.redact && !text.is_empty() {
         true => format!("[redacted:{}]", field_hash(&text)),
         false => text,
@@ -443,7 +443,7 @@ mod tests {
     use crate::ax::testing::{golden, tree};
 
     fn take(tree: &Tree, options: &ViewOptions, build_options: &BuildOptions<'_>) -> WebAiSnapshot {
-        let mut numbers = Numbers::default();
+        let mut numbers = SequentialRefs::default();
         let view = view(tree, options, &mut |frame, element| numbers.number(frame, element));
         build(tree, &view, &BuildOptions { print: options.print, ..*build_options })
     }

@@ -13,7 +13,7 @@ pub fn estimate(text: &str) -> u32 {
 /// a script that is written without spaces takes about one token for each character.
 pub fn calibrated(text: &str) -> u32 {
     let mut tokens = 0.0_f32;
-    let mut kind = Kind::Space;
+    let mut kind = CharClass::Space;
     let mut run = 0_u32;
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -26,7 +26,7 @@ pub fn calibrated(text: &str) -> u32 {
             None => {
                 let c = text[at..].chars().next().unwrap_or_default();
                 at += c.len_utf8();
-                Kind::of(c)
+                CharClass::of(c)
             }
         };
         if next != kind {
@@ -42,7 +42,7 @@ pub fn calibrated(text: &str) -> u32 {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharClass {
     Space,
     Latin,
     Digit,
@@ -52,17 +52,17 @@ enum Kind {
 }
 
 /// The kinds of the characters that most texts are made of.
-const ASCII: [Kind; 128] = {
-    let mut kinds = [Kind::Mark; 128];
+const ASCII: [CharClass; 128] = {
+    let mut kinds = [CharClass::Mark; 128];
     let mut at = 0;
     while at < kinds.len() {
-        kinds[at] = Kind::of(at as u8 as char);
+        kinds[at] = CharClass::of(at as u8 as char);
         at += 1;
     }
     kinds
 };
 
-impl Kind {
+impl CharClass {
     const fn of(c: char) -> Self {
         match c {
             ' ' | '\n' | '\t' | '\r' => Self::Space,

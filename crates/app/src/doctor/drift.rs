@@ -1,6 +1,6 @@
 //! What we use of the protocol, compared with what a browser says it offers.
 
-use browser::{Use, UseKind, UsedField, wire_name};
+use browser::{ProtocolUse, ProtocolUseField, ProtocolUseKind, wire_name};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -23,10 +23,11 @@ pub(super) struct Drift {
 /// When that is no description of a protocol.
 pub(super) fn drift(
     protocol_json: &str,
-    uses: impl Iterator<Item = &'static Use>,
+    uses: impl Iterator<Item = &'static ProtocolUse>,
 ) -> serde_json::Result<Drift> {
     let protocol: Protocol = serde_json::from_str(protocol_json)?;
-    let (types, calls): (Vec<_>, Vec<_>) = uses.partition(|used| used.kind == UseKind::Type);
+    let (types, calls): (Vec<_>, Vec<_>) =
+        uses.partition(|used| used.kind == ProtocolUseKind::Type);
     let mut comparison = Comparison {
         protocol: &protocol,
         types,
@@ -42,7 +43,7 @@ pub(super) fn drift(
 struct Comparison<'p> {
     protocol: &'p Protocol,
     /// Ours.
-    types: Vec<&'static Use>,
+    types: Vec<&'static ProtocolUse>,
     /// Which of ours was compared with which of theirs.
     compared: BTreeSet<(&'static str, String)>,
     drift: Drift,
@@ -56,20 +57,21 @@ struct Place<'p> {
 }
 
 impl<'p> Comparison<'p> {
-    fn call(&mut self, used: &Use) {
+    fn call(&mut self, used: &ProtocolUse) {
         let Some((domain, offer)) = self.protocol.offer(used) else {
             self.drift.missing_calls.push(used.name.to_owned());
             self.drift.fields += used.sent.len() + used.read.len();
             return;
         };
-        let read = if used.kind == UseKind::Event { &offer.parameters } else { &offer.returns };
+        let read =
+            if used.kind == ProtocolUseKind::Event { &offer.parameters } else { &offer.returns };
         for (used_fields, fields) in [(used.sent, &offer.parameters), (used.read, read)] {
             let place = Place { name: used.name.to_owned(), domain, fields };
             self.fields(domain_of(used), used_fields, &place);
         }
     }
 
-    fn fields(&mut self, our_domain: &str, used: &'static [UsedField], place: &Place<'p>) {
+    fn fields(&mut self, our_domain: &str, used: &'static [ProtocolUseField], place: &Place<'p>) {
         self.drift.fields += used.len();
         for field in used {
             let name = wire_name(field.name);
@@ -87,8 +89,8 @@ impl<'p> Comparison<'p> {
     }
 
     /// Our type of a field, when it is one with fields. A domain may borrow it from another.
-    fn type_of(&self, our_domain: &str, field: &UsedField) -> Option<&'static Use> {
-        let is_it = |used: &&&'static Use| {
+    fn type_of(&self, our_domain: &str, field: &ProtocolUseField) -> Option<&'static ProtocolUse> {
+        let is_it = |used: &&&'static ProtocolUse| {
             used.name.split_once('.').is_some_and(|it| it.1 == field.inner())
         };
         let mut named = self.types.iter().filter(is_it);
@@ -97,7 +99,7 @@ impl<'p> Comparison<'p> {
     }
 }
 
-fn domain_of(used: &Use) -> &'static str {
+fn domain_of(used: &ProtocolUse) -> &'static str {
     used.name.split_once('.').map_or(used.name, |(domain, _)| domain)
 }
 
@@ -156,10 +158,11 @@ struct Of {
 const DEEPEST: usize = 8;
 
 impl Protocol {
-    fn offer(&self, used: &Use) -> Option<(&str, &Offer)> {
+    fn offer(&self, used: &ProtocolUse) -> Option<(&str, &Offer)> {
         let (domain, name) = used.name.split_once('.')?;
         let domain = self.domain(domain)?;
-        let offers = if used.kind == UseKind::Event { &domain.events } else { &domain.commands };
+        let offers =
+            if used.kind == ProtocolUseKind::Event { &domain.events } else { &domain.commands };
         Some((&domain.domain, offers.iter().find(|offer| offer.name == name)?))
     }
 
@@ -192,23 +195,23 @@ impl Protocol {
 mod tests {
     use super::*;
 
-    const USES: &[Use] = &[
-        Use {
+    const USES: &[ProtocolUse] = &[
+        ProtocolUse {
             name: "Page.navigate",
-            kind: UseKind::Method,
+            kind: ProtocolUseKind::Method,
             sent: &[text("url"), text("r#type")],
             read: &[text("frame_id")],
         },
-        Use {
+        ProtocolUse {
             name: "Page.frameNavigated",
-            kind: UseKind::Event,
+            kind: ProtocolUseKind::Event,
             sent: &[],
             read: &[text("frame_id")],
         },
     ];
 
-    const fn text(name: &'static str) -> UsedField {
-        UsedField::new(name, "String")
+    const fn text(name: &'static str) -> ProtocolUseField {
+        ProtocolUseField::new(name, "String")
     }
 
     fn check(protocol: &str, missing_calls: &[&str], missing_fields: &[&str]) {
@@ -273,32 +276,47 @@ mod tests {
     }
 
     /// A tab has a window and tabs that it opened; who sees the tab has another name for it than we do.
-    const NESTED: &[Use] = &[
-        Use {
+    const NESTED: &[ProtocolUse] = &[
+        ProtocolUse {
             name: "Target.getTabs",
-            kind: UseKind::Method,
-            sent: &[UsedField::new("filter", "Option<Vec<Filter>>")],
-            read: &[UsedField::new("tabs", "Vec<Tab>")],
+            kind: ProtocolUseKind::Method,
+            sent: &[ProtocolUseField::new("filter", "Option<Vec<Filter>>")],
+            read: &[ProtocolUseField::new("tabs", "Vec<Tab>")],
         },
-        Use {
+        ProtocolUse {
             name: "Target.tabChanged",
-            kind: UseKind::Event,
+            kind: ProtocolUseKind::Event,
             sent: &[],
-            read: &[UsedField::new("tab", "Tab")],
+            read: &[ProtocolUseField::new("tab", "Tab")],
         },
-        Use {
+        ProtocolUse {
             name: "Target.Tab",
-            kind: UseKind::Type,
+            kind: ProtocolUseKind::Type,
             sent: &[],
             read: &[
                 text("url"),
-                UsedField::new("opened", "Vec<Tab>"),
-                UsedField::new("window", "Window"),
+                ProtocolUseField::new("opened", "Vec<Tab>"),
+                ProtocolUseField::new("window", "Window"),
             ],
         },
-        Use { name: "Target.Filter", kind: UseKind::Type, sent: &[], read: &[text("exclude")] },
-        Use { name: "Browser.Window", kind: UseKind::Type, sent: &[], read: &[text("is_open")] },
-        Use { name: "Page.Window", kind: UseKind::Type, sent: &[], read: &[text("elsewhere")] },
+        ProtocolUse {
+            name: "Target.Filter",
+            kind: ProtocolUseKind::Type,
+            sent: &[],
+            read: &[text("exclude")],
+        },
+        ProtocolUse {
+            name: "Browser.Window",
+            kind: ProtocolUseKind::Type,
+            sent: &[],
+            read: &[text("is_open")],
+        },
+        ProtocolUse {
+            name: "Page.Window",
+            kind: ProtocolUseKind::Type,
+            sent: &[],
+            read: &[text("elsewhere")],
+        },
     ];
 
     const OFFERED: &str = r#"{"domains":[
@@ -359,7 +377,7 @@ mod tests {
     #[test]
     fn everything_we_use_is_compared() {
         let drift = drift(r#"{"domains":[]}"#, browser::uses()).unwrap();
-        let calls = browser::uses().filter(|used| used.kind != UseKind::Type);
+        let calls = browser::uses().filter(|used| used.kind != ProtocolUseKind::Type);
         assert_eq!(drift.calls, calls.count());
         assert_eq!(drift.missing_calls.len(), drift.calls);
         assert!(drift.fields > 0);

@@ -8,7 +8,7 @@ use super::pointer::{Button, at, drag_event};
 use super::{Hand, Spot};
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use cdp::protocol::Signal;
+use cdp::protocol::CdpEvent;
 use cdp::protocol::input::{DispatchMouseEvent, DragData, DragIntercepted, SetInterceptDrags};
 use cdp::{Delivery, Events};
 use std::sync::{Arc, Mutex, PoisonError};

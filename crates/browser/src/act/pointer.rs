@@ -7,7 +7,7 @@ use crate::tab::Tab;
 use cdp::protocol::input::{
     DispatchDragEvent, DispatchMouseEvent, DragData, DragIntercepted, SetInterceptDrags,
 };
-use cdp::protocol::{Method, Signal};
+use cdp::protocol::{CdpEvent, Method};
 use cdp::{Delivery, Reply};
 use clap::ValueEnum;
 use schemars::JsonSchema;

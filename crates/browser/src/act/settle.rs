@@ -14,7 +14,7 @@ use crate::tab::{Phase, State};
 use cdp::protocol::input::DispatchMouseEvent;
 use cdp::{Deadline, Reply};
 use clap::Args;
-use page::delta::{ShownPage, changes};
+use page::delta::{DeltaBase, changes};
 use page::view::{View, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -180,7 +180,7 @@ pub(crate) struct Came {
     /// Addresses for other programs, which were not opened.
     turned_away: Vec<String>,
     /// What the page looks like then.
-    report: Option<cdp::Text>,
+    report: Option<cdp::LossyString>,
 }
 
 impl Came {
@@ -688,8 +688,8 @@ impl Hand<'_> {
         let mut seen =
             |tree: &page::ax::Tree| -> View { view(tree, &options, &mut registry.numbering(tree)) };
         let (was, is) = (seen(&before), seen(&now));
-        let was = ShownPage::new(&before, &was, &options.print);
-        !changes(&was, &ShownPage::new(&now, &is, &options.print)).text.is_empty()
+        let was = DeltaBase::new(&before, &was, &options.print);
+        !changes(&was, &DeltaBase::new(&now, &is, &options.print)).text.is_empty()
     }
 
     /// Waits for what is expected, if it has not come yet.
@@ -813,16 +813,16 @@ impl Hand<'_> {
         let now = seen(&tree);
         let before = before.filter(|before| is_same(before));
         let was = match (&shown, &before) {
-            (Some(shown), _) => Some(ShownPage::new(&shown.tree, &shown.view, &options.print)),
-            (None, Some(before)) => Some(ShownPage::new(before, &seen(before), &options.print)),
+            (Some(shown), _) => Some(DeltaBase::new(&shown.tree, &shown.view, &options.print)),
+            (None, Some(before)) => Some(DeltaBase::new(before, &seen(before), &options.print)),
             _ => None,
         };
         let mut text = String::new();
         if let Some(mut was) = was {
             if let Some(behind) = self.sight.behind.as_ref().filter(|behind| is_same(behind)) {
-                was.put_behind(&ShownPage::new(behind, &seen(behind), &options.print));
+                was.put_behind(&DeltaBase::new(behind, &seen(behind), &options.print));
             }
-            let told = changes(&was, &ShownPage::new(&tree, &now, &options.print));
+            let told = changes(&was, &DeltaBase::new(&tree, &now, &options.print));
             let (brief, lines) = told.brief(MOST_LINES);
             // Only what the caller is told means what it means now: everything else is still what it was shown as.
             let lines = lines.into_iter().map(|at| &now.lines[at as usize]);

@@ -254,7 +254,7 @@ async fn select_in_widget(
             if let Some(node) = found {
                 // Of the list that it is in, as it is now.
                 let number = hand.sight.registry.show_some(&tree, &[node]);
-                let at = Aim::at(Target::Ref(RefName::Ours(number[0])));
+                let at = Aim::at(Target::Ref(RefName::Local(number[0])));
                 let after = if is_last { after } else { &quiet };
                 let clicked = hand.click_on("select", &at, PRESS, after).await?;
                 labels.extend(clicked.target.as_ref().map(|hit| hit.name.clone()));

@@ -71,7 +71,8 @@ impl Verb for Clipboard {
         };
         let reply = turn.call(evaluate, cx.deadline).await?;
         if let Some(thrown) = reply.exception_details {
-            let what = thrown.exception.and_then(|it| it.description).map(cdp::Text::into_string);
+            let what =
+                thrown.exception.and_then(|it| it.description).map(cdp::LossyString::into_string);
             let what = what.unwrap_or_default();
             return Err(Error::new(Code::EvalThrew).message(format!(
                 "the page has no clipboard: {}",
@@ -82,8 +83,9 @@ impl Verb for Clipboard {
             ClipboardAction::Write { text } => text.clone(),
             ClipboardAction::Read => {
                 let value = reply.result.and_then(|result| result.value);
-                let text = value.and_then(|it| serde_json::from_str::<cdp::Text>(it.get()).ok());
-                text.map(cdp::Text::into_string).unwrap_or_default()
+                let text =
+                    value.and_then(|it| serde_json::from_str::<cdp::LossyString>(it.get()).ok());
+                text.map(cdp::LossyString::into_string).unwrap_or_default()
             }
         };
         Ok(Clip { text })

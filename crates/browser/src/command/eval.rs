@@ -11,7 +11,7 @@ use cdp::protocol::page::CreateIsolatedWorld;
 use cdp::protocol::runtime::{
     AwaitPromise, CallFunctionOn, Evaluate, ExceptionDetails, ReleaseObject, RemoteObject,
 };
-use cdp::{Channel, Deadline, Text};
+use cdp::{Channel, Deadline, LossyString};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -296,8 +296,9 @@ fn threw(thrown: &ExceptionDetails) -> Error {
 fn plain(value: &RawValue) -> String {
     let json = value.get();
     // Not tried on anything else: to say where it went wrong takes longer than all the rest.
-    let text = json.starts_with('"').then(|| serde_json::from_str::<Text>(json).ok()).flatten();
-    text.map_or_else(|| json.to_owned(), Text::into_string)
+    let text =
+        json.starts_with('"').then(|| serde_json::from_str::<LossyString>(json).ok()).flatten();
+    text.map_or_else(|| json.to_owned(), LossyString::into_string)
 }
 
 impl fmt::Display for Evaluated {

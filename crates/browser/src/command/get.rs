@@ -5,7 +5,7 @@ use crate::browser::Needs;
 use crate::error::{Code, Error, Result};
 use crate::observe::{self, Look, Trouble, json};
 use crate::target::{self, Target};
-use cdp::Text;
+use cdp::LossyString;
 use clap::{Args, ValueEnum};
 use page::ax::Bounds;
 use schemars::JsonSchema;
@@ -111,9 +111,10 @@ impl Verb for Get {
             let bounds = Bounds { x: x + offset.0, y: y + offset.1, width, height };
             return Ok(Got { value: None, bounds: Some(bounds) });
         }
-        let read: Option<Read<Text>> = world.ask(&script, cx.deadline).await.map_err(explain)?;
+        let read: Option<Read<LossyString>> =
+            world.ask(&script, cx.deadline).await.map_err(explain)?;
         // What a field holds is masked where it is read; this is for what can be anywhere.
-        let value = read.ok_or_else(gone)?.value.map(Text::into_string);
+        let value = read.ok_or_else(gone)?.value.map(LossyString::into_string);
         Ok(Got { value: value.map(|value| page::mask::mask(&value).into_owned()), bounds: None })
     }
 }

@@ -13,9 +13,9 @@ use crate::target::{self, Target};
 use cdp::Deadline;
 use clap::{Args, ValueEnum};
 use page::ax::{RefPolicy, Tree};
-use page::delta::{Delta, ShownPage, delta};
-use page::refs::{IssuedRefs, Scope, numbers_in, respell};
-use page::render::{Print, Viewpoint, printed, viewpoint};
+use page::delta::{Delta, DeltaBase, delta};
+use page::refs::{IssuedRefs, Scope, numbers_in, rewrite_refs};
+use page::render::{McpRender, RenderOptions, printed, render_mcp};
 use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, bare, build, nodes, refs};
 use page::view::{DEFAULT_MAX_DEPTH, View, ViewOptions, view};
 use schemars::JsonSchema;
@@ -361,7 +361,7 @@ impl Snapshot {
             refs_only: self.refs_only,
             find: self.find.clone(),
             budget: self.budget,
-            print: Print {
+            print: RenderOptions {
                 urls: self.urls,
                 boxes: self.boxes,
                 redact: self.redact,
@@ -387,7 +387,7 @@ impl Snapshot {
         let mut told = None;
         let mut compared = |full: &str| -> Option<String> {
             let was = before.as_ref()?;
-            let now = ShownPage::new(tree, seeing.unfolded.as_ref().unwrap_or(seen), print);
+            let now = DeltaBase::new(tree, seeing.unfolded.as_ref().unwrap_or(seen), print);
             let mut delta = delta(was, &now, full);
             let is_much =
                 |budget: u32| !delta.is_full && page::tokens::calibrated(&delta.text) > budget;
@@ -435,7 +435,7 @@ impl Snapshot {
                     let context = turn.context.as_deref();
                     let spell =
                         |number: u32| spelling::spelled(sight, context, number).unwrap_or_default();
-                    viewpoint(tree, seen, &Viewpoint { spell: &spell, print: *print })
+                    render_mcp(tree, seen, &McpRender { spell: &spell, print: *print })
                 }
             };
             let mut text = compared(&text).unwrap_or(text);
@@ -445,7 +445,8 @@ impl Snapshot {
                     if self.format == TextFormat::Viewpoint {
                         spelling::learn(turn, sight, &numbers, cx.deadline).await;
                         let context = turn.context.as_deref();
-                        text = respell(&text, |number| spelling::spelled(sight, context, number));
+                        text =
+                            rewrite_refs(&text, |number| spelling::spelled(sight, context, number));
                     }
                     numbers.into_iter().collect::<HashSet<_>>().len() as u32
                 }
@@ -506,7 +507,7 @@ impl Snapshot {
     }
 
     /// What was shown before, as it would be shown now: in the same way if it was, else of the whole page.
-    fn before(&self, sight: &mut observe::Sight, seeing: &Seeing) -> Option<ShownPage> {
+    fn before(&self, sight: &mut observe::Sight, seeing: &Seeing) -> Option<DeltaBase> {
         let Seeing { tree, options, asked: Asked { look, way, .. }, .. } = seeing;
         let (registry, parts, whole) = (&mut sight.registry, &sight.parts, &sight.shown);
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
@@ -519,14 +520,14 @@ impl Snapshot {
         let behind = behind.filter(|_| options.root.is_none()).map(|behind| {
             let options = ViewOptions { budget: None, ..options.clone() };
             let view = view(behind, &options, &mut registry.numbering(behind));
-            ShownPage::new(behind, &view, &options.print)
+            DeltaBase::new(behind, &view, &options.print)
         });
-        let complete = |mut was: ShownPage| {
+        let complete = |mut was: DeltaBase| {
             behind.iter().for_each(|behind| was.put_behind(behind));
             was
         };
         if before.way == *way {
-            let was = ShownPage::new(&before.tree, &before.view, &options.print);
+            let was = DeltaBase::new(&before.tree, &before.view, &options.print);
             return Some(complete(was));
         }
         let root = match options.root {
@@ -544,7 +545,7 @@ impl Snapshot {
         };
         let options = ViewOptions { root, budget: None, ..options.clone() };
         let was = view(&before.tree, &options, &mut registry.numbering(&before.tree));
-        Some(complete(ShownPage::new(&before.tree, &was, &options.print)))
+        Some(complete(DeltaBase::new(&before.tree, &was, &options.print)))
     }
 
     /// Remembers what was shown, to tell later what is different.

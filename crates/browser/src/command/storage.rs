@@ -10,7 +10,7 @@ use crate::observe::json;
 use crate::secret::{Hidden, InClear};
 use crate::storage::{SavedCookie, SavedEntry, SavedOrigin, StorageState};
 use crate::tab::{Phase, Tab, TabId};
-use cdp::protocol::Signal;
+use cdp::protocol::CdpEvent;
 use cdp::protocol::fetch::{Enable, FulfillRequest, HeaderEntry, RequestPattern, RequestPaused};
 use cdp::protocol::network::SetBypassServiceWorker;
 use cdp::protocol::page::{CreateIsolatedWorld, Navigate};

@@ -200,7 +200,7 @@ impl Wait {
                 let reply = hand.tab.call(evaluate, hand.deadline).await?;
                 if let Some(thrown) = reply.exception_details {
                     let what = thrown.exception.and_then(|it| it.description);
-                    let what = what.map(cdp::Text::into_string).unwrap_or_default();
+                    let what = what.map(cdp::LossyString::into_string).unwrap_or_default();
                     return Err(Error::new(Code::EvalThrew).message(format!(
                         "the script threw {}",
                         page::text::quoted(what.lines().next().unwrap_or("something"))

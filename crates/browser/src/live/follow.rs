@@ -12,8 +12,8 @@ use cdp::protocol::page::{
     JavascriptDialogOpening, LifecycleEvent, NavigatedWithinDocument,
 };
 use cdp::protocol::target::{AttachToTarget, TargetInfo};
-use cdp::protocol::{Signal, dom_storage, emulation, inspector, network, runtime};
-use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, TargetChange, Text};
+use cdp::protocol::{CdpEvent, dom_storage, emulation, inspector, network, runtime};
+use cdp::{AutoAttach, Channel, Deadline, Delivery, Event, Events, LossyString, TargetChange};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
@@ -192,7 +192,7 @@ impl Live {
         let session = channel.session().cloned()?;
         let kind = info.r#type.clone().unwrap_or_default();
         let target_id = info.target_id.clone().unwrap_or_default();
-        let url = info.url.clone().map(Text::into_string).unwrap_or_default();
+        let url = info.url.clone().map(LossyString::into_string).unwrap_or_default();
         let mut table = self.table();
         let is_known = table.tabs.values().any(|tab| tab.target_id == target_id);
         let is_tab = kind == "page" && parent.is_none() && info.subtype.is_none();
@@ -310,7 +310,7 @@ impl Live {
         match &*event.method {
             JavascriptDialogOpening::NAME => {
                 let opening: JavascriptDialogOpening = event.decode().ok()?;
-                let default_text = opening.default_prompt.map(Text::into_string);
+                let default_text = opening.default_prompt.map(LossyString::into_string);
                 let dialog = Dialog {
                     kind: opening.r#type.unwrap_or_default(),
                     message: opening.message.unwrap_or_default().into_string(),

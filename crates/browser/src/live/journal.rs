@@ -7,7 +7,7 @@ use super::Live;
 use crate::navigate;
 use crate::note::Note;
 use crate::tab::TabId;
-use cdp::protocol::Signal;
+use cdp::protocol::CdpEvent;
 use cdp::protocol::browser::{DownloadProgress, DownloadWillBegin};
 use cdp::protocol::dom_storage::{
     DomStorageItemAdded, DomStorageItemRemoved, DomStorageItemUpdated, DomStorageItemsCleared,
@@ -19,7 +19,7 @@ use cdp::protocol::network::{
 use cdp::protocol::page::{FrameNavigated, FrameRequestedNavigation, FrameStartedNavigating};
 use cdp::protocol::runtime::{ConsoleApiCalled, ExceptionThrown, RemoteObject};
 use cdp::protocol::storage::{CacheStorageContentUpdated, IndexedDbContentUpdated};
-use cdp::{Delivery, Event, Events, Text};
+use cdp::{Delivery, Event, Events, LossyString};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
@@ -577,7 +577,7 @@ impl Live {
             RequestWillBeSent::NAME => {
                 let sent: RequestWillBeSent = event.decode().ok()?;
                 let (id, request) = (sent.request_id?, sent.request?);
-                let url = request.url.map(Text::into_string).unwrap_or_default();
+                let url = request.url.map(LossyString::into_string).unwrap_or_default();
                 if url.starts_with("data:")
                     || url.starts_with("blob:")
                     || navigate::is_foreign(&url)
@@ -647,7 +647,7 @@ impl Live {
                     pages.stirred = Some(Instant::now());
                     if let Some(line) = pages.request(&id) {
                         line.is_over = true;
-                        line.failed = failed.error_text.map(Text::into_string);
+                        line.failed = failed.error_text.map(LossyString::into_string);
                     }
                 });
             }
@@ -665,14 +665,14 @@ impl Live {
             | DomStorageItemsCleared::NAME => {
                 let DomStorageItemAdded { storage_id, key } = event.decode().ok()?;
                 let is_local = storage_id.and_then(|id| id.is_local_storage).unwrap_or_default();
-                let key = key.map(Text::into_string).unwrap_or_default();
+                let key = key.map(LossyString::into_string).unwrap_or_default();
                 let source = format!("storage {is_local} {}", page::text::cut(&key, MOST_CHARS));
                 journal.write(|pages| pages.note_sign(Sign::Storage, source, None));
             }
             IndexedDbContentUpdated::NAME => {
                 let changed: IndexedDbContentUpdated = event.decode().ok()?;
                 let names = [changed.database_name?, changed.object_store_name?];
-                let [database, store] = names.map(Text::into_string);
+                let [database, store] = names.map(LossyString::into_string);
                 let source = format!("database {database} {store}");
                 journal.write(|pages| pages.note_sign(Sign::Database, source, None));
             }
@@ -697,8 +697,9 @@ impl Live {
                 let details = event.decode::<ExceptionThrown>().ok()?.exception_details?;
                 let thrown =
                     details.exception.as_ref().map(in_words).filter(|words| !words.is_empty());
-                let text =
-                    thrown.or_else(|| details.text.map(Text::into_string)).unwrap_or_default();
+                let text = thrown
+                    .or_else(|| details.text.map(LossyString::into_string))
+                    .unwrap_or_default();
                 let text = text.lines().next().unwrap_or_default();
                 let text = page::text::cut(text, MOST_CHARS).into_owned();
                 let at = details.line_number.map(|line| format!("line {}", line + 1));
@@ -759,8 +760,9 @@ impl Live {
                 let begun: DownloadWillBegin = event.decode().ok()?;
                 let frame = begun.frame_id.unwrap_or_default();
                 let tab = self.tab_of_frame(&frame)?;
-                let name = begun.suggested_filename.map(Text::into_string).unwrap_or_default();
-                let url = begun.url.map(Text::into_string).unwrap_or_default();
+                let name =
+                    begun.suggested_filename.map(LossyString::into_string).unwrap_or_default();
+                let url = begun.url.map(LossyString::into_string).unwrap_or_default();
                 let guid = begun.guid?;
                 tab.journal.write(|pages| {
                     if pages.downloads.len() >= MOST_LINES {
@@ -812,8 +814,8 @@ impl Live {
 /// A value as a console shows it.
 fn in_words(value: &RemoteObject) -> String {
     if let Some(held) = &value.value {
-        return serde_json::from_str::<Text>(held.get())
-            .map_or_else(|_| held.get().to_owned(), Text::into_string);
+        return serde_json::from_str::<LossyString>(held.get())
+            .map_or_else(|_| held.get().to_owned(), LossyString::into_string);
     }
     let words = value.unserializable_value.clone();
     words
@@ -822,8 +824,8 @@ fn in_words(value: &RemoteObject) -> String {
         .unwrap_or_default()
 }
 
-fn place(url: Option<Text>, line: Option<i64>) -> Option<String> {
-    let url = url.map(Text::into_string).filter(|url| !url.is_empty())?;
+fn place(url: Option<LossyString>, line: Option<i64>) -> Option<String> {
+    let url = url.map(LossyString::into_string).filter(|url| !url.is_empty())?;
     let plain = url.split(['?', '#']).next().unwrap_or_default();
     Some(format!(
         "{}:{}",

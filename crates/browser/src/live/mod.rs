@@ -24,7 +24,7 @@ use cdp::protocol::storage::{TrackCacheStorageForOrigin, TrackIndexedDbForOrigin
 use cdp::protocol::target::{
     CloseTarget, CreateBrowserContext, CreateTarget, DisposeBrowserContext, GetTargets,
 };
-use cdp::{AutoAttach, Channel, Connection, Deadline, Progress};
+use cdp::{AutoAttach, Channel, Connection, Deadline, EventCursor};
 use downloads::Downloads;
 use local_files::LocalFiles;
 use proxies::Proxies;
@@ -79,7 +79,7 @@ pub(crate) struct Live {
     /// The proxies of contexts, by name; of those that the browser before had, too.
     ways: Mutex<BTreeMap<String, Proxy>>,
     /// How far the journals have come with what the browser says.
-    journals: Progress,
+    journals: EventCursor,
     /// It hung up, and its process did not say why in time.
     is_over: AtomicBool,
 }

@@ -5,7 +5,7 @@
 
 use super::Live;
 use crate::proxy::Login;
-use cdp::protocol::Signal;
+use cdp::protocol::CdpEvent;
 use cdp::protocol::fetch::{
     AuthChallengeResponse, AuthRequired, ContinueRequest, ContinueWithAuth, Disable, Enable,
     FailRequest, RequestPattern, RequestPaused,

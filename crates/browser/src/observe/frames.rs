@@ -80,8 +80,8 @@ pub(super) async fn places(
                 frame_id: frame.id.unwrap_or_default(),
                 parent: frame.parent_id,
                 loader: frame.loader_id.unwrap_or_default(),
-                name: frame.name.map(cdp::Text::into_string).unwrap_or_default(),
-                url: frame.url.map(cdp::Text::into_string).unwrap_or_default(),
+                name: frame.name.map(cdp::LossyString::into_string).unwrap_or_default(),
+                url: frame.url.map(cdp::LossyString::into_string).unwrap_or_default(),
                 is_top,
                 is_unreachable: frame.unreachable_url.is_some(),
             });

@@ -20,7 +20,7 @@ use cdp::Deadline;
 use frames::Place;
 use page::ax::{Role, Tree, report};
 use page::refs::Registry;
-use page::render::Print;
+use page::render::RenderOptions;
 use page::view::{View, ViewOptions};
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
@@ -232,7 +232,7 @@ impl Default for Look {
 
 impl Look {
     /// Whether what was seen in this way has all that is printed of what is seen in the other, and no more.
-    pub(crate) fn tells(&self, other: &Self, print: &Print) -> bool {
+    pub(crate) fn tells(&self, other: &Self, print: &RenderOptions) -> bool {
         self.hidden == other.hidden
             && self.firewall == other.firewall
             && self.full == other.full

@@ -6,7 +6,7 @@ use crate::command::Cx;
 use crate::error::Result;
 use cdp::protocol::accessibility::GetFullAxTree;
 use cdp::protocol::dom_debugger::GetEventListeners;
-use cdp::{Deadline, Text};
+use cdp::{Deadline, LossyString};
 use page::ax::{RefPolicy, Tree};
 use page::view::{ViewOptions, view};
 use std::collections::{HashMap, HashSet};
@@ -78,7 +78,7 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
             json(&numbers),
             json(facts)
         );
-        let told: Vec<Vec<Option<Text>>> =
+        let told: Vec<Vec<Option<LossyString>>> =
             world.ask(&script, cx.deadline).await.map_err(explain)?;
         let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
         let said = |node: &page::ax::Node| Said {
@@ -93,7 +93,7 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
         // In another process the same number is another element's.
         let is_near = world.channel.session() == turn.channel.session();
         for ((number, id), told) in numbers.into_iter().zip(ids).zip(told) {
-            let mut told = told.into_iter().map(|fact| fact.map(Text::into_string));
+            let mut told = told.into_iter().map(|fact| fact.map(LossyString::into_string));
             pairs.push(Pair {
                 backend_node_id: id.filter(|_| is_near),
                 tag: told.next().flatten().unwrap_or_default(),
@@ -206,7 +206,7 @@ pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
             json(&numbers)
         );
         let Document { frame, world } = document;
-        let told: Vec<(Text, bool, bool, bool)> =
+        let told: Vec<(LossyString, bool, bool, bool)> =
             world.ask(&script, cx.deadline).await.map_err(explain)?;
         let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
         for ((number, id), (markup, is_seen, is_root, is_aria_hidden)) in

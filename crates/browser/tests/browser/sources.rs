@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, bench, eval, open};
 use crate::sight::{
-    details, get, has_ref, message, ref_of, renumbered, see, show, snapshot, viewpoint,
+    details, get, has_ref, message, ref_of, render_mcp, renumbered, see, show, snapshot,
 };
 use agbrowse_browser::command::{Snapshot, TreeSource, What};
 use agbrowse_browser::launch::Options;
@@ -31,8 +31,8 @@ fn an_element_has_one_ref_whoever_tells_of_it() {
             assert_eq!(ref_of(&ours, words), ref_of(&theirs, words), "{ours}\n{theirs}");
         }
         let viewpoints = [
-            see(&t, viewpoint()).await,
-            see(&t, Snapshot { format: viewpoint().format, ..ax() }).await,
+            see(&t, render_mcp()).await,
+            see(&t, Snapshot { format: render_mcp().format, ..ax() }).await,
         ];
         for words in ["\"Call\"", "\"Away\"", "\"Name\""] {
             let [one, other] = viewpoints.each_ref().map(|text| ref_of(text, words));
@@ -107,8 +107,8 @@ fn a_page_without_anything_is_a_document_for_both() {
     bench(async |t| {
         t.page("/", "");
         t.open("/").await;
-        let ours = see(&t, viewpoint()).await;
-        assert_eq!(ours, see(&t, Snapshot { format: viewpoint().format, ..ax() }).await);
+        let ours = see(&t, render_mcp()).await;
+        assert_eq!(ours, see(&t, Snapshot { format: render_mcp().format, ..ax() }).await);
         assert!(
             ours.contains("- document\n\n[Note: The page has no accessible content.]"),
             "{ours}"
@@ -269,7 +269,7 @@ fn a_ref_in_the_viewpoint_is_the_number_that_the_browsers_own_tree_has() {
         // Both trees are compared in the default context, which here is nobody else's.
         let browser = Browser::new(Options::default());
         browser.run(Request::new(open(&t.url("/")))).await.unwrap();
-        let seen = browser.run(Request::new(snapshot(viewpoint()))).await.unwrap();
+        let seen = browser.run(Request::new(snapshot(render_mcp()))).await.unwrap();
         let text = seen.reply.to_string();
         let pairs = browser.compare_trees(&[]).await.unwrap();
         for name in ["One", "Two", "Three"] {

@@ -1,7 +1,7 @@
 //! The browser's own accessibility tree.
 
 use super::domain;
-use crate::Text;
+use crate::LossyString;
 use serde_json::value::RawValue;
 
 domain! { "Accessibility";
@@ -45,12 +45,12 @@ domain! { "Accessibility";
         /// A value that is a string.
         type AxText {
             /// The string.
-            value: Text,
+            value: LossyString,
         }
         /// A name, and where it could have come from.
         type AxName {
             /// The name.
-            value: Text,
+            value: LossyString,
             /// Everything that could have given a name, what counts most first.
             sources: Vec<AxNameSource>,
         }

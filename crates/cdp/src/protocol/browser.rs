@@ -44,9 +44,9 @@ domain! { "Browser";
             /// Its id.
             guid: String,
             /// Where it comes from.
-            url: crate::Text,
+            url: crate::LossyString,
             /// What the server calls it.
-            suggested_filename: crate::Text,
+            suggested_filename: crate::LossyString,
         }
         /// A download went on.
         event "downloadProgress" DownloadProgress {

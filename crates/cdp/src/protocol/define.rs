@@ -49,29 +49,29 @@ macro_rules! domain {
             #[serde(rename_all = "camelCase", default)]
             pub struct $event { $( $(#[$em])* pub $ef: Option<$et>, )* }
 
-            impl crate::protocol::Signal for $event {
+            impl crate::protocol::CdpEvent for $event {
                 const NAME: &'static str = concat!($domain, ".", $event_name);
             }
         )* )?
         /// What we use of this domain.
-        pub const USES: &[crate::protocol::Use] = &[
-            $( crate::protocol::Use {
+        pub const USES: &[crate::protocol::ProtocolUse] = &[
+            $( crate::protocol::ProtocolUse {
                 name: concat!($domain, ".", $name),
-                kind: crate::protocol::UseKind::Method,
-                sent: &[$(crate::protocol::UsedField::new(stringify!($pf), stringify!($pt))),*],
-                read: &[$(crate::protocol::UsedField::new(stringify!($rf), stringify!($rt))),*],
+                kind: crate::protocol::ProtocolUseKind::Method,
+                sent: &[$(crate::protocol::ProtocolUseField::new(stringify!($pf), stringify!($pt))),*],
+                read: &[$(crate::protocol::ProtocolUseField::new(stringify!($rf), stringify!($rt))),*],
             }, )*
-            $( $( crate::protocol::Use {
+            $( $( crate::protocol::ProtocolUse {
                 name: concat!($domain, ".", $event_name),
-                kind: crate::protocol::UseKind::Event,
+                kind: crate::protocol::ProtocolUseKind::Event,
                 sent: &[],
-                read: &[$(crate::protocol::UsedField::new(stringify!($ef), stringify!($et))),*],
+                read: &[$(crate::protocol::ProtocolUseField::new(stringify!($ef), stringify!($et))),*],
             }, )* )?
-            $( $( crate::protocol::Use {
+            $( $( crate::protocol::ProtocolUse {
                 name: concat!($domain, ".", stringify!($types)),
-                kind: crate::protocol::UseKind::Type,
+                kind: crate::protocol::ProtocolUseKind::Type,
                 sent: &[],
-                read: &[$(crate::protocol::UsedField::new(stringify!($tf), stringify!($tt))),*],
+                read: &[$(crate::protocol::ProtocolUseField::new(stringify!($tf), stringify!($tt))),*],
             }, )* )?
         ];
     };

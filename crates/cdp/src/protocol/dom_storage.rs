@@ -1,7 +1,7 @@
 //! What scripts keep in `localStorage` and `sessionStorage`.
 
 use super::domain;
-use crate::Text;
+use crate::LossyString;
 
 domain! { "DOMStorage";
     types {
@@ -23,21 +23,21 @@ domain! { "DOMStorage";
             /// Where.
             storage_id: StorageId,
             /// By this name.
-            key: Text,
+            key: LossyString,
         }
         /// Something else is kept by a name.
         event "domStorageItemUpdated" DomStorageItemUpdated {
             /// Where.
             storage_id: StorageId,
             /// By this name.
-            key: Text,
+            key: LossyString,
         }
         /// Something is not kept any more.
         event "domStorageItemRemoved" DomStorageItemRemoved {
             /// Where.
             storage_id: StorageId,
             /// By this name.
-            key: Text,
+            key: LossyString,
         }
         /// Nothing is kept any more.
         event "domStorageItemsCleared" DomStorageItemsCleared {

@@ -1,7 +1,7 @@
 //! Requests that are held until we say what becomes of them.
 
 use super::domain;
-use crate::Text;
+use crate::LossyString;
 
 domain! { "Fetch";
     types {
@@ -13,7 +13,7 @@ domain! { "Fetch";
         /// What is asked for.
         type Request {
             /// Its address.
-            url: Text,
+            url: LossyString,
         }
         /// A header.
         type HeaderEntry {

@@ -9,12 +9,12 @@ domain! { "Input";
             /// What kind of data it is.
             mime_type: String,
             /// The data.
-            data: crate::Text,
+            data: crate::LossyString,
             /// A link's title.
-            title: crate::Text,
+            title: crate::LossyString,
             /// The address that a fragment of markup belongs to.
             #[serde(rename = "baseURL")]
-            base_url: crate::Text,
+            base_url: crate::LossyString,
         }
         /// Everything that is dragged together.
         type DragData {

@@ -33,28 +33,28 @@ pub trait Method: Serialize + Send + Sync {
 }
 
 /// An event of the protocol: what we read of it.
-pub trait Signal: DeserializeOwned + Send {
+pub trait CdpEvent: DeserializeOwned + Send {
     /// Its full name.
     const NAME: &'static str;
 }
 
 /// A method, event or type that we rely on, and the fields of it that we send or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct ProtocolUse {
     /// `Domain.name`. That of a type is ours: which type of the protocol it stands for is said by the fields
     /// that have it.
     pub name: &'static str,
     /// What it is.
-    pub kind: UseKind,
+    pub kind: ProtocolUseKind,
     /// Parameters we send.
-    pub sent: &'static [UsedField],
+    pub sent: &'static [ProtocolUseField],
     /// Fields we read; for a type, all that we know.
-    pub read: &'static [UsedField],
+    pub read: &'static [ProtocolUseField],
 }
 
 /// What is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum UseKind {
+pub enum ProtocolUseKind {
     /// Something to ask for.
     Method,
     /// Something we are told.
@@ -65,14 +65,14 @@ pub enum UseKind {
 
 /// A field that we send or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UsedField {
+pub struct ProtocolUseField {
     /// In Rust spelling.
     pub name: &'static str,
     /// Its type, as Rust writes it.
     pub of: &'static str,
 }
 
-impl UsedField {
+impl ProtocolUseField {
     /// A field of a type.
     pub const fn new(name: &'static str, of: &'static str) -> Self {
         Self { name, of }
@@ -86,7 +86,7 @@ impl UsedField {
 }
 
 /// Everything we use of the protocol.
-pub fn uses() -> impl Iterator<Item = &'static Use> {
+pub fn uses() -> impl Iterator<Item = &'static ProtocolUse> {
     [
         accessibility::USES,
         browser::USES,
@@ -178,7 +178,7 @@ mod tests {
             ("crate::Text", "Text"),
             ("Box<RawValue>", "RawValue"),
         ] {
-            assert_eq!(UsedField::new("x", of).inner(), inner, "{of}");
+            assert_eq!(ProtocolUseField::new("x", of).inner(), inner, "{of}");
         }
     }
 
@@ -186,9 +186,9 @@ mod tests {
     fn every_type_is_that_of_a_field() {
         let inner: Vec<_> = uses()
             .flat_map(|used| used.sent.iter().chain(used.read))
-            .map(UsedField::inner)
+            .map(ProtocolUseField::inner)
             .collect();
-        let mut types = uses().filter(|used| used.kind == UseKind::Type).peekable();
+        let mut types = uses().filter(|used| used.kind == ProtocolUseKind::Type).peekable();
         assert!(types.peek().is_some());
         for used in types {
             let (_, name) = used.name.split_once('.').unwrap();

@@ -1,14 +1,14 @@
 //! What a page asks of servers.
 
 use super::domain;
-use crate::Text;
+use crate::LossyString;
 
 domain! { "Network";
     types {
         /// What was asked.
         type Request {
             /// The address.
-            url: Text,
+            url: LossyString,
             /// `GET`, `POST` …
             method: String,
         }
@@ -20,7 +20,7 @@ domain! { "Network";
         /// What was answered.
         type Response {
             /// The address.
-            url: Text,
+            url: LossyString,
             /// Such as 200.
             status: f64,
             /// What kind of data it is.
@@ -82,7 +82,7 @@ domain! { "Network";
             /// Which request.
             request_id: String,
             /// Why.
-            error_text: Text,
+            error_text: LossyString,
             /// Whether it was given up.
             canceled: bool,
         }

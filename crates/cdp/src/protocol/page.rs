@@ -1,7 +1,7 @@
 //! Documents: going somewhere, looking at it, answering its dialogs.
 
 use super::domain;
-use crate::Text;
+use crate::LossyString;
 
 domain! { "Page";
     types {
@@ -14,13 +14,13 @@ domain! { "Page";
             /// Which load of it.
             loader_id: String,
             /// Its address.
-            url: Text,
+            url: LossyString,
             /// Its `name`.
-            name: Text,
+            name: LossyString,
             /// The origin that security decisions go by.
             security_origin: String,
             /// The address that could not be reached, when that is what is shown.
-            unreachable_url: Text,
+            unreachable_url: LossyString,
         }
         /// Frames within frames.
         type FrameTree {
@@ -52,9 +52,9 @@ domain! { "Page";
             /// Its number.
             id: i64,
             /// Its address.
-            url: Text,
+            url: LossyString,
             /// Its title.
-            title: Text,
+            title: LossyString,
         }
         /// A part of the page, in CSS pixels.
         type Viewport {
@@ -117,7 +117,7 @@ domain! { "Page";
             url: String,
         } -> GetResourceContentReply {
             /// The text.
-            content: Text,
+            content: LossyString,
             /// Whether it is encoded.
             base64_encoded: bool,
         }
@@ -290,7 +290,7 @@ domain! { "Page";
             /// Where.
             frame_id: String,
             /// The address.
-            url: Text,
+            url: LossyString,
         }
         /// A document reached a point of its loading.
         event "lifecycleEvent" LifecycleEvent {
@@ -306,11 +306,11 @@ domain! { "Page";
             /// `alert`, `confirm`, `prompt` or `beforeunload`.
             r#type: String,
             /// Its text.
-            message: Text,
+            message: LossyString,
             /// What a prompt suggests.
-            default_prompt: Text,
+            default_prompt: LossyString,
             /// The page's address.
-            url: Text,
+            url: LossyString,
         }
         /// The dialog is closed.
         event "javascriptDialogClosed" JavascriptDialogClosed {

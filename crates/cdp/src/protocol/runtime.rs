@@ -1,7 +1,7 @@
 //! JavaScript in the page.
 
 use super::domain;
-use crate::Text;
+use crate::LossyString;
 use serde_json::value::RawValue;
 
 domain! { "Runtime";
@@ -13,13 +13,13 @@ domain! { "Runtime";
             /// `null`, `array`, `error`, `node` …
             subtype: String,
             /// The constructor's name.
-            class_name: Text,
+            class_name: LossyString,
             /// The value as JSON, when it was asked for.
             value: Box<RawValue>,
             /// `NaN`, `Infinity`, `-0`, `12n`: what JSON cannot say.
             unserializable_value: String,
             /// The value in words.
-            description: Text,
+            description: LossyString,
             /// A handle on it.
             object_id: String,
             /// The value with everything in it, when it was asked for.
@@ -49,7 +49,7 @@ domain! { "Runtime";
         /// A place in a script.
         type CallFrame {
             /// The script.
-            url: Text,
+            url: LossyString,
             /// The line, from 0.
             line_number: i64,
         }
@@ -61,7 +61,7 @@ domain! { "Runtime";
         /// What a script threw.
         type ExceptionDetails {
             /// In short, such as `Uncaught`.
-            text: Text,
+            text: LossyString,
             /// Counted from 0.
             line_number: i64,
             /// Counted from 0.
@@ -169,7 +169,7 @@ domain! { "Runtime";
             /// The function by which.
             name: String,
             /// The text.
-            payload: Text,
+            payload: LossyString,
         }
         /// A script wrote to the console.
         event "consoleAPICalled" ConsoleApiCalled {

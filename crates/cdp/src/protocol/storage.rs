@@ -1,20 +1,20 @@
 //! What a context keeps for its pages.
 
 use super::domain;
-use crate::Text;
+use crate::LossyString;
 
 domain! { "Storage";
     types {
         /// A cookie.
         type Cookie {
             /// Its name.
-            name: Text,
+            name: LossyString,
             /// What it says.
-            value: Text,
+            value: LossyString,
             /// Whose it is; with a dot before it, also that of hosts below.
-            domain: Text,
+            domain: LossyString,
             /// Which paths it is sent to.
-            path: Text,
+            path: LossyString,
             /// Until when, in seconds since 1970; -1 when it ends with the browser.
             expires: f64,
             /// Kept from scripts.
@@ -65,14 +65,14 @@ domain! { "Storage";
         /// What is in a database has changed.
         event "indexedDBContentUpdated" IndexedDbContentUpdated {
             /// The database.
-            database_name: Text,
+            database_name: LossyString,
             /// The store in it.
-            object_store_name: Text,
+            object_store_name: LossyString,
         }
         /// What is in a cache has changed.
         event "cacheStorageContentUpdated" CacheStorageContentUpdated {
             /// The cache.
-            cache_name: Text,
+            cache_name: LossyString,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tabs, frames and workers as the browser sees them.
 
 use super::domain;
-use crate::Text;
+use crate::LossyString;
 
 domain! { "Target";
     types {
@@ -12,9 +12,9 @@ domain! { "Target";
             /// `page`, `iframe`, `worker`, `service_worker` …
             r#type: String,
             /// The document's title.
-            title: Text,
+            title: LossyString,
             /// The document's address.
-            url: Text,
+            url: LossyString,
             /// Whether somebody is attached.
             attached: bool,
             /// The frame around it, when it is a frame.

@@ -32,7 +32,7 @@ pub enum Tier {
 
 /// Which nodes get a ref.
 #[derive(Clone, Debug, Default)]
-pub struct Marks {
+pub struct RefTiers {
     tiers: Vec<Tier>,
     /// How many nodes get one.
     pub refs: u32,
@@ -42,7 +42,7 @@ pub struct Marks {
     pub left_out: u32,
 }
 
-impl Marks {
+impl RefTiers {
     /// How sure it is that a node is there to be used.
     pub fn tier(&self, index: usize) -> Tier {
         self.tiers.get(index).copied().unwrap_or_default()
@@ -78,7 +78,7 @@ impl Marks {
 }
 
 /// Tells which nodes get a ref. Disabled ones do: a reader must be able to ask about them.
-pub fn marks(tree: &Tree, policy: RefPolicy) -> Marks {
+pub fn marks(tree: &Tree, policy: RefPolicy) -> RefTiers {
     let mut tiers = vec![Tier::None; tree.nodes.len()];
     let mut containers: Vec<(usize, u16)> = Vec::new();
     let mut has_wrappers = false;
@@ -110,7 +110,7 @@ pub fn marks(tree: &Tree, policy: RefPolicy) -> Marks {
     let (first, second) = (count(Tier::First), count(Tier::Second));
     let compacted = policy == (RefPolicy::Live { all: false }) && first + second > MANY_REFS;
     let left_out = if compacted { second } else { 0 };
-    Marks { tiers, refs: first + second - left_out, compacted, left_out }
+    RefTiers { tiers, refs: first + second - left_out, compacted, left_out }
 }
 
 /// Whether a node is a control or behaves like one, apart from the shape of the pointer above it.

@@ -2,11 +2,11 @@
 //! taken as said by its name. What browsers' automation has long shown as "interesting only", except that a
 //! ref, a frame, a dialog or a gap is never lost.
 
-use super::{Marks, Node, Role, Tree};
+use super::{Node, RefTiers, Role, Tree};
 use crate::text;
 
 /// Tells which nodes stay. The children of one that goes move up to the nearest that stays.
-pub fn interesting(tree: &Tree, marks: &Marks) -> Vec<bool> {
+pub fn interesting(tree: &Tree, marks: &RefTiers) -> Vec<bool> {
     let mut keep = vec![false; tree.nodes.len()];
     // Where the outermost open leaf and the outermost open control end; a frame's document starts anew.
     let (mut leaf_end, mut control_end) = (0, 0);
@@ -78,13 +78,13 @@ fn is_leaf(tree: &Tree, node: &Node, is_childless: bool) -> bool {
         Role::Image => !text::is_blank(tree.name(node)),
         role => {
             let says_content = match naming(role) {
-                Naming::Control => true,
+                NameFrom::Control => true,
                 // An author's name for a row or an item does not repeat what is in it.
-                Naming::Content => !node.states.is_name_given(),
-                Naming::Author => false,
+                NameFrom::Content => !node.states.is_name_given(),
+                NameFrom::Author => false,
             };
             // An author's link without an address is one all the same when somebody listens to it.
-            let is_heard = node.states.has_listener() && matches!(naming(role), Naming::Control);
+            let is_heard = node.states.has_listener() && matches!(naming(role), NameFrom::Control);
             (node.states.is_focusable() || is_heard || role == Role::Heading)
                 && says_content
                 && !text::is_blank(tree.name(node))
@@ -101,7 +101,7 @@ fn is_told_cell(tree: &Tree, node: &Node) -> bool {
         && tree.name(node).chars().nth(SHORT).is_none()
 }
 
-enum Naming {
+enum NameFrom {
     /// Whatever its name is, what is inside is only how it looks.
     Control,
     /// Named by what is inside, unless the author says otherwise.
@@ -110,7 +110,7 @@ enum Naming {
     Author,
 }
 
-fn naming(role: Role) -> Naming {
+fn naming(role: Role) -> NameFrom {
     match role {
         Role::Button
         | Role::Link
@@ -125,15 +125,15 @@ fn naming(role: Role) -> Naming {
         | Role::Heading
         | Role::SpinButton
         | Role::ColorWell
-        | Role::DisclosureTriangle => Naming::Control,
+        | Role::DisclosureTriangle => NameFrom::Control,
         Role::Cell
         | Role::GridCell
         | Role::ColumnHeader
         | Role::RowHeader
         | Role::Row
         | Role::Tooltip
-        | Role::TreeItem => Naming::Content,
-        _ => Naming::Author,
+        | Role::TreeItem => NameFrom::Content,
+        _ => NameFrom::Author,
     }
 }
 

@@ -6,24 +6,24 @@
 
 mod interactive;
 mod interesting;
-mod pieces;
 pub mod report;
 mod roles;
+mod split_cards;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use interactive::{MANY_REFS, Marks, RefPolicy, Tier, is_control, marks};
+pub use interactive::{MANY_REFS, RefPolicy, RefTiers, Tier, is_control, marks};
 pub use interesting::interesting;
 pub use roles::Role;
 
 /// A piece of the tree's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
+pub struct TextSpan {
     start: u32,
     len: u32,
 }
 
-impl Span {
+impl TextSpan {
     /// Whether there is nothing in it.
     pub fn is_empty(self) -> bool {
         self.len == 0
@@ -32,7 +32,7 @@ impl Span {
 
 /// A state that is on, off or in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Toggle {
+pub enum Tristate {
     /// Not set.
     Off,
     /// Set.
@@ -130,33 +130,33 @@ pub struct Bounds {
 
 /// What only few nodes have.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extra {
+pub struct RareAttributes {
     /// What it says about itself besides its name.
-    pub description: Span,
+    pub description: TextSpan,
     /// Where a link leads.
-    pub url: Span,
+    pub url: TextSpan,
     /// The value in words, where it differs from the value.
-    pub value_text: Span,
+    pub value_text: TextSpan,
     /// `canvas`, `video`, `svg` …: what it is when its role does not tell.
-    pub kind: Span,
+    pub kind: TextSpan,
     /// What opens from it: `menu`, `dialog` …
-    pub popup: Span,
+    pub popup: TextSpan,
     /// What is wrong with its value: `true`, `spelling` …
-    pub invalid: Span,
+    pub invalid: TextSpan,
     /// What it is called instead of its role.
-    pub role_description: Span,
+    pub role_description: TextSpan,
     /// Keys that reach it.
-    pub shortcuts: Span,
+    pub shortcuts: TextSpan,
     /// `horizontal` or `vertical`.
-    pub orientation: Span,
+    pub orientation: TextSpan,
     /// How it completes what is typed.
-    pub autocomplete: Span,
+    pub autocomplete: TextSpan,
     /// The least it takes.
-    pub min: Span,
+    pub min: TextSpan,
     /// The most it takes.
-    pub max: Span,
+    pub max: TextSpan,
     /// Why a person cannot see it.
-    pub why_hidden: Span,
+    pub why_hidden: TextSpan,
     /// Where it is.
     pub bounds: Option<Bounds>,
 }
@@ -179,15 +179,15 @@ pub struct Node {
     /// What is true of it.
     pub states: States,
     /// A box that is ticked, or not.
-    pub checked: Option<Toggle>,
+    pub checked: Option<Tristate>,
     /// A button that stays down, or not.
-    pub pressed: Option<Toggle>,
+    pub pressed: Option<Tristate>,
     /// Something that opens, or not.
     pub expanded: Option<bool>,
     /// What it is called; the text itself for text.
-    pub name: Span,
+    pub name: TextSpan,
     /// What is in it.
-    pub value: Span,
+    pub value: TextSpan,
     extra: u32,
 }
 
@@ -244,7 +244,7 @@ pub struct Tree {
     /// The documents; the first is the page itself.
     pub frames: Vec<Frame>,
     text: String,
-    extras: Vec<Extra>,
+    extras: Vec<RareAttributes>,
     /// Nodes that hold a frame that did not answer, and which frame; in reading order.
     silent: Vec<(u32, u16)>,
 }
@@ -259,7 +259,7 @@ impl Tree {
     }
 
     /// The text of a piece.
-    pub fn str(&self, span: Span) -> &str {
+    pub fn str(&self, span: TextSpan) -> &str {
         let start = span.start as usize;
         self.text.get(start..start + span.len as usize).unwrap_or_default()
     }
@@ -275,14 +275,14 @@ impl Tree {
     }
 
     /// What only few nodes have.
-    pub fn extra(&self, node: &Node) -> Option<&Extra> {
+    pub fn extra(&self, node: &Node) -> Option<&RareAttributes> {
         (node.extra > 0).then(|| &self.extras[node.extra as usize - 1])
     }
 
     /// The same, to be filled in.
-    pub fn extra_mut(&mut self, index: usize) -> &mut Extra {
+    pub fn extra_mut(&mut self, index: usize) -> &mut RareAttributes {
         if self.nodes[index].extra == 0 {
-            self.extras.push(Extra::default());
+            self.extras.push(RareAttributes::default());
             self.nodes[index].extra = self.extras.len() as u32;
         }
         let extra = self.nodes[index].extra as usize - 1;
@@ -373,11 +373,11 @@ impl Tree {
     }
 
     /// Keeps a text, without the secrets in it.
-    pub fn keep(&mut self, text: &str) -> Span {
+    pub fn keep(&mut self, text: &str) -> TextSpan {
         let text = &*crate::mask::mask(text);
         let start = self.text.len() as u32;
         self.text.push_str(text);
-        Span { start, len: text.len() as u32 }
+        TextSpan { start, len: text.len() as u32 }
     }
 
     /// Adds a node in reading order: after everything that comes before it, at its depth. Returns its index.
@@ -393,8 +393,8 @@ impl Tree {
             checked: None,
             pressed: None,
             expanded: None,
-            name: Span::default(),
-            value: Span::default(),
+            name: TextSpan::default(),
+            value: TextSpan::default(),
             extra: 0,
         });
         self.nodes.len() - 1

@@ -16,7 +16,7 @@
 //! `a` autocomplete, `n` and `m` least and most, `w` why it is hidden, `b` bounds `x,y,width,height`. Unknown
 //! keys are passed over. A name of `\u{1}` alone says that it is the text of the next line.
 
-use super::{Bounds, Frame, Role, States, Toggle, Tree};
+use super::{Bounds, Frame, Role, States, Tree, Tristate};
 use crate::mask::{MASK, mask};
 
 /// What is not a report.
@@ -97,7 +97,7 @@ impl Tree {
         last: &mut u32,
     ) -> Option<()> {
         // Every field is a piece of the report, which is already kept.
-        let span = |field: &str| super::Span {
+        let span = |field: &str| super::TextSpan {
             start: (base + (field.as_ptr() as usize - report.as_ptr() as usize)) as u32,
             len: field.len() as u32,
         };
@@ -140,7 +140,7 @@ impl Tree {
                 'l' => node.level = value.parse().unwrap_or(0),
                 'c' => node.checked = toggle(value),
                 'p' => node.pressed = toggle(value),
-                'x' => node.expanded = toggle(value).map(|toggle| toggle == Toggle::On),
+                'x' => node.expanded = toggle(value).map(|toggle| toggle == Tristate::On),
                 'u' => self.extra_mut(index).url = span(value),
                 'd' => self.extra_mut(index).description = span(value),
                 't' => self.extra_mut(index).value_text = span(value),
@@ -211,11 +211,11 @@ fn states(letters: &str) -> States {
     })
 }
 
-fn toggle(value: &str) -> Option<Toggle> {
+fn toggle(value: &str) -> Option<Tristate> {
     match value {
-        "0" => Some(Toggle::Off),
-        "1" => Some(Toggle::On),
-        "m" => Some(Toggle::Mixed),
+        "0" => Some(Tristate::Off),
+        "1" => Some(Tristate::On),
+        "m" => Some(Tristate::Mixed),
         _ => None,
     }
 }
@@ -248,7 +248,7 @@ mod tests {
         assert!(link.states.is_focusable() && link.states.has_tabindex());
         assert_eq!(tree.str(tree.extra(link).unwrap().url), "https://a.test/x");
         let check = &tree.nodes[3];
-        assert_eq!((check.checked, check.expanded), (Some(Toggle::Mixed), Some(false)));
+        assert_eq!((check.checked, check.expanded), (Some(Tristate::Mixed), Some(false)));
         let bounds = tree.extra(check).unwrap().bounds.unwrap();
         assert_eq!((bounds.x, bounds.y, bounds.width, bounds.height), (1.0, 2.5, 3.0, 4.0));
         let frame = document(REPORT).unwrap();

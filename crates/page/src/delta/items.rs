@@ -4,8 +4,8 @@
 //! ones when it renders it anew. Both trees are walked from the root down where they differ; the children of two nodes
 //! that belong together are matched by what they say, then by their elements, then by what is left.
 
-use super::pair::Pairs;
-use super::{ShownLine, ShownPage};
+use super::line_matches::LineMatches;
+use super::{DeltaBase, DeltaLine};
 use crate::ax::{Node, Role, Tree};
 use crate::refs::{ItemTexts, is_identifying};
 use std::cell::{Cell, OnceCell};
@@ -27,11 +27,11 @@ const READINGS: usize = 16;
 pub(super) struct Matches {
     /// Lines of the same part of the same item: the earlier and the later one.
     pub(super) lines: Vec<(u32, u32)>,
-    pub(super) lists: Vec<List>,
+    pub(super) lists: Vec<ListMatch>,
 }
 
 /// Siblings of one kind, before and after.
-pub(super) struct List {
+pub(super) struct ListMatch {
     /// The siblings that it is one kind of: lists with the same number are read together.
     pub(super) siblings: usize,
     /// The nodes of its items.
@@ -43,7 +43,7 @@ pub(super) struct List {
     pub(super) is_recycled: bool,
 }
 
-impl List {
+impl ListMatch {
     /// The earlier items that are gone.
     pub(super) fn gone(&self) -> Vec<usize> {
         let kept: HashSet<usize> = self.pairs.iter().flatten().copied().collect();
@@ -59,9 +59,9 @@ impl List {
 /// Matches what differs between two pages. `pairs` are the lines of the same elements, `moved` the later lines that are
 /// elsewhere.
 pub(super) fn match_items(
-    was: &ShownPage,
-    now: &ShownPage,
-    pairs: &Pairs,
+    was: &DeltaBase,
+    now: &DeltaBase,
+    pairs: &LineMatches,
     moved: &[u32],
 ) -> Matches {
     let mut differs = (vec![false; was.shown], vec![false; now.shown]);
@@ -83,8 +83,8 @@ pub(super) fn match_items(
         before.into_iter().for_each(|at| differs.0[at] = true);
     }
     let mut matcher = Matcher {
-        was: Side::new(was, &differs.0),
-        now: Side::new(now, &differs.1),
+        was: ItemTree::new(was, &differs.0),
+        now: ItemTree::new(now, &differs.1),
         found: Matches::default(),
         open: Vec::new(),
         contexts: 0,
@@ -94,10 +94,10 @@ pub(super) fn match_items(
 }
 
 /// One of the two pages.
-struct Side<'p> {
-    page: &'p ShownPage,
+struct ItemTree<'p> {
+    page: &'p DeltaBase,
     tree: &'p Tree,
-    lines: &'p [ShownLine],
+    lines: &'p [DeltaLine],
     /// How many lines before each differ.
     differing: Vec<u32>,
     texts: OnceCell<ItemTexts<'p>>,
@@ -105,8 +105,8 @@ struct Side<'p> {
     left: Cell<usize>,
 }
 
-impl<'p> Side<'p> {
-    fn new(page: &'p ShownPage, differs: &[bool]) -> Self {
+impl<'p> ItemTree<'p> {
+    fn new(page: &'p DeltaBase, differs: &[bool]) -> Self {
         let mut differing = vec![0];
         let mut count = 0;
         for differs in differs {
@@ -222,8 +222,8 @@ struct Siblings {
 }
 
 struct Matcher<'p> {
-    was: Side<'p>,
-    now: Side<'p>,
+    was: ItemTree<'p>,
+    now: ItemTree<'p>,
     found: Matches,
     /// Siblings that are still to be compared.
     open: Vec<(Siblings, Siblings)>,
@@ -259,7 +259,7 @@ impl<'a> Group<'a> {
 
 impl<'p> Matcher<'p> {
     fn run(&mut self) {
-        let all = |side: &Side<'_>| Siblings { nodes: 0..side.tree.nodes.len(), parent: None };
+        let all = |side: &ItemTree<'_>| Siblings { nodes: 0..side.tree.nodes.len(), parent: None };
         self.open.push((all(&self.was), all(&self.now)));
         while let Some((was, now)) = self.open.pop() {
             self.compare(&was, &now);
@@ -269,7 +269,7 @@ impl<'p> Matcher<'p> {
     fn compare(&mut self, was: &Siblings, now: &Siblings) {
         let (before, after) = (self.was.items(was), self.now.items(now));
         self.contexts += 1;
-        let kind = |side: &Side<'p>, item: &Range<usize>| {
+        let kind = |side: &ItemTree<'p>, item: &Range<usize>| {
             let role = side.node(item).role;
             (role, item.end > side.tree.end(item.start))
         };
@@ -296,7 +296,7 @@ impl<'p> Matcher<'p> {
             self.go_on(&group);
             if group.is_list() && !is_fixed(of.0) {
                 let is_recycled = self.is_recycled(&group);
-                self.found.lists.push(List {
+                self.found.lists.push(ListMatch {
                     siblings: self.contexts,
                     was: group.was.into_iter().cloned().collect(),
                     now: group.now.into_iter().cloned().collect(),
@@ -510,8 +510,8 @@ impl<'p> Matcher<'p> {
                 continue;
             }
             let is_run =
-                |side: &Side<'_>, item: &Range<usize>| item.end > side.tree.end(item.start);
-            let inside = |side: &Side<'_>, item: &Range<usize>| match is_run(side, item) {
+                |side: &ItemTree<'_>, item: &Range<usize>| item.end > side.tree.end(item.start);
+            let inside = |side: &ItemTree<'_>, item: &Range<usize>| match is_run(side, item) {
                 true => Siblings { nodes: item.clone(), parent: None },
                 false => Siblings { nodes: item.start + 1..item.end, parent: Some(item.start) },
             };
@@ -568,7 +568,7 @@ struct UniqueTexts {
     totals: HashMap<usize, u32>,
 }
 
-fn unique_texts(side: &Side<'_>, items: &[&Range<usize>], left: &[usize]) -> UniqueTexts {
+fn unique_texts(side: &ItemTree<'_>, items: &[&Range<usize>], left: &[usize]) -> UniqueTexts {
     let mut owners: HashMap<u64, Option<(usize, u32)>> = HashMap::new();
     for at in left {
         if !side.may_read(items[*at].len()) {

@@ -354,7 +354,7 @@ proptest! {
         let (text_was, text_now) = pages(layout, keys, &was, &now);
         let (page_was, page_now) = tests::shown_pair(&text_was, &text_now);
         let delta = changes(&page_was, &page_now);
-        let said = |page: &ShownPage| -> Vec<String> {
+        let said = |page: &DeltaBase| -> Vec<String> {
             page.lines.iter().map(|it| format!("{:?}", page.said(it))).collect()
         };
         let (before, after) = (said(&page_was), said(&page_now));

@@ -1,8 +1,8 @@
 //! What is told of a list as a whole: its new order, and how many of its items came or went.
 
-use super::items::{List, Matches};
-use super::pair::Pairs;
-use super::{BRIEF, Rank, ShownPage};
+use super::items::{ListMatch, Matches};
+use super::line_matches::LineMatches;
+use super::{BRIEF, DeltaBase, Rank};
 use crate::refs::ItemTexts;
 use crate::text;
 use std::cell::OnceCell;
@@ -30,9 +30,9 @@ pub(super) struct ListNotes {
 
 /// Says what became of lists.
 pub(super) fn list_notes(
-    was: &ShownPage,
-    now: &ShownPage,
-    pairs: &Pairs,
+    was: &DeltaBase,
+    now: &DeltaBase,
+    pairs: &LineMatches,
     matches: &Matches,
 ) -> ListNotes {
     let mut notes = ListNotes {
@@ -55,8 +55,8 @@ pub(super) fn list_notes(
 impl ListNotes {
     fn order(
         &mut self,
-        list: &List,
-        now: &ShownPage,
+        list: &ListMatch,
+        now: &DeltaBase,
         names: &mut Names<'_>,
         ordered: &mut HashSet<usize>,
     ) {
@@ -76,7 +76,7 @@ impl ListNotes {
                 0 => String::new(),
                 from => format!(" from item {} on", from + 1),
             };
-            self.notes.push((Rank::Other, format!("~ order changed{place}: {named}")));
+            self.notes.push((Rank::Changed, format!("~ order changed{place}: {named}")));
             ordered.insert(list.siblings)
         };
         if is_told {
@@ -87,7 +87,13 @@ impl ListNotes {
         }
     }
 
-    fn removed(&mut self, list: &List, was: &ShownPage, pairs: &Pairs, names: &mut Names<'_>) {
+    fn removed(
+        &mut self,
+        list: &ListMatch,
+        was: &DeltaBase,
+        pairs: &LineMatches,
+        names: &mut Names<'_>,
+    ) {
         let gone = list.gone().into_iter().filter(|at| {
             let mut lines = was.lines_of(&list.was[*at]);
             !lines.is_empty() && lines.all(|line| pairs.now[line].is_none())
@@ -104,11 +110,17 @@ impl ListNotes {
         }
         let items: Vec<Range<usize>> = gone.iter().map(|at| list.was[*at].clone()).collect();
         let Some(note) = counted('-', &items, list.was.len(), names) else { return };
-        self.notes.push((Rank::Gone, note));
+        self.notes.push((Rank::Removed, note));
         lines().for_each(|at| self.is_removed[at] = true);
     }
 
-    fn added(&mut self, list: &List, now: &ShownPage, pairs: &Pairs, names: &mut Names<'_>) {
+    fn added(
+        &mut self,
+        list: &ListMatch,
+        now: &DeltaBase,
+        pairs: &LineMatches,
+        names: &mut Names<'_>,
+    ) {
         if list.was.is_empty() {
             return;
         }
@@ -122,7 +134,7 @@ impl ListNotes {
             return;
         }
         let Some(note) = counted('+', &items, list.now.len(), names) else { return };
-        self.notes.push((Rank::New, note));
+        self.notes.push((Rank::Added, note));
         lines().for_each(|at| self.is_added[at] = true);
     }
 }
@@ -152,12 +164,12 @@ fn longest_increase(numbers: impl Iterator<Item = usize>) -> usize {
 
 /// Names for items, by the texts that tell them from the others beside them.
 struct Names<'p> {
-    page: &'p ShownPage,
+    page: &'p DeltaBase,
     texts: OnceCell<ItemTexts<'p>>,
 }
 
 impl<'p> Names<'p> {
-    fn new(page: &'p ShownPage) -> Self {
+    fn new(page: &'p DeltaBase) -> Self {
         Self { page, texts: OnceCell::new() }
     }
 

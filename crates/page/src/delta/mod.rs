@@ -10,36 +10,36 @@
 //! What a modal dialog hides is not gone, and what comes back when it closes is not new: both are one line.
 
 mod items;
+mod line_matches;
 #[cfg(test)]
 mod list_tests;
 mod lists;
-mod out;
-mod pair;
+mod write;
 
 use crate::ax::{Role, Tree, is_control};
-use crate::render::{Print, push_attributes, shown_name};
+use crate::render::{RenderOptions, push_attributes, shown_name};
 use crate::text;
-use crate::view::{Line, View};
+use crate::view::{View, ViewLine};
 use items::{Matches, match_items};
+use line_matches::{moved, pair};
 use lists::list_notes;
-use out::Out;
-use pair::{moved, pair};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
+use write::DeltaWriter;
 
 /// The units of an earlier name and of a container's name that are told.
 const BRIEF: usize = 80;
 
 /// What was shown, as far as a later snapshot is compared with it.
 #[derive(Clone, Debug)]
-pub struct ShownPage {
+pub struct DeltaBase {
     tree: Arc<Tree>,
-    print: Print,
+    print: RenderOptions,
     documents: Vec<String>,
     /// Those that are shown, then those that are behind a dialog.
-    lines: Vec<ShownLine>,
+    lines: Vec<DeltaLine>,
     /// How many are shown.
     shown: usize,
     /// The nodes of the dialog that everything else waits for.
@@ -48,7 +48,7 @@ pub struct ShownPage {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct ShownLine {
+struct DeltaLine {
     role: Role,
     depth: u32,
     /// The line it is in; itself if there is none.
@@ -70,9 +70,9 @@ struct ShownLine {
     end: u32,
 }
 
-impl ShownPage {
+impl DeltaBase {
     /// Remembers what is shown.
-    pub fn new(tree: &Arc<Tree>, view: &View, print: &Print) -> Self {
+    pub fn new(tree: &Arc<Tree>, view: &View, print: &RenderOptions) -> Self {
         let mut page = Self {
             tree: tree.clone(),
             print: *print,
@@ -115,7 +115,7 @@ impl ShownPage {
             let at = here.copied().unwrap_or(self.lines.len() as u32);
             places.push(at);
             if here.is_none() {
-                self.lines.push(ShownLine {
+                self.lines.push(DeltaLine {
                     parent: places[line.parent as usize],
                     document: line.document + offset,
                     name: line.name + base,
@@ -127,7 +127,14 @@ impl ShownPage {
         }
     }
 
-    fn push(&mut self, tree: &Tree, line: &Line, parent: u32, place: Place, print: &Print) {
+    fn push(
+        &mut self,
+        tree: &Tree,
+        line: &ViewLine,
+        parent: u32,
+        place: LinePosition,
+        print: &RenderOptions,
+    ) {
         let node = &tree.nodes[line.node as usize];
         let name = self.text.len() as u32;
         let mut attributes = name;
@@ -141,9 +148,9 @@ impl ShownPage {
                 attributes = self.text.len() as u32;
             }
             // All but the ref itself, which is told apart.
-            push_attributes(&mut self.text, tree, line, &Print { flat: true, ..*print });
+            push_attributes(&mut self.text, tree, line, &RenderOptions { flat: true, ..*print });
         }
-        self.lines.push(ShownLine {
+        self.lines.push(DeltaLine {
             role: node.role,
             depth: line.depth,
             parent,
@@ -161,15 +168,15 @@ impl ShownPage {
         });
     }
 
-    fn document(&self, line: &ShownLine) -> &str {
+    fn document(&self, line: &DeltaLine) -> &str {
         self.documents.get(line.document as usize).map_or("", String::as_str)
     }
 
-    fn name(&self, line: &ShownLine) -> &str {
+    fn name(&self, line: &DeltaLine) -> &str {
         &self.text[line.name as usize..line.attributes as usize]
     }
 
-    fn attributes(&self, line: &ShownLine) -> &str {
+    fn attributes(&self, line: &DeltaLine) -> &str {
         &self.text[line.attributes as usize..line.end as usize]
     }
 
@@ -181,7 +188,7 @@ impl ShownPage {
     }
 
     /// What a line says, apart from its ref.
-    fn said(&self, line: &ShownLine) -> (Role, &str) {
+    fn said(&self, line: &DeltaLine) -> (Role, &str) {
         (line.role, &self.text[line.name as usize..line.end as usize])
     }
 
@@ -191,7 +198,7 @@ impl ShownPage {
         heading.role == Role::Heading && line.node < heading.until && line.apart <= heading.node
     }
 
-    fn is_text(line: &ShownLine) -> bool {
+    fn is_text(line: &DeltaLine) -> bool {
         line.role == Role::Text || line.is_folded
     }
 }
@@ -233,19 +240,19 @@ fn is_live(role: Role) -> bool {
 
 /// Where a node is among headings.
 #[derive(Clone, Copy)]
-struct Place {
+struct LinePosition {
     until: u32,
     apart: u32,
     is_loud: bool,
 }
 
-fn places(tree: &Tree) -> Vec<Place> {
-    let mut open: Vec<(Range<usize>, Place)> = Vec::new();
+fn places(tree: &Tree) -> Vec<LinePosition> {
+    let mut open: Vec<(Range<usize>, LinePosition)> = Vec::new();
     let place = |index: usize| {
         while open.pop_if(|(range, _)| range.end <= index).is_some() {}
         let mut range = index..tree.end(index);
         // A box around a heading alone is no more than the heading.
-        let holds_more = |outer: &&(Range<usize>, Place)| {
+        let holds_more = |outer: &&(Range<usize>, LinePosition)| {
             let is_only = outer.0.start + 1 == range.start && outer.0.end == range.end;
             if is_only {
                 range = outer.0.clone();
@@ -255,7 +262,7 @@ fn places(tree: &Tree) -> Vec<Place> {
         let until = open.iter().rev().find(holds_more).map_or(range.end, |(outer, _)| outer.end);
         let outer = open.last().map(|(_, place)| *place);
         let role = tree.nodes[index].role;
-        let place = Place {
+        let place = LinePosition {
             until: until as u32,
             apart: if is_apart(role) { index as u32 } else { outer.map_or(0, |it| it.apart) },
             is_loud: match is_apart(role) {
@@ -319,9 +326,9 @@ impl Delta {
         let mut left = most;
         let mut by_rank: Vec<usize> = (0..lines.len()).collect();
         by_rank.sort_by_key(|at| (rank(*at), *at));
-        for at in by_rank.into_iter().filter(|at| rank(*at) != Rank::Where) {
+        for at in by_rank.into_iter().filter(|at| rank(*at) != Rank::Location) {
             // What it is in is told with it.
-            let place = (0..at).rev().find(|at| rank(*at) == Rank::Where);
+            let place = (0..at).rev().find(|at| rank(*at) == Rank::Location);
             let place = place.filter(|place| !keep[*place] && lines[at].starts_with(['+', '~']));
             let cost = 1 + usize::from(place.is_some());
             if cost > left {
@@ -344,21 +351,21 @@ impl Delta {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// It speaks up: a dialog, an alert, a status.
-    Loud,
+    Announced,
     /// It is new.
-    New,
+    Added,
     /// It says something else.
     #[default]
-    Other,
+    Changed,
     /// It is gone, or elsewhere.
-    Gone,
+    Removed,
     /// It says what the next ones are in.
-    Where,
+    Location,
 }
 
 /// Tells what changed between two snapshots. `full` is the text of the later one, which is given instead
 /// when it is shorter.
-pub fn delta(was: &ShownPage, now: &ShownPage, full: &str) -> Delta {
+pub fn delta(was: &DeltaBase, now: &DeltaBase, full: &str) -> Delta {
     let mut delta = changes(was, now);
     if delta.text.is_empty() {
         delta.text.push_str("no change");
@@ -370,13 +377,13 @@ pub fn delta(was: &ShownPage, now: &ShownPage, full: &str) -> Delta {
 }
 
 /// The same, however much it is; empty when there is nothing to tell.
-pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
+pub fn changes(was: &DeltaBase, now: &DeltaBase) -> Delta {
     let mut pairs = pair(was, now);
     let matches = match_lists(was, now, &pairs);
     pairs.take_in(was, now, &matches);
     let lists = list_notes(was, now, &pairs, &matches);
     let mut delta = Delta::default();
-    let mut out = Out::default();
+    let mut out = DeltaWriter::default();
     let mut back = 0;
     let mut renumbered = 0;
     for (at, line) in now.lines.iter().enumerate() {
@@ -400,19 +407,22 @@ pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
         }
     }
     if back > 0 {
-        out.note(Rank::Loud, &format!("+ the page behind the dialog is back: {}", counted(back)));
+        out.note(
+            Rank::Announced,
+            &format!("+ the page behind the dialog is back: {}", counted(back)),
+        );
     }
     for (rank, note) in &lists.notes {
         out.note(*rank, note);
     }
     let moved = moved(was, now, &pairs).iter().filter(|at| !lists.is_moved[**at as usize]).count();
     if moved > 0 {
-        out.note(Rank::Gone, &format!("~ {moved} lines moved"));
+        out.note(Rank::Removed, &format!("~ {moved} lines moved"));
     }
     delta.moved = lists.moved + moved as u32;
     if renumbered > 0 {
         let elements = if renumbered == 1 { "element has" } else { "elements have" };
-        out.note(Rank::Gone, &format!("~ {renumbered} {elements} other refs now"));
+        out.note(Rank::Removed, &format!("~ {renumbered} {elements} other refs now"));
     }
     // What a dialog hides is not gone.
     let is_hidden = |at: usize| match at >= was.shown {
@@ -446,7 +456,7 @@ pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
         }
     }
     if hidden > 0 {
-        out.note(Rank::Loud, &format!("- behind the dialog now: {}", counted(hidden)));
+        out.note(Rank::Announced, &format!("- behind the dialog now: {}", counted(hidden)));
     }
     delta.text = out.text;
     delta.text.pop();
@@ -455,7 +465,7 @@ pub fn changes(was: &ShownPage, now: &ShownPage) -> Delta {
 }
 
 /// Matches the items of lists where there is more than one difference: a single one is what it is.
-fn match_lists(was: &ShownPage, now: &ShownPage, pairs: &pair::Pairs) -> Matches {
+fn match_lists(was: &DeltaBase, now: &DeltaBase, pairs: &line_matches::LineMatches) -> Matches {
     // What a dialog hides or gives back is not what is in it.
     if was.modal.is_some() != now.modal.is_some() {
         return Matches::default();
@@ -481,9 +491,9 @@ mod tests {
     use super::*;
     use crate::ax::RefPolicy;
     use crate::ax::testing::tree;
-    use crate::render::phase7;
+    use crate::render::cli;
     use crate::tokens::calibrated;
-    use crate::view::{Numbers, ViewOptions, view};
+    use crate::view::{SequentialRefs, ViewOptions, view};
 
     fn compare(was: &str, now: &str) -> Delta {
         compare_by(RefPolicy::WebAi, was, now)
@@ -494,13 +504,13 @@ mod tests {
     }
 
     fn compare_by(policy: RefPolicy, was: &str, now: &str) -> Delta {
-        let mut numbers = Numbers::default();
+        let mut numbers = SequentialRefs::default();
         let mut show = |page: &str| {
             let tree = tree(page);
             let options = ViewOptions { policy, ..ViewOptions::default() };
             let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
             let text = phase7(&tree, &view, &options.print);
-            (ShownPage::new(&Arc::new(tree), &view, &options.print), text)
+            (DeltaBase::new(&Arc::new(tree), &view, &options.print), text)
         };
         let (was, _) = show(was);
         let (now, full) = show(now);
@@ -677,21 +687,21 @@ mod tests {
     }
 
     /// Two pages with the numbers of one tab.
-    pub(super) fn shown_pair(was: &str, now: &str) -> (ShownPage, ShownPage) {
-        let mut numbers = Numbers::default();
+    pub(super) fn shown_pair(was: &str, now: &str) -> (DeltaBase, DeltaBase) {
+        let mut numbers = SequentialRefs::default();
         let mut show = |page: &str| {
             let (tree, policy) = (tree(page), RefPolicy::Live { all: false });
             let options = ViewOptions { policy, ..ViewOptions::default() };
             let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
-            ShownPage::new(&Arc::new(tree), &view, &options.print)
+            DeltaBase::new(&Arc::new(tree), &view, &options.print)
         };
         (show(was), show(now))
     }
 
-    fn shown(page: &str) -> ShownPage {
+    fn shown(page: &str) -> DeltaBase {
         let (tree, options) = (tree(page), ViewOptions::default());
-        let mut numbers = Numbers::default();
+        let mut numbers = SequentialRefs::default();
         let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
-        ShownPage::new(&Arc::new(tree), &view, &options.print)
+        DeltaBase::new(&Arc::new(tree), &view, &options.print)
     }
 }

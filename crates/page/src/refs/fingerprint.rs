@@ -1,9 +1,9 @@
 //! Fingerprint of an element: its role, its name and the item or part of the page that it is in.
 
-use super::identity::{Judgement, Scope, Side, Strength, judge};
-use super::places::{is_landmark, is_section};
-use super::structure::{Level, Structure};
-use super::tokens::{Form, Token, tokens};
+use super::identity::{IdentityChange, ListDistinction, TargetItem, TextScope, judge};
+use super::page_parts::{is_landmark, is_section};
+use super::structure::{ItemLevel, TreeStructure};
+use super::tokens::{ItemToken, TextForm, tokens};
 use crate::ax::{Role, Tree, is_control};
 use crate::text;
 use std::collections::HashSet;
@@ -41,7 +41,7 @@ pub struct Container {
 impl Fingerprint {
     /// The fingerprint of a node.
     pub fn new(tree: &Tree, index: usize) -> Self {
-        let structure = Structure::new(tree, &HashSet::new());
+        let structure = TreeStructure::new(tree, &HashSet::new());
         Self { container: container(&structure, index), ..Self::bare(tree, index) }
     }
 
@@ -78,7 +78,7 @@ pub fn name(tree: &Tree, index: usize) -> String {
 }
 
 /// Whether a node is a box with things of its own rather than a control that is called by its text.
-pub(super) fn is_container(structure: &Structure<'_>, index: usize) -> bool {
+pub(super) fn is_container(structure: &TreeStructure<'_>, index: usize) -> bool {
     let tree = structure.tree;
     let node = &tree.nodes[index];
     if node.states.is_name_given() || tree.end(index) <= index + 1 || node.role == Role::ComboBox {
@@ -86,18 +86,18 @@ pub(super) fn is_container(structure: &Structure<'_>, index: usize) -> bool {
     }
     let holds_control = (index + 1..tree.end(index)).any(|it| is_control(&tree.nodes[it]));
     // `Cart` with a badge beside it is called that; a card that is a link holds several texts.
-    let counts = |it: &Token| !is_control(node) || it.form < Form::Number;
+    let counts = |it: &ItemToken| !is_control(node) || it.form < TextForm::Number;
     let said = tokens(structure, index..tree.end(index), &(0..0));
     holds_control || said.iter().filter(|it| counts(it)).count() > 1
 }
 
 /// The nodes that belong to a target alone.
-pub(super) fn own_nodes(structure: &Structure<'_>, index: usize) -> Range<usize> {
+pub(super) fn own_nodes(structure: &TreeStructure<'_>, index: usize) -> Range<usize> {
     if is_container(structure, index) { 0..0 } else { index..structure.tree.end(index) }
 }
 
 /// The items that a target is in or is, the innermost first.
-pub(super) fn items_of(structure: &Structure<'_>, index: usize) -> Vec<Level> {
+pub(super) fn items_of(structure: &TreeStructure<'_>, index: usize) -> Vec<ItemLevel> {
     let mut levels = structure.levels(index);
     let is_own = levels.first().is_some_and(|it| it.child == index && !it.is_run);
     if !is_own && is_container(structure, index) {
@@ -107,14 +107,14 @@ pub(super) fn items_of(structure: &Structure<'_>, index: usize) -> Vec<Level> {
 }
 
 /// A node as the only item of its list.
-pub(super) fn alone(structure: &Structure<'_>, index: usize) -> Level {
+pub(super) fn alone(structure: &TreeStructure<'_>, index: usize) -> ItemLevel {
     let range = index..structure.tree.end(index);
     let parent = structure.parents[index] as usize;
-    Level { range: range.clone(), child: index, parent, is_run: false, items: vec![range] }
+    ItemLevel { range: range.clone(), child: index, parent, is_run: false, items: vec![range] }
 }
 
 /// What an element belongs to: the innermost item that has an identity, or a part of the page.
-fn container(structure: &Structure<'_>, index: usize) -> Option<Container> {
+fn container(structure: &TreeStructure<'_>, index: usize) -> Option<Container> {
     if let Some((level, judgement)) = identified(structure, index, &items_of(structure, index)) {
         let label = judgement.was;
         if !label.is_empty() {
@@ -127,16 +127,16 @@ fn container(structure: &Structure<'_>, index: usize) -> Option<Container> {
 
 /// The item that tells what a target is about: the innermost of those that are told apart best.
 pub(super) fn identified<'l>(
-    structure: &Structure<'_>,
+    structure: &TreeStructure<'_>,
     index: usize,
-    levels: &'l [Level],
-) -> Option<(&'l Level, Judgement)> {
+    levels: &'l [ItemLevel],
+) -> Option<(&'l ItemLevel, IdentityChange)> {
     let own = own_nodes(structure, index);
-    let mut best: Option<(&Level, Judgement)> = None;
+    let mut best: Option<(&ItemLevel, IdentityChange)> = None;
     for level in levels {
-        let side = Side { structure, level, target: index, own: own.clone() };
-        let judgement = judge(&side, &side, &Scope::Innermost);
-        if judgement.strength > best.as_ref().map_or(Strength::None, |it| it.1.strength) {
+        let side = TargetItem { structure, level, target: index, own: own.clone() };
+        let judgement = judge(&side, &side, &TextScope::Innermost);
+        if judgement.strength > best.as_ref().map_or(ListDistinction::None, |it| it.1.strength) {
             best = Some((level, judgement));
         }
     }
@@ -144,7 +144,7 @@ pub(super) fn identified<'l>(
 }
 
 /// The role by which an item is named in a message.
-pub(super) fn role_of(structure: &Structure<'_>, level: &Level) -> Role {
+pub(super) fn role_of(structure: &TreeStructure<'_>, level: &ItemLevel) -> Role {
     match level.is_run {
         true => Role::Group,
         false => structure.tree.nodes[level.child].role,
@@ -153,7 +153,7 @@ pub(super) fn role_of(structure: &Structure<'_>, level: &Level) -> Role {
 
 /// The heading right before an element, or the part of the page it is in, whichever is nearer: its node, role and name.
 pub(super) fn part_of_page(
-    structure: &Structure<'_>,
+    structure: &TreeStructure<'_>,
     index: usize,
 ) -> Option<(usize, Role, String)> {
     const NEAR: usize = 3;
@@ -181,12 +181,12 @@ pub(super) fn part_of_page(
         }
         if is_section(role) {
             let label = section_label(tree, container);
-            if is_landmark(role) || !text::is_blank(&label) || Structure::is_apart(role) {
+            if is_landmark(role) || !text::is_blank(&label) || TreeStructure::is_apart(role) {
                 return Some((container, role, label));
             }
         }
         // What comes up over a page is not in what stands before it there.
-        if Structure::is_apart(role) {
+        if TreeStructure::is_apart(role) {
             return None;
         }
     }

@@ -1,20 +1,20 @@
 //! Identity of an item: which of its texts tell it from the others of its list, and whether a change of them makes it
 //! another item or the same one in another state.
 
-use super::lasting::{bare, has_date};
-use super::structure::{Level, Structure, is_item_role};
-use super::tokens::{Form, LONGEST_SHOWN, Source, Token, form_of, tokens};
+use super::stable_text::{bare, has_date};
+use super::structure::{ItemLevel, TreeStructure, is_item_role};
+use super::tokens::{ItemToken, LONGEST_SHOWN, TextForm, TextSource, form_of, tokens};
 use crate::text;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// How an item differs from what it was.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Judgement {
+pub(super) struct IdentityChange {
     /// It is another item now.
     pub(super) is_other: bool,
     /// How it is told from the others.
-    pub(super) strength: Strength,
+    pub(super) strength: ListDistinction,
     /// The texts that changed: what they were and are.
     pub(super) changes: Vec<(String, String)>,
     /// What it was called and is called.
@@ -24,7 +24,7 @@ pub(super) struct Judgement {
 
 /// How the items of a list are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Strength {
+pub(super) enum ListDistinction {
     /// Not at all.
     #[default]
     None,
@@ -40,7 +40,7 @@ pub(super) enum Strength {
 
 /// Which texts of an item count.
 #[derive(Clone, Debug)]
-pub(super) enum Scope {
+pub(super) enum TextScope {
     /// All of them: nothing further inside has an identity.
     Innermost,
     /// Those that are in no item further inside; these nodes were judged already.
@@ -71,7 +71,7 @@ enum Column {
 
 /// The values of one place in the items of a list.
 #[derive(Default)]
-struct Values {
+struct ColumnValues {
     items: usize,
     stable: HashSet<u64>,
     raw: HashSet<u64>,
@@ -79,7 +79,7 @@ struct Values {
     numbers: Vec<u32>,
 }
 
-impl Values {
+impl ColumnValues {
     fn column(&self, items: usize, values: usize) -> Column {
         match (items, self.items, values) {
             (0..=1, ..) => Column::Distinct,
@@ -94,7 +94,7 @@ impl Values {
 /// The values in the slots of an item, over the items near it.
 struct Columns {
     items: usize,
-    slots: HashMap<u64, Values>,
+    slots: HashMap<u64, ColumnValues>,
 }
 
 impl Columns {
@@ -103,9 +103,14 @@ impl Columns {
         self.slots.get(&slot).is_some_and(|it| it.stable.contains(&stable))
     }
 
-    fn new(structure: &Structure<'_>, level: &Level, slots: impl Iterator<Item = u64>) -> Self {
+    fn new(
+        structure: &TreeStructure<'_>,
+        level: &ItemLevel,
+        slots: impl Iterator<Item = u64>,
+    ) -> Self {
         let tree = structure.tree;
-        let mut slots: HashMap<u64, Values> = slots.map(|slot| (slot, Values::default())).collect();
+        let mut slots: HashMap<u64, ColumnValues> =
+            slots.map(|slot| (slot, ColumnValues::default())).collect();
         let items = window(level);
         for item in items {
             let mut last = HashSet::new();
@@ -146,112 +151,128 @@ fn position(text: &str) -> Option<u32> {
     text.trim_matches(|c: char| c.is_whitespace() || "#.()".contains(c)).parse().ok()
 }
 
-fn window(level: &Level) -> &[Range<usize>] {
+fn window(level: &ItemLevel) -> &[Range<usize>] {
     let at = level.items.iter().position(|it| *it == level.range).unwrap_or(0);
     let from = at.saturating_sub(WINDOW / 2);
     &level.items[from..level.items.len().min(from + WINDOW)]
 }
 
 /// A target in a tree, and the nodes that are its own.
-pub(super) struct Side<'s, 't> {
-    pub(super) structure: &'s Structure<'t>,
-    pub(super) level: &'s Level,
+pub(super) struct TargetItem<'s, 't> {
+    pub(super) structure: &'s TreeStructure<'t>,
+    pub(super) level: &'s ItemLevel,
     pub(super) target: usize,
     /// The nodes that belong to the target alone: none where it is a box with things of its own.
     pub(super) own: Range<usize>,
 }
 
 /// Compares an item with what it was.
-pub(super) fn judge(was: &Side<'_, '_>, now: &Side<'_, '_>, scope: &Scope) -> Judgement {
+pub(super) fn judge(
+    was: &TargetItem<'_, '_>,
+    now: &TargetItem<'_, '_>,
+    scope: &TextScope,
+) -> IdentityChange {
     let all = tokens(was.structure, was.level.range.clone(), &was.own);
     let after = tokens(now.structure, now.level.range.clone(), &now.own);
     let beside = match scope {
-        Scope::Lone => boxes_beside(was),
+        TextScope::Lone => boxes_beside(was),
         _ => Vec::new(),
     };
-    let counts = |token: &&Token| match scope {
-        Scope::Innermost => true,
-        Scope::Outer(judged) => {
+    let counts = |token: &&ItemToken| match scope {
+        TextScope::Innermost => true,
+        TextScope::Outer(judged) => {
             !token.is_inner && !token.is_own && !judged.contains(&(token.node as usize))
         }
-        Scope::Dialog => !token.is_inner && !token.is_own && token.control.is_none(),
-        Scope::Lone => {
+        TextScope::Dialog => !token.is_inner && !token.is_own && token.control.is_none(),
+        TextScope::Lone => {
             !token.is_inner || beside.iter().any(|it| it.contains(&(token.node as usize)))
         }
-        Scope::Further => {
+        TextScope::Further => {
             let is_before = (token.node as usize) < was.target;
-            let is_code = || token.form == Form::Code || has_date(token.text(was.structure.tree));
+            let is_code =
+                || token.form == TextForm::Code || has_date(token.text(was.structure.tree));
             !token.is_inner && (is_before || is_code())
         }
     };
-    let mut before: Vec<&Token> = all.iter().filter(counts).collect();
+    let mut before: Vec<&ItemToken> = all.iter().filter(counts).collect();
     let columns = Columns::new(was.structure, was.level, before.iter().map(|it| it.slot));
     let now_columns = Columns::new(now.structure, now.level, before.iter().map(|it| it.slot));
-    let sight =
-        Sight { was, now, after: &after, columns: &columns, now_columns: &now_columns, scope };
+    let sight = ItemComparison {
+        was,
+        now,
+        after: &after,
+        columns: &columns,
+        now_columns: &now_columns,
+        scope,
+    };
 
     // The number of a row says where it is in the list, not which one it is, if the rows are numbered anew.
     if columns.items > 1 {
-        let is_position = |token: &&Token| {
+        let is_position = |token: &&ItemToken| {
             let first = columns.first_position(token.slot);
             first.is_some() && first == now_columns.first_position(token.slot) && !token.is_own
         };
         before.retain(|token| !is_position(token));
     }
     // Times and counters tell items apart only where nothing else does.
-    let mut facts: Vec<Fact<'_>> = before
+    let mut facts: Vec<TextChange<'_>> = before
         .iter()
-        .filter(|it| it.form != Form::Volatile)
+        .filter(|it| it.form != TextForm::Volatile)
         .map(|token| sight.fact(token, columns.stable(token.slot), true))
         .collect();
-    let tells = |facts: &[Fact<'_>]| {
+    let tells = |facts: &[TextChange<'_>]| {
         facts.iter().any(|it| it.column == Column::Distinct && !it.token.is_own)
     };
     // In a list of things that are called otherwise, the name of the target says which one it is.
-    let is_own_name = |it: &Fact<'_>| it.column == Column::Distinct && it.token.is_own;
+    let is_own_name = |it: &TextChange<'_>| it.column == Column::Distinct && it.token.is_own;
     let is_named = columns.items > 1
         && facts.iter().any(is_own_name)
         && before.iter().any(|token| !token.is_own);
     let mut strength = match (tells(&facts), is_named) {
-        (true, _) => Strength::Text,
-        (false, true) => Strength::Name,
-        (false, false) => Strength::None,
+        (true, _) => ListDistinction::Text,
+        (false, true) => ListDistinction::Name,
+        (false, false) => ListDistinction::None,
     };
-    if strength == Strength::None {
-        let raw: Vec<Fact<'_>> =
+    if strength == ListDistinction::None {
+        let raw: Vec<TextChange<'_>> =
             before.iter().map(|token| sight.fact(token, columns.raw(token.slot), false)).collect();
         if tells(&raw) && columns.items > 1 {
-            (facts, strength) = (raw, Strength::Volatile);
+            (facts, strength) = (raw, ListDistinction::Volatile);
         }
     }
-    let is_mixed = |it: &Fact<'_>| it.column == Column::Repeats && !it.token.is_own;
-    if strength == Strength::None && facts.iter().any(is_mixed) {
-        strength = Strength::Combination;
+    let is_mixed = |it: &TextChange<'_>| it.column == Column::Repeats && !it.token.is_own;
+    if strength == ListDistinction::None && facts.iter().any(is_mixed) {
+        strength = ListDistinction::Combination;
     }
     // An item that has nothing of its own is known by the items in it: most of them are the same.
-    if let (Scope::Outer(judged), Strength::None) = (scope, strength) {
+    if let (TextScope::Outer(judged), ListDistinction::None) = (scope, strength) {
         before = all
             .iter()
             .filter(|it| !it.is_own && !judged.contains(&(it.node as usize)))
-            .filter(|it| it.form != Form::Volatile)
+            .filter(|it| it.form != TextForm::Volatile)
             .collect();
         let columns = Columns::new(was.structure, was.level, before.iter().map(|it| it.slot));
-        let inner: Vec<Fact<'_>> = before
+        let inner: Vec<TextChange<'_>> = before
             .iter()
             .map(|token| sight.fact(token, columns.stable(token.slot), true))
             .filter(|it| it.column == Column::Distinct)
             .collect();
         let kept = inner.iter().filter(|it| it.is_kept).count();
         let (was, now) = labels(&sight, &inner, None);
-        return Judgement { is_other: kept * 2 < inner.len(), was, now, ..Judgement::default() };
+        return IdentityChange {
+            is_other: kept * 2 < inner.len(),
+            was,
+            now,
+            ..IdentityChange::default()
+        };
     }
     sight.drop_states(&mut facts);
-    Judgement { strength, ..verdict(&sight, &facts, columns.items) }
+    IdentityChange { strength, ..verdict(&sight, &facts, columns.items) }
 }
 
 /// The boxes beside those that hold a lone target, as a button and a field that have one each have beside each other: they
 /// look like the items of a list but are parts of one thing. Many boxes and nothing else are a list.
-fn boxes_beside(side: &Side<'_, '_>) -> Vec<Range<usize>> {
+fn boxes_beside(side: &TargetItem<'_, '_>) -> Vec<Range<usize>> {
     const FEW: usize = 3;
     let structure = side.structure;
     let tree = structure.tree;
@@ -259,66 +280,66 @@ fn boxes_beside(side: &Side<'_, '_>) -> Vec<Range<usize>> {
     let rows = path
         .filter(|it| structure.is_row(*it) && !is_item_role(tree.nodes[*it].role))
         .map(|row| structure.block(row, structure.parents[row] as usize));
-    let are_parts = |block: &Level| {
+    let are_parts = |block: &ItemLevel| {
         block.items.len() <= FEW || tree.children(block.parent).count() > block.items.len()
     };
     rows.filter(are_parts).flat_map(|block| block.items).collect()
 }
 
 /// One text of an item and what became of it.
-struct Fact<'a> {
-    token: &'a Token,
+struct TextChange<'a> {
+    token: &'a ItemToken,
     column: Column,
     is_kept: bool,
     /// What stands in its place.
-    became: Option<&'a Token>,
+    became: Option<&'a ItemToken>,
 }
 
-impl Fact<'_> {
+impl TextChange<'_> {
     /// Whether a word became another one, as names and states do.
     fn could_be_state(&self) -> bool {
         !self.token.is_head
             && !self.token.is_stressed
-            && self.token.form == Form::Word
-            && self.became.is_some_and(|now| now.form == Form::Word)
+            && self.token.form == TextForm::Word
+            && self.became.is_some_and(|now| now.form == TextForm::Word)
     }
 }
 
 /// Both sides of a comparison.
-struct Sight<'a, 's, 't> {
-    was: &'a Side<'s, 't>,
-    now: &'a Side<'s, 't>,
-    after: &'a [Token],
+struct ItemComparison<'a, 's, 't> {
+    was: &'a TargetItem<'s, 't>,
+    now: &'a TargetItem<'s, 't>,
+    after: &'a [ItemToken],
     columns: &'a Columns,
     now_columns: &'a Columns,
-    scope: &'a Scope,
+    scope: &'a TextScope,
 }
 
-impl<'a> Sight<'a, '_, '_> {
-    fn fact(&self, token: &'a Token, column: Column, is_stable: bool) -> Fact<'a> {
-        let same = |it: &&Token| match is_stable {
+impl<'a> ItemComparison<'a, '_, '_> {
+    fn fact(&self, token: &'a ItemToken, column: Column, is_stable: bool) -> TextChange<'a> {
+        let same = |it: &&ItemToken| match is_stable {
             true => it.stable == token.stable,
             false => it.raw == token.raw,
         };
         let became = self.after.iter().find(|it| it.slot == token.slot);
         // Elsewhere in the item it must be the same kind of text: a link "Open" is not the state "Open".
-        let is_alike = |it: &Token| same(&it) && it.control == token.control && !it.is_own;
+        let is_alike = |it: &ItemToken| same(&it) && it.control == token.control && !it.is_own;
         let is_kept = became.is_some_and(|it| same(&it)) || self.after.iter().any(is_alike);
-        Fact { token, column, is_kept, became: became.filter(|_| !is_kept) }
+        TextChange { token, column, is_kept, became: became.filter(|_| !is_kept) }
     }
 
     /// In a short list a state can look as if it told which item it is, until two of them have the same one.
-    fn drop_states(&self, facts: &mut [Fact<'_>]) {
-        let is_state = |it: &Fact<'_>| {
+    fn drop_states(&self, facts: &mut [TextChange<'_>]) {
+        let is_state = |it: &TextChange<'_>| {
             it.column == Column::Distinct
                 && !it.is_kept
                 && !it.token.is_head
-                && it.token.form == Form::Word
-                && it.became.is_some_and(|now| now.form == Form::Word)
+                && it.token.form == TextForm::Word
+                && it.became.is_some_and(|now| now.form == TextForm::Word)
                 && self.now_columns.items > 1
                 && self.now_columns.stable(it.token.slot) == Column::Repeats
         };
-        let is_telling = |it: &Fact<'_>| it.column == Column::Distinct && it.is_kept;
+        let is_telling = |it: &TextChange<'_>| it.column == Column::Distinct && it.is_kept;
         if facts.iter().any(is_telling) {
             for fact in facts.iter_mut().filter(|it| is_state(it)) {
                 fact.column = Column::Repeats;
@@ -327,8 +348,8 @@ impl<'a> Sight<'a, '_, '_> {
     }
 
     /// Whether another item of the list has more of what told this one.
-    fn is_elsewhere(&self, facts: &[Fact<'_>]) -> bool {
-        let telling: Vec<&Fact<'_>> =
+    fn is_elsewhere(&self, facts: &[TextChange<'_>]) -> bool {
+        let telling: Vec<&TextChange<'_>> =
             facts.iter().filter(|it| it.column == Column::Distinct && !it.token.is_own).collect();
         let own = telling.iter().filter(|it| it.is_kept).count();
         if own == telling.len() {
@@ -337,7 +358,7 @@ impl<'a> Sight<'a, '_, '_> {
         let others = self.now.level.items.iter().filter(|it| **it != self.now.level.range);
         others.into_iter().any(|item| {
             let said = tokens(self.now.structure, item.clone(), &(0..0));
-            let is_in = |fact: &&&Fact<'_>| {
+            let is_in = |fact: &&&TextChange<'_>| {
                 said.iter().any(|it| it.slot == fact.token.slot && it.raw == fact.token.raw)
             };
             telling.iter().filter(is_in).count() > own
@@ -345,7 +366,7 @@ impl<'a> Sight<'a, '_, '_> {
     }
 
     /// Whether the other items still have some of what told them apart: a list that was filled anew has not.
-    fn is_rest_same(&self, facts: &[Fact<'_>]) -> bool {
+    fn is_rest_same(&self, facts: &[TextChange<'_>]) -> bool {
         let slots: HashSet<u64> = facts
             .iter()
             .filter(|it| it.column == Column::Distinct)
@@ -372,7 +393,7 @@ impl<'a> Sight<'a, '_, '_> {
     }
 
     /// Whether the text that stands in place of another was in the list before, or is there twice now, as states are.
-    fn was_in_list(&self, fact: &Fact<'_>) -> bool {
+    fn was_in_list(&self, fact: &TextChange<'_>) -> bool {
         let slot = fact.token.slot;
         fact.became.is_some_and(|now| self.columns.has(slot, now.stable))
             || self.is_repeated_now(fact)
@@ -386,11 +407,11 @@ impl<'a> Sight<'a, '_, '_> {
     }
 
     /// Whether two items have the same text now where they had different ones, as states do.
-    fn is_repeated_now(&self, fact: &Fact<'_>) -> bool {
+    fn is_repeated_now(&self, fact: &TextChange<'_>) -> bool {
         self.now_columns.items > 1 && self.now_columns.stable(fact.token.slot) == Column::Repeats
     }
 
-    fn shown(&self, fact: &Fact<'_>) -> (String, String) {
+    fn shown(&self, fact: &TextChange<'_>) -> (String, String) {
         let was = fact.token.shown(self.was.structure.tree);
         let Some(became) = fact.became else { return (was, String::new()) };
         let now = became.shown(self.now.structure.tree);
@@ -409,25 +430,29 @@ impl<'a> Sight<'a, '_, '_> {
     }
 }
 
-fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judgement {
+fn verdict(
+    sight: &ItemComparison<'_, '_, '_>,
+    facts: &[TextChange<'_>],
+    items: usize,
+) -> IdentityChange {
     let tree = sight.was.structure.tree;
-    let is_distinct = |it: &&Fact<'_>| it.column == Column::Distinct;
-    let rank = |it: &Fact<'_>| {
+    let is_distinct = |it: &&TextChange<'_>| it.column == Column::Distinct;
+    let rank = |it: &TextChange<'_>| {
         let place = match (it.token.is_head, it.token.is_stressed) {
             (true, _) => 0,
-            (_, true) if it.token.form != Form::Number => 1,
+            (_, true) if it.token.form != TextForm::Number => 1,
             _ => 2,
         };
-        (it.token.source == Source::Value, place, it.token.form)
+        (it.token.source == TextSource::Value, place, it.token.form)
     };
     // What other controls of a lone item are called says nothing about which item it is.
-    let is_trusted = |it: &Fact<'_>| items > 1 || !it.token.is_control_name();
+    let is_trusted = |it: &TextChange<'_>| items > 1 || !it.token.is_control_name();
     let lead = facts.iter().enumerate().filter(|it| is_distinct(&it.1) && is_trusted(it.1));
     let lead = lead.min_by_key(|(at, it)| (rank(it), *at)).map(|it| it.0);
-    let is_strong = |it: &Fact<'_>| {
+    let is_strong = |it: &TextChange<'_>| {
         it.token.is_head
             || it.token.is_stressed
-            || matches!(it.token.form, Form::Words | Form::Code)
+            || matches!(it.token.form, TextForm::Words | TextForm::Code)
             || it.token.words(tree) > 1
             || items > 3
     };
@@ -437,21 +462,21 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
     // A date tells things apart more often than it passes.
     let is_certain = kept().count() > 1
         || kept().any(|it| {
-            matches!(it.token.form, Form::Words | Form::Code) || it.token.words(tree) > 1
+            matches!(it.token.form, TextForm::Words | TextForm::Code) || it.token.words(tree) > 1
         });
-    let is_lone = matches!(sight.scope, Scope::Lone | Scope::Further | Scope::Dialog);
+    let is_lone = matches!(sight.scope, TextScope::Lone | TextScope::Further | TextScope::Dialog);
     // A word at the head may be a state or a name that changed, if nothing else that told did.
     let is_rest_same = lead.is_some_and(|lead| !facts[lead].is_kept)
         && facts.iter().filter(is_distinct).filter(|it| !it.is_kept).count() == 1
         && sight.is_rest_same(facts);
-    let is_excused = |at: usize, it: &Fact<'_>| {
+    let is_excused = |at: usize, it: &TextChange<'_>| {
         let token = it.token;
         if token.is_own || it.column == Column::Constant {
             return true;
         }
         // What is alone has nothing to be told from: all that it says is its identity, until the caller changes it.
         if is_lone {
-            let is_question = matches!(sight.scope, Scope::Dialog);
+            let is_question = matches!(sight.scope, TextScope::Dialog);
             return !is_question && sight.was_used() || is_passing(sight, it);
         }
         if !is_known {
@@ -464,38 +489,38 @@ fn verdict(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], items: usize) -> Judge
             return it.could_be_state() && is_rest_same && sight.is_repeated_now(it);
         }
         let became = it.became.map_or(token.form, |now| now.form);
-        if token.source == Source::Value {
+        if token.source == TextSource::Value {
             return is_sure;
         }
         match (token.form, became, it.column) {
             (_, _, Column::Repeats | Column::Single) if !it.token.is_head => {
-                became != Form::Words && token.form != Form::Words || is_well_known
+                became != TextForm::Words && token.form != TextForm::Words || is_well_known
             }
-            (Form::Words | Form::Code, ..) => false,
-            (Form::Word, Form::Word, _) => is_sure,
-            (Form::Number | Form::Volatile, Form::Number | Form::Volatile, _) => {
+            (TextForm::Words | TextForm::Code, ..) => false,
+            (TextForm::Word, TextForm::Word, _) => is_sure,
+            (TextForm::Number | TextForm::Volatile, TextForm::Number | TextForm::Volatile, _) => {
                 is_well_known && (is_certain || !has_date(token.text(tree)))
             }
             _ => false,
         }
     };
-    let changed: Vec<(usize, &Fact<'_>)> =
+    let changed: Vec<(usize, &TextChange<'_>)> =
         facts.iter().enumerate().filter(|(_, it)| !it.is_kept).collect();
     let is_other = changed.iter().any(|(at, it)| !is_excused(*at, it))
         || !changed.is_empty() && sight.is_elsewhere(facts);
     let changes = changed.iter().filter(|it| !it.1.token.is_own).map(|it| sight.shown(it.1));
     let (was, now) = labels(sight, facts, lead);
-    Judgement { is_other, changes: changes.collect(), was, now, ..Judgement::default() }
+    IdentityChange { is_other, changes: changes.collect(), was, now, ..IdentityChange::default() }
 }
 
 /// Whether a text beside a lone control may have changed without the control being about something else: it counts, is
 /// what another control is called at times, or is a message after the control that went away.
-fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
+fn is_passing(sight: &ItemComparison<'_, '_, '_>, fact: &TextChange<'_>) -> bool {
     let token = fact.token;
     let tree = sight.was.structure.tree;
     let target = &tree.nodes[sight.was.target];
     let is_message = token.node as usize >= tree.end(sight.was.target)
-        && token.source == Source::Name
+        && token.source == TextSource::Name
         && token.control.is_none()
         && !token.is_head
         && !token.is_stressed;
@@ -503,12 +528,13 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     // Buttons that are called after things say each what it is about: `Delete` does not.
     let own = tree.name(target);
     let is_called_after_a_thing = has_date(own)
-        || !own.is_empty() && matches!(form_of(own), Form::Words | Form::Code | Form::Number);
+        || !own.is_empty()
+            && matches!(form_of(own), TextForm::Words | TextForm::Code | TextForm::Number);
     if is_neighbour && is_called_after_a_thing {
         return true;
     }
     // What stands there now may have stood beside it before: then it is gone.
-    let was_beside = |now: &Token| {
+    let was_beside = |now: &ItemToken| {
         let all = tokens(sight.was.structure, sight.was.level.range.clone(), &(0..0));
         all.iter().any(|it| it.raw == now.raw && it.control == now.control)
     };
@@ -519,13 +545,14 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
     if is_same_count(was, is) {
         return true;
     }
-    let is_name =
-        |text: &str, form: Form| matches!(form, Form::Words | Form::Code) || has_date(text);
+    let is_name = |text: &str, form: TextForm| {
+        matches!(form, TextForm::Words | TextForm::Code) || has_date(text)
+    };
     if is_name(was, token.form) || is_name(is, now.form) {
         return false;
     }
     // `Follow` and `Following`, `Add to cart` and `Remove from cart`; `Ann` and `Tom` are two things.
-    let is_one_word = token.form == Form::Word && token.words(tree) < 2;
+    let is_one_word = token.form == TextForm::Word && token.words(tree) < 2;
     is_neighbour
         && (has_common_word(was, is)
             || is_switched(was, is)
@@ -533,7 +560,7 @@ fn is_passing(sight: &Sight<'_, '_, '_>, fact: &Fact<'_>) -> bool {
 }
 
 /// Whether a control stands among nothing but others of its kind, as in a bar of buttons.
-fn is_in_bar(structure: &Structure<'_>, target: usize) -> bool {
+fn is_in_bar(structure: &TreeStructure<'_>, target: usize) -> bool {
     const FEWEST: usize = 3;
     let tree = structure.tree;
     let role = tree.nodes[target].role;
@@ -590,10 +617,14 @@ pub(super) fn is_same_count(was: &str, now: &str) -> bool {
 }
 
 /// What an item was called and is called: by what told it apart, and by what changed.
-fn labels(sight: &Sight<'_, '_, '_>, facts: &[Fact<'_>], lead: Option<usize>) -> (String, String) {
+fn labels(
+    sight: &ItemComparison<'_, '_, '_>,
+    facts: &[TextChange<'_>],
+    lead: Option<usize>,
+) -> (String, String) {
     const MOST: usize = 4;
     let (before, after) = (sight.was.structure.tree, sight.now.structure.tree);
-    let is_in = |at: usize, it: &Fact<'_>| {
+    let is_in = |at: usize, it: &TextChange<'_>| {
         !it.token.is_own
             && (Some(at) == lead || !it.is_kept || lead.is_none() && it.column != Column::Constant)
     };

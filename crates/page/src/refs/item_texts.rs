@@ -1,13 +1,13 @@
 //! Texts and runs of siblings, for those who compare lists rather than single elements.
 
-use super::structure::Structure;
-use super::tokens::{Form, Source, form_of, tokens};
+use super::structure::TreeStructure;
+use super::tokens::{TextForm, TextSource, form_of, tokens};
 use crate::ax::Tree;
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// Repeated structures of a tree and the texts in them.
-pub(crate) struct ItemTexts<'t>(Structure<'t>);
+pub(crate) struct ItemTexts<'t>(TreeStructure<'t>);
 
 /// One text of an item.
 #[derive(Clone, Copy, Debug)]
@@ -24,22 +24,22 @@ pub(crate) struct ItemText {
 
 impl<'t> ItemTexts<'t> {
     pub(crate) fn new(tree: &'t Tree) -> Self {
-        Self(Structure::new(tree, &HashSet::new()))
+        Self(TreeStructure::new(tree, &HashSet::new()))
     }
 
     /// The texts of an item.
     pub(crate) fn of(&self, item: Range<usize>) -> Vec<ItemText> {
-        let text = |token: super::tokens::Token| ItemText {
+        let text = |token: super::tokens::ItemToken| ItemText {
             hash: token.raw,
             node: token.node,
-            is_value: token.source == Source::Value,
+            is_value: token.source == TextSource::Value,
             weight: match (token.form, token.is_head, token.is_stressed) {
-                (Form::Volatile, ..) => 0,
-                (Form::Number, ..) => 1,
+                (TextForm::Volatile, ..) => 0,
+                (TextForm::Number, ..) => 1,
                 (_, true, _) => 8,
                 (_, _, true) => 6,
-                (Form::Words | Form::Code, ..) => 4,
-                (Form::Word, ..) => 3,
+                (TextForm::Words | TextForm::Code, ..) => 4,
+                (TextForm::Word, ..) => 3,
             },
         };
         tokens(&self.0, item, &(0..0)).into_iter().map(text).collect()
@@ -58,8 +58,8 @@ impl<'t> ItemTexts<'t> {
 pub(crate) fn is_identifying(text: &str) -> bool {
     const DIGITS: usize = 3;
     match form_of(text) {
-        Form::Volatile => false,
-        Form::Number => text.bytes().filter(u8::is_ascii_digit).count() >= DIGITS,
-        Form::Words | Form::Code | Form::Word => true,
+        TextForm::Volatile => false,
+        TextForm::Number => text.bytes().filter(u8::is_ascii_digit).count() >= DIGITS,
+        TextForm::Words | TextForm::Code | TextForm::Word => true,
     }
 }

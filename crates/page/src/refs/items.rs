@@ -1,8 +1,8 @@
 //! Items: rows, entries of lists, cards. What is one of many alike, and what belongs to it.
 
 use super::fingerprint::FAR;
-use super::lasting::is_telling;
-use super::places::Places;
+use super::page_parts::PageParts;
+use super::stable_text::is_telling;
 use crate::ax::{Role, Tree};
 
 /// How many controls an item has at most. What has more is a part of the page.
@@ -12,7 +12,7 @@ const MOST_CONTROLS: usize = 8;
 pub struct Items {
     /// The nearest item that each node is in, itself if it is one; `NONE` in no item.
     nearest: Vec<u32>,
-    places: Places,
+    places: PageParts,
 }
 
 const NONE: u32 = u32::MAX;
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 impl Items {
     /// Looks for the items of a tree.
     pub fn new(tree: &Tree) -> Self {
-        let places = Places::new(tree);
+        let places = PageParts::new(tree);
         let mut nearest = vec![NONE; tree.nodes.len()];
         for index in 1..tree.nodes.len() {
             let parent = places.parents[index] as usize;

@@ -4,16 +4,16 @@
 //! page; the answers are facts that others turn into errors.
 
 mod fingerprint;
+pub mod hash_bound;
 mod identity;
 mod item_texts;
 mod items;
-mod lasting;
-mod places;
+mod page_parts;
 mod registry;
 mod replacement;
 mod resolve;
-mod respell;
-pub mod strict;
+mod rewrite;
+mod stable_text;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -22,9 +22,9 @@ mod tokens;
 pub use fingerprint::{Container, Fingerprint, name};
 pub(crate) use item_texts::{ItemTexts, is_identifying};
 pub use items::Items;
-pub use registry::{IssuedRef, IssuedRefs, RefProblem, Registry, Scope};
+pub use registry::{IssuedRef, IssuedRefs, RefError, Registry, Scope};
 pub use resolve::{Change, Resolution, resolve};
-pub use respell::{numbers_in, respell};
+pub use rewrite::{numbers_in, rewrite_refs};
 
 use crate::text;
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ pub const STATE_NOTE: &str = "this changed since the snapshot";
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RefName {
     /// `@e3`: a number that a tab gave to an element.
-    Ours(u32),
+    Local(u32),
     /// `e12345`: the browser's own number of a node.
     Backend {
         /// The context it is in, as in `clean:e12345`.
@@ -107,7 +107,7 @@ impl RefName {
 
     fn read(text: &str, dialect: Dialect) -> Option<Self> {
         if let Some(ours) = text.strip_prefix("@e") {
-            return number(ours).map(Self::Ours);
+            return number(ours).map(Self::Local);
         }
         let (context, bare) = match text.rsplit_once(':') {
             Some(("", _)) => return None,
@@ -123,7 +123,7 @@ impl RefName {
         };
         let digits = bare.strip_prefix('e')?;
         if dialect == Dialect::Cli && context.is_none() && frame.is_none() {
-            return number(digits).map(Self::Ours);
+            return number(digits).map(Self::Local);
         }
         Some(Self::Backend { context, frame, id: number(digits)? })
     }
@@ -132,7 +132,7 @@ impl RefName {
 impl fmt::Display for RefName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ours(number) => write!(f, "@e{number}"),
+            Self::Local(number) => write!(f, "@e{number}"),
             Self::Backend { context, frame, id } => {
                 if let Some(context) = context {
                     write!(f, "{context}:")?;
@@ -212,8 +212,8 @@ mod spelling_tests {
             id,
         };
         for (given, cli, mcp) in [
-            ("@e3", Some(RefName::Ours(3)), Some(RefName::Ours(3))),
-            (" e3 ", Some(RefName::Ours(3)), Some(backend(None, None, 3))),
+            ("@e3", Some(RefName::Local(3)), Some(RefName::Local(3))),
+            (" e3 ", Some(RefName::Local(3)), Some(backend(None, None, 3))),
             ("f2e9", Some(backend(None, Some(2), 9)), Some(backend(None, Some(2), 9))),
             (
                 "clean:e5",

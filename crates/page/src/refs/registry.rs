@@ -38,50 +38,50 @@ pub enum Scope {
 
 /// Why a ref points at nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RefProblem {
+pub enum RefError {
     /// No snapshot gave it.
-    NeverGiven(RefName),
+    Unknown(RefName),
     /// The snapshot that gave it is neither the current nor the previous one.
-    TooOld(RefName),
+    Expired(RefName),
 }
 
-impl fmt::Display for RefProblem {
+impl fmt::Display for RefError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NeverGiven(name) => {
+            Self::Unknown(name) => {
                 write!(f, "ref `{name}` was given by no snapshot of this tab")
             }
-            Self::TooOld(name) => {
+            Self::Expired(name) => {
                 write!(f, "ref `{name}` is from a snapshot older than the previous one")
             }
         }
     }
 }
 
-impl std::error::Error for RefProblem {}
+impl std::error::Error for RefError {}
 
 /// The refs of a tab. A number is given to one element and never again.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     /// By document. There are few: those of the frames of two snapshots.
-    numbers: Vec<(Arc<str>, Numbers)>,
+    numbers: Vec<(Arc<str>, ElementRefs)>,
     count: usize,
     last: u32,
     /// The current snapshot and the looks at parts of the page since then, the last one last.
-    current: Vec<Sheet>,
-    previous: Vec<Sheet>,
+    current: Vec<IssuedSnapshot>,
+    previous: Vec<IssuedSnapshot>,
     /// Elements that the caller acted on since the current snapshot, by document.
     edited: HashMap<String, HashSet<u32>>,
 }
 
 /// The numbers of elements, by their own numbers in their document.
-type Numbers = HashMap<u32, u32, BuildHasherDefault<Spread>>;
+type ElementRefs = HashMap<u32, u32, BuildHasherDefault<U32Hasher>>;
 
 /// A hash of one small number, which nobody can choose.
 #[derive(Clone, Copy, Debug, Default)]
-struct Spread(u64);
+struct U32Hasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for U32Hasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -99,20 +99,20 @@ impl Hasher for Spread {
 /// The refs that count at some time.
 #[derive(Clone, Debug)]
 pub struct IssuedRefs {
-    current: Vec<Sheet>,
-    previous: Vec<Sheet>,
+    current: Vec<IssuedSnapshot>,
+    previous: Vec<IssuedSnapshot>,
     edited: HashMap<String, HashSet<u32>>,
 }
 
 /// A page as it was shown, with the refs that were given.
 #[derive(Clone, Debug)]
-struct Sheet {
+struct IssuedSnapshot {
     tree: Arc<Tree>,
     /// Numbers and nodes, by number.
     refs: Vec<(u32, u32)>,
 }
 
-impl Sheet {
+impl IssuedSnapshot {
     fn node(&self, number: u32) -> Option<u32> {
         let at = self.refs.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         Some(self.refs[at].1)
@@ -149,7 +149,7 @@ impl Registry {
     /// Where the numbers of a document are.
     fn place_of(&mut self, document: &str) -> usize {
         self.numbers.iter().position(|(known, _)| **known == *document).unwrap_or_else(|| {
-            self.numbers.push((Arc::from(document), Numbers::default()));
+            self.numbers.push((Arc::from(document), ElementRefs::default()));
             self.numbers.len() - 1
         })
     }
@@ -172,7 +172,7 @@ impl Registry {
             view.lines.iter().filter_map(|line| Some((line.number?, line.node))).collect();
         refs.sort_unstable();
         refs.dedup();
-        self.add_part(Sheet { tree: tree.clone(), refs });
+        self.add_part(IssuedSnapshot { tree: tree.clone(), refs });
     }
 
     /// The refs that count now, to go back to them.
@@ -209,12 +209,12 @@ impl Registry {
         refs.sort_unstable();
         refs.dedup();
         if !refs.iter().all(known) {
-            self.add_part(Sheet { tree: tree.clone(), refs });
+            self.add_part(IssuedSnapshot { tree: tree.clone(), refs });
         }
         numbers
     }
 
-    fn add_part(&mut self, sheet: Sheet) {
+    fn add_part(&mut self, sheet: IssuedSnapshot) {
         if self.current.len() > MOST_PARTS {
             self.current.remove(1);
         }
@@ -240,21 +240,21 @@ impl Registry {
         let it = &tree.nodes[node];
         let place = self.place_of(&tree.frames[usize::from(it.frame)].document);
         self.numbers[place].1.insert(it.element, number);
-        self.add_part(Sheet { tree: tree.clone(), refs: vec![(number, node as u32)] });
+        self.add_part(IssuedSnapshot { tree: tree.clone(), refs: vec![(number, node as u32)] });
     }
 
     /// The element that a ref was issued for.
     ///
     /// # Errors
     /// When neither the current nor the previous snapshot gave it.
-    pub fn lookup(&self, name: &RefName) -> Result<IssuedRef, RefProblem> {
-        let RefName::Ours(number) = name else {
-            return Err(RefProblem::NeverGiven(name.clone()));
+    pub fn lookup(&self, name: &RefName) -> Result<IssuedRef, RefError> {
+        let RefName::Local(number) = name else {
+            return Err(RefError::Unknown(name.clone()));
         };
         match self.sheets().find_map(|sheet| sheet.issued(*number)) {
             Some(issued) => Ok(issued),
-            None if *number <= self.last => Err(RefProblem::TooOld(name.clone())),
-            None => Err(RefProblem::NeverGiven(name.clone())),
+            None if *number <= self.last => Err(RefError::Expired(name.clone())),
+            None => Err(RefError::Unknown(name.clone())),
         }
     }
 
@@ -268,14 +268,14 @@ impl Registry {
     }
 
     /// The sheets that count, the last one first.
-    fn sheets(&self) -> impl Iterator<Item = &Sheet> {
+    fn sheets(&self) -> impl Iterator<Item = &IssuedSnapshot> {
         self.current.iter().rev().chain(self.previous.iter().rev())
     }
 
     /// Forgets the numbers of documents that are gone, and of elements when there are too many.
     fn forget(&mut self) {
         let documents: HashSet<&str> =
-            self.current.iter().chain(&self.previous).flat_map(Sheet::documents).collect();
+            self.current.iter().chain(&self.previous).flat_map(IssuedSnapshot::documents).collect();
         self.numbers.retain(|(document, _)| documents.contains(&**document));
         self.count = self.numbers.iter().map(|(_, numbers)| numbers.len()).sum();
         if self.count > MOST_NUMBERS {
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn the_current_and_the_previous_snapshot_count() {
         let mut refs = Registry::default();
-        let ours = RefName::Ours;
+        let ours = RefName::Local;
         show(&mut refs, "webarea 1\n button 5 \"Old\"", "a", Scope::Whole);
         show(&mut refs, "webarea 1\n button 6", "a", Scope::Whole);
         let element = |number| {
@@ -331,8 +331,8 @@ mod tests {
         show(&mut refs, "webarea 1\n button 7", "a", Scope::Part);
         assert!(refs.lookup(&ours(1)).is_ok() && refs.lookup(&ours(2)).is_ok());
         show(&mut refs, "webarea 1\n button 8", "a", Scope::Whole);
-        assert_eq!(refs.lookup(&ours(1)).unwrap_err(), RefProblem::TooOld(ours(1)));
-        assert_eq!(refs.lookup(&ours(9)).unwrap_err(), RefProblem::NeverGiven(ours(9)));
+        assert_eq!(refs.lookup(&ours(1)).unwrap_err(), RefError::Expired(ours(1)));
+        assert_eq!(refs.lookup(&ours(9)).unwrap_err(), RefError::Unknown(ours(9)));
         assert_eq!(refs.number("a", 8), 4);
     }
 
@@ -351,7 +351,7 @@ mod tests {
         );
         refs.show_only(before, &now, &[2]);
         let name = |number| {
-            let issued = refs.lookup(&RefName::Ours(number)).unwrap();
+            let issued = refs.lookup(&RefName::Local(number)).unwrap();
             issued.tree.name(&issued.tree.nodes[issued.node]).to_owned()
         };
         assert_eq!([name(1), name(2)], ["Ann", "Ann"]);
@@ -364,7 +364,7 @@ mod tests {
         let mut now = tree("webarea 1\n button 9");
         now.frames[0].document = "a".into();
         refs.rebind(1, &Arc::new(now), 1);
-        let issued = refs.lookup(&RefName::Ours(1)).unwrap();
+        let issued = refs.lookup(&RefName::Local(1)).unwrap();
         assert_eq!(issued.tree.nodes[issued.node].element, 9);
         let both = "webarea 1\n button 5\n button 9";
         assert_eq!(show(&mut refs, both, "a", Scope::Whole), [2, 1]);

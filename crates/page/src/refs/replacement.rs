@@ -2,13 +2,17 @@
 
 use super::fingerprint::{Fingerprint, identified, items_of, name, own_nodes};
 use super::resolve::{Change, Resolution, document_of, examine};
-use super::structure::{Structure, is_item_role};
-use super::tokens::{Form, Token, tokens};
+use super::structure::{TreeStructure, is_item_role};
+use super::tokens::{ItemToken, TextForm, tokens};
 use crate::ax::Role;
 use std::collections::HashSet;
 
 /// What has come in place of an element that is gone.
-pub(super) fn replaced(was: &Structure<'_>, node: usize, now: &Structure<'_>) -> Resolution {
+pub(super) fn replaced(
+    was: &TreeStructure<'_>,
+    node: usize,
+    now: &TreeStructure<'_>,
+) -> Resolution {
     const MOST: usize = 40;
     let (old, new) = (was.tree, now.tree);
     let role = old.nodes[node].role;
@@ -23,7 +27,7 @@ pub(super) fn replaced(was: &Structure<'_>, node: usize, now: &Structure<'_>) ->
             && document_of(new, *index) == document
             && (is_box || name(new, *index) == called)
     };
-    let path = |structure: &Structure<'_>, of: usize| -> Vec<Role> {
+    let path = |structure: &TreeStructure<'_>, of: usize| -> Vec<Role> {
         structure.around(of).map(|it| structure.tree.nodes[it].role).collect()
     };
     let place = path(was, node);
@@ -68,14 +72,19 @@ pub(super) fn replaced(was: &Structure<'_>, node: usize, now: &Structure<'_>) ->
 }
 
 /// Whether all that is said around one element, apart from times and counters, is said around another one too.
-fn is_said_around(was: &Structure<'_>, before: usize, now: &Structure<'_>, after: usize) -> bool {
+fn is_said_around(
+    was: &TreeStructure<'_>,
+    before: usize,
+    now: &TreeStructure<'_>,
+    after: usize,
+) -> bool {
     const MOST_NODES: usize = 60;
-    let said = |structure: &Structure<'_>, of: usize| -> Vec<Token> {
+    let said = |structure: &TreeStructure<'_>, of: usize| -> Vec<ItemToken> {
         let own = own_nodes(structure, of);
         let boxes = structure.around(of).map(|it| it..structure.tree.end(it));
         let mut texts = boxes.take_while(|it| it.len() <= MOST_NODES).map(|it| {
             let mut texts = tokens(structure, it, &own);
-            texts.retain(|it| !it.is_own && !it.is_inner && it.form != Form::Volatile);
+            texts.retain(|it| !it.is_own && !it.is_inner && it.form != TextForm::Volatile);
             texts
         });
         texts.find(|it| it.iter().any(|it| !it.is_control_name())).unwrap_or_default()
@@ -86,9 +95,9 @@ fn is_said_around(was: &Structure<'_>, before: usize, now: &Structure<'_>, after
 
 /// Of many candidates, those that stand as near to the words that told the item as the target did.
 fn near_words(
-    was: &Structure<'_>,
+    was: &TreeStructure<'_>,
     node: usize,
-    now: &Structure<'_>,
+    now: &TreeStructure<'_>,
     candidates: impl Iterator<Item = usize>,
 ) -> Vec<usize> {
     let candidates: Vec<usize> = candidates.collect();

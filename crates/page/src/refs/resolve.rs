@@ -3,15 +3,15 @@
 use super::fingerprint::{
     Container, Fingerprint, alone, identified, items_of, name, own_nodes, part_of_page, role_of,
 };
-use super::identity::{Judgement, Scope, Side, judge};
-use super::lasting::{
+use super::identity::{IdentityChange, TargetItem, TextScope, judge};
+use super::page_parts::{is_item, is_landmark};
+use super::replacement::replaced;
+use super::stable_text::{
     bare, ends_in_number, has_date, has_digits, is_counting, is_quantity, without_times,
 };
-use super::places::{is_item, is_landmark};
-use super::replacement::replaced;
-use super::structure::{Level, Structure};
-use super::tokens::{Form, Token, stable, tokens};
-use crate::ax::{Node, Role, Toggle, Tree, is_control};
+use super::structure::{ItemLevel, TreeStructure};
+use super::tokens::{ItemToken, TextForm, stable, tokens};
+use crate::ax::{Node, Role, Tree, Tristate, is_control};
 use crate::text;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -71,7 +71,7 @@ pub fn resolve(was: &Tree, node: usize, now: &Tree, edited: &HashSet<u32>) -> Re
         let it = &now.nodes[*index];
         it.element == element && element > 0 && document_of(now, *index) == document
     };
-    let (before, after) = (Structure::new(was, edited), Structure::new(now, edited));
+    let (before, after) = (TreeStructure::new(was, edited), TreeStructure::new(now, edited));
     match (0..now.nodes.len()).find(is_it) {
         Some(found) => {
             let found_as = examine(&before, node, &after, found);
@@ -104,14 +104,14 @@ pub(super) fn document_of(tree: &Tree, node: usize) -> &str {
 
 /// How two elements compare.
 #[derive(Default)]
-pub(super) struct Examined {
+pub(super) struct ElementComparison {
     pub(super) changes: Vec<Change>,
     is_renumbered: bool,
     /// They mean different things: what one meant and the other means.
-    pub(super) other: Option<Different>,
+    pub(super) other: Option<Difference>,
 }
 
-impl Examined {
+impl ElementComparison {
     fn note(&mut self, was: impl Into<String>, now: impl Into<String>) {
         let change = Change { was: was.into(), now: now.into() };
         if change.was != change.now && !self.changes.contains(&change) {
@@ -121,30 +121,30 @@ impl Examined {
 }
 
 /// Two elements that are compared.
-struct Pair<'s, 't> {
-    was: &'s Structure<'t>,
+struct ComparedElements<'s, 't> {
+    was: &'s TreeStructure<'t>,
     before: usize,
-    now: &'s Structure<'t>,
+    now: &'s TreeStructure<'t>,
     after: usize,
 }
 
 pub(super) fn examine(
-    was: &Structure<'_>,
+    was: &TreeStructure<'_>,
     before: usize,
-    now: &Structure<'_>,
+    now: &TreeStructure<'_>,
     after: usize,
-) -> Examined {
-    let pair = Pair { was, before, now, after };
-    let mut out = Examined::default();
+) -> ElementComparison {
+    let pair = ComparedElements { was, before, now, after };
+    let mut out = ElementComparison::default();
     out.other = pair.compare(&mut out).err();
     out
 }
 
 /// Two fingerprints that are not the same.
-type Different = Box<(Fingerprint, Fingerprint)>;
+type Difference = Box<(Fingerprint, Fingerprint)>;
 
-impl Pair<'_, '_> {
-    fn compare(&self, out: &mut Examined) -> Result<(), Different> {
+impl ComparedElements<'_, '_> {
+    fn compare(&self, out: &mut ElementComparison) -> Result<(), Difference> {
         let (old, new) = (&self.was.tree.nodes[self.before], &self.now.tree.nodes[self.after]);
         if old.role != new.role {
             return Err(self.different(None, None));
@@ -170,12 +170,12 @@ impl Pair<'_, '_> {
     }
 
     /// The names of the elements themselves.
-    fn compare_names(&self, out: &mut Examined) -> Result<(), Different> {
+    fn compare_names(&self, out: &mut ElementComparison) -> Result<(), Difference> {
         let (old, new) = (name(self.was.tree, self.before), name(self.now.tree, self.after));
         if old == new {
             return Ok(());
         }
-        let is_telling = |structure: &Structure<'_>, at: usize, name: &str| {
+        let is_telling = |structure: &TreeStructure<'_>, at: usize, name: &str| {
             has_date(name) || ends_in_number(name) || is_numbered(structure.tree, at, name)
         };
         let has_number = is_telling(self.was, self.before, &old);
@@ -196,8 +196,8 @@ impl Pair<'_, '_> {
         &self,
         old: &Node,
         new: &Node,
-        out: &mut Examined,
-    ) -> Result<(), Different> {
+        out: &mut ElementComparison,
+    ) -> Result<(), Difference> {
         let given = |tree: &Tree, node: &Node| match node.states.is_name_given() {
             true => text::collapse(tree.name(node)).into_owned(),
             false => String::new(),
@@ -211,13 +211,14 @@ impl Pair<'_, '_> {
     }
 
     /// The first words of a control that holds several texts: `Delete account` before what it said makes it another one.
-    fn compare_first_words(&self) -> Result<(), Different> {
+    fn compare_first_words(&self) -> Result<(), Difference> {
         if !is_control(&self.was.tree.nodes[self.before]) {
             return Ok(());
         }
-        let said = |structure: &Structure<'_>, of: usize| -> Vec<u64> {
+        let said = |structure: &TreeStructure<'_>, of: usize| -> Vec<u64> {
             let all = tokens(structure, of..structure.tree.end(of), &(0..0));
-            let lasting = |it: &&Token| !matches!(it.form, Form::Number | Form::Volatile);
+            let lasting =
+                |it: &&ItemToken| !matches!(it.form, TextForm::Number | TextForm::Volatile);
             all.iter().filter(lasting).map(|it| it.stable).collect()
         };
         let (old, new) = (said(self.was, self.before), said(self.now, self.after));
@@ -230,13 +231,13 @@ impl Pair<'_, '_> {
     }
 
     /// What can be set on the element itself.
-    fn compare_states(&self, old: &Node, new: &Node, out: &mut Examined) {
+    fn compare_states(&self, old: &Node, new: &Node, out: &mut ElementComparison) {
         let toggles =
             [(old.checked, new.checked, "checked"), (old.pressed, new.pressed, "pressed")];
         for (was, now, word) in toggles {
-            let said = |toggle: Option<Toggle>| match toggle {
-                Some(Toggle::On) => word.to_owned(),
-                Some(Toggle::Mixed) => "mixed".to_owned(),
+            let said = |toggle: Option<Tristate>| match toggle {
+                Some(Tristate::On) => word.to_owned(),
+                Some(Tristate::Mixed) => "mixed".to_owned(),
                 _ => format!("not {word}"),
             };
             out.note(said(was), said(now));
@@ -261,7 +262,11 @@ impl Pair<'_, '_> {
     }
 
     /// The items that they are in. Says whether one of them has an identity.
-    fn compare_items(&self, levels: &[Level], out: &mut Examined) -> Result<bool, Different> {
+    fn compare_items(
+        &self,
+        levels: &[ItemLevel],
+        out: &mut ElementComparison,
+    ) -> Result<bool, Difference> {
         let Some((chosen, _)) = identified(self.was, self.before, levels) else {
             return Ok(false);
         };
@@ -271,12 +276,12 @@ impl Pair<'_, '_> {
         let outer = levels.iter().skip_while(|it| !std::ptr::eq(*it, chosen));
         for level in outer {
             let scope = match std::ptr::eq(level, chosen) {
-                true => Scope::Innermost,
+                true => TextScope::Innermost,
                 // The other runs of the same list are no part of what is around it.
                 false if chosen.is_run => {
-                    Scope::Outer(chosen.parent..self.was.tree.end(chosen.parent))
+                    TextScope::Outer(chosen.parent..self.was.tree.end(chosen.parent))
                 }
-                false => Scope::Outer(chosen.range.clone()),
+                false => TextScope::Outer(chosen.range.clone()),
             };
             let mut found = self.counterpart(level).map(|now| {
                 let judgement = self.judge(level, &now, &scope);
@@ -306,14 +311,14 @@ impl Pair<'_, '_> {
     /// The items within a run that is known by one of them, as the rows below the row of a group.
     fn compare_parts_of_run(
         &self,
-        levels: &[Level],
-        chosen: &Level,
-        out: &mut Examined,
-    ) -> Result<(), Different> {
-        let within = |level: &Level, run: &Level| {
+        levels: &[ItemLevel],
+        chosen: &ItemLevel,
+        out: &mut ElementComparison,
+    ) -> Result<(), Difference> {
+        let within = |level: &ItemLevel, run: &ItemLevel| {
             let is_in = |it: &&Range<usize>| run.range.start <= it.start && it.end <= run.range.end;
             let items: Vec<Range<usize>> = level.items.iter().filter(is_in).cloned().collect();
-            Level { items, ..level.clone() }
+            ItemLevel { items, ..level.clone() }
         };
         for level in levels.iter().take_while(|it| !std::ptr::eq(*it, chosen)) {
             let old = within(level, chosen);
@@ -325,19 +330,19 @@ impl Pair<'_, '_> {
                 Some(run) => within(&new, &run),
                 None => new,
             };
-            self.compare_box(&old, &new, &Scope::Innermost, out)?;
+            self.compare_box(&old, &new, &TextScope::Innermost, out)?;
         }
         Ok(())
     }
 
-    fn judge(&self, was: &Level, now: &Level, scope: &Scope) -> Judgement {
-        let old = Side {
+    fn judge(&self, was: &ItemLevel, now: &ItemLevel, scope: &TextScope) -> IdentityChange {
+        let old = TargetItem {
             structure: self.was,
             level: was,
             target: self.before,
             own: own_nodes(self.was, self.before),
         };
-        let new = Side {
+        let new = TargetItem {
             structure: self.now,
             level: now,
             target: self.after,
@@ -347,7 +352,7 @@ impl Pair<'_, '_> {
     }
 
     /// The same item in the later tree: of the same element, or as far away from the target.
-    fn counterpart(&self, level: &Level) -> Option<Level> {
+    fn counterpart(&self, level: &ItemLevel) -> Option<ItemLevel> {
         let child = self.same_or_as_far(level.child)?;
         let parent = self.now.parents[child] as usize;
         if !level.is_run {
@@ -357,7 +362,7 @@ impl Pair<'_, '_> {
             // The only one that is left.
             let range = parent + 1..self.now.tree.end(parent);
             let items = vec![range.clone()];
-            Some(Level { range, child, parent, is_run: true, items })
+            Some(ItemLevel { range, child, parent, is_run: true, items })
         })
     }
 
@@ -379,7 +384,7 @@ impl Pair<'_, '_> {
     }
 
     /// The header of the column, where the same control stands in several.
-    fn compare_headers(&self, out: &mut Examined) -> Result<(), Different> {
+    fn compare_headers(&self, out: &mut ElementComparison) -> Result<(), Difference> {
         let Some((cell, old)) = column_header(self.was, self.before) else { return Ok(()) };
         let Some(cell) = self.same_or_as_far(cell) else { return Ok(()) };
         let new = header_of(self.now, cell, self.after).unwrap_or_default();
@@ -391,8 +396,8 @@ impl Pair<'_, '_> {
         Ok(())
     }
 
-    fn compare_dialogs(&self, out: &mut Examined) -> Result<(), Different> {
-        let dialog = |structure: &Structure<'_>, of: usize| {
+    fn compare_dialogs(&self, out: &mut ElementComparison) -> Result<(), Difference> {
+        let dialog = |structure: &TreeStructure<'_>, of: usize| {
             let is_dialog = |it: &usize| {
                 matches!(structure.tree.nodes[*it].role, Role::Dialog | Role::AlertDialog)
             };
@@ -402,7 +407,7 @@ impl Pair<'_, '_> {
         match (old, new) {
             (Some(old), Some(new)) => {
                 let (old, new) = (alone(self.was, old), alone(self.now, new));
-                self.compare_box(&old, &new, &Scope::Dialog, out)
+                self.compare_box(&old, &new, &TextScope::Dialog, out)
             }
             (None, None) => Ok(()),
             _ => Err(self.different(None, None)),
@@ -410,10 +415,10 @@ impl Pair<'_, '_> {
     }
 
     /// What stands around a target that is not one of several.
-    fn compare_surroundings(&self, out: &mut Examined) -> Result<(), Different> {
+    fn compare_surroundings(&self, out: &mut ElementComparison) -> Result<(), Difference> {
         const MOST_NODES: usize = 60;
         let mut inner = self.before;
-        let mut scope = Scope::Lone;
+        let mut scope = TextScope::Lone;
         let own = self.before..self.was.tree.end(self.before);
         for around in self.was.around(self.before) {
             let role = self.was.tree.nodes[around].role;
@@ -421,23 +426,23 @@ impl Pair<'_, '_> {
             if size > MOST_NODES {
                 return Ok(());
             }
-            if Structure::is_apart(role) || is_landmark(role) {
+            if TreeStructure::is_apart(role) || is_landmark(role) {
                 return self.compare_text_before(inner, around, out);
             }
             let said = tokens(self.was, around..self.was.tree.end(around), &own);
-            let is_plain = |it: &Token| !it.is_own && !it.is_control_name();
+            let is_plain = |it: &ItemToken| !it.is_own && !it.is_control_name();
             if said.iter().any(|it| !it.is_own) && inner != around {
                 let Some(now) = self.same_or_as_far(around) else { return Ok(()) };
                 let (old, new) = (alone(self.was, around), alone(self.now, now));
                 self.compare_box(&old, &new, &scope, out)?;
                 // What stands further on is what the control brings up: the panel of a tab, the results of a search.
-                scope = Scope::Further;
+                scope = TextScope::Further;
                 // Where there are only names of controls, a state or a counter, the name of the thing is further away.
-                let is_name = |it: &Token| {
+                let is_name = |it: &ItemToken| {
                     is_plain(it)
-                        && (matches!(it.form, Form::Words | Form::Code)
+                        && (matches!(it.form, TextForm::Words | TextForm::Code)
                             || it.is_head
-                            || it.words(self.was.tree) > 1 && it.form != Form::Volatile)
+                            || it.words(self.was.tree) > 1 && it.form != TextForm::Volatile)
                 };
                 if said.iter().any(is_name) {
                     return Ok(());
@@ -454,26 +459,26 @@ impl Pair<'_, '_> {
         &self,
         inner: usize,
         around: usize,
-        out: &mut Examined,
-    ) -> Result<(), Different> {
+        out: &mut ElementComparison,
+    ) -> Result<(), Difference> {
         let was_used = |it: &Node| self.was.edited.contains(&it.element);
         if self.was.tree.nodes[around..self.was.tree.end(around)].iter().any(was_used) {
             return Ok(());
         }
         let Some(now) = self.same_or_as_far(inner) else { return Ok(()) };
         match (text_before(self.was, inner), text_before(self.now, now)) {
-            (Some(old), Some(new)) => self.compare_box(&old, &new, &Scope::Lone, out),
+            (Some(old), Some(new)) => self.compare_box(&old, &new, &TextScope::Lone, out),
             _ => Ok(()),
         }
     }
 
     fn compare_box(
         &self,
-        old: &Level,
-        new: &Level,
-        scope: &Scope,
-        out: &mut Examined,
-    ) -> Result<(), Different> {
+        old: &ItemLevel,
+        new: &ItemLevel,
+        scope: &TextScope,
+        out: &mut ElementComparison,
+    ) -> Result<(), Difference> {
         let judgement = self.judge(old, new, scope);
         if judgement.is_other {
             return Err(self.different_in(old, new, &judgement));
@@ -485,7 +490,11 @@ impl Pair<'_, '_> {
     }
 
     /// The heading above, or the part of the page.
-    fn compare_parts(&self, is_identified: bool, out: &mut Examined) -> Result<(), Different> {
+    fn compare_parts(
+        &self,
+        is_identified: bool,
+        out: &mut ElementComparison,
+    ) -> Result<(), Difference> {
         let old = part_of_page(self.was, self.before);
         let new = part_of_page(self.now, self.after);
         let container = |part: &Option<(usize, Role, String)>| {
@@ -518,14 +527,19 @@ impl Pair<'_, '_> {
         self.was.tree.nodes[before].element == self.now.tree.nodes[after].element
     }
 
-    fn different(&self, was: Option<Container>, now: Option<Container>) -> Different {
+    fn different(&self, was: Option<Container>, now: Option<Container>) -> Difference {
         let old = Fingerprint::bare(self.was.tree, self.before);
         let new = Fingerprint::bare(self.now.tree, self.after);
         let old = Fingerprint { container: was, ..old };
         Box::new((old, Fingerprint { container: now, ..new }))
     }
 
-    fn different_in(&self, was: &Level, now: &Level, judgement: &Judgement) -> Different {
+    fn different_in(
+        &self,
+        was: &ItemLevel,
+        now: &ItemLevel,
+        judgement: &IdentityChange,
+    ) -> Difference {
         let old = Container { role: role_of(self.was, was), label: judgement.was.clone() };
         let new = Container { role: role_of(self.now, now), label: judgement.now.clone() };
         self.different(Some(old), Some(new))
@@ -534,7 +548,7 @@ impl Pair<'_, '_> {
 
 /// A node with the paragraph or box of text that stands right before it, or with the field before it and what is said in
 /// between.
-fn text_before(structure: &Structure<'_>, node: usize) -> Option<Level> {
+fn text_before(structure: &TreeStructure<'_>, node: usize) -> Option<ItemLevel> {
     let tree = structure.tree;
     let parent = structure.parents[node] as usize;
     let siblings: Vec<usize> = tree.children(parent).take_while(|it| *it < node).collect();
@@ -554,7 +568,7 @@ fn text_before(structure: &Structure<'_>, node: usize) -> Option<Level> {
         (last, None) => *last,
     };
     let range = before..tree.end(node);
-    Some(Level { range: range.clone(), child: node, parent, is_run: true, items: vec![range] })
+    Some(ItemLevel { range: range.clone(), child: node, parent, is_run: true, items: vec![range] })
 }
 
 /// Whether another element of the same kind is called the same apart from a number.
@@ -582,7 +596,7 @@ fn plain_header(text: &str) -> String {
 }
 
 /// The cell that a target is in and the header of its column, where other columns of its row have the same control.
-fn column_header(structure: &Structure<'_>, target: usize) -> Option<(usize, String)> {
+fn column_header(structure: &TreeStructure<'_>, target: usize) -> Option<(usize, String)> {
     let tree = structure.tree;
     let mut cell = target;
     for row in structure.around(target) {
@@ -608,7 +622,7 @@ fn has_control(tree: &Tree, within: usize, target: usize) -> bool {
 }
 
 /// The header above a cell: in the first row before it that has as many cells and no control like the target.
-fn header_of(structure: &Structure<'_>, cell: usize, target: usize) -> Option<String> {
+fn header_of(structure: &TreeStructure<'_>, cell: usize, target: usize) -> Option<String> {
     let tree = structure.tree;
     let row = structure.parents[cell] as usize;
     let cells = tree.children(row).count();

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 /// Parents and shapes of all nodes.
-pub(super) struct Structure<'t> {
+pub(super) struct TreeStructure<'t> {
     pub(super) tree: &'t Tree,
     pub(super) parents: Vec<u32>,
     /// Features of the three levels below each node, one bit each.
@@ -21,7 +21,7 @@ pub(super) struct Structure<'t> {
 
 /// One item around a target, and the list of items that it is one of.
 #[derive(Clone, Debug)]
-pub(super) struct Level {
+pub(super) struct ItemLevel {
     /// The nodes of the item.
     pub(super) range: Range<usize>,
     /// The child of the list that the target is in, or is.
@@ -69,9 +69,9 @@ const MOST_KINDS: usize = 12;
 
 /// Kinds of children: the role and shape of the first one of each, and how many there are.
 #[derive(Default)]
-struct Kinds(Vec<(Role, u64, u32)>);
+struct ChildKinds(Vec<(Role, u64, u32)>);
 
-impl Kinds {
+impl ChildKinds {
     fn add(&mut self, role: Role, shape: u64) -> usize {
         let is_alike = |(other, like, _): &(Role, u64, u32)| {
             *other == role && (!is_box(role) || is_similar(*like, shape))
@@ -95,7 +95,7 @@ impl Kinds {
     }
 }
 
-impl<'t> Structure<'t> {
+impl<'t> TreeStructure<'t> {
     pub(super) fn new(tree: &'t Tree, edited: &HashSet<u32>) -> Self {
         let parents = tree.parents();
         let count = tree.nodes.len();
@@ -131,8 +131,8 @@ impl<'t> Structure<'t> {
         structure
     }
 
-    fn kinds_into(&self, parent: usize, children: &mut Vec<(usize, usize)>) -> Kinds {
-        let mut kinds = Kinds::default();
+    fn kinds_into(&self, parent: usize, children: &mut Vec<(usize, usize)>) -> ChildKinds {
+        let mut kinds = ChildKinds::default();
         children.clear();
         children.extend(
             self.tree
@@ -168,7 +168,7 @@ impl<'t> Structure<'t> {
     }
 
     /// The items that a node is in, the innermost first; the node itself can be one.
-    pub(super) fn levels(&self, target: usize) -> Vec<Level> {
+    pub(super) fn levels(&self, target: usize) -> Vec<ItemLevel> {
         let mut found = Vec::new();
         let mut child = target;
         for parent in self.around(target) {
@@ -186,17 +186,17 @@ impl<'t> Structure<'t> {
     }
 
     /// A child and the siblings that are alike.
-    pub(super) fn block(&self, child: usize, parent: usize) -> Level {
+    pub(super) fn block(&self, child: usize, parent: usize) -> ItemLevel {
         let mut children = Vec::new();
         self.kinds_into(parent, &mut children);
         let own = children.iter().find(|(it, _)| *it == child).map_or(usize::MAX, |it| it.1);
         let alike = |it: &&(usize, usize)| it.0 == child || own != usize::MAX && it.1 == own;
         let items = children.iter().filter(alike).map(|it| self.node_range(it.0)).collect();
-        Level { range: self.node_range(child), child, parent, is_run: false, items }
+        ItemLevel { range: self.node_range(child), child, parent, is_run: false, items }
     }
 
     /// The run of siblings that a child is in, where such runs repeat.
-    pub(super) fn run(&self, child: usize, parent: usize) -> Option<Level> {
+    pub(super) fn run(&self, child: usize, parent: usize) -> Option<ItemLevel> {
         let mut children = Vec::new();
         self.kinds_into(parent, &mut children);
         let at = children.iter().position(|it| it.0 == child)?;
@@ -219,7 +219,7 @@ impl<'t> Structure<'t> {
             let nodes =
                 |run: &Range<usize>| children[run.start].0..self.tree.end(children[run.end - 1].0);
             let items = alike.iter().map(nodes).collect();
-            return Some(Level { range: nodes(own), child, parent, is_run: true, items });
+            return Some(ItemLevel { range: nodes(own), child, parent, is_run: true, items });
         }
         None
     }

@@ -1,7 +1,7 @@
 //! Texts of an item: everything it says, each with where it stands and what form it has.
 
-use super::lasting::{bare, is_quantity, without_times};
-use super::structure::Structure;
+use super::stable_text::{bare, is_quantity, without_times};
+use super::structure::TreeStructure;
 use crate::ax::{Node, Role, Tree, is_control};
 use crate::text;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// The form of a text: how likely it is to name something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Form {
+pub(super) enum TextForm {
     /// Many words.
     Words,
     /// Letters with digits, or a number of three digits and more.
@@ -27,23 +27,23 @@ pub(super) const LONGEST_SHOWN: usize = 80;
 
 /// Where a text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum TextSource {
     Name,
     Value,
 }
 
 /// One text of an item.
 #[derive(Clone, Debug)]
-pub(super) struct Token {
+pub(super) struct ItemToken {
     pub(super) node: u32,
-    pub(super) source: Source,
+    pub(super) source: TextSource,
     /// Its place in the item.
     pub(super) slot: u64,
     /// Hash of all of the text.
     pub(super) raw: u64,
     /// Hash of the text without times and counters.
     pub(super) stable: u64,
-    pub(super) form: Form,
+    pub(super) form: TextForm,
     /// It stands at the head: a heading, the name that the author gave the item.
     pub(super) is_head: bool,
     /// It is in a link, a term or in bold: stressed.
@@ -56,12 +56,12 @@ pub(super) struct Token {
     pub(super) control: Option<Role>,
 }
 
-impl Token {
+impl ItemToken {
     pub(super) fn text<'t>(&self, tree: &'t Tree) -> &'t str {
         let node = &tree.nodes[self.node as usize];
         match self.source {
-            Source::Name => tree.name(node),
-            Source::Value => tree.value(node),
+            TextSource::Name => tree.name(node),
+            TextSource::Value => tree.value(node),
         }
     }
 
@@ -72,7 +72,7 @@ impl Token {
 
     /// Whether it is what a control is called, not what it holds.
     pub(super) fn is_control_name(&self) -> bool {
-        self.control.is_some() && self.source == Source::Name
+        self.control.is_some() && self.source == TextSource::Name
     }
 
     pub(super) fn words(&self, tree: &Tree) -> usize {
@@ -92,28 +92,28 @@ pub(super) fn stable(text: &str) -> String {
     if is_quantity(&text) { bare(&text) } else { text }
 }
 
-pub(super) fn form_of(text: &str) -> Form {
+pub(super) fn form_of(text: &str) -> TextForm {
     const MANY_WORDS: usize = 4;
     const LONG: usize = 32;
     let rest = stable(text);
     let digits = rest.chars().filter(char::is_ascii_digit).count();
     let letters = rest.chars().filter(|c| c.is_alphabetic()).count();
     if text::is_blank(&rest) || is_quantity(text) {
-        return Form::Volatile;
+        return TextForm::Volatile;
     }
     let words = rest.split(text::is_space).filter(|word| !word.is_empty()).count();
     if letters > 0 && (words >= MANY_WORDS || letters + digits > LONG) {
-        return Form::Words;
+        return TextForm::Words;
     }
     let is_integer = rest.chars().all(|c| c.is_ascii_digit() || c == '#');
     match (letters > 0, digits > 0) {
-        (true, true) if is_date_in_words(&rest) => Form::Number,
-        (true, true) => Form::Code,
-        (false, true) if is_integer && digits > 2 => Form::Code,
-        (false, true) => Form::Number,
+        (true, true) if is_date_in_words(&rest) => TextForm::Number,
+        (true, true) => TextForm::Code,
+        (false, true) if is_integer && digits > 2 => TextForm::Code,
+        (false, true) => TextForm::Number,
         // `notes.txt`, `ann@example.org`, `/etc/hosts`: no state is spelled like that.
-        _ if rest.split(text::is_space).any(is_joined) => Form::Code,
-        _ => Form::Word,
+        _ if rest.split(text::is_space).any(is_joined) => TextForm::Code,
+        _ => TextForm::Word,
     }
 }
 
@@ -132,7 +132,7 @@ fn is_date_in_words(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.all(|word| {
         word.bytes().all(|byte| byte.is_ascii_digit())
-            || super::lasting::is_of_date(word.trim_start_matches(|c: char| c.is_ascii_digit()))
+            || super::stable_text::is_of_date(word.trim_start_matches(|c: char| c.is_ascii_digit()))
     })
 }
 
@@ -174,10 +174,10 @@ struct Ancestor {
 
 /// The texts of a range of siblings. `target` are the nodes of the target, if they belong to it alone.
 pub(super) fn tokens(
-    structure: &Structure<'_>,
+    structure: &TreeStructure<'_>,
     range: Range<usize>,
     target: &Range<usize>,
-) -> Vec<Token> {
+) -> Vec<ItemToken> {
     let tree = structure.tree;
     let mut found = Vec::new();
     let mut open = vec![Ancestor { end: range.end, slot: 0, counts: Vec::new() }];
@@ -205,7 +205,7 @@ pub(super) fn tokens(
         };
         let slot = hash(&(parent.slot, node.role as u8, at));
         // Another document, or a dialog in it, is about something else.
-        if Some(node.frame) != frame || depth > 1 && Structure::is_apart(node.role) {
+        if Some(node.frame) != frame || depth > 1 && TreeStructure::is_apart(node.role) {
             index = end;
             continue;
         }
@@ -224,18 +224,18 @@ pub(super) fn tokens(
         if is_live(node.role) {
             live_end = live_end.max(end);
         }
-        let mut add = |source: Source, words: &str, is_given: bool| {
+        let mut add = |source: TextSource, words: &str, is_given: bool| {
             let words = text::collapse(words);
             if words.is_empty() {
                 return;
             }
-            found.push(Token {
+            found.push(ItemToken {
                 node: index as u32,
                 source,
-                slot: if source == Source::Value { slot.wrapping_add(1) } else { slot },
+                slot: if source == TextSource::Value { slot.wrapping_add(1) } else { slot },
                 raw: hash(&*words),
                 stable: hash(&stable(&words)),
-                form: if index < live_end { Form::Volatile } else { form_of(&words) },
+                form: if index < live_end { TextForm::Volatile } else { form_of(&words) },
                 is_head: index < head_end || is_given && depth == 1,
                 is_stressed: index < stress_end,
                 is_own: target.contains(&index),
@@ -245,10 +245,10 @@ pub(super) fn tokens(
         };
         if !is_told_inside(tree, index) {
             let is_given = node.role != Role::Text && node.states.is_name_given();
-            add(Source::Name, tree.name(node), is_given);
+            add(TextSource::Name, tree.name(node), is_given);
         }
         if has_value(node) && !structure.edited.contains(&node.element) {
-            add(Source::Value, tree.value(node), false);
+            add(TextSource::Value, tree.value(node), false);
         }
         // What could be chosen is not what is chosen.
         if node.role == Role::ComboBox {

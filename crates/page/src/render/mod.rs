@@ -2,21 +2,21 @@
 //! the MCP server prints. Every text that comes from the page is quoted by the rules of JSON, so a page
 //! can forge neither a line nor a ref.
 
-mod phase7;
-mod viewpoint;
+mod cli;
+mod mcp;
 
-use phase7::push_line;
-pub use phase7::{Printed, phase7, printed};
-pub(crate) use phase7::{push_attributes, shown_name};
-pub use viewpoint::{Viewpoint, viewpoint};
+use cli::push_line;
+pub use cli::{RenderedText, phase7, printed};
+pub(crate) use cli::{push_attributes, shown_name};
+pub use mcp::{McpRender, render_mcp};
 
 use crate::ax::Tree;
 use crate::tokens::calibrated;
-use crate::view::{Line, View};
+use crate::view::{View, ViewLine};
 
 /// What is printed of a node besides what always is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Print {
+pub struct RenderOptions {
     /// Where links lead.
     pub urls: bool,
     /// Where nodes are drawn.
@@ -33,15 +33,10 @@ pub struct Print {
 
 /// About how many tokens a line is. Refs count as if they had as many digits as most: a budget must not depend on which
 /// numbers were given before.
-pub(crate) fn cost(tree: &Tree, line: &Line, print: &Print, text: &mut String) -> u32 {
+pub(crate) fn cost(tree: &Tree, line: &ViewLine, print: &RenderOptions, text: &mut String) -> u32 {
     text.clear();
     if print.viewpoint {
-        viewpoint::push_line(
-            text,
-            tree,
-            line,
-            &Viewpoint { spell: &|_| "e1000".into(), print: *print },
-        );
+        mcp::push_line(text, tree, line, &McpRender { spell: &|_| "e1000".into(), print: *print });
     } else {
         let mut line = *line;
         line.number = line.number.map(|_| 100);
@@ -52,7 +47,7 @@ pub(crate) fn cost(tree: &Tree, line: &Line, print: &Print, text: &mut String) -
 }
 
 /// About how many tokens a view has besides its lines: a header, and what is said where not everything has a ref.
-pub(crate) fn fixed_cost(view: &View, print: &Print) -> u32 {
+pub(crate) fn fixed_cost(view: &View, print: &RenderOptions) -> u32 {
     match (print.viewpoint, view.compacted) {
         (false, _) => 0,
         (true, false) => 15,
@@ -61,7 +56,7 @@ pub(crate) fn fixed_cost(view: &View, print: &Print) -> u32 {
 }
 
 /// What is printed when there is nothing to print.
-fn nothing(view: &View, print: &Print) -> &'static str {
+fn nothing(view: &View, print: &RenderOptions) -> &'static str {
     match (view.matches, print.flat) {
         (Some(_), _) => "nothing found",
         (None, true) => "nothing to act on",

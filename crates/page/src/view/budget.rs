@@ -4,10 +4,10 @@
 //! the deeper a text, the lower. Lines are taken by rank until the budget is spent. What is not taken is
 //! told where it is missing, once for each container, with the ref to unfold it at.
 
-use super::{Cut, Line, View};
-use crate::ax::{Marks, Node, Role, Tree};
+use super::{Omitted, View, ViewLine};
+use crate::ax::{Node, RefTiers, Role, Tree};
 use crate::refs::Items;
-use crate::render::{Print, cost, fixed_cost};
+use crate::render::{RenderOptions, cost, fixed_cost};
 
 /// Ranks are few, so that choosing among them takes one look at each line.
 const RANKS: usize = 64;
@@ -21,11 +21,11 @@ const MOST_PARTS: usize = 4;
 /// Folds what does not fit.
 pub(super) fn fold(
     tree: &Tree,
-    marks: &Marks,
+    marks: &RefTiers,
     view: &mut View,
     root: usize,
     budget: u32,
-    print: &Print,
+    print: &RenderOptions,
 ) {
     let costs = costs(tree, marks, &view.lines, print);
     let whole = budget;
@@ -70,17 +70,17 @@ pub(super) fn fold(
 }
 
 /// The tokens of each line.
-fn costs(tree: &Tree, marks: &Marks, lines: &[Line], print: &Print) -> Vec<u32> {
+fn costs(tree: &Tree, marks: &RefTiers, lines: &[ViewLine], print: &RenderOptions) -> Vec<u32> {
     let mut text = String::new();
-    let number = |line: &Line| marks.has_ref(line.node as usize).then_some(1);
-    let with_ref = |line: &Line| Line { number: number(line), ..*line };
+    let number = |line: &ViewLine| marks.has_ref(line.node as usize).then_some(1);
+    let with_ref = |line: &ViewLine| ViewLine { number: number(line), ..*line };
     lines.iter().map(|line| cost(tree, &with_ref(line), print, &mut text)).collect()
 }
 
 /// How useful each line is; at least as useful as the best line in it.
-fn ranks(tree: &Tree, marks: &Marks, lines: &[Line], root: usize) -> Vec<u8> {
+fn ranks(tree: &Tree, marks: &RefTiers, lines: &[ViewLine], root: usize) -> Vec<u8> {
     let repetition = repetition(tree, root);
-    let own = |line: &Line| {
+    let own = |line: &ViewLine| {
         let index = line.node as usize;
         let node = &tree.nodes[index];
         let base = base(node, marks.has_ref(index), line.depth);
@@ -107,7 +107,7 @@ fn ranks(tree: &Tree, marks: &Marks, lines: &[Line], root: usize) -> Vec<u8> {
 
 /// Gives what is in an item the rank of the best in it: of many alike a few are told whole, and the others counted. A
 /// control without the name of its item is of no use.
-fn keep_items_whole(tree: &Tree, marks: &Marks, lines: &[Line], ranks: &mut [u8]) {
+fn keep_items_whole(tree: &Tree, marks: &RefTiers, lines: &[ViewLine], ranks: &mut [u8]) {
     const MOST_LINES: usize = 12;
     const LONG: usize = 200;
     let items = Items::new(tree);
@@ -216,16 +216,16 @@ fn choose(costs: &[u32], ranks: &[u8], target: u32) -> Vec<bool> {
 }
 
 /// What tells of a folded part.
-struct Note {
+struct FoldMarker {
     /// The node before which it stands.
     before: u32,
-    line: Line,
+    line: ViewLine,
 }
 
 /// A part of a container that is folded as a whole.
-struct Part {
+struct FoldedSubtree {
     node: u32,
-    folded: Cut,
+    folded: Omitted,
 }
 
 /// A node in which something is shown, while its children are looked at.
@@ -236,11 +236,17 @@ struct Container {
     node: u32,
     /// How deep the lines in it are.
     depth: u32,
-    parts: Vec<Part>,
+    parts: Vec<FoldedSubtree>,
 }
 
 /// What tells of everything that is not shown.
-fn notes(tree: &Tree, marks: &Marks, lines: &[Line], shown: &[bool], root: usize) -> Vec<Note> {
+fn notes(
+    tree: &Tree,
+    marks: &RefTiers,
+    lines: &[ViewLine],
+    shown: &[bool],
+    root: usize,
+) -> Vec<FoldMarker> {
     let end = tree.end(root);
     let is_flat = lines.get(1).is_some_and(|line| line.depth == 0);
     // For each node from the root: lines shown, lines hidden and refs hidden before it.
@@ -266,9 +272,9 @@ fn notes(tree: &Tree, marks: &Marks, lines: &[Line], shown: &[bool], root: usize
         let until = tree.end(index).min(open.last().map_or(end, |outer| outer.end));
         let (first, last) = (sums[index - root], sums[until - root]);
         if first.0 == last.0 {
-            let folded = Cut { nodes: last.1 - first.1, refs: last.2 - first.2 };
+            let folded = Omitted { nodes: last.1 - first.1, refs: last.2 - first.2 };
             if let Some(container) = open.last_mut().filter(|_| folded.nodes > 0) {
-                container.parts.push(Part { node: index as u32, folded });
+                container.parts.push(FoldedSubtree { node: index as u32, folded });
             }
             index = until;
             continue;
@@ -276,8 +282,8 @@ fn notes(tree: &Tree, marks: &Marks, lines: &[Line], shown: &[bool], root: usize
         // In a flat list a line can go while one that was in it stays.
         let own = sums[index + 1 - root];
         if let Some(container) = open.last_mut().filter(|_| own.1 > first.1) {
-            let folded = Cut { nodes: own.1 - first.1, refs: own.2 - first.2 };
-            container.parts.push(Part { node: index as u32, folded });
+            let folded = Omitted { nodes: own.1 - first.1, refs: own.2 - first.2 };
+            container.parts.push(FoldedSubtree { node: index as u32, folded });
         }
         let (outer, outer_depth) = open.last().map_or((root as u32, 0), |it| (it.node, it.depth));
         open.push(Container {
@@ -303,11 +309,16 @@ fn notes(tree: &Tree, marks: &Marks, lines: &[Line], shown: &[bool], root: usize
 
 /// Adds what tells of a container's parts: a few large ones on their own, the others together at its end, or
 /// together with what is missing around it when they are few.
-fn tell(tree: &Tree, container: &Container, outer: Option<&mut Container>, notes: &mut Vec<Note>) {
-    let mut note = |before: u32, node: u32, folded: Cut| {
-        notes.push(Note {
+fn tell(
+    tree: &Tree,
+    container: &Container,
+    outer: Option<&mut Container>,
+    notes: &mut Vec<FoldMarker>,
+) {
+    let mut note = |before: u32, node: u32, folded: Omitted| {
+        notes.push(FoldMarker {
             before,
-            line: Line {
+            line: ViewLine {
                 node,
                 depth: container.depth,
                 number: None,
@@ -320,9 +331,9 @@ fn tell(tree: &Tree, container: &Container, outer: Option<&mut Container>, notes
         });
     };
     let is_large =
-        |part: &&Part| part.folded.nodes >= LARGE && can_unfold(tree, part.node as usize);
+        |part: &&FoldedSubtree| part.folded.nodes >= LARGE && can_unfold(tree, part.node as usize);
     let on_their_own = (1..=MOST_PARTS).contains(&container.parts.iter().filter(is_large).count());
-    let mut together = Cut::default();
+    let mut together = Omitted::default();
     let mut only = None;
     let mut count = 0;
     for part in &container.parts {
@@ -337,7 +348,7 @@ fn tell(tree: &Tree, container: &Container, outer: Option<&mut Container>, notes
     }
     if let Some(outer) = outer.filter(|_| count > 0 && together.nodes < LARGE) {
         let node = only.filter(|_| count == 1).unwrap_or(container.index);
-        outer.parts.push(Part { node, folded: together });
+        outer.parts.push(FoldedSubtree { node, folded: together });
     } else if count > 0 {
         let node = only.filter(|_| count == 1).unwrap_or(container.node);
         note(container.end as u32, node, together);
@@ -352,15 +363,15 @@ fn can_unfold(tree: &Tree, index: usize) -> bool {
         && tree.end(index) > index + 1
 }
 
-fn cost_of_note(tree: &Tree, note: &Note, print: &Print) -> u32 {
-    cost(tree, &Line { number: Some(1), ..note.line }, print, &mut String::new())
+fn cost_of_note(tree: &Tree, note: &FoldMarker, print: &RenderOptions) -> u32 {
+    cost(tree, &ViewLine { number: Some(1), ..note.line }, print, &mut String::new())
 }
 
 /// Leaves out the lines that are not shown and puts in what tells of them.
-fn put(view: &mut View, shown: &[bool], notes: Vec<Note>) {
+fn put(view: &mut View, shown: &[bool], notes: Vec<FoldMarker>) {
     let mut lines = Vec::with_capacity(view.lines.len());
     let all = &mut view.folded;
-    let mut add = |lines: &mut Vec<Line>, note: Note| {
+    let mut add = |lines: &mut Vec<ViewLine>, note: FoldMarker| {
         let folded = note.line.folded.unwrap_or_default();
         all.nodes += folded.nodes;
         all.refs += folded.refs;

@@ -4,9 +4,9 @@
 
 mod budget;
 
-use crate::ax::{Marks, RefPolicy, Role, Tree, interesting, marks};
+use crate::ax::{RefPolicy, RefTiers, Role, Tree, interesting, marks};
 use crate::refs::Items;
-use crate::render::Print;
+use crate::render::RenderOptions;
 use crate::text::{self, Needle};
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub struct ViewOptions {
     /// How many tokens the phase-7 text may take; what is least useful is folded until it fits.
     pub budget: Option<u32>,
     /// What will be printed of each node: the budget counts it.
-    pub print: Print,
+    pub print: RenderOptions,
 }
 
 impl Default for ViewOptions {
@@ -50,7 +50,7 @@ impl Default for ViewOptions {
             refs_only: false,
             find: None,
             budget: None,
-            print: Print::default(),
+            print: RenderOptions::default(),
         }
     }
 }
@@ -67,7 +67,7 @@ impl Default for ViewOptions {
     serde::Deserialize,
     schemars::JsonSchema,
 )]
-pub struct Cut {
+pub struct Omitted {
     /// How many nodes.
     pub nodes: u32,
     /// How many of them would have had a ref.
@@ -76,7 +76,7 @@ pub struct Cut {
 
 /// A line to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ViewLine {
     /// The node it shows; for a folded part, what it can be unfolded at.
     pub node: u32,
     /// How far it is indented.
@@ -88,7 +88,7 @@ pub struct Line {
     /// Whether something is in it, shown or cut off.
     pub has_children: bool,
     /// It stands for what was folded here to keep to the budget.
-    pub folded: Option<Cut>,
+    pub folded: Option<Omitted>,
     /// The node by whose name the item is known that it is in, where its own name does not tell; in flat lists.
     pub within: Option<u32>,
     place: u32,
@@ -96,7 +96,7 @@ pub struct Line {
 
 /// Where a node is among those that a view could show.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TreePosition {
     parent: u32,
     index: u32,
     depth: u32,
@@ -106,16 +106,16 @@ struct Place {
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// The lines, in reading order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ViewLine>,
     /// How many of them have a ref, apart from those that stand for a folded part.
     pub refs: u32,
     /// What lies too deep.
-    pub cut: Cut,
+    pub cut: Omitted,
     /// What was folded to keep to the budget.
-    pub folded: Cut,
+    pub folded: Omitted,
     /// How many options of closed lists a flat list leaves to these.
     pub options: u32,
-    /// Only the first tier has refs, see [`Marks`].
+    /// Only the first tier has refs, see [`RefTiers`].
     pub compacted: bool,
     /// How many nodes have no ref because of that, in the whole tree.
     pub left_out: u32,
@@ -129,12 +129,12 @@ pub struct View {
     pub deepest: u32,
     /// The budget that could not be kept: this is the least there is.
     pub exceeds: Option<u32>,
-    places: Vec<Place>,
+    places: Vec<TreePosition>,
 }
 
 impl View {
     /// A view of some of the lines of another.
-    pub fn of_lines(lines: Vec<Line>) -> Self {
+    pub fn of_lines(lines: Vec<ViewLine>) -> Self {
         Self { lines, ..Self::default() }
     }
 
@@ -145,7 +145,7 @@ impl View {
 
     /// How many elements are shown: nodes that are not text.
     pub fn shown_elements(&self, tree: &Tree) -> u32 {
-        let is_element = |line: &&Line| {
+        let is_element = |line: &&ViewLine| {
             line.folded.is_none() && tree.nodes[line.node as usize].role != Role::Text
         };
         self.lines.iter().filter(is_element).count() as u32
@@ -154,7 +154,7 @@ impl View {
     /// How deep a line's node is, and which child each node on the way to it is, in the tree that the view
     /// was made of before a search, a flat list or a budget left anything out. Of a very deep node only the
     /// last part of the way: it is for telling nodes apart, and must not cost the square of the depth.
-    pub fn path(&self, line: &Line) -> (u32, Vec<u32>) {
+    pub fn path(&self, line: &ViewLine) -> (u32, Vec<u32>) {
         const LONGEST: usize = 256;
         let Some(place) = self.places.get(line.place as usize) else { return (0, Vec::new()) };
         let mut path = Vec::new();
@@ -178,13 +178,13 @@ impl View {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cut.nodes > 0 {
-            let (Cut { nodes, refs }, deepest) = (self.cut, self.deepest);
+            let (Omitted { nodes, refs }, deepest) = (self.cut, self.deepest);
             notes.push(format!(
                 "{nodes} nodes with {refs} refs lie deeper and are not shown: `--max-depth {deepest}`"
             ));
         }
         if self.folded.nodes > 0 {
-            let Cut { nodes, refs } = self.folded;
+            let Omitted { nodes, refs } = self.folded;
             let at =
                 self.lines.iter().find_map(|line| line.number.filter(|_| line.folded.is_some()));
             let how = at.map_or_else(
@@ -213,11 +213,11 @@ impl View {
 
 /// Numbers for refs: from 1, in the order in which elements are first asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Numbers {
+pub struct SequentialRefs {
     numbers: HashMap<(u16, u32), u32>,
 }
 
-impl Numbers {
+impl SequentialRefs {
     /// The number of an element; the same each time.
     pub fn number(&mut self, frame: u16, element: u32) -> u32 {
         let next = self.numbers.len() as u32 + 1;
@@ -257,7 +257,7 @@ pub fn view(tree: &Tree, options: &ViewOptions, number: &mut dyn FnMut(u16, u32)
 }
 
 /// A line whose children are being listed.
-struct Open {
+struct OpenLine {
     end: usize,
     /// Its line; none when it is cut off.
     line: Option<u32>,
@@ -266,7 +266,7 @@ struct Open {
 }
 
 /// Lists the nodes that are shown as far as depth allows, without refs.
-fn list(tree: &Tree, options: &ViewOptions, marks: &Marks, root: usize) -> View {
+fn list(tree: &Tree, options: &ViewOptions, marks: &RefTiers, root: usize) -> View {
     let keep = options.interactive.then(|| interesting(tree, marks));
     let max_depth = match options.refs_only || options.find.is_some() {
         true => u32::MAX,
@@ -278,7 +278,7 @@ fn list(tree: &Tree, options: &ViewOptions, marks: &Marks, root: usize) -> View 
         is_whole: root == 0 && !options.refs_only && options.find.is_none(),
         ..View::default()
     };
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenLine> = Vec::new();
     let range = if tree.nodes.is_empty() { 0..0 } else { root..tree.end(root) };
     for index in range.clone() {
         let node = &tree.nodes[index];
@@ -297,7 +297,7 @@ fn list(tree: &Tree, options: &ViewOptions, marks: &Marks, root: usize) -> View 
         }
         let depth = open.len() as u32;
         view.deepest = view.deepest.max(depth);
-        let place = Place {
+        let place = TreePosition {
             parent: open.last().and_then(|parent| parent.line).unwrap_or(0),
             index: open.last().map_or(0, |parent| parent.children),
             depth,
@@ -313,7 +313,7 @@ fn list(tree: &Tree, options: &ViewOptions, marks: &Marks, root: usize) -> View 
         let mut line = None;
         if depth <= max_depth {
             line = Some(view.lines.len() as u32);
-            view.lines.push(Line {
+            view.lines.push(ViewLine {
                 node: index as u32,
                 depth,
                 number: None,
@@ -328,7 +328,7 @@ fn list(tree: &Tree, options: &ViewOptions, marks: &Marks, root: usize) -> View 
             view.cut.nodes += 1;
             view.cut.refs += u32::from(marks.has_ref(index));
         }
-        open.push(Open { end, line, children: 0, first: 0 });
+        open.push(OpenLine { end, line, children: 0, first: 0 });
     }
     while let Some(done) = open.pop() {
         close(tree, options, &mut view, &done);
@@ -347,7 +347,7 @@ fn is_nothing(tree: &Tree, index: usize) -> bool {
 }
 
 /// Ends a line whose children are all listed.
-fn close(tree: &Tree, options: &ViewOptions, view: &mut View, done: &Open) {
+fn close(tree: &Tree, options: &ViewOptions, view: &mut View, done: &OpenLine) {
     let (Some(at), true) = (done.line, done.children > 0) else { return };
     view.lines[at as usize].has_children = true;
     let only = &tree.nodes[done.first as usize];
@@ -378,7 +378,7 @@ fn close(tree: &Tree, options: &ViewOptions, view: &mut View, done: &Open) {
 
 /// Keeps the lines that have a text, what they are in, and where there are few what can be done about them: the
 /// controls of the same item.
-fn find(tree: &Tree, view: &mut View, wanted: &str, marks: &Marks) {
+fn find(tree: &Tree, view: &mut View, wanted: &str, marks: &RefTiers) {
     const FEW: u32 = 20;
     let mut needle = Needle::new(wanted);
     let mut matches = 0;
@@ -414,7 +414,7 @@ fn find(tree: &Tree, view: &mut View, wanted: &str, marks: &Marks) {
 }
 
 /// Keeps the lines that have a ref, as a flat list. What has no name is told by the first text in it.
-fn flatten(tree: &Tree, view: &mut View, marks: &Marks) {
+fn flatten(tree: &Tree, view: &mut View, marks: &RefTiers) {
     const FAR: usize = 64;
     view.lines.retain_mut(|line| {
         let index = line.node as usize;
@@ -452,7 +452,7 @@ fn fold_options(tree: &Tree, view: &mut View) {
         let end = tree.end(index);
         // What is in a list of its own is drawn when it is told.
         let is_closed = !(index..end).any(|inner| tree.nodes[inner].role == Role::ListBox);
-        let is_option = |line: &&Line| {
+        let is_option = |line: &&ViewLine| {
             (line.node as usize) < end && tree.nodes[line.node as usize].role == Role::Option
         };
         let options = rest.iter().take_while(is_option).count();
@@ -460,9 +460,9 @@ fn fold_options(tree: &Tree, view: &mut View) {
             lines.extend_from_slice(&rest[..SOME]);
             let more = (options - SOME) as u32;
             unlisted += more;
-            lines.push(Line {
+            lines.push(ViewLine {
                 text: None,
-                folded: Some(Cut { nodes: more, refs: more }),
+                folded: Some(Omitted { nodes: more, refs: more }),
                 place: u32::MAX,
                 ..*line
             });
@@ -476,7 +476,7 @@ fn fold_options(tree: &Tree, view: &mut View) {
 /// Says which item it is of what is called the same in several, once for each item, unless a name before it in the
 /// same item has told.
 fn tell_apart(tree: &Tree, view: &mut View) {
-    let called = |line: &Line| {
+    let called = |line: &ViewLine| {
         let node = &tree.nodes[line.node as usize];
         let named = line.text.map_or(node, |only| &tree.nodes[only as usize]);
         (node.role, tree.name(named))
@@ -486,7 +486,7 @@ fn tell_apart(tree: &Tree, view: &mut View) {
     for line in listed() {
         *counts.entry(called(line)).or_default() += 1;
     }
-    let is_repeated = |line: &Line| counts[&called(line)] > 1;
+    let is_repeated = |line: &ViewLine| counts[&called(line)] > 1;
     if !listed().any(|line| line.folded.is_none() && is_repeated(line)) {
         return;
     }

@@ -1,11 +1,11 @@
 use super::*;
 use crate::ax::testing::tree;
-use crate::render::{phase7, printed};
+use crate::render::{cli, printed};
 use crate::tokens::calibrated;
 use proptest::prelude::*;
 
 fn show(tree: &Tree, options: &ViewOptions) -> (View, String) {
-    let mut numbers = Numbers::default();
+    let mut numbers = SequentialRefs::default();
     let view = view(tree, options, &mut |frame, element| numbers.number(frame, element));
     let text = phase7(tree, &view, &options.print);
     (view, text)
@@ -65,7 +65,7 @@ fn what_lies_too_deep_is_counted() {
         &ViewOptions { max_depth: 2, ..live() },
         "- webarea:\n  - dialog:\n    - dialog:\n    - link: \"a\" [ref=@e1]",
     );
-    assert_eq!(view.cut, Cut { nodes: 3, refs: 2 });
+    assert_eq!(view.cut, Omitted { nodes: 3, refs: 2 });
     assert_eq!(view.notes(), ["3 nodes with 2 refs lie deeper and are not shown: `--max-depth 4`"]);
 }
 
@@ -106,7 +106,8 @@ fn a_search_shows_what_it_found_and_what_that_is_in() {
     let view = check(PAGE, &find("nowhere"), "nothing found");
     assert_eq!(view.matches, Some(0));
     check("webarea 1", &ViewOptions { refs_only: true, ..live() }, "- document");
-    let flat = ViewOptions { print: Print { flat: true, ..Print::default() }, ..live() };
+    let flat =
+        ViewOptions { print: RenderOptions { flat: true, ..RenderOptions::default() }, ..live() };
     check("webarea 1", &ViewOptions { refs_only: true, ..flat }, "nothing to act on");
 }
 
@@ -147,7 +148,7 @@ fn of_many_items_a_few_are_told_whole() {
 
 #[test]
 fn what_is_called_the_same_says_in_which_item_once() {
-    let print = Print { flat: true, ..Print::default() };
+    let print = RenderOptions { flat: true, ..RenderOptions::default() };
     let options = ViewOptions { refs_only: true, print, ..live() };
     let (_, text) = show(&shop(2), &options);
     assert_eq!(
@@ -162,7 +163,7 @@ fn what_is_called_the_same_says_in_which_item_once() {
 
 #[test]
 fn options_of_a_closed_list_are_counted() {
-    let print = Print { flat: true, ..Print::default() };
+    let print = RenderOptions { flat: true, ..RenderOptions::default() };
     let options = ViewOptions { refs_only: true, print, ..live() };
     let page = |list: &str| {
         let mut page = format!("webarea 1\n {list} 2 \"Land\" ff");
@@ -244,7 +245,7 @@ fn folded_parts_are_told_where_they_are() {
         "- webarea:\n  - heading \"A\"\n  - button \"B\" [ref=@e1]\n  - … 40 more, 0 refs, in @e2\n  \
          - button \"C\" [ref=@e3]",
     );
-    assert_eq!((view.refs, view.folded), (2, Cut { nodes: 40, refs: 0 }));
+    assert_eq!((view.refs, view.folded), (2, Omitted { nodes: 40, refs: 0 }));
     let how =
         "40 nodes with 0 refs are folded to keep to the budget: `--root @e2` unfolds the first";
     assert_eq!(view.notes(), [how]);
@@ -375,7 +376,7 @@ fn any_options() -> impl Strategy<Value = ViewOptions> {
             find,
             budget,
         )| {
-            let print = Print::default();
+            let print = RenderOptions::default();
             ViewOptions {
                 policy,
                 interactive,
@@ -442,7 +443,7 @@ proptest! {
     #[test]
     fn nothing_depends_on_earlier_numbers(tree in any_tree(), options in any_options(), step in 1_u32..50) {
         let (first, text) = show(&tree, &options);
-        let mut numbers = Numbers::default();
+        let mut numbers = SequentialRefs::default();
         let later = view(&tree, &options, &mut |frame, element| 1000 - step * numbers.number(frame, element).min(10)
             + 2000 * numbers.number(frame, element));
         prop_assert_eq!(first.lines.len(), later.lines.len());
@@ -456,13 +457,13 @@ proptest! {
         use crate::{delta, refs, render, snapshot};
         let (view_was, _) = show(&was, &options);
         let (view_now, full) = show(&now, &options);
-        let shown = |tree: &Tree, view: &View| delta::ShownPage::new(&std::sync::Arc::new(tree.clone()), view, &options.print);
+        let shown = |tree: &Tree, view: &View| delta::DeltaBase::new(&std::sync::Arc::new(tree.clone()), view, &options.print);
         let changes = delta::delta(&shown(&was, &view_was), &shown(&now, &view_now), &full);
         prop_assert!(!changes.text.is_empty());
         let same = delta::delta(&shown(&now, &view_now), &shown(&now, &view_now), &full);
         prop_assert_eq!(same.text, "no change");
         let spell = |number: u32| format!("e{number}");
-        render::viewpoint(&now, &view_now, &render::Viewpoint { spell: &spell, print: options.print });
+        render::mcp(&now, &view_now, &render::McpRender { spell: &spell, print: options.print });
         let build = snapshot::BuildOptions { nodes: true, ..snapshot::BuildOptions::default() };
         let json = serde_json::to_string(&snapshot::build(&now, &view_now, &build)).unwrap();
         prop_assert!(serde_json::from_str::<snapshot::WebAiSnapshot>(&json).is_ok());

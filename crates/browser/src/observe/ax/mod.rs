@@ -13,7 +13,7 @@ use super::{FRAME, Sight, Trouble, World};
 use crate::live::Live;
 use crate::tab::Tab;
 use cdp::protocol::accessibility::{AxNode, GetFullAxTree};
-use cdp::{Deadline, Text};
+use cdp::{Deadline, LossyString};
 use page::ax::{Frame, Role, Tree};
 use page::mask::mask as without_secrets;
 use read::At;
@@ -130,7 +130,7 @@ async fn ask(
             World::enter(channel, frame_id, loader, place.is_top, deadline).await?
         }
     };
-    let (secrets, url, origin): (Vec<Text>, Text, Text) =
+    let (secrets, url, origin): (Vec<LossyString>, LossyString, LossyString) =
         world.ask("[agbrowse.secrets(), location.href, origin]", deadline).await?;
     let mut nodes = told.wait(deadline).await?.nodes.unwrap_or_default();
     read::hide(&mut nodes, &secrets);

@@ -5,9 +5,9 @@
 //! secrets is asked of our world.
 
 use crate::observe::oracle::Said;
-use cdp::Text;
+use cdp::LossyString;
 use cdp::protocol::accessibility::{AxName, AxNode, AxText};
-use page::ax::{Role, Toggle, Tree};
+use page::ax::{Role, Tree, Tristate};
 use page::mask::MASK;
 use page::text::{collapse, is_blank};
 use serde_json::value::RawValue;
@@ -18,11 +18,11 @@ use std::collections::HashMap;
 const MARKS: [char; 3] = ['•', '◦', '■'];
 
 /// What secret fields hold is not told: neither as their value nor where it is part of a name or a text.
-pub(super) fn hide(nodes: &mut [AxNode], secrets: &[Text]) {
+pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
     /// Shorter ones would be found in everything.
     const SHORTEST: usize = 4;
     let secrets: Vec<Cow<'_, str>> = secrets.iter().map(|text| collapse(text)).collect();
-    let without = |text: &mut Text| {
+    let without = |text: &mut LossyString| {
         for secret in secrets.iter().filter(|secret| secret.chars().count() >= SHORTEST) {
             if collapse(text).contains(&**secret) {
                 text.0 = collapse(text).replace(&**secret, MASK);
@@ -452,11 +452,11 @@ fn is_true(value: &RawValue) -> bool {
     matches!(value.get(), "true" | "1" | "\"true\"")
 }
 
-fn toggle(value: &RawValue) -> Option<Toggle> {
+fn toggle(value: &RawValue) -> Option<Tristate> {
     match &*plain(value) {
-        "true" => Some(Toggle::On),
-        "false" => Some(Toggle::Off),
-        "mixed" => Some(Toggle::Mixed),
+        "true" => Some(Tristate::On),
+        "false" => Some(Tristate::Off),
+        "mixed" => Some(Tristate::Mixed),
         _ => None,
     }
 }
@@ -466,7 +466,7 @@ fn plain(value: &RawValue) -> Cow<'_, str> {
     let json = value.get();
     if json.starts_with('"') {
         return serde_json::from_str(json)
-            .map_or_else(|_| "".into(), |text: Text| text.into_string().into());
+            .map_or_else(|_| "".into(), |text: LossyString| text.into_string().into());
     }
     if !json.contains('.') {
         return json.into();
@@ -708,7 +708,7 @@ mod tests {
         assert!(
             states.is_busy() && !states.is_editable() && !states.is_masked() && !states.is_silent()
         );
-        assert_eq!((node.checked, node.pressed), (Some(Toggle::Mixed), Some(Toggle::Off)));
+        assert_eq!((node.checked, node.pressed), (Some(Tristate::Mixed), Some(Tristate::Off)));
         assert_eq!((node.expanded, node.level), (Some(false), 3));
         let plain = one("treeitem", "x", &json!({ "focusable": false, "modal": false, "busy": 0 }));
         assert_eq!(plain.nodes[1].states, page::ax::States::default());

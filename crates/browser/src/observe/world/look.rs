@@ -8,7 +8,7 @@ use super::{BLANK, Told, Trouble, World, json, read, value_of};
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners, GetEventListenersReply};
 use cdp::protocol::page::{GetResourceContent, GetResourceTree};
 use cdp::protocol::runtime::{Evaluate, ReleaseObject};
-use cdp::{Deadline, Reply, Text};
+use cdp::{Deadline, LossyString, Reply};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::pin::pin;
@@ -153,7 +153,7 @@ impl World {
             match value.get().as_bytes().first() {
                 Some(b'"') => {
                     self.is_blank = false;
-                    let text: Text = read(&value)?;
+                    let text: LossyString = read(&value)?;
                     let report = if let Some(unread) = text.strip_prefix("?\n") {
                         let hrefs: Vec<&str> = unread.lines().collect();
                         self.teach_sheets(&hrefs, deadline).await?;
@@ -271,7 +271,7 @@ impl World {
                 None => Some(String::new()),
                 Some(reply) => match reply.wait(deadline).await {
                     Ok(content) if content.base64_encoded != Some(true) => {
-                        content.content.map(Text::into_string)
+                        content.content.map(LossyString::into_string)
                     }
                     _ => None,
                 },

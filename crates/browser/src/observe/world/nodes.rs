@@ -6,7 +6,7 @@ use cdp::protocol::dom_debugger::GetEventListeners;
 use cdp::protocol::runtime::{
     CallArgument, CallFunctionOn, Evaluate, ReleaseObjectGroup, RemoteObject, SerializationOptions,
 };
-use cdp::{Deadline, Text};
+use cdp::{Deadline, LossyString};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
@@ -256,7 +256,7 @@ impl World {
         let reply = self.channel.call(call, deadline).await;
         self.channel.post(&ReleaseObjectGroup { object_group: group });
         let said = match reply?.result.and_then(|result| result.value) {
-            Some(value) => read::<Text>(&value)?.into_string(),
+            Some(value) => read::<LossyString>(&value)?.into_string(),
             None => String::new(),
         };
         Ok((found, said))

@@ -1,7 +1,7 @@
 //! A long report, as it comes in pieces: they are read while the page still hands over the next ones.
 
 use super::HAND;
-use cdp::protocol::Signal as _;
+use cdp::protocol::CdpEvent as _;
 use cdp::protocol::runtime::BindingCalled;
 use cdp::{Channel, Delivery, Events};
 use std::hash::{BuildHasher as _, RandomState};

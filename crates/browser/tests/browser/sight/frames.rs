@@ -1,6 +1,6 @@
 //! Pages in pages.
 
-use super::{details, get, has_ref, ref_of, see, show, snapshot, value, viewpoint};
+use super::{details, get, has_ref, ref_of, render_mcp, see, show, snapshot, value};
 use crate::bench::{Route, bench};
 use agbrowse_browser::command::{Snapshot, TreeSource, What};
 use agbrowse_browser::{Code, Outcome};
@@ -71,7 +71,7 @@ fn frames_are_shown_below_their_boundary() {
             };
             assert!(indent("Before") == indent("After"), "{case}:\n{text}");
             assert!(indent(words) > indent("iframe \"Frame\""), "{case}:\n{text}");
-            let boundaries = see(&t, viewpoint()).await;
+            let boundaries = see(&t, render_mcp()).await;
             let line = boundaries.lines().find(|line| line.contains("iframe \"Frame\"")).unwrap();
             assert!(line.contains("[frame-boundary]"), "{case}: {line}");
         }
@@ -172,7 +172,7 @@ fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
         };
         assert!(line(&text, "iframe \"Endless\"").contains("silent"), "{text}");
         assert!(!line(&text, "iframe \"Fine\"").contains("silent"), "{text}");
-        let text = see(&t, viewpoint()).await;
+        let text = see(&t, render_mcp()).await;
         assert!(line(&text, "iframe \"Endless\"").contains("(no answer)"), "{text}");
     });
 }

@@ -21,7 +21,7 @@ pub fn snapshot(options: Snapshot) -> Command {
 }
 
 /// As MCP clients know it.
-pub fn viewpoint() -> Snapshot {
+pub fn render_mcp() -> Snapshot {
     Snapshot { format: TextFormat::Viewpoint, ..Snapshot::default() }
 }
 

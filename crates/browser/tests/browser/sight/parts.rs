@@ -1,6 +1,6 @@
 //! Parts of a page, searches, changes.
 
-use super::{details, get, message, ref_of, renumbered, see, show, snapshot, value, viewpoint};
+use super::{details, get, message, ref_of, render_mcp, renumbered, see, show, snapshot, value};
 use crate::bench::bench;
 use agbrowse_browser::command::{Find, Snapped, Snapshot, TextFormat, What};
 use agbrowse_browser::{Code, Command, Reply};
@@ -19,7 +19,7 @@ fn a_root_is_shown_alone_and_in_full() {
             let text = see(&t, Snapshot { root: target.clone(), ..Snapshot::default() }).await;
             assert!(text.starts_with("- main"), "{text}");
             assert!(text.contains(long.trim()) && !text.contains("Away"), "{text}");
-            let text = see(&t, Snapshot { root: target, ..viewpoint() }).await;
+            let text = see(&t, Snapshot { root: target, ..render_mcp() }).await;
             assert!(text.contains(long.trim()) && !text.contains("Away"), "{text}");
         }
         let options = Snapshot { root_selector: Some("nav".into()), ..Snapshot::default() };

@@ -1,13 +1,13 @@
 //! How a change is written.
 
-use super::{BRIEF, Rank, ShownLine, ShownPage};
+use super::{BRIEF, DeltaBase, DeltaLine, Rank};
 use crate::ax::Role;
 use crate::text;
 use std::fmt::Write as _;
 
 /// What is told so far.
 #[derive(Default)]
-pub(super) struct Out {
+pub(super) struct DeltaWriter {
     pub(super) text: String,
     /// How much each of its lines matters.
     pub(super) ranks: Vec<Rank>,
@@ -19,8 +19,8 @@ pub(super) struct Out {
     is_inside: bool,
 }
 
-impl Out {
-    pub(super) fn added(&mut self, page: &ShownPage, at: usize, was: &[Option<u32>]) {
+impl DeltaWriter {
+    pub(super) fn added(&mut self, page: &DeltaBase, at: usize, was: &[Option<u32>]) {
         let line = &page.lines[at];
         // In something new it is told by indentation where it is.
         let mut depth = 0;
@@ -33,7 +33,7 @@ impl Out {
         if depth == 0 {
             self.context(page, at);
         }
-        self.ranks.push(if line.is_loud { Rank::Loud } else { Rank::New });
+        self.ranks.push(if line.is_loud { Rank::Announced } else { Rank::Added });
         self.text.push_str("+ ");
         for _ in 0..depth {
             self.text.push_str("  ");
@@ -42,9 +42,9 @@ impl Out {
         self.text.push('\n');
     }
 
-    pub(super) fn changed(&mut self, was: &ShownPage, old: &ShownLine, now: &ShownPage, at: usize) {
+    pub(super) fn changed(&mut self, was: &DeltaBase, old: &DeltaLine, now: &DeltaBase, at: usize) {
         self.context(now, at);
-        self.ranks.push(if now.lines[at].is_loud { Rank::Loud } else { Rank::Other });
+        self.ranks.push(if now.lines[at].is_loud { Rank::Announced } else { Rank::Changed });
         self.text.push_str("~ ");
         let line = &now.lines[at];
         self.line(now, line, usize::MAX);
@@ -64,8 +64,8 @@ impl Out {
         self.last = Some(at as u32);
     }
 
-    pub(super) fn removed(&mut self, page: &ShownPage, at: usize, inside: u32) {
-        self.ranks.push(Rank::Gone);
+    pub(super) fn removed(&mut self, page: &DeltaBase, at: usize, inside: u32) {
+        self.ranks.push(Rank::Removed);
         self.text.push_str("- removed ");
         self.line(page, &page.lines[at], BRIEF);
         if inside > 0 {
@@ -82,7 +82,7 @@ impl Out {
     }
 
     /// Tells what a line is in, unless the line before was told to be in the same.
-    fn context(&mut self, page: &ShownPage, at: usize) {
+    fn context(&mut self, page: &DeltaBase, at: usize) {
         let parent = page.lines[at].parent as usize;
         let is_root = parent == at || page.lines[parent].parent as usize == parent;
         let context = match is_root {
@@ -96,19 +96,19 @@ impl Out {
         };
         let context = context.map(|at| at as u32);
         if let Some(at) = context.filter(|_| context != self.context && context != self.last) {
-            self.ranks.push(Rank::Where);
+            self.ranks.push(Rank::Location);
             self.text.push_str("@ ");
             self.line(page, &page.lines[at as usize], BRIEF);
             self.text.push('\n');
             self.is_inside = true;
         } else if context.is_none() && self.is_inside {
-            self.note(Rank::Where, "@ page");
+            self.note(Rank::Location, "@ page");
             self.is_inside = false;
         }
         self.context = context;
     }
 
-    fn line(&mut self, page: &ShownPage, line: &ShownLine, limit: usize) {
+    fn line(&mut self, page: &DeltaBase, line: &DeltaLine, limit: usize) {
         let name = page.name(line);
         if line.is_folded {
             self.text.push_str(name);

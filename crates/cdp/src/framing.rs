@@ -22,7 +22,7 @@ pub struct Splitter {
 /// A message grew past [`MAX_MESSAGE`] without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message of more than {MAX_MESSAGE} bytes")]
-pub struct TooLong;
+pub struct MessageTooLong;
 
 impl Splitter {
     /// Where the next bytes are to be read into.
@@ -37,8 +37,8 @@ impl Splitter {
     /// The next whole message, without its NUL. Empty messages are skipped.
     ///
     /// # Errors
-    /// [`TooLong`] when the message under way cannot end within the limit.
-    pub fn next_message(&mut self) -> Result<Option<Bytes>, TooLong> {
+    /// [`MessageTooLong`] when the message under way cannot end within the limit.
+    pub fn next_message(&mut self) -> Result<Option<Bytes>, MessageTooLong> {
         while let Some(found) = memchr::memchr(0, &self.buffer[self.scanned..]) {
             let end = self.scanned + found;
             let mut message = self.buffer.split_to(end + 1);
@@ -49,7 +49,7 @@ impl Splitter {
             }
         }
         self.scanned = self.buffer.len();
-        if self.scanned > MAX_MESSAGE { Err(TooLong) } else { Ok(None) }
+        if self.scanned > MAX_MESSAGE { Err(MessageTooLong) } else { Ok(None) }
     }
 
     /// How many bytes wait for the end of their message.

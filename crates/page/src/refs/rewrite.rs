@@ -8,7 +8,7 @@ pub fn numbers_in(text: &str) -> Vec<u32> {
 }
 
 /// The text with its refs spelled in another way, where there is one. What is in quotes is a page's and stays.
-pub fn respell(text: &str, spell: impl Fn(u32) -> Option<String>) -> String {
+pub fn rewrite_refs(text: &str, spell: impl Fn(u32) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for (place, number) in places(text) {
@@ -61,7 +61,8 @@ mod tests {
     fn refs_are_spelled_anew_but_not_in_what_a_page_says() {
         let text = "click button \"Say \\\"@e1\\\" @e2\" [@e3]: changed\n+ link \"[ref=@e4]\" [ref=@e5]\n\"open @e6\n@e7 @e @ex";
         assert_eq!(numbers_in(text), [3, 5, 7]);
-        let spelled = respell(text, |number| (number != 5).then(|| format!("e{}", number * 100)));
+        let spelled =
+            rewrite_refs(text, |number| (number != 5).then(|| format!("e{}", number * 100)));
         assert_eq!(
             spelled,
             "click button \"Say \\\"@e1\\\" @e2\" [e300]: changed\n+ link \"[ref=@e4]\" [ref=@e5]\n\"open @e6\ne700 @e @ex"

@@ -6,7 +6,7 @@ use crate::mask::{MASK, is_card};
 use std::ops::Range;
 
 /// A number, or the end or beginning of one, in a text.
-struct Piece {
+struct DigitRun {
     node: usize,
     /// Where it is in the text.
     place: Range<usize>,
@@ -18,7 +18,7 @@ struct Piece {
 impl Tree {
     /// Masks the pieces of card numbers.
     pub(super) fn hide_pieces(&mut self) {
-        let mut run: Vec<Piece> = Vec::new();
+        let mut run: Vec<DigitRun> = Vec::new();
         let mut found: Vec<(usize, Range<usize>)> = Vec::new();
         for (index, node) in self.nodes.iter().enumerate() {
             if node.role != Role::Text {
@@ -87,7 +87,7 @@ fn trailing(text: &str) -> usize {
     text.len() - number.len()
 }
 
-fn piece(node: usize, text: &str, place: Range<usize>) -> Option<Piece> {
+fn piece(node: usize, text: &str, place: Range<usize>) -> Option<DigitRun> {
     const MOST: usize = 19;
     let is_part_of_word = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_');
     let mut after = text[place.end..].chars();
@@ -103,11 +103,11 @@ fn piece(node: usize, text: &str, place: Range<usize>) -> Option<Piece> {
         number.split(is_gap).map(str::len).filter(|length| *length > 0).collect();
     let digits: Vec<u8> =
         number.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
-    (!digits.is_empty() && digits.len() <= MOST).then_some(Piece { node, place, digits, groups })
+    (!digits.is_empty() && digits.len() <= MOST).then_some(DigitRun { node, place, digits, groups })
 }
 
 /// Notes the pieces of a run that are a card's number together.
-fn find_cards(nodes: &[Node], run: &mut Vec<Piece>, found: &mut Vec<(usize, Range<usize>)>) {
+fn find_cards(nodes: &[Node], run: &mut Vec<DigitRun>, found: &mut Vec<(usize, Range<usize>)>) {
     let mut from = 0;
     while from + 1 < run.len() {
         let Some(to) = card_from(nodes, run, from) else {
@@ -121,7 +121,7 @@ fn find_cards(nodes: &[Node], run: &mut Vec<Piece>, found: &mut Vec<(usize, Rang
 }
 
 /// Where the card's number that begins with this piece ends.
-fn card_from(nodes: &[Node], run: &[Piece], from: usize) -> Option<usize> {
+fn card_from(nodes: &[Node], run: &[DigitRun], from: usize) -> Option<usize> {
     let (mut groups, mut digits) = (Vec::new(), Vec::new());
     for (at, piece) in run.iter().enumerate().skip(from) {
         groups.extend_from_slice(&piece.groups);
@@ -139,7 +139,7 @@ fn card_from(nodes: &[Node], run: &[Piece], from: usize) -> Option<usize> {
 
 /// Whether there is no other group of the same length beside these, in what holds them together: rows of figures look
 /// like that.
-fn is_alone(nodes: &[Node], run: &[Piece], these: Range<usize>) -> bool {
+fn is_alone(nodes: &[Node], run: &[DigitRun], these: Range<usize>) -> bool {
     let least = |first: usize, last: usize| {
         nodes[first..=last].iter().map(|node| node.depth).min().unwrap_or_default()
     };

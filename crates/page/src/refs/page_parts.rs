@@ -1,7 +1,7 @@
 //! Where things are on a page: what is one of many alike, what is a part of the page, what is in a control.
 
 use super::fingerprint::FAR;
-use super::lasting::is_telling;
+use super::stable_text::is_telling;
 use crate::ax::{Role, Tree, is_control};
 
 fn is_cell(role: Role) -> bool {
@@ -47,7 +47,7 @@ pub(super) fn is_section(role: Role) -> bool {
 }
 
 /// What is known of all nodes before any is asked for.
-pub(super) struct Places {
+pub(super) struct PageParts {
     /// The node that each is in.
     pub(super) parents: Vec<u32>,
     /// Which nodes are rows that have no role.
@@ -56,7 +56,7 @@ pub(super) struct Places {
     pub(super) in_control: Vec<bool>,
 }
 
-impl Places {
+impl PageParts {
     pub(super) fn new(tree: &Tree) -> Self {
         let count = tree.nodes.len();
         let parents = tree.parents();

@@ -1,10 +1,10 @@
 //! The phase-7 text: one line for each node, `- role "name" [ref=@e1 …]:`, children indented below.
 
-use super::{Print, nothing};
-use crate::ax::{Node, Role, Toggle, Tree};
+use super::{RenderOptions, nothing};
+use crate::ax::{Node, Role, Tree, Tristate};
 use crate::hash::{AxHasher, field_hash};
 use crate::text::{self, MAX_NAME, MAX_VALUE};
-use crate::view::{Line, View};
+use crate::view::{View, ViewLine};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,12 +13,12 @@ use std::fmt::Write as _;
 const MAX_LABEL: usize = 32;
 
 /// The text of a view.
-pub fn phase7(tree: &Tree, view: &View, print: &Print) -> String {
+pub fn phase7(tree: &Tree, view: &View, print: &RenderOptions) -> String {
     printed(tree, view, print).text
 }
 
 /// The text of a view, and where the refs are in it.
-pub fn printed(tree: &Tree, view: &View, print: &Print) -> Printed {
+pub fn printed(tree: &Tree, view: &View, print: &RenderOptions) -> RenderedText {
     let mut text = String::with_capacity(view.lines.len() * 48);
     let mut refs = Vec::with_capacity(view.refs as usize);
     for line in &view.lines {
@@ -33,19 +33,19 @@ pub fn printed(tree: &Tree, view: &View, print: &Print) -> Printed {
     if text.is_empty() {
         text.push_str(nothing(view, print));
     }
-    Printed { text, refs }
+    RenderedText { text, refs }
 }
 
 /// A printed view.
 #[derive(Clone, Debug, Default)]
-pub struct Printed {
+pub struct RenderedText {
     /// The text.
     pub text: String,
     /// Where the digits of each ref begin, and which they are.
     refs: Vec<(usize, u32)>,
 }
 
-impl Printed {
+impl RenderedText {
     /// The hash of the text, as if its refs were numbered from 1 in the order in which they appear: what was
     /// numbered before in the same tab makes no difference.
     pub fn ax_hash(&self) -> String {
@@ -84,8 +84,8 @@ impl Printed {
 pub(crate) fn push_line(
     out: &mut String,
     tree: &Tree,
-    line: &Line,
-    print: &Print,
+    line: &ViewLine,
+    print: &RenderOptions,
 ) -> Option<usize> {
     let leads = print.flat && line.number.is_some() && line.folded.is_none();
     let mut at = None;
@@ -152,8 +152,8 @@ pub(crate) fn push_line(
 pub(crate) fn push_attributes(
     out: &mut String,
     tree: &Tree,
-    line: &Line,
-    print: &Print,
+    line: &ViewLine,
+    print: &RenderOptions,
 ) -> Option<usize> {
     let node = &tree.nodes[line.node as usize];
     let start = out.len();
@@ -232,12 +232,12 @@ fn takes_input(role: Role) -> bool {
 }
 
 /// The name of a node, or the words of a text, as they are printed before they are quoted.
-pub(crate) fn shown_name<'t>(tree: &'t Tree, index: u32, print: &Print) -> Cow<'t, str> {
+pub(crate) fn shown_name<'t>(tree: &'t Tree, index: u32, print: &RenderOptions) -> Cow<'t, str> {
     let name = tree.name(&tree.nodes[index as usize]);
     shown(name, MAX_NAME, print)
 }
 
-fn shown<'t>(raw: &'t str, limit: usize, print: &Print) -> Cow<'t, str> {
+fn shown<'t>(raw: &'t str, limit: usize, print: &RenderOptions) -> Cow<'t, str> {
     let limit = if print.unlimited_names { usize::MAX } else { limit };
     let shown = text::cut(raw, limit);
     if print.redact && !shown.is_empty() {
@@ -246,7 +246,7 @@ fn shown<'t>(raw: &'t str, limit: usize, print: &Print) -> Cow<'t, str> {
     shown
 }
 
-fn push_value(out: &mut String, tree: &Tree, node: &Node, print: &Print) {
+fn push_value(out: &mut String, tree: &Tree, node: &Node, print: &RenderOptions) {
     let value = tree.value(node);
     if value.is_empty() {
         return;
@@ -265,7 +265,7 @@ fn push_value(out: &mut String, tree: &Tree, node: &Node, print: &Print) {
 }
 
 /// A number, which the format does not quote; what is none is quoted as any text of a page.
-fn push_number(out: &mut String, key: &str, value: &str, print: &Print) {
+fn push_number(out: &mut String, key: &str, value: &str, print: &RenderOptions) {
     if !print.redact && serde_json::from_str::<serde_json::Number>(value).is_ok() {
         push_key(out, key);
         out.push_str(value.trim());
@@ -274,13 +274,13 @@ fn push_number(out: &mut String, key: &str, value: &str, print: &Print) {
     }
 }
 
-fn push_toggle(out: &mut String, key: &str, toggle: Option<Toggle>) {
+fn push_toggle(out: &mut String, key: &str, toggle: Option<Tristate>) {
     let Some(toggle) = toggle else { return };
     push_key(out, key);
     out.push_str(match toggle {
-        Toggle::Off => "false",
-        Toggle::On => "true",
-        Toggle::Mixed => "\"mixed\"",
+        Tristate::Off => "false",
+        Tristate::On => "true",
+        Tristate::Mixed => "\"mixed\"",
     });
 }
 
@@ -291,7 +291,7 @@ fn push_flag(out: &mut String, key: &str, is: bool) {
     }
 }
 
-fn push_page_text(out: &mut String, key: &str, value: &str, print: &Print) {
+fn push_page_text(out: &mut String, key: &str, value: &str, print: &RenderOptions) {
     if !value.is_empty() {
         push_key(out, key);
         text::quote(out, &shown(value, MAX_NAME, print));
@@ -299,7 +299,7 @@ fn push_page_text(out: &mut String, key: &str, value: &str, print: &Print) {
 }
 
 /// A word of the format; quoted unless it is one, since a page may have written it.
-fn push_text(out: &mut String, key: &str, value: &str, print: &Print) {
+fn push_text(out: &mut String, key: &str, value: &str, print: &RenderOptions) {
     if value.is_empty() {
         return;
     }
@@ -328,10 +328,10 @@ mod tests {
     use super::*;
     use crate::ax::testing::{golden, tree};
     use crate::tokens;
-    use crate::view::{Numbers, ViewOptions, view};
+    use crate::view::{SequentialRefs, ViewOptions, view};
 
-    fn render(page: &Tree, options: &ViewOptions) -> (View, Printed) {
-        let mut numbers = Numbers::default();
+    fn render(page: &Tree, options: &ViewOptions) -> (View, RenderedText) {
+        let mut numbers = SequentialRefs::default();
         let view = view(page, options, &mut |frame, element| numbers.number(frame, element));
         let printed = printed(page, &view, &options.print);
         (view, printed)
@@ -427,7 +427,7 @@ mod tests {
         let plain =
             "- webarea:\n  - link \"a\" [ref=@e1]\n  - text: \"x\" [hidden=\"transparent\"]";
         check(page, &options, plain);
-        options.print = Print { urls: true, boxes: true, ..Print::default() };
+        options.print = RenderOptions { urls: true, boxes: true, ..RenderOptions::default() };
         check(
             page,
             &options,
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn redaction_leaves_no_text() {
-        let print = Print { redact: true, urls: true, ..Print::default() };
+        let print = RenderOptions { redact: true, urls: true, ..RenderOptions::default() };
         let options = ViewOptions { print, ..ViewOptions::default() };
         let page = "webarea 1 \"secret0\"\n textbox 2 \"secret1\" v=secret2\n link 3 u=https://secret3\n  \
             text \"secret4\"\n text \"secret5\"\n slider 4 v=77";

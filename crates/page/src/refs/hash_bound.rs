@@ -6,7 +6,7 @@ use std::fmt;
 
 /// The refs of a snapshot, and what they are bound to.
 #[derive(Clone, Debug, Default)]
-pub struct Registry {
+pub struct HashBoundRegistry {
     /// The snapshot that gave them.
     pub snapshot_id: Option<String>,
     /// What the page said.
@@ -21,7 +21,7 @@ pub struct Registry {
 
 /// What is known about the page now. What is not known is not compared.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Now<'a> {
+pub struct CurrentHashes<'a> {
     /// The snapshot that the caller speaks of.
     pub expected_snapshot_id: Option<&'a str>,
     /// What the page is built of.
@@ -35,9 +35,9 @@ pub struct Now<'a> {
 /// Why a ref cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are the evidence that the specification names")]
-pub enum Problem {
+pub enum HashBoundError {
     /// The page is not as it was.
-    Stale(Box<Stale>),
+    Stale(Box<StaleEvidence>),
     /// The snapshot did not give it.
     NotFound { name: String, snapshot_id: Option<String> },
 }
@@ -45,7 +45,7 @@ pub enum Problem {
 /// What tells that a page is not as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are the evidence that the specification names")]
-pub struct Stale {
+pub struct StaleEvidence {
     pub name: String,
     pub snapshot_id: Option<String>,
     pub expected_snapshot_id: Option<String>,
@@ -55,7 +55,7 @@ pub struct Stale {
     pub current_ax_hash: Option<String>,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for HashBoundError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stale(stale) => {
@@ -68,9 +68,9 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for HashBoundError {}
 
-impl Registry {
+impl HashBoundRegistry {
     /// The refs of a snapshot.
     pub fn new(snapshot: &WebAiSnapshot) -> Self {
         Self {
@@ -86,14 +86,18 @@ impl Registry {
     ///
     /// # Errors
     /// When the page is not as it was, or the snapshot gave no such ref.
-    pub fn resolve(&self, name: &str, now: &Now<'_>) -> Result<&ElementRef, Problem> {
+    pub fn resolve(
+        &self,
+        name: &str,
+        now: &CurrentHashes<'_>,
+    ) -> Result<&ElementRef, HashBoundError> {
         let name = match name.trim() {
             bare if !bare.is_empty() && !bare.starts_with('@') => format!("@{bare}"),
             name => name.to_owned(),
         };
         let owned = |text: Option<&str>| text.map(str::to_owned);
         if !now.allow_stale && self.is_stale_for(now) {
-            return Err(Problem::Stale(Box::new(Stale {
+            return Err(HashBoundError::Stale(Box::new(StaleEvidence {
                 name,
                 snapshot_id: self.snapshot_id.clone(),
                 expected_snapshot_id: owned(now.expected_snapshot_id),
@@ -104,11 +108,12 @@ impl Registry {
             })));
         }
         let found = self.refs.iter().find(|it| it.name_of_ref == name);
-        found.ok_or_else(|| Problem::NotFound { name, snapshot_id: self.snapshot_id.clone() })
+        found
+            .ok_or_else(|| HashBoundError::NotFound { name, snapshot_id: self.snapshot_id.clone() })
     }
 
     /// Whether the page is not as it was.
-    pub fn is_stale_for(&self, now: &Now<'_>) -> bool {
+    pub fn is_stale_for(&self, now: &CurrentHashes<'_>) -> bool {
         self.is_stale
             || now.expected_snapshot_id.is_some_and(|id| self.snapshot_id.as_deref() != Some(id))
             || differs(&self.dom_hash, now.dom_hash)
@@ -137,11 +142,11 @@ mod tests {
     use super::*;
     use crate::ax::testing::golden;
     use crate::snapshot::{BuildOptions, build};
-    use crate::view::{Numbers, ViewOptions, view};
+    use crate::view::{SequentialRefs, ViewOptions, view};
 
     fn snapshot() -> WebAiSnapshot {
         let tree = golden();
-        let mut numbers = Numbers::default();
+        let mut numbers = SequentialRefs::default();
         let number = &mut |frame, element| numbers.number(frame, element);
         let view = view(&tree, &ViewOptions::default(), number);
         let options = BuildOptions {
@@ -152,8 +157,8 @@ mod tests {
         build(&tree, &view, &options)
     }
 
-    fn check(name: &str, now: &Now<'_>, expected: Result<&str, &str>) {
-        let registry = Registry::new(&snapshot());
+    fn check(name: &str, now: &CurrentHashes<'_>, expected: Result<&str, &str>) {
+        let registry = HashBoundRegistry::new(&snapshot());
         let found = registry.resolve(name, now).map(|it| it.name.clone());
         let found = found.map_err(|problem| problem.to_string());
         assert_eq!(found.as_deref().map_err(String::as_str), expected);
@@ -164,7 +169,7 @@ mod tests {
 
     #[test]
     fn create_ref_registry_binds_refs_to_snapshot_id_ax_hash_and_dom_hash() {
-        let (snapshot, registry) = (snapshot(), Registry::new(&snapshot()));
+        let (snapshot, registry) = (snapshot(), HashBoundRegistry::new(&snapshot()));
         assert_eq!(registry.snapshot_id.as_deref(), Some("s1"));
         assert_eq!(registry.ax_hash, Some(snapshot.ax_hash));
         assert_eq!(registry.dom_hash, snapshot.dom_hash);
@@ -173,9 +178,9 @@ mod tests {
 
     #[test]
     fn resolve_ref_returns_entry_when_registry_is_fresh() {
-        check("@e1", &Now::default(), MESSAGE);
+        check("@e1", &CurrentHashes::default(), MESSAGE);
         let snapshot = snapshot();
-        let now = Now {
+        let now = CurrentHashes {
             expected_snapshot_id: Some("s1"),
             dom_hash: snapshot.dom_hash.as_deref(),
             ax_hash: Some(&snapshot.ax_hash),
@@ -186,52 +191,60 @@ mod tests {
 
     #[test]
     fn resolve_ref_accepts_e_n_without_at_sign_by_normalizing_to_at_e_n() {
-        check(" e1 ", &Now::default(), MESSAGE);
+        check(" e1 ", &CurrentHashes::default(), MESSAGE);
     }
 
     #[test]
     fn resolve_ref_throws_ref_stale_when_expected_snapshot_id_mismatches() {
-        check("e1", &Now { expected_snapshot_id: Some("s2"), ..Now::default() }, STALE);
+        check(
+            "e1",
+            &CurrentHashes { expected_snapshot_id: Some("s2"), ..CurrentHashes::default() },
+            STALE,
+        );
     }
 
     #[test]
     fn resolve_ref_throws_ref_stale_when_current_dom_hash_mismatches() {
-        check("@e1", &Now { dom_hash: Some("sha256:0"), ..Now::default() }, STALE);
+        check(
+            "@e1",
+            &CurrentHashes { dom_hash: Some("sha256:0"), ..CurrentHashes::default() },
+            STALE,
+        );
     }
 
     #[test]
     fn resolve_ref_throws_ref_stale_when_current_ax_hash_mismatches() {
-        let now = Now { ax_hash: Some("sha256:0"), ..Now::default() };
+        let now = CurrentHashes { ax_hash: Some("sha256:0"), ..CurrentHashes::default() };
         check("@e1", &now, STALE);
-        check("@e1", &Now { allow_stale: true, ..now }, MESSAGE);
+        check("@e1", &CurrentHashes { allow_stale: true, ..now }, MESSAGE);
     }
 
     #[test]
     fn resolve_ref_throws_ref_not_found_for_unknown_ref() {
         let expected = Err("ref @e9 not found in current snapshot registry");
-        check("@e9", &Now::default(), expected);
-        check("", &Now::default(), Err("ref  not found in current snapshot registry"));
+        check("@e9", &CurrentHashes::default(), expected);
+        check("", &CurrentHashes::default(), Err("ref  not found in current snapshot registry"));
     }
 
     #[test]
     fn invalidate_refs_on_dom_change_clears_refs_when_dom_hash_changes() {
-        let mut registry = Registry::new(&snapshot());
+        let mut registry = HashBoundRegistry::new(&snapshot());
         assert!(registry.invalidate_on_change(Some("sha256:0"), None));
         assert!(registry.refs.is_empty() && registry.is_stale);
         assert_eq!(registry.dom_hash.as_deref(), Some("sha256:0"));
-        assert!(registry.is_stale_for(&Now::default()));
+        assert!(registry.is_stale_for(&CurrentHashes::default()));
     }
 
     #[test]
     fn invalidate_refs_on_dom_change_clears_refs_when_ax_hash_changes() {
-        let mut registry = Registry::new(&snapshot());
+        let mut registry = HashBoundRegistry::new(&snapshot());
         assert!(registry.invalidate_on_change(None, Some("sha256:0")));
         assert!(registry.refs.is_empty() && registry.dom_hash.is_some());
     }
 
     #[test]
     fn invalidate_refs_on_dom_change_preserves_refs_when_hashes_match() {
-        let mut registry = Registry::new(&snapshot());
+        let mut registry = HashBoundRegistry::new(&snapshot());
         let (dom, ax) = (registry.dom_hash.clone(), registry.ax_hash.clone());
         assert!(!registry.invalidate_on_change(dom.as_deref(), ax.as_deref()));
         assert!(!registry.invalidate_on_change(None, None));

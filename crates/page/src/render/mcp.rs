@@ -1,10 +1,10 @@
 //! The viewpoint text: what the MCP server prints. A header, then the tree, states as words in brackets.
 
-use super::{Print, nothing};
-use crate::ax::{Role, Toggle, Tree};
+use super::{RenderOptions, nothing};
+use crate::ax::{Role, Tree, Tristate};
 use crate::hash::field_hash;
 use crate::text;
-use crate::view::{Line, View};
+use crate::view::{View, ViewLine};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -12,15 +12,15 @@ use std::fmt::Write as _;
 const MAX_CHARS: usize = 100;
 
 /// What the viewpoint text needs to be told.
-pub struct Viewpoint<'a> {
+pub struct McpRender<'a> {
     /// How a ref is spelled, by its number; nothing where it cannot be.
     pub spell: &'a dyn Fn(u32) -> String,
     /// What is printed of each node.
-    pub print: Print,
+    pub print: RenderOptions,
 }
 
 /// The viewpoint text of a view.
-pub fn viewpoint(tree: &Tree, view: &View, options: &Viewpoint<'_>) -> String {
+pub fn render_mcp(tree: &Tree, view: &View, options: &McpRender<'_>) -> String {
     let mut out = String::with_capacity(view.lines.len() * 48 + 64);
     let elements = view.shown_elements(tree);
     let compact = if view.compacted { ", compact mode" } else { "" };
@@ -64,7 +64,7 @@ pub fn viewpoint(tree: &Tree, view: &View, options: &Viewpoint<'_>) -> String {
     out
 }
 
-pub(super) fn push_line(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'_>) {
+pub(super) fn push_line(out: &mut String, tree: &Tree, line: &ViewLine, options: &McpRender<'_>) {
     let node = &tree.nodes[line.node as usize];
     let spelled =
         line.number.map(|number| (options.spell)(number)).filter(|spelled| !spelled.is_empty());
@@ -102,7 +102,7 @@ pub(super) fn push_line(out: &mut String, tree: &Tree, line: &Line, options: &Vi
     }
 }
 
-fn push_states(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'_>) {
+fn push_states(out: &mut String, tree: &Tree, line: &ViewLine, options: &McpRender<'_>) {
     let node = &tree.nodes[line.node as usize];
     let mut words: Vec<&str> = Vec::new();
     let mut quoted: Vec<(&str, &str)> = Vec::new();
@@ -124,13 +124,13 @@ fn push_states(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'
     words.extend(node.expanded.map(|is| if is { "expanded" } else { "collapsed" }));
     words.extend(states.is_selected().then_some("selected"));
     words.extend(node.checked.map(|toggle| match toggle {
-        Toggle::On => "checked",
-        Toggle::Off => "unchecked",
-        Toggle::Mixed => "mixed",
+        Tristate::On => "checked",
+        Tristate::Off => "unchecked",
+        Tristate::Mixed => "mixed",
     }));
     words.extend(match node.pressed {
-        Some(Toggle::On) => Some("pressed"),
-        Some(Toggle::Mixed) => Some("mixed"),
+        Some(Tristate::On) => Some("pressed"),
+        Some(Tristate::Mixed) => Some("mixed"),
         _ => None,
     });
     for word in words {
@@ -171,7 +171,7 @@ fn push_states(out: &mut String, tree: &Tree, line: &Line, options: &Viewpoint<'
     }
 }
 
-fn shown<'t>(raw: &'t str, options: &Viewpoint<'_>) -> Cow<'t, str> {
+fn shown<'t>(raw: &'t str, options: &McpRender<'_>) -> Cow<'t, str> {
     let limit = if options.print.unlimited_names { usize::MAX } else { MAX_CHARS };
     let shown = text::cut_chars(raw, limit);
     if options.print.redact && !shown.is_empty() {
@@ -199,7 +199,7 @@ mod tests {
             0 => format!("e{number}"),
             frame => format!("f{frame}e{}", number % 1_000_000),
         };
-        viewpoint(page, &view, &Viewpoint { spell: &spell, print: options.print })
+        render_mcp(page, &view, &McpRender { spell: &spell, print: options.print })
     }
 
     fn check(page: &str, expected: &str) {

@@ -1,21 +1,21 @@
 //! Which line of a page was which line of an earlier one, and whether it is elsewhere.
 
-use super::ShownPage;
-use super::items::{List, Matches};
+use super::DeltaBase;
+use super::items::{ListMatch, Matches};
 use crate::ax::Role;
 use std::collections::{BTreeMap, HashMap};
 
 /// Which line was which.
-pub(super) struct Pairs {
+pub(super) struct LineMatches {
     /// For each line of the later page, the one it was.
     pub(super) was: Vec<Option<u32>>,
     /// For each line of the earlier page, the one it is.
     pub(super) now: Vec<Option<u32>>,
 }
 
-impl Pairs {
+impl LineMatches {
     /// Pairs the lines of matched items, in place of those of the same elements.
-    pub(super) fn take_in(&mut self, was: &ShownPage, now: &ShownPage, matches: &Matches) {
+    pub(super) fn take_in(&mut self, was: &DeltaBase, now: &DeltaBase, matches: &Matches) {
         for (before, after) in &matches.lines {
             self.unpair(Some(*before), self.now[*before as usize]);
             self.unpair(self.was[*after as usize], Some(*after));
@@ -35,12 +35,12 @@ impl Pairs {
     }
 
     /// What is in items that are new or gone is not what was at their place, or in their element.
-    fn part(&mut self, was: &ShownPage, now: &ShownPage, list: &List) {
+    fn part(&mut self, was: &DeltaBase, now: &DeltaBase, list: &ListMatch) {
         for item in list.new_ones() {
             let lines = now.lines_of(&list.now[item]);
             for at in lines.clone() {
                 let line = &now.lines[at];
-                let is_flat = ShownPage::is_text(line) && !lines.contains(&(line.parent as usize));
+                let is_flat = DeltaBase::is_text(line) && !lines.contains(&(line.parent as usize));
                 if is_flat || list.is_recycled && self.is_in(was, list, at) {
                     self.unpair(self.was[at], Some(at as u32));
                 }
@@ -50,7 +50,7 @@ impl Pairs {
             let lines = was.lines_of(&list.was[item]);
             for at in lines.clone() {
                 let line = &was.lines[at];
-                if ShownPage::is_text(line) && !lines.contains(&(line.parent as usize)) {
+                if DeltaBase::is_text(line) && !lines.contains(&(line.parent as usize)) {
                     self.unpair(Some(at as u32), self.now[at]);
                 }
             }
@@ -58,7 +58,7 @@ impl Pairs {
     }
 
     /// Whether a later line was in an item of a list.
-    fn is_in(&self, was: &ShownPage, list: &List, at: usize) -> bool {
+    fn is_in(&self, was: &DeltaBase, list: &ListMatch, at: usize) -> bool {
         let Some(before) = self.was[at] else { return false };
         let node = was.lines[before as usize].node as usize;
         let at = list.was.partition_point(|item| item.end <= node);
@@ -67,16 +67,17 @@ impl Pairs {
 }
 
 /// Pairs elements by identity, and texts by what they are in and their order there.
-pub(super) fn pair(was: &ShownPage, now: &ShownPage) -> Pairs {
-    let mut pairs = Pairs { was: vec![None; now.lines.len()], now: vec![None; was.lines.len()] };
+pub(super) fn pair(was: &DeltaBase, now: &DeltaBase) -> LineMatches {
+    let mut pairs =
+        LineMatches { was: vec![None; now.lines.len()], now: vec![None; was.lines.len()] };
     let mut elements: HashMap<(&str, u32), u32> = HashMap::with_capacity(was.lines.len());
     for (at, line) in was.lines.iter().enumerate().rev() {
-        if !ShownPage::is_text(line) {
+        if !DeltaBase::is_text(line) {
             elements.insert((was.document(line), line.element), at as u32);
         }
     }
     for (at, line) in now.lines.iter().enumerate() {
-        if ShownPage::is_text(line) {
+        if DeltaBase::is_text(line) {
             continue;
         }
         // Taken out, so that of two lines with one identity only the first is paired.
@@ -103,10 +104,10 @@ pub(super) fn pair(was: &ShownPage, now: &ShownPage) -> Pairs {
 
 /// Pairs what is told as an element with the text that was told in its place: somebody listens to it now.
 fn pair_clickable(
-    was: &ShownPage,
+    was: &DeltaBase,
     texts_was: &BTreeMap<Option<u32>, Vec<u32>>,
-    now: &ShownPage,
-    pairs: &mut Pairs,
+    now: &DeltaBase,
+    pairs: &mut LineMatches,
 ) {
     for (at, line) in now.lines.iter().enumerate() {
         let is_new = pairs.was[at].is_none() && line.role == Role::Generic && !line.is_folded;
@@ -127,10 +128,10 @@ fn pair_clickable(
 }
 
 /// The texts in each line, and those that are in none; what a text is in comes before it.
-fn texts(page: &ShownPage) -> BTreeMap<Option<u32>, Vec<u32>> {
+fn texts(page: &DeltaBase) -> BTreeMap<Option<u32>, Vec<u32>> {
     let mut texts: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
     for (at, line) in page.lines.iter().enumerate() {
-        if ShownPage::is_text(line) {
+        if DeltaBase::is_text(line) {
             let parent = (line.parent as usize != at).then_some(line.parent);
             texts.entry(parent).or_default().push(at as u32);
         }
@@ -140,7 +141,13 @@ fn texts(page: &ShownPage) -> BTreeMap<Option<u32>, Vec<u32>> {
 
 /// Pairs the texts of one line: what is equal at both ends, then what is equal in between, and by place when
 /// as many are left as there were.
-fn pair_texts(was: &ShownPage, before: &[u32], now: &ShownPage, after: &[u32], pairs: &mut Pairs) {
+fn pair_texts(
+    was: &DeltaBase,
+    before: &[u32],
+    now: &DeltaBase,
+    after: &[u32],
+    pairs: &mut LineMatches,
+) {
     let old = |at: &u32| was.said(&was.lines[*at as usize]);
     let new = |at: &u32| now.said(&now.lines[*at as usize]);
     let equal = |(before, after): &(&u32, &u32)| old(before) == new(after);
@@ -177,7 +184,7 @@ fn pair_texts(was: &ShownPage, before: &[u32], now: &ShownPage, after: &[u32], p
 }
 
 /// Later lines that come after one that they used to come before, or are in another line than before.
-pub(super) fn moved(was: &ShownPage, now: &ShownPage, pairs: &Pairs) -> Vec<u32> {
+pub(super) fn moved(was: &DeltaBase, now: &DeltaBase, pairs: &LineMatches) -> Vec<u32> {
     let mut last: HashMap<u32, u32> = HashMap::new();
     let mut moved = Vec::new();
     for (at, line) in now.lines.iter().enumerate() {
