@@ -3,7 +3,9 @@
 use crate::contender::{Contender, Taken};
 use crate::corpus::ONLY_LOOPBACK;
 use crate::{Error, Result};
-use browser::command::{After, Aim, Button, Can, Click, Doing, Eval, Open, Snapshot};
+use browser::command::{
+    ActionKind, Button, Can, Click, Eval, Open, SettleArgs, Snapshot, TargetArgs,
+};
 use browser::launch::Options;
 use browser::{Browser, Command, Reply, Request, Target};
 use std::path::Path;
@@ -61,12 +63,12 @@ fn target(name: &str) -> Result<Target> {
 
 fn click(name: &str) -> Result<Command> {
     Ok(Command::Click(Click {
-        aim: Aim::at(target(name)?),
+        aim: TargetArgs::at(target(name)?),
         button: Button::Left,
         count: 1,
         modifiers: Vec::new(),
         hold_ms: None,
-        after: After::default(),
+        after: SettleArgs::default(),
     }))
 }
 
@@ -157,7 +159,7 @@ impl Library {
     /// When it could not.
     pub fn can_click(&self, name: &str) -> Result<f64> {
         let target = target(name)?;
-        let can = Can { action: Doing::Click, aim: Aim::at(target) };
+        let can = Can { action: ActionKind::Click, aim: TargetArgs::at(target) };
         let began = Instant::now();
         match self.ask(Command::Can(can))? {
             Reply::Can(row) if row.state == "ok" => Ok(began.elapsed().as_secs_f64() * 1000.0),

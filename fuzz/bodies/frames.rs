@@ -1,6 +1,6 @@
 //! The splitter, fed with arbitrary chunks, gives what a plain split of all the bytes gives.
 
-use agbrowse_cdp::frames::Splitter;
+use agbrowse_cdp::framing::Splitter;
 
 /// Splits these chunks in both ways.
 pub fn check(chunks: &[Vec<u8>]) {

@@ -6,7 +6,9 @@ use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
 use crate::{demo, mcp, sessions};
-use browser::command::{Eval, Step, StorageAction, StorageVerb, TabAction, TabVerb, TextFormat};
+use browser::command::{
+    Eval, Step, StorageAction, StorageCommand, TabAction, TabCommand, TextFormat,
+};
 use browser::page::refs::Dialect;
 use browser::{Code, Command, Error, Note, Outcome, Request, Result, Target};
 use clap::error::{ContextKind, ContextValue};
@@ -311,7 +313,7 @@ fn check_session(command: &Command, config: &Config) -> Result<Option<Note>> {
         Command::Open(_)
             | Command::Eval(_)
             | Command::Tab(_)
-            | Command::Storage(StorageVerb { action: StorageAction::Load(_) })
+            | Command::Storage(StorageCommand { action: StorageAction::Load(_) })
     ) || matches!(command, Command::Snapshot(snapshot) if snapshot.url.is_some());
     let name = config.session();
     let known = daemon::list();
@@ -368,9 +370,9 @@ pub(crate) fn prepare(command: Command, output: Output) -> Result<Command> {
             open.url = local_file(open.url)?;
             Ok(Command::Open(open))
         }
-        Command::Tab(TabVerb { action: TabAction::New(mut new) }) => {
+        Command::Tab(TabCommand { action: TabAction::New(mut new) }) => {
             new.url = new.url.map(local_file).transpose()?;
-            Ok(Command::Tab(TabVerb { action: TabAction::New(new) }))
+            Ok(Command::Tab(TabCommand { action: TabAction::New(new) }))
         }
         Command::Screenshot(mut shot) => {
             // `screenshot @e3 button.png`: what stands first may be an element, and is one if a file follows.

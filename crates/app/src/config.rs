@@ -2,7 +2,7 @@
 //!
 //! One struct describes them all, and its types read themselves in the same way wherever a value comes from.
 
-use browser::launch::{Wish, program_named};
+use browser::launch::{LaunchOverrides, program_named};
 use browser::{Code, Error, Note, Result};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -186,9 +186,9 @@ impl Config {
     }
 
     /// What is asked of the browser.
-    pub fn wish(&self) -> Wish {
+    pub fn wish(&self) -> LaunchOverrides {
         let settings = &self.settings;
-        Wish {
+        LaunchOverrides {
             chrome: settings.chrome.as_deref().map(|name| absolute(&program_named(name))),
             headed: settings.headed,
             profile: settings.profile.as_ref().map(|name| name.0.clone()),

@@ -3,10 +3,10 @@
 use crate::config::{Color, json_errors};
 use crate::paint;
 use anstyle::{AnsiColor, Style};
-use browser::command::{ImageFormat, Screenshot, Snapped, StorageAction};
+use browser::command::{ImageFormat, Screenshot, SnapshotReply, StorageAction};
 use browser::page::sanitize::escape_unsafe;
 use browser::page::text::quoted;
-use browser::{Code, Command, Error, Fact, Note, Outcome, Reply, Result, TabId};
+use browser::{Code, Command, Error, Evidence, Note, Outcome, Reply, Result, TabId};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -83,7 +83,7 @@ impl Output {
             return Ok(());
         }
         let Outcome { reply, tab, notes } = &outcome;
-        if let (Reply::Snapshot(Snapped::Text(snapshot)), false) = (reply, self.json) {
+        if let (Reply::Snapshot(SnapshotReply::Text(snapshot)), false) = (reply, self.json) {
             let is_terminal = anstream::stdout().is_terminal();
             if is_terminal {
                 let counts = format!("{} refs, about {} tokens", snapshot.refs, snapshot.tokens);
@@ -169,7 +169,7 @@ impl Output {
         say(&format!("{RED}error:{RED:#} {}", escape_unsafe(&details.message)));
         for (key, fact) in details.evidence.iter().flatten() {
             // What one can choose from, what was tried.
-            if let (true, Fact::List(lines)) = (LISTED.contains(&&**key), fact) {
+            if let (true, Evidence::List(lines)) = (LISTED.contains(&&**key), fact) {
                 for line in lines {
                     let line = fact_line(key, line);
                     say(&format!("  {}", escape_unsafe(&line)));

@@ -2,7 +2,7 @@
 
 use crate::config::closest;
 use crate::daemon::{Action, Client, DaemonStatus, Done, Place, State, ensure, list};
-use browser::{Code, Error, Left, Result, RetryHint};
+use browser::{Code, Error, OrphanTabs, Result, RetryHint};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde::Serialize;
@@ -142,7 +142,9 @@ pub fn log_tail(place: &Place, lines: usize) -> Result<String> {
 pub fn no_daemon(place: &Place) -> Error {
     let state = State::read(place).unwrap_or_default();
     match state.loss() {
-        Some(loss) => Error::new(Code::BrowserLost).message(Left::tell(state.left.as_ref(), &loss)),
+        Some(loss) => {
+            Error::new(Code::BrowserLost).message(OrphanTabs::tell(state.left.as_ref(), &loss))
+        }
         None => not_found(&place.session),
     }
 }

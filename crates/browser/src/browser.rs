@@ -5,16 +5,16 @@
 //! the page it left.
 
 use crate::access::Access;
+use crate::backend_refs;
+use crate::chromium::activity::PageEvent;
+use crate::chromium::{CarryOver, OrphanTabs, RunningBrowser};
 use crate::command::{Command, Reply};
 use crate::error::{Code, Error, Result, Stage};
-use crate::launch::{Options, Wish};
-use crate::live::journal::Happening;
-use crate::live::{Before, Left, Live};
-use crate::navigate::{Trip, Until};
+use crate::launch::{LaunchOverrides, Options};
+use crate::navigate::{Navigation, Until};
 use crate::note::Note;
 use crate::observe::DeferredRefs;
-use crate::secret::{Hidden, SecretScrubber};
-use crate::spelling;
+use crate::secret::{SecretScrubber, SecretString};
 use crate::tab::{Tab, TabId, Turn};
 use cdp::Deadline;
 use page::refs::Dialect;
@@ -96,7 +96,7 @@ pub struct Browser {
 
 struct Shared {
     options: Mutex<Options>,
-    slot: Mutex<Slot>,
+    slot: Mutex<BrowserState>,
     /// The loss of an earlier browser's pages, until a caller was told of it and has a page of its own.
     lost: Mutex<Option<Loss>>,
     /// How many browsers were lost.
@@ -104,9 +104,9 @@ struct Shared {
     /// Turns true when the browser that is being closed is gone.
     closing: Mutex<Option<watch::Receiver<bool>>>,
     /// How many browsers were closed, and who closed the last.
-    closes: Mutex<(u64, Closer)>,
+    closes: Mutex<(u64, ClosedBy)>,
     /// What is left of earlier browsers.
-    before: Mutex<Before>,
+    before: Mutex<CarryOver>,
     /// Rung when there is a new tab of ours.
     tab_made: Arc<Notify>,
     /// Texts that went into a page and must not come out of it.
@@ -123,14 +123,14 @@ struct Loss {
 
 /// Who closes a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Closer {
+pub(crate) enum ClosedBy {
     /// The command `close`.
     Command,
     /// Whoever has the [`Browser`].
     Owner,
 }
 
-enum Slot {
+enum BrowserState {
     /// Not started, or closed on purpose.
     Idle,
     /// On its way. Whoever waits for it may give up without harm: it comes up all the same, unless it is closed.
@@ -138,7 +138,7 @@ enum Slot {
         done: watch::Receiver<Option<Result<Vec<Note>>>>,
         give_up: watch::Sender<bool>,
     },
-    Live(Arc<Live>),
+    Live(Arc<RunningBrowser>),
 }
 
 impl Browser {
@@ -147,11 +147,11 @@ impl Browser {
         Self {
             shared: Arc::new(Shared {
                 options: Mutex::new(options),
-                slot: Mutex::new(Slot::Idle),
+                slot: Mutex::new(BrowserState::Idle),
                 lost: Mutex::new(None),
                 losses: AtomicU64::new(0),
                 closing: Mutex::new(None),
-                closes: Mutex::new((0, Closer::Owner)),
+                closes: Mutex::new((0, ClosedBy::Owner)),
                 before: Mutex::default(),
                 tab_made: Arc::default(),
                 secrets: SecretScrubber::default(),
@@ -170,7 +170,7 @@ impl Browser {
     /// With one of the documented codes, at the latest when the command's time is over.
     pub async fn run(&self, request: Request) -> Result<Outcome> {
         let allowed = request.timeout_ms.map_or(TIMEOUT, Duration::from_millis);
-        let mut cx = Cx {
+        let mut cx = CommandContext {
             browser: self,
             deadline: Deadline::after(allowed),
             patience: request.patience_ms.map(Duration::from_millis),
@@ -196,11 +196,12 @@ impl Browser {
             && let Some(tab) = self.live().zip(cx.used).and_then(|(live, id)| live.tab(id).ok())
         {
             let texts = match &mut reply {
-                Ok(reply) => spelling::texts_of_reply(reply),
-                Err(error) => spelling::texts_of_error(error),
+                Ok(reply) => backend_refs::texts_of_reply(reply),
+                Err(error) => backend_refs::texts_of_error(error),
             };
-            let texts = texts.into_iter().chain(spelling::texts_of_notes(&mut cx.notes)).collect();
-            spelling::rewrite_all(&tab, texts, cx.deadline).await;
+            let texts =
+                texts.into_iter().chain(backend_refs::texts_of_notes(&mut cx.notes)).collect();
+            backend_refs::rewrite_all(&tab, texts, cx.deadline).await;
         }
         let outcome = match reply {
             Ok(reply) => {
@@ -230,7 +231,7 @@ impl Browser {
     /// # Errors
     /// As for a snapshot.
     #[doc(hidden)]
-    pub async fn compare_trees(&self, facts: &[&str]) -> Result<Vec<crate::Pair>> {
+    pub async fn compare_trees(&self, facts: &[&str]) -> Result<Vec<crate::NodePair>> {
         crate::observe::oracle::compare(&mut self.test_cx(), facts).await
     }
 
@@ -239,7 +240,7 @@ impl Browser {
     /// # Errors
     /// As for a snapshot.
     #[doc(hidden)]
-    pub async fn reachable(&self) -> Result<Vec<crate::Reach>> {
+    pub async fn reachable(&self) -> Result<Vec<crate::Reachability>> {
         crate::observe::oracle::reach(&mut self.test_cx()).await
     }
 
@@ -249,7 +250,7 @@ impl Browser {
     /// When it throws.
     #[doc(hidden)]
     pub async fn meddle(&self, context: &str, script: &str) -> Result<()> {
-        let mut cx = Cx { context: Some(context.to_owned()), ..self.test_cx() };
+        let mut cx = CommandContext { context: Some(context.to_owned()), ..self.test_cx() };
         crate::observe::oracle::meddle(&mut cx, script).await
     }
 
@@ -259,14 +260,14 @@ impl Browser {
     /// When there is no such tab.
     #[doc(hidden)]
     pub async fn set_cache_lifetime(&self, tab: TabId, lifetime: Duration) -> Result<()> {
-        let mut cx = Cx { tab: Some(tab), ..self.test_cx() };
-        let turn = cx.turn(Needs::Page).await?;
+        let mut cx = CommandContext { tab: Some(tab), ..self.test_cx() };
+        let turn = cx.turn(TabNeed::Page).await?;
         turn.sight.lock().await.cache_lifetime = lifetime;
         Ok(())
     }
 
-    fn test_cx(&self) -> Cx<'_> {
-        Cx {
+    fn test_cx(&self) -> CommandContext<'_> {
+        CommandContext {
             browser: self,
             deadline: Deadline::after(TIMEOUT * 2),
             patience: None,
@@ -289,7 +290,7 @@ impl Browser {
     ///
     /// # Errors
     /// `browser.options-conflict`, naming what differs.
-    pub fn ask_for(&self, wish: &Wish) -> Result<()> {
+    pub fn ask_for(&self, wish: &LaunchOverrides) -> Result<()> {
         let is_starting = self.is_starting();
         let running = self.live().map(|live| live.options.clone());
         let mut options = lock(&self.shared.options);
@@ -313,18 +314,18 @@ impl Browser {
 
     /// Ends the browser if there is one, and waits until nothing is left of it.
     pub async fn close(&self) {
-        _ = self.begin_close(Closer::Owner, Deadline::after(LAUNCH)).await;
+        _ = self.begin_close(ClosedBy::Owner, Deadline::after(LAUNCH)).await;
         self.shared.closed().await;
     }
 
     /// Begins to end the browser. It takes no more commands from here on; the rest is done in the background.
-    pub(crate) async fn begin_close(&self, closer: Closer, deadline: Deadline) -> Result<()> {
-        if !matches!(&*self.shared.slot(), Slot::Idle) {
+    pub(crate) async fn begin_close(&self, closer: ClosedBy, deadline: Deadline) -> Result<()> {
+        if !matches!(&*self.shared.slot(), BrowserState::Idle) {
             let mut closes = lock(&self.shared.closes);
             *closes = (closes.0 + 1, closer);
         }
         let starting = match &*self.shared.slot() {
-            Slot::Starting { done, give_up } => {
+            BrowserState::Starting { done, give_up } => {
                 give_up.send_replace(true);
                 Some(done.clone())
             }
@@ -340,12 +341,12 @@ impl Browser {
                     .message("the browser is still being started"));
             }
         }
-        let slot = std::mem::replace(&mut *self.shared.slot(), Slot::Idle);
+        let slot = std::mem::replace(&mut *self.shared.slot(), BrowserState::Idle);
         let mut before = lock(&self.shared.before);
         let elsewhere = before.left.take();
-        if let Slot::Live(live) = slot {
+        if let BrowserState::Live(live) = slot {
             // Its own tabs are closed with it.
-            before.go_on(Before { left: None, ..live.left() });
+            before.go_on(CarryOver { left: None, ..live.left() });
             self.shared.finish(live);
         }
         drop(before);
@@ -365,7 +366,7 @@ impl Browser {
 
     /// Whether one is on its way.
     pub(crate) fn is_starting(&self) -> bool {
-        matches!(&*self.shared.slot(), Slot::Starting { .. })
+        matches!(&*self.shared.slot(), BrowserState::Starting { .. })
     }
 
     /// The highest number given to a tab so far.
@@ -381,7 +382,7 @@ impl Browser {
     }
 
     /// The tabs of ours that would stay in somebody else's browser if we were gone now.
-    pub fn left(&self) -> Option<Left> {
+    pub fn left(&self) -> Option<OrphanTabs> {
         let now = self.live().and_then(|live| live.left_tabs());
         now.or_else(|| lock(&self.shared.before).left.clone())
     }
@@ -393,14 +394,14 @@ impl Browser {
 
     /// Takes in the tabs that an earlier owner left in somebody else's browser: they are ours again once it is attached
     /// to, and go with the next close.
-    pub fn take_over(&self, left: Left) {
+    pub fn take_over(&self, left: OrphanTabs) {
         lock(&self.shared.before).left = Some(left);
     }
 
     /// The error for pages that went with their browser.
     fn lost(&self, reason: &str) -> Error {
         let left = lock(&self.shared.before).left.clone();
-        Error::new(Code::BrowserLost).message(Left::tell(left.as_ref(), reason))
+        Error::new(Code::BrowserLost).message(OrphanTabs::tell(left.as_ref(), reason))
     }
 
     /// How many tabs are open now.
@@ -409,7 +410,7 @@ impl Browser {
     }
 
     /// The running browser; notices when it has ended.
-    pub(crate) fn live(&self) -> Option<Arc<Live>> {
+    pub(crate) fn live(&self) -> Option<Arc<RunningBrowser>> {
         self.shared.live()
     }
 
@@ -424,7 +425,11 @@ impl Browser {
     }
 
     /// The running browser, started when there is none.
-    async fn start(&self, deadline: Deadline, notes: &mut Vec<Note>) -> Result<Arc<Live>> {
+    async fn start(
+        &self,
+        deadline: Deadline,
+        notes: &mut Vec<Note>,
+    ) -> Result<Arc<RunningBrowser>> {
         if let Some(live) = self.live() {
             return Ok(live);
         }
@@ -458,14 +463,14 @@ impl Browser {
         let (closes_now, closer) = *lock(&self.shared.closes);
         if is_suspect && closes_now != closes {
             let by = match closer {
-                Closer::Command => "by another command, `close`,",
-                Closer::Owner => "by its owner",
+                ClosedBy::Command => "by another command, `close`,",
+                ClosedBy::Owner => "by its owner",
             };
             return Error::new(Code::BrowserLost)
                 .message(format!("the browser was closed {by} while this command was under way"));
         }
         let live = match &*self.shared.slot() {
-            Slot::Live(live) if is_suspect => live.clone(),
+            BrowserState::Live(live) if is_suspect => live.clone(),
             _ => return error,
         };
         if live.connection.closed().is_none() {
@@ -478,20 +483,20 @@ impl Browser {
 }
 
 impl Shared {
-    fn slot(&self) -> MutexGuard<'_, Slot> {
+    fn slot(&self) -> MutexGuard<'_, BrowserState> {
         lock(&self.slot)
     }
 
-    fn live(&self) -> Option<Arc<Live>> {
+    fn live(&self) -> Option<Arc<RunningBrowser>> {
         let mut slot = self.slot();
-        let Slot::Live(live) = &*slot else { return None };
+        let BrowserState::Live(live) = &*slot else { return None };
         match live.ended() {
             None => Some(live.clone()),
             Some(reason) => {
                 lock(&self.before).go_on(live.left());
                 self.note_loss(reason);
                 let ended = live.clone();
-                *slot = Slot::Idle;
+                *slot = BrowserState::Idle;
                 drop(slot);
                 self.finish(ended);
                 None
@@ -507,14 +512,14 @@ impl Shared {
     /// Where the browser has hung up, waits a moment for its process to end: that says more about why.
     async fn learn_end(&self) {
         let live = match &*self.slot() {
-            Slot::Live(live) if live.connection.closed().is_some() => live.clone(),
+            BrowserState::Live(live) if live.connection.closed().is_some() => live.clone(),
             _ => return,
         };
         live.wait_ended().await;
     }
 
     /// Has what is left of a browser go in the background: it may still be writing its profile.
-    fn finish(&self, live: Arc<Live>) {
+    fn finish(&self, live: Arc<RunningBrowser>) {
         self.background(async move { live.close().await });
     }
 
@@ -543,12 +548,12 @@ impl Shared {
     /// Begins to start a browser, unless that is under way.
     fn begin(self: Arc<Self>) -> watch::Receiver<Option<Result<Vec<Note>>>> {
         let mut slot = self.slot();
-        if let Slot::Starting { done, .. } = &*slot {
+        if let BrowserState::Starting { done, .. } = &*slot {
             return done.clone();
         }
         let (tell, done) = watch::channel(None);
         let (give_up, mut given_up) = watch::channel(false);
-        *slot = Slot::Starting { done: done.clone(), give_up };
+        *slot = BrowserState::Starting { done: done.clone(), give_up };
         drop(slot);
         let options = lock(&self.options).clone();
         tokio::spawn(async move {
@@ -562,18 +567,23 @@ impl Shared {
                 }
             };
             let tab_made = self.tab_made.clone();
-            let started =
-                Live::start(&options, before, tab_made, Deadline::after(LAUNCH), unwanted)
-                    .instrument(tracing::debug_span!("browser_initialize"))
-                    .await;
+            let started = RunningBrowser::start(
+                &options,
+                before,
+                tab_made,
+                Deadline::after(LAUNCH),
+                unwanted,
+            )
+            .instrument(tracing::debug_span!("browser_initialize"))
+            .await;
             let result = match started {
                 Ok((live, notes)) => {
                     lock(&self.before).left.clone_from(&live.left_elsewhere);
-                    *self.slot() = Slot::Live(live);
+                    *self.slot() = BrowserState::Live(live);
                     Ok(notes)
                 }
                 Err(error) => {
-                    *self.slot() = Slot::Idle;
+                    *self.slot() = BrowserState::Idle;
                     Err(error)
                 }
             };
@@ -584,7 +594,7 @@ impl Shared {
 }
 
 /// What a verb works with: the browser, the deadline, and what the caller pointed at.
-pub struct Cx<'a> {
+pub struct CommandContext<'a> {
     pub(crate) browser: &'a Browser,
     pub(crate) deadline: Deadline,
     patience: Option<Duration>,
@@ -601,21 +611,21 @@ pub struct Cx<'a> {
 
 /// Whether a command brings its own page, or works on the one that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Needs {
+pub(crate) enum TabNeed {
     /// The page that the caller left: if that is gone, it must be told.
     Page,
     /// A tab, whatever is in it.
     Tab,
 }
 
-impl Cx<'_> {
+impl CommandContext<'_> {
     /// The running browser, started when there is none.
-    pub(crate) async fn live(&mut self) -> Result<Arc<Live>> {
+    pub(crate) async fn live(&mut self) -> Result<Arc<RunningBrowser>> {
         self.browser.start(self.deadline, &mut self.notes).await
     }
 
     /// The tab meant, when it is its turn.
-    pub(crate) async fn turn(&mut self, needs: Needs) -> Result<Turn> {
+    pub(crate) async fn turn(&mut self, needs: TabNeed) -> Result<Turn> {
         let tab = self.resolve(needs).await?;
         self.used = Some(tab.id);
         let turn = tab.turn(self.deadline).await?;
@@ -627,7 +637,7 @@ impl Cx<'_> {
         if let Some(live) = self.browser.live() {
             live.local_files.restrict(&turn.channel, self.access.as_ref());
         }
-        if needs == Needs::Page {
+        if needs == TabNeed::Page {
             let state = turn.state.borrow();
             if let Some(obstacle) = turn.obstacle(&state) {
                 return Err(obstacle);
@@ -637,8 +647,8 @@ impl Cx<'_> {
     }
 
     /// The tab meant, without waiting for its turn.
-    pub(crate) async fn resolve(&mut self, needs: Needs) -> Result<Arc<Tab>> {
-        if needs == Needs::Page || self.tab.is_some() {
+    pub(crate) async fn resolve(&mut self, needs: TabNeed) -> Result<Arc<Tab>> {
+        if needs == TabNeed::Page || self.tab.is_some() {
             self.unless_lost()?;
         }
         let live = self.live().await?;
@@ -647,7 +657,7 @@ impl Cx<'_> {
             self.check_page(&tab, needs)?;
             return Ok(tab);
         }
-        if needs == Needs::Tab {
+        if needs == TabNeed::Tab {
             self.begin_anew();
         }
         match live.current(self.context.as_deref()) {
@@ -656,7 +666,7 @@ impl Cx<'_> {
                 Ok(tab)
             }
             Ok(None) => live.first_tab(self.context.as_deref(), self.deadline).await,
-            Err(_) if needs == Needs::Tab => {
+            Err(_) if needs == TabNeed::Tab => {
                 let tab = live.new_tab(self.context.as_deref(), self.deadline).await?;
                 live.switch(&tab);
                 Ok(tab)
@@ -679,9 +689,9 @@ impl Cx<'_> {
     }
 
     /// Whether the caller may work on the page that a tab shows. It may always go elsewhere.
-    fn check_page(&self, tab: &Tab, needs: Needs) -> Result<()> {
+    fn check_page(&self, tab: &Tab, needs: TabNeed) -> Result<()> {
         match &self.access {
-            Some(access) if needs == Needs::Page => access.check_shown(&tab.state.borrow().url),
+            Some(access) if needs == TabNeed::Page => access.check_shown(&tab.state.borrow().url),
             _ => Ok(()),
         }
     }
@@ -743,7 +753,7 @@ impl Cx<'_> {
     }
 
     /// What happened on the tab since the last reply, if its reply does not tell it itself.
-    async fn happened(&self) -> Vec<Happening> {
+    async fn happened(&self) -> Vec<PageEvent> {
         let Some((live, id)) = self.browser.live().zip(self.used) else { return Vec::new() };
         let Ok(tab) = live.tab(id) else { return Vec::new() };
         live.journals_are_written().await;
@@ -751,13 +761,13 @@ impl Cx<'_> {
     }
 
     /// A way to go somewhere with a tab.
-    pub(crate) fn trip<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Trip<'t> {
+    pub(crate) fn trip<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Navigation<'t> {
         let (deadline, reserved) = (self.deadline, Duration::ZERO);
-        Trip { tab, until, deadline, reserved, notes: &mut self.notes }
+        Navigation { tab, until, deadline, reserved, notes: &mut self.notes }
     }
 
     /// Has a text never come back out of a page.
-    pub(crate) fn keep_secret(&self, text: &Hidden) {
+    pub(crate) fn keep_secret(&self, text: &SecretString) {
         self.browser.shared.secrets.add(text);
     }
 

@@ -45,7 +45,7 @@ pub struct Details {
     pub selectors_tried: Vec<String>,
     /// Small facts: ids, counts, hashes.
     #[serde(default)]
-    pub evidence: Option<BTreeMap<String, Fact>>,
+    pub evidence: Option<BTreeMap<String, Evidence>>,
     /// The trace that has more.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trace_id: Option<String>,
@@ -60,7 +60,7 @@ pub struct Details {
 /// A small piece of evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Fact {
+pub enum Evidence {
     /// Not known.
     Unknown,
     /// Yes or no.
@@ -73,47 +73,47 @@ pub enum Fact {
     List(Vec<String>),
 }
 
-impl From<bool> for Fact {
+impl From<bool> for Evidence {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
 }
-impl From<u32> for Fact {
+impl From<u32> for Evidence {
     fn from(number: u32) -> Self {
         Self::Number(number.into())
     }
 }
-impl From<u64> for Fact {
+impl From<u64> for Evidence {
     fn from(number: u64) -> Self {
         Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
-impl From<i64> for Fact {
+impl From<i64> for Evidence {
     fn from(number: i64) -> Self {
         Self::Number(number)
     }
 }
-impl From<usize> for Fact {
+impl From<usize> for Evidence {
     fn from(number: usize) -> Self {
         Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
-impl From<&str> for Fact {
+impl From<&str> for Evidence {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
-impl From<String> for Fact {
+impl From<String> for Evidence {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
-impl From<Option<String>> for Fact {
+impl From<Option<String>> for Evidence {
     fn from(text: Option<String>) -> Self {
         text.map_or(Self::Unknown, Self::Text)
     }
 }
-impl From<Vec<String>> for Fact {
+impl From<Vec<String>> for Evidence {
     fn from(list: Vec<String>) -> Self {
         Self::List(list)
     }
@@ -169,7 +169,7 @@ impl Error {
 
     /// Adds a fact, its secrets masked. What would go past the budget is cut, or left out.
     #[must_use]
-    pub fn evidence(mut self, key: &str, fact: impl Into<Fact>) -> Self {
+    pub fn evidence(mut self, key: &str, fact: impl Into<Evidence>) -> Self {
         let mut fact = fact.into().masked();
         let evidence = self.0.evidence.get_or_insert_default();
         let used = evidence.iter().map(|(key, fact)| key.len() + fact.weight()).sum::<usize>();
@@ -218,7 +218,7 @@ fn sentence(means: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-impl Fact {
+impl Evidence {
     fn masked(self) -> Self {
         let masked = |text: &String| page::mask::mask(text).into_owned();
         match self {
@@ -269,7 +269,7 @@ impl std::error::Error for Error {}
 
 /// A code's usual circumstances.
 #[derive(Clone, Copy, Debug)]
-pub struct Usual {
+pub struct CodeInfo {
     /// Where it usually happens.
     pub stage: Stage,
     /// What usually helps.
@@ -475,8 +475,8 @@ macro_rules! codes {
             }
 
             /// Where it usually happens, what usually helps, what it means.
-            pub fn usual(self) -> Usual {
-                match self { $(Self::$variant => Usual {
+            pub fn usual(self) -> CodeInfo {
+                match self { $(Self::$variant => CodeInfo {
                     stage: Stage::$stage,
                     hint: RetryHint::$hint,
                     mutation_allowed: $mutates,

@@ -3,7 +3,7 @@
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::WORLD;
-use crate::tab::{Phase, State, Tab};
+use crate::tab::{Phase, Tab, TabState};
 use cdp::protocol::page::{
     CreateIsolatedWorld, GetNavigationHistory, Navigate, NavigateToHistoryEntry, Reload,
     StopLoading,
@@ -66,7 +66,7 @@ const LOOK: Duration = Duration::from_secs(2);
 const STUCK: Duration = Duration::from_secs(1);
 
 /// On the way somewhere: which tab, until when it counts as there, and what there is to know on arrival.
-pub(crate) struct Trip<'a> {
+pub(crate) struct Navigation<'a> {
     pub(crate) tab: &'a Tab,
     pub(crate) until: Until,
     pub(crate) deadline: Deadline,
@@ -76,7 +76,7 @@ pub(crate) struct Trip<'a> {
 }
 
 /// Goes to an address.
-pub(crate) async fn go(trip: Trip<'_>, url: &str) -> Result<Arrival> {
+pub(crate) async fn go(trip: Navigation<'_>, url: &str) -> Result<Arrival> {
     let (tab, deadline) = (trip.tab, trip.deadline);
     let before = free_of_dialogs(tab)?;
     let navigate = Navigate { url: url.to_owned(), ..Navigate::default() };
@@ -137,7 +137,7 @@ impl Drop for StopIfDropped<'_> {
 }
 
 /// What is known of the tab, when no dialog holds it.
-fn free_of_dialogs(tab: &Tab) -> Result<State> {
+fn free_of_dialogs(tab: &Tab) -> Result<TabState> {
     let state = tab.state.borrow().clone();
     match tab.obstacle(&state).filter(|_| state.dialog.is_some()) {
         Some(obstacle) => Err(obstacle),
@@ -153,7 +153,7 @@ async fn crash_of(tab: &Tab) -> Option<Error> {
 }
 
 /// Loads the page again.
-pub(crate) async fn reload(trip: Trip<'_>, ignore_cache: bool) -> Result<Arrival> {
+pub(crate) async fn reload(trip: Navigation<'_>, ignore_cache: bool) -> Result<Arrival> {
     let tab = trip.tab;
     let before = free_of_dialogs(tab)?;
     let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, trip.deadline);
@@ -165,7 +165,7 @@ pub(crate) async fn reload(trip: Trip<'_>, ignore_cache: bool) -> Result<Arrival
 }
 
 /// Goes `by` steps through the history.
-pub(crate) async fn history(trip: Trip<'_>, by: i64) -> Result<Arrival> {
+pub(crate) async fn history(trip: Navigation<'_>, by: i64) -> Result<Arrival> {
     let tab = trip.tab;
     let before = free_of_dialogs(tab)?;
     let explain = |error| tab.explain(error);
@@ -188,13 +188,13 @@ pub(crate) async fn history(trip: Trip<'_>, by: i64) -> Result<Arrival> {
         None => return at_dialog(trip, &before).await,
     };
     // A page may change its own address at any time; only the one asked for is an arrival.
-    let stepped = |state: &State| state.steps > before.steps && state.url == url;
+    let stepped = |state: &TabState| state.steps > before.steps && state.url == url;
     wait(trip, |state| state.documents > before.documents || stepped(state)).await
 }
 
 /// A dialog opened on the way. Asked by the new page, it is a note; asked by the old one, which objects to
 /// being left, nothing has happened yet.
-async fn at_dialog(trip: Trip<'_>, before: &State) -> Result<Arrival> {
+async fn at_dialog(trip: Navigation<'_>, before: &TabState) -> Result<Arrival> {
     let state = trip.tab.state.borrow().clone();
     if state.documents == before.documents
         && let Some(obstacle) = trip.tab.obstacle(&state)
@@ -219,10 +219,10 @@ async fn or_dialog<T>(
 
 /// Waits until the page has moved and come far enough. One that has its own text but is still loading at
 /// the deadline is there, with a note.
-async fn wait(trip: Trip<'_>, moved: impl Fn(&State) -> bool) -> Result<Arrival> {
+async fn wait(trip: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> Result<Arrival> {
     let (tab, deadline) = (trip.tab, trip.deadline);
     let mut states = tab.state.subscribe();
-    let there = |state: &State| {
+    let there = |state: &TabState| {
         state.dialog.is_some()
             || state.end.is_some()
             || (moved(state) && state.phase >= trip.until.phase())
@@ -233,7 +233,8 @@ async fn wait(trip: Trip<'_>, moved: impl Fn(&State) -> bool) -> Result<Arrival>
         let early = deadline.at() - trip.reserved;
         is_there = tokio::time::timeout_at(early, states.wait_for(there)).await.is_ok();
     }
-    let moved_at_least = |state: &State| there(state) || !trip.reserved.is_zero() && moved(state);
+    let moved_at_least =
+        |state: &TabState| there(state) || !trip.reserved.is_zero() && moved(state);
     if !is_there {
         let limit = deadline.at();
         is_there = tokio::time::timeout_at(limit, states.wait_for(moved_at_least)).await.is_ok();
@@ -283,15 +284,15 @@ fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
 }
 
 /// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
-async fn arrived(trip: Trip<'_>) -> Result<Arrival> {
+async fn arrived(trip: Navigation<'_>) -> Result<Arrival> {
     let mut arrival = looked_at(trip).await?;
     arrival.url = mask(&arrival.url).into_owned();
     arrival.title = mask(&arrival.title).into_owned();
     Ok(arrival)
 }
 
-async fn looked_at(trip: Trip<'_>) -> Result<Arrival> {
-    let Trip { tab, until, deadline, notes, .. } = trip;
+async fn looked_at(trip: Navigation<'_>) -> Result<Arrival> {
+    let Navigation { tab, until, deadline, notes, .. } = trip;
     let state = tab.state.borrow().clone();
     let mut arrival =
         Arrival { url: state.url, title: state.title, status: None, phase: state.phase };

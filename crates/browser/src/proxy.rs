@@ -1,7 +1,7 @@
 //! Proxies: which one a context goes through, and how it is signed in to.
 
 use crate::error::{Code, Error, Result};
-use crate::secret::Hidden;
+use crate::secret::SecretString;
 use crate::storage::is_host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,13 +21,13 @@ pub struct Proxy {
     pub username: Option<String>,
     /// With which password.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub password: Option<Hidden>,
+    pub password: Option<SecretString>,
 }
 
 /// The proxy of a context, as it is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ProxyLine {
+pub struct ProxyInfo {
     /// Where it is.
     pub server: String,
     /// Whether it is signed in to.
@@ -36,9 +36,9 @@ pub struct ProxyLine {
 
 /// Who signs in to a proxy.
 #[derive(Clone, Debug)]
-pub(crate) struct Login {
+pub(crate) struct ProxyCredentials {
     pub(crate) username: String,
-    pub(crate) password: Hidden,
+    pub(crate) password: SecretString,
 }
 
 impl Proxy {
@@ -63,15 +63,15 @@ impl Proxy {
     }
 
     /// As it is told: without who signs in.
-    pub(crate) fn line(&self) -> ProxyLine {
+    pub(crate) fn line(&self) -> ProxyInfo {
         let server = self.address().unwrap_or_default();
-        ProxyLine { server, has_auth: self.username.is_some() }
+        ProxyInfo { server, has_auth: self.username.is_some() }
     }
 
     /// Who signs in, if anybody does.
-    pub(crate) fn login(&self) -> Option<Login> {
+    pub(crate) fn login(&self) -> Option<ProxyCredentials> {
         let password = self.password.clone().unwrap_or_default();
-        self.username.clone().map(|username| Login { username, password })
+        self.username.clone().map(|username| ProxyCredentials { username, password })
     }
 }
 
@@ -84,7 +84,7 @@ impl FromStr for Proxy {
             return Ok(Self { server: text.to_owned(), username: None, password: None });
         };
         let (username, password) = match login.split_once(':') {
-            Some((username, password)) => (username, Some(Hidden::from(&*plain(password)))),
+            Some((username, password)) => (username, Some(SecretString::from(&*plain(password)))),
             None => (login, None),
         };
         Ok(Self { server: format!("{scheme}://{host}"), username: Some(plain(username)), password })

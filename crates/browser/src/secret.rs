@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 /// A secret text. It prints and serializes as dots, and in clear only inside of an [`InClear`].
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Hidden(String);
+pub struct SecretString(String);
 
 thread_local! {
     /// Whether secrets serialize in clear: what is below an [`InClear`] is being written. Serde hands no context down.
@@ -44,32 +44,32 @@ impl<T: Serialize> Serialize for InClear<'_, T> {
     }
 }
 
-impl Serialize for Hidden {
+impl Serialize for SecretString {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         to.serialize_str(if IS_CLEAR.get() { &self.0 } else { page::text::MASK })
     }
 }
 
-impl Hidden {
+impl SecretString {
     /// The text itself.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for SecretString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(page::text::MASK)
     }
 }
 
-impl From<&str> for Hidden {
+impl From<&str> for SecretString {
     fn from(text: &str) -> Self {
         Self(text.to_owned())
     }
 }
 
-impl FromStr for Hidden {
+impl FromStr for SecretString {
     type Err = std::convert::Infallible;
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         Ok(Self::from(text))
@@ -78,14 +78,14 @@ impl FromStr for Hidden {
 
 /// Masks the texts that were typed as secrets in whatever comes back from a page.
 #[derive(Debug, Default)]
-pub(crate) struct SecretScrubber(Mutex<Vec<Hidden>>);
+pub(crate) struct SecretScrubber(Mutex<Vec<SecretString>>);
 
 /// Shorter ones would be found everywhere.
 const SHORTEST: usize = 4;
 
 impl SecretScrubber {
     /// Takes in another secret.
-    pub(crate) fn add(&self, text: &Hidden) {
+    pub(crate) fn add(&self, text: &SecretString) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if text.0.len() >= SHORTEST && !all.contains(text) {
             all.push(text.clone());
@@ -129,7 +129,7 @@ impl SecretScrubber {
 ///
 /// # Errors
 /// `secret.not-found`, also for a file that others can read.
-pub(crate) fn look_up(name: &str) -> Result<Hidden> {
+pub(crate) fn look_up(name: &str) -> Result<SecretString> {
     let is_plain = !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
         && !name.starts_with('.');
@@ -138,7 +138,7 @@ pub(crate) fn look_up(name: &str) -> Result<Hidden> {
             .message("a secret's name has letters, digits, `_`, `-` and `.` only"));
     }
     if let Ok(value) = std::env::var(name) {
-        return Ok(Hidden(value));
+        return Ok(SecretString(value));
     }
     let Some(path) = folder().map(|folder| folder.join(name)) else {
         return Err(missing(name, None));
@@ -156,7 +156,7 @@ pub(crate) fn look_up(name: &str) -> Result<Hidden> {
     }
     _ = about;
     let text = std::fs::read_to_string(&path).map_err(|_| missing(name, Some(path)))?;
-    Ok(Hidden(text.trim_end_matches(['\r', '\n']).to_owned()))
+    Ok(SecretString(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 fn missing(name: &str, path: Option<PathBuf>) -> Error {

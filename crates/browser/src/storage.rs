@@ -3,7 +3,7 @@
 //! Values are somebody's sessions. They are in the file and in the browser, and in no message, log or reply.
 
 use crate::error::{Code, Error, Result};
-use crate::secret::Hidden;
+use crate::secret::SecretString;
 use cdp::LossyString;
 use cdp::protocol::storage::{Cookie, PartitionKey};
 use schemars::JsonSchema;
@@ -31,7 +31,7 @@ pub struct SavedCookie {
     /// Its name.
     pub name: String,
     /// What it says.
-    pub value: Hidden,
+    pub value: SecretString,
     /// Whose it is; with a dot before it, also that of hosts below.
     pub domain: String,
     /// Which paths it is sent to.
@@ -90,7 +90,7 @@ pub struct SavedEntry {
     /// Its name.
     pub name: String,
     /// What it says.
-    pub value: Hidden,
+    pub value: SecretString,
 }
 
 /// Until when a cookie is good that says nothing about it.
@@ -223,7 +223,7 @@ impl From<Cookie> for SavedCookie {
         let partition = cookie.partition_key.unwrap_or_default();
         Self {
             name: text(cookie.name),
-            value: Hidden::from(&*text(cookie.value)),
+            value: SecretString::from(&*text(cookie.value)),
             domain: text(cookie.domain),
             path: text(cookie.path),
             expires: cookie.expires.unwrap_or_else(session),

@@ -3,10 +3,10 @@
 //! What is known (address, title, how far it has loaded, an open dialog, a crash) comes from events that the
 //! browser's own process sends, so it can be told while the page itself is stuck.
 
+use crate::backend_refs::{BackendRefs, IssuedBackendRefs};
+use crate::chromium::activity::{PageEvent, TabActivity};
 use crate::error::{Code, Error, Result};
-use crate::live::journal::{Happening, Journal};
-use crate::observe::Sight;
-use crate::spelling::{Spellings, Written};
+use crate::observe::TabObservation;
 use cdp::protocol::Method;
 use cdp::protocol::dom::ResolveNode;
 use cdp::protocol::runtime::ReleaseObjectGroup;
@@ -112,12 +112,12 @@ impl Dialog {
     }
 
     /// What a caller is told of it while it is open.
-    pub(crate) fn happening(&self) -> Happening {
+    pub(crate) fn happening(&self) -> PageEvent {
         let message = format!(
             "{} waits for `agbrowse dialog accept` or `agbrowse dialog dismiss`",
             self.named()
         );
-        Happening::new("dialog", message).with_page_text(&self.message)
+        PageEvent::new("dialog", message).with_page_text(&self.message)
     }
 
     /// With its article.
@@ -129,7 +129,7 @@ impl Dialog {
 
 /// A file chooser that the page opened and that waits for an answer. Nobody sees it: it is ours to answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Chooser {
+pub(crate) struct FileChooser {
     /// Which of the tab's choosers it is.
     pub(crate) number: u64,
     /// The session and the frame that it was opened in.
@@ -140,7 +140,7 @@ pub(crate) struct Chooser {
     pub(crate) is_multiple: bool,
 }
 
-impl Chooser {
+impl FileChooser {
     /// Has the field stay: a page need not keep one that is in no document while a chooser is open.
     pub(crate) fn hold(&self) {
         self.channel.post(&ResolveNode {
@@ -162,14 +162,14 @@ impl Chooser {
 
 /// How a tab ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum TabEnd {
     Closed,
     Crashed(String),
 }
 
 /// What is known of a tab without asking it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct TabState {
     /// It has taken in what was prepared for it.
     pub(crate) is_ready: bool,
     pub(crate) url: String,
@@ -184,14 +184,14 @@ pub(crate) struct State {
     /// How many times the address changed without a new document.
     pub(crate) steps: u64,
     pub(crate) dialog: Option<Dialog>,
-    pub(crate) chooser: Option<Chooser>,
-    pub(crate) end: Option<End>,
+    pub(crate) chooser: Option<FileChooser>,
+    pub(crate) end: Option<TabEnd>,
 }
 
 /// How many loads are remembered.
 const RECENT: usize = 8;
 
-impl State {
+impl TabState {
     /// A document replaced the one before, unless we heard of it already.
     pub(crate) fn commit(&mut self, loader: &str) {
         if self.loader != loader {
@@ -218,11 +218,11 @@ pub(crate) struct Tab {
     pub(crate) context: Option<String>,
     pub(crate) opener: Option<TabId>,
     pub(crate) channel: Channel,
-    pub(crate) state: watch::Sender<State>,
+    pub(crate) state: watch::Sender<TabState>,
     /// What it has been seen as. Whoever has the turn looks.
-    pub(crate) sight: tokio::sync::Mutex<Sight>,
+    pub(crate) sight: tokio::sync::Mutex<TabObservation>,
     /// What happened in it besides what commands did.
-    pub(crate) journal: Journal,
+    pub(crate) journal: TabActivity,
     /// How often a frame in it got another document, or went.
     pub(crate) frame_moves: Arc<AtomicU64>,
     /// It is being clicked in a way that opens tabs of which nobody says that they are its own.
@@ -255,9 +255,9 @@ impl Tab {
         context: Option<String>,
         opener: Option<TabId>,
         channel: Channel,
-        written: Arc<Written>,
+        written: Arc<IssuedBackendRefs>,
     ) -> Self {
-        let state = watch::Sender::new(State::default());
+        let state = watch::Sender::new(TabState::default());
         Self {
             id,
             target_id,
@@ -265,8 +265,8 @@ impl Tab {
             opener,
             channel,
             state,
-            sight: tokio::sync::Mutex::new(Sight::new(Spellings::new(id, written))),
-            journal: Journal::default(),
+            sight: tokio::sync::Mutex::new(TabObservation::new(BackendRefs::new(id, written))),
+            journal: TabActivity::default(),
             frame_moves: Arc::default(),
             opens_tabs: AtomicBool::new(false),
             watched: std::sync::Mutex::default(),
@@ -321,7 +321,7 @@ impl Tab {
     }
 
     /// Waits until the page cannot answer any more, and says why.
-    pub(crate) async fn blocked(&self, state: &mut watch::Receiver<State>) -> Error {
+    pub(crate) async fn blocked(&self, state: &mut watch::Receiver<TabState>) -> Error {
         match state.wait_for(|state| self.obstacle(state).is_some()).await {
             Ok(state) => self.obstacle(&state).unwrap_or_else(|| self.lost()),
             Err(_) => self.lost(),
@@ -329,7 +329,7 @@ impl Tab {
     }
 
     /// Why the page cannot answer now, if it cannot.
-    pub(crate) fn obstacle(&self, state: &State) -> Option<Error> {
+    pub(crate) fn obstacle(&self, state: &TabState) -> Option<Error> {
         if let Some(dialog) = &state.dialog {
             return Some(
                 Error::new(Code::PageDialogOpen)
@@ -341,8 +341,8 @@ impl Tab {
         }
         match &state.end {
             None => None,
-            Some(End::Closed) => Some(self.lost()),
-            Some(End::Crashed(how)) => Some(
+            Some(TabEnd::Closed) => Some(self.lost()),
+            Some(TabEnd::Crashed(how)) => Some(
                 Error::new(Code::TabCrashed)
                     .message(format!("the page on tab {} crashed ({how})", self.id))
                     .evidence("tab", self.id.to_string()),

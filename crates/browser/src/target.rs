@@ -2,7 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::{Sight, json, quads};
+use crate::observe::{TabObservation, json, quads};
 use crate::tab::{Tab, TabId};
 use cdp::Deadline;
 use page::ax::{Role, Tree};
@@ -204,7 +204,7 @@ impl JsonSchema for Target {
 /// changed is refused.
 pub(crate) async fn find(
     tab: &Tab,
-    sight: &mut Sight,
+    sight: &mut TabObservation,
     tree: &Arc<Tree>,
     target: &Target,
     deadline: Deadline,
@@ -228,7 +228,7 @@ pub(crate) async fn find(
 /// `target.ambiguous` with everything that it could be, unless `nth` says which, counted from 0.
 pub(crate) async fn find_one(
     tab: &Tab,
-    sight: &mut Sight,
+    sight: &mut TabObservation,
     tree: &Arc<Tree>,
     (target, nth): (&Target, Option<u32>),
     deadline: Deadline,
@@ -262,7 +262,7 @@ pub(crate) async fn find_one(
 
 /// Of a control, its label and what is in that, the one to act on, if these are all that was found.
 async fn same_control(
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     all: &[usize],
     deadline: Deadline,
@@ -289,7 +289,7 @@ fn shown_first(tree: &Tree, all: Vec<usize>) -> Vec<usize> {
 const MOST_LISTED: usize = 12;
 
 /// Nodes as lines with refs, which can be used from here on.
-fn listed(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
+fn listed(sight: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
     let nodes = &nodes[..nodes.len().min(MOST_LISTED)];
     let numbers = sight.bind(tree, nodes);
     let line = |(node, number): (&usize, u32)| {
@@ -348,7 +348,7 @@ fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
 /// Everything that a target could mean in the page as it is now, in reading order.
 async fn candidates(
     tab: &Tab,
-    sight: &mut Sight,
+    sight: &mut TabObservation,
     tree: &Arc<Tree>,
     target: &Target,
     deadline: Deadline,
@@ -426,7 +426,7 @@ pub(crate) fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
 /// What a selector matches and is shown.
 async fn matched(
     tab: &Tab,
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     css: &str,
     spelled: &str,
@@ -457,7 +457,7 @@ async fn matched(
 
 /// The error for what is drawn but kept from readers, and so from snapshots.
 async fn kept(
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     (frame, element): (u16, u32),
     spelled: &str,
@@ -480,7 +480,7 @@ async fn kept(
 /// What is drawn at a point, in whatever frame, and the same point in its document.
 pub(crate) async fn point_at(
     tab: &Tab,
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     (mut x, mut y): (f64, f64),
     deadline: Deadline,
@@ -491,7 +491,7 @@ pub(crate) async fn point_at(
         let Some(world) = document.and_then(|document| sight.world_of(document)) else {
             return Ok(None);
         };
-        let at: Option<PointAt> = world
+        let at: Option<HitTestReply> = world
             .ask(&format!("agbrowse.at({x}, {y})"), deadline)
             .await
             .map_err(|trouble| trouble.explain(tab))?;
@@ -529,7 +529,7 @@ pub(crate) async fn point_at(
 /// What our script says of a point.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PointAt {
+struct HitTestReply {
     /// The numbers of what is there, the innermost first.
     path: Vec<u32>,
     is_frame: bool,
@@ -542,7 +542,11 @@ struct PointAt {
 }
 
 /// The element of a ref in the page as it is now, and notes on what changed about it.
-fn find_ref(sight: &mut Sight, tree: &Arc<Tree>, name: &RefName) -> Result<(usize, Vec<Note>)> {
+fn find_ref(
+    sight: &mut TabObservation,
+    tree: &Arc<Tree>,
+    name: &RefName,
+) -> Result<(usize, Vec<Note>)> {
     let spelled = name.to_string();
     let issued = look_up(sight, name).map_err(|problem| {
         let code = match problem {
@@ -607,7 +611,7 @@ fn with_hint(error: Error, hint: &str) -> Error {
 }
 
 /// Names what is most like an element that cannot be used.
-fn nearest(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> String {
+fn nearest(sight: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> String {
     let lines: Vec<String> = nodes
         .iter()
         .filter_map(|node| match means_otherwise(sight, tree, *node) {
@@ -624,7 +628,7 @@ fn nearest(sight: &mut Sight, tree: &Arc<Tree>, nodes: &[usize]) -> String {
 }
 
 /// Whether the ref of an element was issued for something that the element does not mean any more.
-fn means_otherwise(sight: &mut Sight, tree: &Arc<Tree>, node: usize) -> bool {
+fn means_otherwise(sight: &mut TabObservation, tree: &Arc<Tree>, node: usize) -> bool {
     let it = &tree.nodes[node];
     let document = &*tree.frames[usize::from(it.frame)].document;
     let number = sight.registry.number(document, it.element);
@@ -638,7 +642,10 @@ fn means_otherwise(sight: &mut Sight, tree: &Arc<Tree>, node: usize) -> bool {
 }
 
 /// The element that a ref was issued for, however it is spelled.
-fn look_up(sight: &Sight, name: &RefName) -> std::result::Result<refs::IssuedRef, refs::RefError> {
+fn look_up(
+    sight: &TabObservation,
+    name: &RefName,
+) -> std::result::Result<refs::IssuedRef, refs::RefError> {
     let number = match name {
         RefName::Local(number) => Some(*number),
         RefName::Backend { frame, id, .. } => sight.spellings.number(*frame, *id),
@@ -651,7 +658,7 @@ fn look_up(sight: &Sight, name: &RefName) -> std::result::Result<refs::IssuedRef
 }
 
 /// The tab that gave a ref, if this one did not.
-fn tab_beside(sight: &Sight, name: &RefName) -> Option<TabId> {
+fn tab_beside(sight: &TabObservation, name: &RefName) -> Option<TabId> {
     match name {
         RefName::Local(_) => None,
         RefName::Backend { frame, id, .. } => sight.spellings.tab_beside(*frame, *id),
@@ -669,7 +676,7 @@ fn gone(was: &Fingerprint, spelled: &str, hint: &str) -> Error {
 }
 
 /// The error for an element that went away after it was found.
-pub(crate) fn gone_since(sight: &Sight, target: &Target) -> Error {
+pub(crate) fn gone_since(sight: &TabObservation, target: &Target) -> Error {
     if let Target::Ref(name) = target
         && let Ok(issued) = look_up(sight, name)
     {
@@ -690,7 +697,7 @@ fn described(fingerprint: &Fingerprint) -> String {
 /// The elements that a selector matches, in the page itself or else in the first of its frames that has any.
 async fn find_css(
     tab: &Tab,
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     css: &str,
     deadline: Deadline,

@@ -2,7 +2,7 @@
 //! tab where the caller's page was.
 
 use super::Place;
-use browser::Left;
+use browser::OrphanTabs;
 use serde::{Deserialize, Serialize};
 
 /// What a daemon says of itself, in a file beside its socket. Removed at an orderly end.
@@ -20,7 +20,7 @@ pub struct State {
     /// What had been lost before, and nobody has opened a page since.
     pub lost: Option<String>,
     /// The tabs that it made in a browser that somebody else runs: they outlive a killed daemon.
-    pub left: Option<Left>,
+    pub left: Option<OrphanTabs>,
     /// Why it ended, when that was not what the caller asked for.
     pub ended: Option<Ended>,
 }

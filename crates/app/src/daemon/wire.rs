@@ -1,7 +1,7 @@
 //! What goes over the socket: a frame is two lengths, a JSON text, and a file's bytes beside it.
 
 use crate::VERSION;
-use browser::launch::Wish;
+use browser::launch::LaunchOverrides;
 use browser::{Code, Error, InClear, Outcome, Request, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -37,7 +37,7 @@ pub enum Action {
         request: Request,
         /// What is asked of the browser.
         #[serde(default)]
-        wish: Wish,
+        wish: LaunchOverrides,
     },
     /// Stay for as long as this line is open, and stop when the last such line is closed.
     Hold,

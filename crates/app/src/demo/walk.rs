@@ -8,7 +8,7 @@ use crate::output::{self, Output, say};
 use anstyle::{AnsiColor, Style};
 use browser::page::refs::Dialect;
 use browser::page::sanitize::escape_unsafe;
-use browser::{Browser, Code, Command, Error, Hidden, Outcome, Reply, Request, Result};
+use browser::{Browser, Code, Command, Error, Outcome, Reply, Request, Result, SecretString};
 use clap::Parser;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -217,7 +217,7 @@ impl Walk<'_> {
         if let Command::Fill(fill) = &mut command
             && fill.secret.as_deref() == Some(PASSWORD_NAME)
         {
-            fill.value = Some(Hidden::from(super::site::PASSWORD));
+            fill.value = Some(SecretString::from(super::site::PASSWORD));
         }
         let output = Output { json: settings.json.unwrap_or_default() };
         let command = cli::prepare(command, output)?;

@@ -2,7 +2,7 @@
 
 use crate::daemon::{Place, State, list};
 use crate::sessions::status;
-use browser::{Code, Error, Fact, Result};
+use browser::{Code, Error, Evidence, Result};
 use tokio::task::JoinSet;
 
 /// A session that has left anything in the folder of sockets.
@@ -61,7 +61,7 @@ fn condition(place: &Place) -> Option<Condition> {
 /// The daemon's version in its refusal.
 fn version_in(error: &Error) -> String {
     match error.details().evidence.as_ref().and_then(|facts| facts.get("daemon")) {
-        Some(Fact::Text(version)) => version.clone(),
+        Some(Evidence::Text(version)) => version.clone(),
         _ => "unknown".to_owned(),
     }
 }

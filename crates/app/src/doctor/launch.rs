@@ -3,8 +3,8 @@
 use super::{Finding, Severity, ms_since};
 use crate::config::Config;
 use browser::command::Eval;
-use browser::launch::{Options, Wish};
-use browser::{Browser, Code, Command, Error, Fact, Request};
+use browser::launch::{LaunchOverrides, Options};
+use browser::{Browser, Code, Command, Error, Evidence, Request};
 use std::time::Instant;
 
 /// Less than the check's own limit, so that the browser's reason is told and not only that it is late.
@@ -31,7 +31,7 @@ pub(super) async fn look(config: &Config) -> Finding {
 
 /// What is configured, except what would touch the user's own browser, profile or trace.
 fn options(config: &Config) -> Options {
-    let wish = Wish { cdp: None, profile: None, trace: None, ..config.wish() };
+    let wish = LaunchOverrides { cdp: None, profile: None, trace: None, ..config.wish() };
     wish.apply(&Options::default()).0
 }
 
@@ -39,7 +39,7 @@ fn options(config: &Config) -> Options {
 fn words(error: &Error) -> String {
     let details = error.details();
     let stderr = match details.evidence.as_ref().and_then(|facts| facts.get("stderr")) {
-        Some(Fact::Text(text)) => telling_line(text),
+        Some(Evidence::Text(text)) => telling_line(text),
         _ => None,
     };
     match stderr {

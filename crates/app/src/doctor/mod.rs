@@ -16,7 +16,7 @@ mod stale;
 mod version;
 
 use crate::config::{Config, closest};
-use browser::launch::{Found, Wanted, find};
+use browser::launch::{BrowserQuery, Found, find};
 use browser::{Code, Error, Result};
 use clap::Args;
 use futures_util::future::join_all;
@@ -169,7 +169,7 @@ impl Doctor {
 /// The browser that a command would start.
 fn program(config: &Config) -> Result<Found> {
     let wish = config.wish();
-    find(&Wanted { chrome: wish.chrome, headed: wish.headed.unwrap_or_default() })
+    find(&BrowserQuery { chrome: wish.chrome, headed: wish.headed.unwrap_or_default() })
 }
 
 fn ms_since(began: Instant) -> u64 {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use browser::launch::Wanted;
+use browser::launch::BrowserQuery;
 use browser::{Code, Error};
 
 use super::{Result, output_within};
@@ -285,7 +285,7 @@ impl Package {
         {
             return Ok(path);
         }
-        browser::launch::find(&Wanted::default()).map(|found| found.path).map_err(|error| {
+        browser::launch::find(&BrowserQuery::default()).map(|found| found.path).map_err(|error| {
             Error::new(Code::InstallFailed)
                 .message(format!(
                     "`{self}` went well, yet no browser is found: {}",

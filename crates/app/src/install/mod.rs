@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use browser::launch::{Found, Wanted};
+use browser::launch::{BrowserQuery, Found};
 use browser::{Code, Error};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -174,7 +174,7 @@ impl Install {
 
     /// A browser that makes installing another one pointless.
     fn already_there(&self) -> Option<Found> {
-        if self.force { None } else { browser::launch::find(&Wanted::default()).ok() }
+        if self.force { None } else { browser::launch::find(&BrowserQuery::default()).ok() }
     }
 
     /// The distribution's package, if that is the way to go.

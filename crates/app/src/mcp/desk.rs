@@ -5,8 +5,8 @@ use super::reply::Rests;
 use super::tools::Cap;
 use crate::config::Config;
 use crate::daemon::{Action, Line, Place};
-use browser::command::{CloseTab, NewTab, TabAction, TabVerb};
-use browser::launch::Wish;
+use browser::command::{CloseTab, NewTab, TabAction, TabCommand};
+use browser::launch::LaunchOverrides;
 use browser::page::refs::Dialect;
 use browser::{Access, Code, Command, Error, Outcome, Request, Result, TabId};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ const STOPPING: Duration = Duration::from_secs(2);
 /// Where calls go to.
 pub(super) struct Desk {
     place: Place,
-    wish: Wish,
+    wish: LaunchOverrides,
     pub(super) timeout: Duration,
     pub(super) idle_timeout: Duration,
     /// The session is ours alone: its daemon stays for us, and ends with us.
@@ -220,14 +220,14 @@ impl Desk {
     /// Opens a page for a client. Where others use the session, their current tab stays theirs.
     pub(super) fn new_page(&self, url: Option<String>) -> Command {
         let new = NewTab { url, aside: !self.is_private, ..NewTab::default() };
-        Command::Tab(TabVerb { action: TabAction::New(new) })
+        Command::Tab(TabCommand { action: TabAction::New(new) })
     }
 
     /// Closes tabs. One that is gone already is closed.
     pub(super) async fn close_tabs(&self, tabs: Vec<TabId>) {
         for id in tabs {
             let close = TabAction::Close(CloseTab { id: Some(id) });
-            _ = self.run(Command::Tab(TabVerb { action: close }), &Whereto::default()).await;
+            _ = self.run(Command::Tab(TabCommand { action: close }), &Whereto::default()).await;
         }
     }
 

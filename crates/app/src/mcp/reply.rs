@@ -2,11 +2,11 @@
 
 use crate::output::fact_line;
 use browser::command::{
-    Answered, Arrival, CapabilityRow, Effect, Happening, Receipt, Snapped, is_page_speech,
+    Arrival, CapabilityRow, DialogReply, Effect, PageEvent, Receipt, SnapshotReply, is_page_speech,
 };
 use browser::page::sanitize::escape_unsafe;
 use browser::page::{text, tokens};
-use browser::{Code, Error, Fact, Note, Outcome, Reply, RetryHint, TabId};
+use browser::{Code, Error, Evidence, Note, Outcome, Reply, RetryHint, TabId};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ impl Said {
     /// What came of a command on a page.
     pub(super) fn of(outcome: &Outcome) -> Self {
         let mut said = match &outcome.reply {
-            Reply::Snapshot(Snapped::Text(shown)) => Self {
+            Reply::Snapshot(SnapshotReply::Text(shown)) => Self {
                 theirs: shown.text.clone(),
                 facts: json!({ "refs": shown.refs, "tokens": shown.tokens }),
                 ..Self::default()
@@ -158,7 +158,7 @@ impl Said {
         }
     }
 
-    fn of_answer(answered: &Answered) -> Self {
+    fn of_answer(answered: &DialogReply) -> Self {
         let verb = if answered.accepted { "accepted" } else { "dismissed" };
         let ours = format!("{verb} the {}{}", answered.dialog.kind, came_of_it(answered.effect));
         let theirs = format!("dialog: {}\n", text::quoted(&answered.dialog.message));
@@ -171,7 +171,7 @@ impl Said {
     }
 
     /// What happened besides: our words and the page's apart.
-    fn add_events(&mut self, events: &[Happening]) {
+    fn add_events(&mut self, events: &[PageEvent]) {
         for event in events {
             if !is_page_speech(&event.kind) {
                 self.ours.push_str(&format!("\n! {}: {}", event.kind, spoken(&event.message)));
@@ -282,7 +282,7 @@ impl Said {
             // What a dialog says is the message of its own.
             let is_said = details.code == Code::PageDialogOpen && key == "message";
             match fact {
-                Fact::Text(said) if is_said => {
+                Evidence::Text(said) if is_said => {
                     theirs.push_str(&format!("{key}: {}\n", text::quoted(said)));
                 }
                 fact if LISTED.contains(&&**key) => {
@@ -292,7 +292,7 @@ impl Said {
             }
         }
         let done = match details.evidence.as_ref().and_then(|all| all.get("done")) {
-            Some(Fact::List(done)) => done.len(),
+            Some(Evidence::List(done)) => done.len(),
             _ => 0,
         };
         match done {
@@ -588,13 +588,15 @@ fn spoken(message: &str) -> String {
         .replace("`agbrowse upload --chooser`", "browser_file_upload without `paths`")
 }
 
-fn told(key: &str, fact: &Fact) -> String {
+fn told(key: &str, fact: &Evidence) -> String {
     match fact {
-        Fact::Unknown => "not known".to_owned(),
-        Fact::Flag(flag) => flag.to_string(),
-        Fact::Number(number) => number.to_string(),
-        Fact::Text(text) => fact_line(key, text).into_owned(),
-        Fact::List(all) => all.iter().map(|line| format!("\n  {}", fact_line(key, line))).collect(),
+        Evidence::Unknown => "not known".to_owned(),
+        Evidence::Flag(flag) => flag.to_string(),
+        Evidence::Number(number) => number.to_string(),
+        Evidence::Text(text) => fact_line(key, text).into_owned(),
+        Evidence::List(all) => {
+            all.iter().map(|line| format!("\n  {}", fact_line(key, line))).collect()
+        }
     }
 }
 

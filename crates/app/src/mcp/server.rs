@@ -8,11 +8,11 @@ use super::tools::{ContextsPlan, NewContext, Plan, TOOLS, TabsPlan, Tool, Which}
 use crate::output::{Readers, replace_file};
 use crate::rest;
 use browser::command::{
-    Close, CloseTab, NewTab, Open, SaveStorage, Snapshot, Status, StorageAction, StorageVerb,
-    TabAction, TabVerb, Tabs, TextFormat, Wait,
+    Close, CloseTab, NewTab, Open, SaveStorage, Snapshot, Status, StorageAction, StorageCommand,
+    TabAction, TabCommand, Tabs, TextFormat, Wait,
 };
 use browser::page::sanitize::escape_unsafe;
-use browser::{Access, Code, Command, Error, Note, Outcome, ProxyLine, Reply, Result, TabId};
+use browser::{Access, Code, Command, Error, Note, Outcome, ProxyInfo, Reply, Result, TabId};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities,
@@ -467,7 +467,9 @@ impl Server {
                     None => to.page.ok_or_else(no_page)?,
                 };
                 let close = TabAction::Close(CloseTab { id: Some(id) });
-                self.desk.run(Command::Tab(TabVerb { action: close }), &Whereto::default()).await?;
+                self.desk
+                    .run(Command::Tab(TabCommand { action: close }), &Whereto::default())
+                    .await?;
                 self.me().forget(|page| page == id);
             }
         }
@@ -612,10 +614,10 @@ impl Server {
         }
         let to = Whereto { context: name, ..Whereto::default() };
         let new = TabAction::New(NewTab { proxy, ..NewTab::default() });
-        let opened = self.desk.run(Command::Tab(TabVerb { action: new }), &to).await?;
+        let opened = self.desk.run(Command::Tab(TabCommand { action: new }), &to).await?;
         let mut notes = opened.notes;
         if let Some(storage) = storage {
-            let load = StorageVerb { action: StorageAction::Load(storage) };
+            let load = StorageCommand { action: StorageAction::Load(storage) };
             match self.desk.run(Command::Storage(load), &to).await {
                 Ok(loaded) => notes.extend(loaded.notes),
                 Err(error) => {
@@ -642,7 +644,7 @@ impl Server {
             return Err(unknown_context(&context, &known));
         }
         let to = Whereto { context, ..Whereto::default() };
-        let save = StorageVerb { action: StorageAction::Save(SaveStorage::default()) };
+        let save = StorageCommand { action: StorageAction::Save(SaveStorage::default()) };
         let mut outcome = self.desk.run(Command::Storage(save), &to).await?;
         let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
         let Reply::Storage(stored) = &outcome.reply else { return Ok(Said::default()) };
@@ -658,7 +660,7 @@ impl Server {
     }
 
     /// The proxies of those contexts that go through one.
-    async fn proxies(&self) -> Result<BTreeMap<String, ProxyLine>> {
+    async fn proxies(&self) -> Result<BTreeMap<String, ProxyInfo>> {
         let told = self.desk.run(Command::Status(Status {}), &Whereto::default()).await?;
         let Reply::Status(status) = told.reply else { return Ok(BTreeMap::new()) };
         Ok(status.browser.map(|browser| browser.proxies).unwrap_or_default())

@@ -5,10 +5,10 @@ use crate::fidelity::{browser, open, runtime};
 use crate::torture::{Random, rounds};
 use agbrowse::demo::Site;
 use browser::command::{
-    After, Aim, Answer, Button, Check, Click, DialogVerb, Eval, Fill, Get, Snapped, Snapshot,
-    TabAction, TabVerb, What,
+    Answer, Button, Check, Click, DialogCommand, Eval, Fill, Get, Property, SettleArgs, Snapshot,
+    SnapshotReply, TabAction, TabCommand, TargetArgs,
 };
-use browser::{Browser, Code, Command, Error, Hidden, Outcome, Reply, Request};
+use browser::{Browser, Code, Command, Error, Outcome, Reply, Request, SecretString};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     }
     let snapshot = Command::Snapshot(Snapshot { fresh: true, ..Snapshot::default() });
     let seen = match run(browser, snapshot, 10_000).await {
-        Ok(Outcome { reply: Reply::Snapshot(Snapped::Text(text)), .. }) => text.text,
+        Ok(Outcome { reply: Reply::Snapshot(SnapshotReply::Text(text)), .. }) => text.text,
         _ => return false,
     };
     let lines: Vec<&str> = seen.lines().filter(|line| line.contains("[ref=@e")).collect();
@@ -93,8 +93,12 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     let line = lines[pick(random, lines.len())].trim();
     let name = line.split("[ref=").nth(1).and_then(|rest| rest.split([' ', ']']).next()).unwrap();
     let target: browser::Target = name.parse().unwrap();
-    let get =
-        Get { what: What::Attr, target: target.clone(), name: Some("data-key".into()), nth: None };
+    let get = Get {
+        what: Property::Attr,
+        target: target.clone(),
+        name: Some("data-key".into()),
+        nth: None,
+    };
     // What is in a frame or a shadow tree has no key.
     let key = match run(browser, Command::Get(get), 5_000).await {
         Ok(Outcome { reply: Reply::Get(got), .. }) => match got.value {
@@ -115,11 +119,11 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     if eval(browser, &format!("upset('{kind}', '{key}', {ms})")).await.is_none() {
         return false;
     }
-    let aim = Aim::at(target);
-    let after = After { settle_ms: Some(300), ..After::default() };
+    let aim = TargetArgs::at(target);
+    let after = SettleArgs { settle_ms: Some(300), ..SettleArgs::default() };
     let (verb, command) = match line {
         line if line.starts_with("- textbox") || line.starts_with("- searchbox") => {
-            let value = Some(Hidden::from(&*format!("text {}", random.below(1000))));
+            let value = Some(SecretString::from(&*format!("text {}", random.below(1000))));
             ("fill", Command::Fill(Fill { aim, value, secret: None, submit: false, after }))
         }
         line if line.starts_with("- checkbox") => ("check", Command::Check(Check { aim, after })),
@@ -219,7 +223,7 @@ async fn go_on(browser: &Browser) -> bool {
 /// Answers what the page asks, and closes what it opened.
 async fn tidy(browser: &Browser) {
     for _ in 0..5 {
-        let answer = Command::Dialog(DialogVerb { answer: Answer::Accept { text: None } });
+        let answer = Command::Dialog(DialogCommand { answer: Answer::Accept { text: None } });
         if run(browser, answer, 3_000).await.is_err() {
             break;
         }
@@ -228,8 +232,9 @@ async fn tidy(browser: &Browser) {
         let tabs = run(browser, Command::Tabs(browser::command::Tabs {}), 3_000).await;
         let Ok(Outcome { reply: Reply::Tabs(list), .. }) = tabs else { break };
         let Some(other) = list.tabs.iter().find(|tab| !tab.current) else { break };
-        let close =
-            TabVerb { action: TabAction::Close(browser::command::CloseTab { id: Some(other.id) }) };
+        let close = TabCommand {
+            action: TabAction::Close(browser::command::CloseTab { id: Some(other.id) }),
+        };
         if run(browser, Command::Tab(close), 3_000).await.is_err() {
             break;
         }

@@ -6,8 +6,8 @@
 
 use agbrowse::demo::Site;
 use browser::command::{Eval, Open, Snapshot, TextFormat, Until};
-use browser::launch::{Options, Wanted, find};
-use browser::{Browser, Command, Pair, Request, Said};
+use browser::launch::{BrowserQuery, Options, find};
+use browser::{Browser, Command, NodeFacts, NodePair, Request};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;
@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 struct Rule {
     name: &'static str,
     reason: &'static str,
-    applies: fn(&Pair) -> bool,
+    applies: fn(&NodePair) -> bool,
 }
 
 const RULES: &[Rule] = &[
@@ -89,7 +89,7 @@ const RULES: &[Rule] = &[
         name: "labels of boxes",
         reason: "the label of a box to tick is that box's name; told as a label or not is the same",
         applies: |pair| {
-            let is_label = |said: &Said| said.role == "label" || said.role == "generic";
+            let is_label = |said: &NodeFacts| said.role == "label" || said.role == "generic";
             pair.tag == "label"
                 && is_plain(pair.ours.as_ref())
                 && pair.theirs.as_ref().is_some_and(is_label)
@@ -102,7 +102,7 @@ const RULES: &[Rule] = &[
     },
 ];
 
-fn is_plain(said: Option<&Said>) -> bool {
+fn is_plain(said: Option<&NodeFacts>) -> bool {
     said.is_none_or(|said| said.role == "generic" && said.name.is_empty())
 }
 
@@ -116,7 +116,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(pairs: &[Pair]) -> Self {
+    fn count(pairs: &[NodePair]) -> Self {
         let mut tally = Self::default();
         for pair in pairs {
             if pair.ours.is_none() && pair.theirs.is_none() {
@@ -160,7 +160,7 @@ impl Tally {
 }
 
 /// The refs that MCP clients get are the browser's own numbers of the elements: those of its tree that are called so.
-async fn agrees_on_numbers(browser: &Browser, pairs: &[Pair]) {
+async fn agrees_on_numbers(browser: &Browser, pairs: &[NodePair]) {
     let look = Snapshot { format: TextFormat::Viewpoint, refs_only: true, ..Snapshot::default() };
     let shown = browser.run(Request::new(Command::Snapshot(look))).await.unwrap().reply.to_string();
     let (mut compared, mut same) = (0, 0);
@@ -186,12 +186,12 @@ pub fn share(part: usize, all: usize) -> f64 {
     if all == 0 { 1.0 } else { part as f64 / all as f64 }
 }
 
-fn told(pair: &Pair) -> String {
+fn told(pair: &NodePair) -> String {
     let names = [&pair.ours, &pair.theirs].map(|said| said.as_ref().map_or("", |said| &said.name));
     let same = names[0].chars().zip(names[1].chars()).take_while(|(one, other)| one == other);
     // Of long names, what is different in them.
     let from = same.count().saturating_sub(30);
-    let said = |said: &Option<Said>| match said {
+    let said = |said: &Option<NodeFacts>| match said {
         None => "-".to_owned(),
         Some(said) => {
             let begin = if from > 0 { "…" } else { "" };
@@ -248,7 +248,7 @@ pub fn name_of(file: &Path) -> String {
 
 /// A browser for which only loopback exists: the pages name dead third parties.
 pub fn browser() -> Option<Browser> {
-    if let Err(error) = find(&Wanted::default()) {
+    if let Err(error) = find(&BrowserQuery::default()) {
         assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
         eprintln!("skipped: {error}");
         return None;
@@ -427,7 +427,7 @@ fn expected_labels_and_roles_are_met_as_often_as_by_the_browser() {
 }
 
 /// Whether an element has the role a test wants, in the spelling of either tree.
-fn is_role(wanted: &str, said: Option<&Said>, has: impl Fn(&str) -> bool) -> bool {
+fn is_role(wanted: &str, said: Option<&NodeFacts>, has: impl Fn(&str) -> bool) -> bool {
     match wanted {
         "generic" => {
             is_plain(said)

@@ -14,7 +14,7 @@ pub struct Home {
 
 /// Whether there is a browser to test with. The full check run requires one.
 pub fn has_browser() -> bool {
-    match browser::launch::find(&browser::launch::Wanted::default()) {
+    match browser::launch::find(&browser::launch::BrowserQuery::default()) {
         Ok(_) => true,
         Err(error) => {
             assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");

@@ -3,12 +3,12 @@
 
 use crate::fidelity::{Stop, browser, name_of, pages_for, runtime, serve};
 use agbrowse::demo::Site;
-use browser::Reach;
+use browser::Reachability;
 
 /// What is left out, and why.
 struct Rule {
     reason: &'static str,
-    applies: fn(&Reach) -> bool,
+    applies: fn(&Reachability) -> bool,
 }
 
 const RULES: &[Rule] = &[

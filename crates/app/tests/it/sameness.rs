@@ -1,7 +1,7 @@
 //! An unchanged page is told in the same words each time, by every browser.
 
 use crate::fidelity::{browser, corpus, name_of, open, runtime, serve};
-use browser::command::{Snapped, Snapshot};
+use browser::command::{Snapshot, SnapshotReply};
 use browser::{Browser, Command, Reply, Request};
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ async fn snapshot(browser: &Browser, fresh: bool) -> (String, String, Option<Str
     let snapshot = Snapshot { details: true, fresh, ..Snapshot::default() };
     let outcome = browser.run(Request::new(Command::Snapshot(snapshot))).await.unwrap();
     match outcome.reply {
-        Reply::Snapshot(Snapped::Full(full)) => (full.text, full.ax_hash, full.dom_hash),
+        Reply::Snapshot(SnapshotReply::Full(full)) => (full.text, full.ax_hash, full.dom_hash),
         other => panic!("no details: {other:?}"),
     }
 }

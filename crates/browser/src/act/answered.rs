@@ -1,17 +1,17 @@
 //! Consequences of an answer to a dialog.
 
-use super::{Before, Effect, Hand};
-use crate::live::journal::Happening;
+use super::{Action, Baseline, Effect};
+use crate::chromium::activity::PageEvent;
 use crate::tab::Tab;
 
 /// What came of an answer.
-pub(crate) struct Consequences {
+pub(crate) struct DialogEffects {
     pub(crate) effect: Effect,
     pub(crate) delta: String,
-    pub(crate) events: Vec<Happening>,
+    pub(crate) events: Vec<PageEvent>,
 }
 
-impl Before {
+impl Baseline {
     /// The effect that the browser itself tells of, if it does.
     pub(crate) fn certain_effect(&self, tab: &Tab) -> Option<Effect> {
         let (state, mark) = (tab.state.borrow().clone(), tab.journal.mark());
@@ -30,9 +30,9 @@ impl Before {
     }
 }
 
-impl Hand<'_> {
+impl Action<'_> {
     /// What came of an answer that was given when the tab was as it was `before`.
-    pub(crate) async fn after_answer(&mut self, before: Before) -> Consequences {
+    pub(crate) async fn after_answer(&mut self, before: Baseline) -> DialogEffects {
         self.before = before;
         // Nobody could look at the page while the dialog was open.
         self.tree = self.sight.last_seen();
@@ -49,6 +49,6 @@ impl Hand<'_> {
             effect = if was_known { Effect::None } else { Effect::Unknown };
         }
         self.live.journals_are_written().await;
-        Consequences { effect, delta, events: self.tab.journal.take_untold() }
+        DialogEffects { effect, delta, events: self.tab.journal.take_untold() }
     }
 }

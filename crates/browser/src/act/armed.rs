@@ -2,14 +2,14 @@
 //!
 //! An action can be cut off at every await: its client is killed, its time is over, a frame does not answer, `?` returns
 //! early. Whatever it armed by then (the event guard in a document, a file chooser or drag that is intercepted, a mouse
-//! button that is down) is owned by an [`Armed`]. Dropping that posts the calls that undo it; a session takes its calls
+//! button that is down) is owned by an [`ArmedState`]. Dropping that posts the calls that undo it; a session takes its calls
 //! in order, so they come after whatever armed it, also where that is still on its way.
 
 /// Releases what was armed for an action when it is dropped.
 #[must_use = "what is armed is released when this is dropped"]
-pub(crate) struct Armed(Option<Box<dyn FnOnce() + Send + Sync>>);
+pub(crate) struct ArmedState(Option<Box<dyn FnOnce() + Send + Sync>>);
 
-impl Armed {
+impl ArmedState {
     /// Owns something that `release` undoes. It is called in `drop`, so it posts calls and waits for none.
     pub(crate) fn new(release: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(release)))
@@ -21,7 +21,7 @@ impl Armed {
     }
 }
 
-impl Drop for Armed {
+impl Drop for ArmedState {
     fn drop(&mut self) {
         if let Some(release) = self.0.take() {
             release();
@@ -31,7 +31,7 @@ impl Drop for Armed {
 
 #[cfg(test)]
 mod tests {
-    use super::Armed;
+    use super::ArmedState;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,7 +40,7 @@ mod tests {
         let count = Arc::new(AtomicU32::new(0));
         let armed = || {
             let count = count.clone();
-            Armed::new(move || _ = count.fetch_add(1, Ordering::Relaxed))
+            ArmedState::new(move || _ = count.fetch_add(1, Ordering::Relaxed))
         };
         armed().disarm();
         assert_eq!(count.load(Ordering::Relaxed), 0);

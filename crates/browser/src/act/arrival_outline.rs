@@ -1,7 +1,7 @@
 //! The first refs of a page that an action led to: the next step often needs no more than those.
 
-use super::Hand;
-use crate::observe::{self, Look};
+use super::Action;
+use crate::observe::{self, ObserveOptions};
 use crate::tab::Phase;
 use page::outline::outline;
 use std::time::Duration;
@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_millis(400);
 /// About how many tokens the refs may take.
 const BUDGET: u32 = 200;
 
-impl Hand<'_> {
+impl Action<'_> {
     /// The main refs of the page that is there now; nothing if it does not tell in time.
     pub(super) async fn arrival_outline(&mut self) -> String {
         let is_there = |phase: Phase| phase >= Phase::DomReady;
@@ -20,7 +20,7 @@ impl Hand<'_> {
             return String::new();
         }
         let limit = self.deadline.at_most(LOOK);
-        let look = Look::default();
+        let look = ObserveOptions::default();
         let tree = match observe::observe(self.live, self.tab, self.sight, &look, limit).await {
             Ok(tree) => tree,
             Err(error) => {

@@ -1,8 +1,8 @@
 //! Why nothing came of an action: values that the browser does not accept, a click that did not arrive.
 
-use super::receipt::{Blocker, Hit};
-use super::settle::Came;
-use super::{Hand, MOVED};
+use super::receipt::{Blocker, ReceiptTarget};
+use super::settle::Effects;
+use super::{Action, MOVED};
 use serde::Deserialize;
 
 /// A field whose value the browser does not accept.
@@ -16,10 +16,10 @@ pub(super) struct BlockingField {
     message: String,
 }
 
-impl Hand<'_> {
+impl Action<'_> {
     /// Why nothing came of it: the fields because of which a form was not sent, or an element that did no more than move
     /// away.
-    pub(super) fn blockers(&mut self, came: &Came, is_only_moved: bool) -> Vec<Blocker> {
+    pub(super) fn blockers(&mut self, came: &Effects, is_only_moved: bool) -> Vec<Blocker> {
         if came.blocking.is_empty() && is_only_moved && came.unclicked == MOVED {
             let reason = "the element moved away when it was pressed, so the click did not arrive";
             return vec![Blocker { field: None, reason: reason.into(), message: None }];
@@ -37,7 +37,8 @@ impl Hand<'_> {
             let index = tree.nodes.iter().position(is_it)?;
             Some((tree, index))
         });
-        let mut hit = Hit { name_of_ref: None, role: "field".into(), name: field.name.clone() };
+        let mut hit =
+            ReceiptTarget { name_of_ref: None, role: "field".into(), name: field.name.clone() };
         if let Some((tree, index)) = found {
             let number = self.sight.bind(&tree, &[index]).first().copied();
             hit.name_of_ref = number.map(|number| format!("@e{number}"));

@@ -1,6 +1,6 @@
 //! The keyboard: keys by name, chords, and texts.
 
-use super::Hand;
+use super::Action;
 use super::pointer::Modifier;
 use crate::error::{Code, Error, Result};
 use cdp::protocol::input::{DispatchKeyEvent, InsertText};
@@ -248,7 +248,7 @@ fn event(key: &Key, kind: &str, modifiers: i64, text: Option<String>) -> Dispatc
     }
 }
 
-impl Hand<'_> {
+impl Action<'_> {
     /// Presses chords one after the other.
     pub(crate) async fn press(&mut self, chords: &[Chord]) -> Result<()> {
         let mut sent = Vec::new();

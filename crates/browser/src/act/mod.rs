@@ -1,6 +1,6 @@
 //! Acting: find what is meant, see that it can be done now, do it to that and to nothing else, see what came of it.
 //!
-//! Steps stand one under another in each verb: [`Hand::reach`], then what the hand does, then [`Hand::finish`], which
+//! Steps stand one under another in each verb: [`Action::reach`], then what the hand does, then [`Action::finish`], which
 //! waits for the consequences and writes the receipt. Between the check and the event the page may still change: a
 //! guard in our world lets an event through only to the element that was checked.
 
@@ -15,19 +15,19 @@ mod receipt;
 mod settle;
 mod watch;
 
-pub(crate) use answered::Consequences;
-use armed::Armed;
-pub use receipt::{Attempt, Blocker, Effect, Hit, Receipt, Settled};
-pub(crate) use settle::Deed;
-pub use settle::{After, Expect};
+pub(crate) use answered::DialogEffects;
+use armed::ArmedState;
+pub use receipt::{Attempt, Blocker, Effect, Receipt, ReceiptTarget, Settled};
+pub(crate) use settle::ReceiptDraft;
+pub use settle::{Expect, SettleArgs};
 
-use crate::browser::Cx;
+use crate::browser::CommandContext;
+use crate::chromium::RunningBrowser;
+use crate::chromium::activity::ActivityCursor;
 use crate::error::{Code, Error, Result};
-use crate::live::Live;
-use crate::live::journal::Mark;
 use crate::note::Note;
-use crate::observe::{self, Look, Sight, Trouble, World, json, quads};
-use crate::tab::{State, Turn};
+use crate::observe::{self, ObserveError, ObserveOptions, TabObservation, World, json, quads};
+use crate::tab::{TabState, Turn};
 use crate::target::{self, Target};
 use cdp::Deadline;
 use clap::Args;
@@ -102,7 +102,7 @@ pub(crate) const TRIES: usize = 3;
 /// What to act on.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Aim {
+pub struct TargetArgs {
     /// The element: a ref from the last snapshot (`@e3`), `css=…`, `role=button[name="…"]`, `text=…`, `label=…`,
     /// `placeholder=…`, `testid=…` or `xy=120,40`.
     pub target: Target,
@@ -120,7 +120,7 @@ pub struct Aim {
     pub no_wait: bool,
 }
 
-impl Aim {
+impl TargetArgs {
     /// At one thing and nothing else.
     pub fn at(target: Target) -> Self {
         Self { target, others: Vec::new(), nth: None, no_wait: false }
@@ -133,7 +133,7 @@ impl Aim {
 
 /// What must be true of an element before something is done to it.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(crate) struct Wants {
+pub(crate) struct Actionability {
     pub(crate) enabled: bool,
     pub(crate) editable: bool,
     /// A person can see it.
@@ -146,7 +146,7 @@ pub(crate) struct Wants {
     pub(crate) at: Option<(f64, f64)>,
 }
 
-impl Wants {
+impl Actionability {
     const NOTHING: Self = Self {
         enabled: false,
         editable: false,
@@ -167,7 +167,7 @@ impl Wants {
 
 /// What is kept from reaching anything but the element that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Guard {
+pub(crate) enum EventGuard {
     Hands,
     Keys,
     /// Nothing: it is done by script.
@@ -176,7 +176,7 @@ pub(crate) enum Guard {
     Look,
 }
 
-impl Guard {
+impl EventGuard {
     fn word(self) -> &'static str {
         match self {
             Self::Hands => "\"hands\"",
@@ -189,8 +189,8 @@ impl Guard {
 
 /// An element that was found and can be acted on.
 #[derive(Clone, Debug)]
-pub(crate) struct Spot {
-    pub(crate) hit: Hit,
+pub(crate) struct ActionPoint {
+    pub(crate) hit: ReceiptTarget,
     pub(crate) strategy: &'static str,
     /// The document it is in, and those around that.
     pub(crate) documents: Vec<String>,
@@ -207,13 +207,13 @@ pub(crate) struct Spot {
 /// What our script says about an element.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Answer {
+struct ReadyReply {
     problem: Option<String>,
     by: Option<String>,
     cover: Option<u32>,
     x: f64,
     y: f64,
-    fact: Option<Fact>,
+    fact: Option<ControlState>,
     /// The field that takes the keys for the element, when that is another one.
     field: Option<u32>,
     /// The frame is drawn rotated or in perspective: the browser has to be asked where the point is.
@@ -222,7 +222,7 @@ struct Answer {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Fact {
+struct ControlState {
     kind: String,
     is_checked: Option<bool>,
     control: Option<u32>,
@@ -230,34 +230,34 @@ struct Fact {
 
 /// Why an element cannot be acted on now.
 #[derive(Debug)]
-pub(crate) struct Obstacle {
+pub(crate) struct ActionBlocker {
     problem: String,
     by: Option<String>,
 }
 
 /// What was so before anything was done.
-pub(crate) struct Before {
-    pub(crate) state: State,
-    pub(crate) mark: Mark,
+pub(crate) struct Baseline {
+    pub(crate) state: TabState,
+    pub(crate) mark: ActivityCursor,
 }
 
 /// What comes after its end is not because of an action.
-impl Drop for Hand<'_> {
+impl Drop for Action<'_> {
     fn drop(&mut self) {
         self.tab.journal.action_ends();
     }
 }
 
 /// The hand that acts on a tab.
-pub(crate) struct Hand<'a> {
-    pub(crate) live: &'a Live,
+pub(crate) struct Action<'a> {
+    pub(crate) live: &'a RunningBrowser,
     pub(crate) tab: &'a Turn,
-    pub(crate) sight: &'a mut Sight,
+    pub(crate) sight: &'a mut TabObservation,
     pub(crate) deadline: Deadline,
     pub(crate) notes: &'a mut Vec<Note>,
     patience: Duration,
     begun: Instant,
-    before: Before,
+    before: Baseline,
     /// The page as it was when the target was found.
     tree: Option<Arc<Tree>>,
     attempts: Vec<Attempt>,
@@ -265,7 +265,7 @@ pub(crate) struct Hand<'a> {
     /// The document that was acted on, to be told when it is over.
     documents: Vec<String>,
     /// The guards in those documents.
-    armed: Vec<Armed>,
+    armed: Vec<ArmedState>,
     /// How the page is looked at when it has come to rest.
     looking: Option<String>,
     /// The document that was acted in.
@@ -281,14 +281,14 @@ pub(crate) struct Hand<'a> {
     watch: Duration,
 }
 
-impl<'a> Hand<'a> {
+impl<'a> Action<'a> {
     pub(crate) fn new(
-        cx: &'a mut Cx<'_>,
-        live: &'a Live,
+        cx: &'a mut CommandContext<'_>,
+        live: &'a RunningBrowser,
         tab: &'a Turn,
-        sight: &'a mut Sight,
+        sight: &'a mut TabObservation,
     ) -> Self {
-        let before = Before { state: tab.state.borrow().clone(), mark: tab.journal.mark() };
+        let before = Baseline { state: tab.state.borrow().clone(), mark: tab.journal.mark() };
         tab.journal.action_begins();
         live.watch_databases(tab);
         Self {
@@ -322,7 +322,7 @@ impl<'a> Hand<'a> {
 
     /// The page as it is now.
     pub(crate) async fn look(&mut self) -> Result<Arc<Tree>> {
-        let look = Look::default();
+        let look = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
         let tree = match self.sight.confirmed(&look, &loader, self.deadline).await {
             Some(tree) => tree,
@@ -336,7 +336,7 @@ impl<'a> Hand<'a> {
     /// for nothing costs as much as the click itself.
     async fn glance(&mut self) -> Result<(Arc<Tree>, bool)> {
         let loader = self.tab.state.borrow().loader.clone();
-        if let Some(tree) = self.sight.glimpsed(&Look::default(), &loader) {
+        if let Some(tree) = self.sight.glimpsed(&ObserveOptions::default(), &loader) {
             self.tree = Some(tree.clone());
             return Ok((tree, false));
         }
@@ -346,7 +346,7 @@ impl<'a> Hand<'a> {
     async fn look_anew(&mut self) -> Result<Arc<Tree>> {
         // Word of a change may still be on its way.
         self.sight.doubt();
-        let look = Look::default();
+        let look = ObserveOptions::default();
         let tree = observe::observe(self.live, self.tab, self.sight, &look, self.deadline).await?;
         self.tree = Some(tree.clone());
         Ok(tree)
@@ -356,7 +356,12 @@ impl<'a> Hand<'a> {
     ///
     /// # Errors
     /// The last target's, with all attempts.
-    pub(crate) async fn reach(&mut self, aim: &Aim, wants: Wants, guard: Guard) -> Result<Spot> {
+    pub(crate) async fn reach(
+        &mut self,
+        aim: &TargetArgs,
+        wants: Actionability,
+        guard: EventGuard,
+    ) -> Result<ActionPoint> {
         let mut failure = None;
         for target in aim.targets() {
             let begun = Instant::now();
@@ -375,7 +380,7 @@ impl<'a> Hand<'a> {
             match reached {
                 Ok(spot) => {
                     // Only to look is no attempt.
-                    if guard == Guard::Look {
+                    if guard == EventGuard::Look {
                         self.attempts.clear();
                     }
                     return Ok(spot);
@@ -398,10 +403,10 @@ impl<'a> Hand<'a> {
     async fn reach_one(
         &mut self,
         target: &Target,
-        aim: &Aim,
-        wants: Wants,
-        guard: Guard,
-    ) -> Result<Spot> {
+        aim: &TargetArgs,
+        wants: Actionability,
+        guard: EventGuard,
+    ) -> Result<ActionPoint> {
         let whole = self.deadline;
         let mut blocker = None;
         let reached = self.poll(target, aim, wants, guard, &mut blocker).await;
@@ -419,11 +424,11 @@ impl<'a> Hand<'a> {
     async fn poll(
         &mut self,
         target: &Target,
-        aim: &Aim,
-        wants: Wants,
-        guard: Guard,
+        aim: &TargetArgs,
+        wants: Actionability,
+        guard: EventGuard,
         blocker: &mut Option<Error>,
-    ) -> Result<Spot> {
+    ) -> Result<ActionPoint> {
         let limit = self.limit(aim);
         // Only of refs and points is the page itself asked before anything is done.
         let mut spoiled = 0;
@@ -458,7 +463,7 @@ impl<'a> Hand<'a> {
                     found.await
                 }
             };
-            let wants = Wants { at: at.filter(|_| wants.point), ..wants };
+            let wants = Actionability { at: at.filter(|_| wants.point), ..wants };
             let failure = match found {
                 Ok(node) => match self.ready(&tree, node, target, wants, guard, is_sure).await? {
                     Ok(spot) => {
@@ -563,29 +568,29 @@ impl<'a> Hand<'a> {
         tree: &Arc<Tree>,
         index: usize,
         target: &Target,
-        wants: Wants,
-        guard: Guard,
+        wants: Actionability,
+        guard: EventGuard,
         is_sure: bool,
-    ) -> Result<std::result::Result<Spot, Obstacle>> {
+    ) -> Result<std::result::Result<ActionPoint, ActionBlocker>> {
         let node = &tree.nodes[index];
         let frame = &tree.frames[usize::from(node.frame)];
-        let gone = || Obstacle { problem: "gone".into(), by: None };
+        let gone = || ActionBlocker { problem: "gone".into(), by: None };
         let Some(world) = self.sight.world_of(&frame.document) else { return Ok(Err(gone())) };
         let id = self.tab.next_guard();
         let (element, word) = (node.element, guard.word());
         let arguments = format!("{element}, {}, {word}, {is_sure}, {id}", json(&wants));
         // Owned before it is asked for: whatever ends this early also releases what the call arms later.
         let mut armed = vec![world.armed(id)];
-        let answer: Answer =
+        let answer: ReadyReply =
             match self.asked(world.run("agbrowse.ready", &arguments, self.deadline)).await {
                 Ok(answer) => answer,
-                Err(Trouble::Wire(cdp::Error::Remote { .. }) | Trouble::Nothing) => {
+                Err(ObserveError::Wire(cdp::Error::Remote { .. }) | ObserveError::Nothing) => {
                     return Ok(Err(gone()));
                 }
                 Err(trouble) => return Err(trouble.explain(self.tab)),
             };
-        if answer.problem.is_some() || guard == Guard::Look {
-            armed.drain(..).for_each(Armed::disarm);
+        if answer.problem.is_some() || guard == EventGuard::Look {
+            armed.drain(..).for_each(ArmedState::disarm);
         }
         if let Some(problem) = answer.problem {
             return Ok(Err(self.obstacle(tree, node.frame, problem, answer.by, answer.cover)));
@@ -596,7 +601,7 @@ impl<'a> Hand<'a> {
         while let Some(parent) = tree.frames[usize::from(at)].parent {
             let Some((outer, owner)) = observe::holder(self.sight, tree, at) else { break };
             let begin = match guard {
-                Guard::Look => String::new(),
+                EventGuard::Look => String::new(),
                 _ => {
                     let id = self.tab.next_guard();
                     armed.push(outer.armed(id));
@@ -607,7 +612,7 @@ impl<'a> Hand<'a> {
                 true => format!("({begin}agbrowse.through({owner}, {x}, {y}))"),
                 false => format!("({begin}{{}})"),
             };
-            let asked = self.asked(outer.ask::<Answer>(&script, self.deadline)).await;
+            let asked = self.asked(outer.ask::<ReadyReply>(&script, self.deadline)).await;
             let mut answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
             for turn in 1..=TRIES {
                 if !answer.is_warped {
@@ -619,7 +624,7 @@ impl<'a> Hand<'a> {
                 let is_last = turn == TRIES;
                 let placed = format!("[{left}, {top}], {is_last}");
                 let script = format!("agbrowse.through({owner}, {x}, {y}, {placed})");
-                let asked = self.asked(outer.ask::<Answer>(&script, self.deadline)).await;
+                let asked = self.asked(outer.ask::<ReadyReply>(&script, self.deadline)).await;
                 answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
             }
             let document = outer.loader.clone();
@@ -638,8 +643,8 @@ impl<'a> Hand<'a> {
         self.armed = armed;
         self.element = Some(node.element);
         self.ready_at = Instant::now();
-        Ok(Ok(Spot {
-            hit: Hit {
+        Ok(Ok(ActionPoint {
+            hit: ReceiptTarget {
                 name_of_ref: numbers.first().map(|number| format!("@e{number}")),
                 role: node.role.name().to_owned(),
                 name: page::text::cut(&page::refs::name(tree, index), page::text::MAX_NAME)
@@ -664,7 +669,7 @@ impl<'a> Hand<'a> {
         problem: String,
         by: Option<String>,
         cover: Option<u32>,
-    ) -> Obstacle {
+    ) -> ActionBlocker {
         let node = cover.and_then(|cover| {
             tree.nodes.iter().position(|node| node.frame == frame && node.element == cover)
         });
@@ -676,10 +681,16 @@ impl<'a> Hand<'a> {
             }
             None => by,
         };
-        Obstacle { problem, by }
+        ActionBlocker { problem, by }
     }
 
-    fn refusal(&self, tree: &Tree, index: usize, target: &Target, obstacle: &Obstacle) -> Error {
+    fn refusal(
+        &self,
+        tree: &Tree,
+        index: usize,
+        target: &Target,
+        obstacle: &ActionBlocker,
+    ) -> Error {
         let node = &tree.nodes[index];
         let what = format!("{} {:?}", node.role.name(), page::refs::name(tree, index));
         let by = obstacle.by.as_deref().unwrap_or("something");
@@ -713,13 +724,13 @@ impl<'a> Hand<'a> {
     /// Waits for an answer of the page, unless something holds the page up: a dialog, a crash.
     async fn asked<T>(
         &self,
-        work: impl Future<Output = std::result::Result<T, Trouble>>,
-    ) -> std::result::Result<T, Trouble> {
+        work: impl Future<Output = std::result::Result<T, ObserveError>>,
+    ) -> std::result::Result<T, ObserveError> {
         observe::watched(self.tab, work).await
     }
 
     /// The world of the document that an element is in.
-    pub(crate) fn world(&self, spot: &Spot) -> Result<&World> {
+    pub(crate) fn world(&self, spot: &ActionPoint) -> Result<&World> {
         let document = spot.documents.first().map(String::as_str).unwrap_or_default();
         self.sight.world_of(document).ok_or_else(|| {
             Error::new(Code::SnapshotRefStale).message("the page was replaced meanwhile")
@@ -729,7 +740,7 @@ impl<'a> Hand<'a> {
     /// Asks the document of an element something.
     pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
         &self,
-        spot: &Spot,
+        spot: &ActionPoint,
         script: &str,
     ) -> Result<T> {
         let world = self.world(spot)?;
@@ -741,7 +752,7 @@ impl<'a> Hand<'a> {
     /// Runs a function in the document of an element and waits for its result.
     pub(crate) async fn run_in<T: serde::de::DeserializeOwned>(
         &self,
-        spot: &Spot,
+        spot: &ActionPoint,
         function: &str,
         arguments: &str,
     ) -> Result<T> {
@@ -802,15 +813,15 @@ impl<'a> Hand<'a> {
     pub(crate) async fn click_on(
         &mut self,
         action: &str,
-        aim: &Aim,
-        press: pointer::Press,
-        after: &After,
+        aim: &TargetArgs,
+        press: pointer::ClickSpec,
+        after: &SettleArgs,
     ) -> Result<Receipt> {
         let mut missed = String::new();
         for _ in 0..TRIES {
             self.rebase();
-            let spot = self.reach(aim, Wants::CLICK, Guard::Hands).await?;
-            let opening = pointer::Opening::by(self.tab, press);
+            let spot = self.reach(aim, Actionability::CLICK, EventGuard::Hands).await?;
+            let opening = pointer::PopupAttribution::by(self.tab, press);
             self.drop_held();
             let sent = match press.hold {
                 None => self.click(&spot, press)?,
@@ -839,7 +850,7 @@ impl<'a> Hand<'a> {
             }
             let state = came.is_checked.filter(|_| action == "click");
             let value = state.map(|is| if is { "checked" } else { "unchecked" }.to_owned());
-            let deed = Deed { action, spot: Some(spot), after, value };
+            let deed = ReceiptDraft { action, spot: Some(spot), after, value };
             return self.write(deed, (came, settled)).await;
         }
         let message = match &*missed {
@@ -854,7 +865,7 @@ impl<'a> Hand<'a> {
     /// Counts what comes from here on.
     pub(crate) fn rebase(&mut self) {
         self.before =
-            Before { state: self.tab.state.borrow().clone(), mark: self.tab.journal.mark() };
+            Baseline { state: self.tab.state.borrow().clone(), mark: self.tab.journal.mark() };
         self.tab.journal.action_begins();
     }
 
@@ -868,7 +879,7 @@ impl<'a> Hand<'a> {
     }
 
     /// Until when an element is waited for.
-    pub(crate) fn limit(&self, aim: &Aim) -> Deadline {
+    pub(crate) fn limit(&self, aim: &TargetArgs) -> Deadline {
         // Some of it is left to find out and say why it did not work.
         let left = self.deadline.left();
         let most = left - REPORT.min(left / 3);

@@ -3,9 +3,9 @@
 //! A button that is down stays down between commands. It is released by `mouse up`, by any other action with the mouse,
 //! and when its tab is closed or the session ends. What the page lets be dragged is carried along meanwhile.
 
-use super::armed::Armed;
+use super::armed::ArmedState;
 use super::pointer::{Button, at, drag_event};
-use super::{Hand, Spot};
+use super::{Action, ActionPoint};
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use cdp::protocol::CdpEvent;
@@ -27,12 +27,12 @@ pub(crate) struct HeldButton {
     data: Option<DragData>,
     is_entered: bool,
     /// Releases the button where the mouse is.
-    pressed: Armed,
+    pressed: ArmedState,
     /// Ends the interception of drags.
-    intercepted: Armed,
+    intercepted: ArmedState,
 }
 
-impl Hand<'_> {
+impl Action<'_> {
     /// Moves the mouse, with the button that is down.
     pub(crate) async fn move_mouse(&mut self, to: (f64, f64)) -> Result<()> {
         self.sight.mouse = None;
@@ -81,14 +81,14 @@ impl Hand<'_> {
         let channel = self.tab.channel.clone();
         let drags = channel.events(&[DragIntercepted::NAME], 8);
         let post = channel.clone();
-        let intercepted = Armed::new(move || post.post(&SetInterceptDrags { enabled: false }));
+        let intercepted = ArmedState::new(move || post.post(&SetInterceptDrags { enabled: false }));
         channel
             .call(SetInterceptDrags { enabled: true }, self.deadline)
             .await
             .map_err(|error| self.tab.explain(error))?;
         let place = Arc::new(Mutex::new((x, y)));
         let (post, at_end) = (channel.clone(), place.clone());
-        let pressed = Armed::new(move || {
+        let pressed = ArmedState::new(move || {
             let (x, y) = *at_end.lock().unwrap_or_else(PoisonError::into_inner);
             post.post(&button_event("mouseReleased", button, (x, y)));
         });
@@ -146,8 +146,8 @@ impl Hand<'_> {
     /// Presses a button at a spot, holds it for a time and releases it.
     pub(crate) async fn hold(
         &mut self,
-        spot: &Spot,
-        press: super::pointer::Press,
+        spot: &ActionPoint,
+        press: super::pointer::ClickSpec,
         time: Duration,
     ) -> Result<()> {
         let place = (spot.x, spot.y);
@@ -160,7 +160,7 @@ impl Hand<'_> {
         };
         self.send(DispatchMouseEvent { modifiers, ..at("mouseMoved", place.0, place.1) }).await?;
         let (post, release) = (self.tab.channel.clone(), event("mouseReleased"));
-        let pressed = Armed::new(move || post.post(&release));
+        let pressed = ArmedState::new(move || post.post(&release));
         self.send(event("mousePressed")).await?;
         let end = tokio::time::Instant::now() + time;
         let mut state = self.tab.state.subscribe();

@@ -1,7 +1,7 @@
 //! The mouse. Events are sent one after the other without waiting in between: each answer costs a frame.
 
-use super::armed::Armed;
-use super::{Hand, Spot};
+use super::armed::ArmedState;
+use super::{Action, ActionPoint};
 use crate::error::Result;
 use crate::tab::Tab;
 use cdp::protocol::input::{
@@ -86,7 +86,7 @@ pub(crate) fn bits(modifiers: &[Modifier]) -> i64 {
 
 /// How to click.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Press {
+pub(crate) struct ClickSpec {
     pub(crate) button: Button,
     pub(crate) count: u8,
     pub(crate) modifiers: i64,
@@ -98,17 +98,17 @@ pub(crate) struct Press {
 const ELSEWHERE: i64 = 2 | 4 | 8;
 
 /// For as long as it lives, a tab that comes from nowhere comes from this one.
-pub(super) struct Opening<'t>(&'t Tab);
+pub(super) struct PopupAttribution<'t>(&'t Tab);
 
-impl<'t> Opening<'t> {
-    pub(super) fn by(tab: &'t Tab, press: Press) -> Option<Self> {
+impl<'t> PopupAttribution<'t> {
+    pub(super) fn by(tab: &'t Tab, press: ClickSpec) -> Option<Self> {
         let opens = press.button == Button::Middle || press.modifiers & ELSEWHERE != 0;
         tab.opens_tabs.store(opens, Ordering::Release);
         opens.then_some(Self(tab))
     }
 }
 
-impl Drop for Opening<'_> {
+impl Drop for PopupAttribution<'_> {
     fn drop(&mut self) {
         self.0.opens_tabs.store(false, Ordering::Release);
     }
@@ -125,9 +125,9 @@ const THRESHOLD: f64 = 6.0;
 /// How long a page may take to say that it lets something be dragged.
 const DRAG: Duration = Duration::from_millis(150);
 
-impl Hand<'_> {
+impl Action<'_> {
     /// Moves the mouse to a spot.
-    pub(crate) async fn hover(&mut self, spot: &Spot) -> Result<()> {
+    pub(crate) async fn hover(&mut self, spot: &ActionPoint) -> Result<()> {
         self.move_mouse((spot.x, spot.y)).await?;
         self.done();
         Ok(())
@@ -136,10 +136,10 @@ impl Hand<'_> {
     /// Presses and releases a button at a spot. The answers to come say when the page has taken it in.
     pub(crate) fn click(
         &mut self,
-        spot: &Spot,
-        press: Press,
+        spot: &ActionPoint,
+        press: ClickSpec,
     ) -> Result<Vec<Reply<DispatchMouseEvent>>> {
-        let Press { button, count, modifiers, .. } = press;
+        let ClickSpec { button, count, modifiers, .. } = press;
         let modifiers = Some(modifiers).filter(|bits| *bits != 0);
         let mut sent = Vec::new();
         // A mouse that is there already does not move.
@@ -168,14 +168,14 @@ impl Hand<'_> {
     }
 
     /// Drags from one spot to another. Where the page lets data be dragged, the data goes along.
-    pub(crate) async fn drag(&mut self, from: &Spot, to: (f64, f64)) -> Result<bool> {
+    pub(crate) async fn drag(&mut self, from: &ActionPoint, to: (f64, f64)) -> Result<bool> {
         self.drop_held();
         let channel = self.tab.channel.clone();
         self.sight.mouse = None;
         self.sight.pointer = Some(to);
         let mut drags = channel.events(&[DragIntercepted::NAME], 8);
         let post = channel.clone();
-        let intercepted = Armed::new(move || post.post(&SetInterceptDrags { enabled: false }));
+        let intercepted = ArmedState::new(move || post.post(&SetInterceptDrags { enabled: false }));
         channel
             .call(SetInterceptDrags { enabled: true }, self.deadline)
             .await
@@ -196,7 +196,7 @@ impl Hand<'_> {
         self.send(at("mouseMoved", from.x, from.y)).await?;
         // A drag that is cut off ends where it began: released anywhere else, it would drop what it holds there.
         let (post, (x, y)) = (channel.clone(), (from.x, from.y));
-        let pressed = Armed::new(move || {
+        let pressed = ArmedState::new(move || {
             post.post(&left("mouseMoved", x, y, 1));
             post.post(&left("mouseReleased", x, y, 0));
         });
@@ -216,7 +216,7 @@ impl Hand<'_> {
         };
         let carried = data.clone().map(|data| {
             let post = channel.clone();
-            Armed::new(move || post.post(&drag_event("dragCancel", (x, y), &data)))
+            ArmedState::new(move || post.post(&drag_event("dragCancel", (x, y), &data)))
         });
         let is_data = data.is_some();
         self.frames(from).await;
@@ -238,7 +238,7 @@ impl Hand<'_> {
                 self.send_drag("dragOver", to, data).await?;
                 self.frames(from).await;
                 self.send_drag("drop", to, data).await?;
-                carried.into_iter().for_each(Armed::disarm);
+                carried.into_iter().for_each(ArmedState::disarm);
             }
             None => {
                 self.send(left("mouseMoved", to.0, to.1, 1)).await?;
@@ -274,12 +274,12 @@ impl Hand<'_> {
     }
 
     /// Lets the page run what it does in its next two frames.
-    async fn frames(&self, spot: &Spot) {
+    async fn frames(&self, spot: &ActionPoint) {
         _ = self.run_in::<bool>(spot, "agbrowse.frames", "").await;
     }
 
     /// Lets the page finish what it does about the mouse being where it is.
-    async fn rest(&self, spot: &Spot) {
+    async fn rest(&self, spot: &ActionPoint) {
         _ = self.run_in::<bool>(spot, "agbrowse.rest", "").await;
     }
 

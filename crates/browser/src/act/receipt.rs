@@ -1,6 +1,6 @@
 //! The receipt of an action: what was done to what, and what came of it.
 
-use crate::live::journal::Happening;
+use crate::chromium::activity::PageEvent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,7 +13,7 @@ pub struct Receipt {
     pub action: String,
     /// What it was done to; absent where it was done to the page.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub target: Option<Hit>,
+    pub target: Option<ReceiptTarget>,
     /// How that was found: `ref`, `css`, `role`, `text` …
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub strategy: Option<String>,
@@ -43,7 +43,7 @@ pub struct Receipt {
     pub delta: String,
     /// What else happened meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub events: Vec<Happening>,
+    pub events: Vec<PageEvent>,
     /// What came out of it: the options that were chosen, the file that was saved, how far it went.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<String>,
@@ -51,7 +51,7 @@ pub struct Receipt {
 
 /// An element that something was done to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Hit {
+pub struct ReceiptTarget {
     /// Its ref.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
     pub name_of_ref: Option<String>,
@@ -66,7 +66,7 @@ pub struct Hit {
 pub struct Blocker {
     /// The field whose value the browser does not accept; absent when it is about the element that was clicked.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub field: Option<Hit>,
+    pub field: Option<ReceiptTarget>,
     /// What is wrong, in our words: `is required`.
     pub reason: String,
     /// What the browser tells a person, or the page.
@@ -157,7 +157,7 @@ impl Effect {
     }
 }
 
-impl fmt::Display for Hit {
+impl fmt::Display for ReceiptTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = String::new();
         page::text::quote(&mut name, &self.name);

@@ -5,12 +5,12 @@
 
 use super::blocked::BlockingField;
 use super::receipt::{Effect, Receipt, Settled};
-use super::{Hand, Spot, millis};
+use super::{Action, ActionPoint, millis};
+use crate::chromium::activity::{self, ActivityCursor, OutsideEffect, PageEvent};
 use crate::error::{Code, Error, Result};
-use crate::live::journal::{self, Happening, Mark, Sign};
 use crate::navigate;
-use crate::observe::{self, Look, Shown, Trouble};
-use crate::tab::{Phase, State};
+use crate::observe::{self, DeltaBaseline, ObserveError, ObserveOptions};
+use crate::tab::{Phase, TabState};
 use cdp::protocol::input::DispatchMouseEvent;
 use cdp::{Deadline, Reply};
 use clap::Args;
@@ -49,7 +49,7 @@ const MOST_LINES: usize = 40;
 /// What to see to after an action.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct After {
+pub struct SettleArgs {
     /// Fail unless this comes of it: `changed`, `navigated`, `dialog`, `download`, or a text that is then on the page.
     #[arg(long, value_name = "WHAT")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -127,7 +127,7 @@ impl JsonSchema for Expect {
 /// What the document says has come of it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Came {
+pub(crate) struct Effects {
     pub(crate) hits: u32,
     ups: u8,
     pub(crate) missed: String,
@@ -183,7 +183,7 @@ pub(crate) struct Came {
     report: Option<cdp::LossyString>,
 }
 
-impl Came {
+impl Effects {
     pub(super) fn is_nothing(&self) -> bool {
         let is_changed = self.focus || self.value || self.scrolled || self.toggled || self.moved;
         let is_elsewhere = self.media || self.copied || self.stored || self.drawn || self.in_frame;
@@ -218,16 +218,16 @@ impl Came {
 }
 
 /// What was done, for the receipt.
-pub(crate) struct Deed<'d> {
+pub(crate) struct ReceiptDraft<'d> {
     pub(crate) action: &'d str,
-    pub(crate) spot: Option<Spot>,
-    pub(crate) after: &'d After,
+    pub(crate) spot: Option<ActionPoint>,
+    pub(crate) after: &'d SettleArgs,
     pub(crate) value: Option<String>,
 }
 
 /// What ends the wait for the page's own answer.
-enum Word {
-    Said(Box<Came>),
+enum SettleReply {
+    Said(Box<Effects>),
     /// Its document is on the way out, or gone.
     Left,
     /// It does not answer.
@@ -236,15 +236,15 @@ enum Word {
     Broken,
 }
 
-impl Hand<'_> {
+impl Action<'_> {
     /// Waits for the consequences and writes the receipt.
-    pub(crate) async fn finish(&mut self, deed: Deed<'_>) -> Result<Receipt> {
+    pub(crate) async fn finish(&mut self, deed: ReceiptDraft<'_>) -> Result<Receipt> {
         let came = self.settle(deed.after).await;
         self.write(deed, came).await
     }
 
     /// The receipt of something that was so already.
-    pub(crate) async fn nothing_to_do(&mut self, deed: Deed<'_>) -> Receipt {
+    pub(crate) async fn nothing_to_do(&mut self, deed: ReceiptDraft<'_>) -> Receipt {
         self.release_guard();
         Receipt {
             action: deed.action.to_owned(),
@@ -266,17 +266,17 @@ impl Hand<'_> {
 
     /// Waits until nothing more comes of what was done. What has come is told by the guard's documents, which are then
     /// let go.
-    pub(crate) async fn settle(&mut self, after: &After) -> (Came, Settled) {
+    pub(crate) async fn settle(&mut self, after: &SettleArgs) -> (Effects, Settled) {
         self.settle_clicks(after, 0, Vec::new()).await
     }
 
     /// The same for clicks that are on their way: so many, and the answers that say when they were taken in.
     pub(crate) async fn settle_clicks(
         &mut self,
-        after: &After,
+        after: &SettleArgs,
         mut count: u8,
         mut sent: Vec<Reply<DispatchMouseEvent>>,
-    ) -> (Came, Settled) {
+    ) -> (Effects, Settled) {
         let begun = Instant::now();
         self.acted_in = self.documents.first().cloned();
         let main =
@@ -285,7 +285,7 @@ impl Hand<'_> {
         let cap = after.settle_ms.map_or(CAP, Duration::from_millis);
         let end = self.deadline.at_most(cap);
         let mut how = "quiet";
-        let mut came = Came::default();
+        let mut came = Effects::default();
         let mut turned_away = Vec::new();
         let mut watched = None;
         let mut in_frame = false;
@@ -297,23 +297,25 @@ impl Hand<'_> {
             turned_away.append(&mut came.turned_away);
             match self.word(end, count).await {
                 // It is not known yet what became of them.
-                Word::Said(said) if (said.hits == 0 || said.ups < count) && !sent.is_empty() => {
+                SettleReply::Said(said)
+                    if (said.hits == 0 || said.ups < count) && !sent.is_empty() =>
+                {
                     self.taken(std::mem::take(&mut sent)).await;
                     // A release that the document has not seen by now goes elsewhere.
                     count = 0;
                     came = *said;
                     continue;
                 }
-                Word::Said(said) => {
-                    came = Came { in_frame, ..*said };
+                SettleReply::Said(said) => {
+                    came = Effects { in_frame, ..*said };
                     self.quiet_at.get_or_insert_with(Instant::now);
                 }
-                Word::Left => {}
-                Word::Silent => {
+                SettleReply::Left => {}
+                SettleReply::Silent => {
                     how = "capped";
                     break;
                 }
-                Word::Broken => {
+                SettleReply::Broken => {
                     how = self.broken(end).await;
                     break;
                 }
@@ -347,7 +349,7 @@ impl Hand<'_> {
                 self.wait_inside("agbrowse.stir", &arguments, stir).await;
                 continue;
             }
-            let is_same = Mark { asked: mark.asked, ..self.before.mark } == mark;
+            let is_same = ActivityCursor { asked: mark.asked, ..self.before.mark } == mark;
             let is_nothing =
                 came.is_nothing() && turned_away.is_empty() && came.missed.is_empty() && is_same;
             if came.downloads > 0 && mark.downloaded == self.before.mark.downloaded {
@@ -395,33 +397,33 @@ impl Hand<'_> {
     async fn address_known(&self) {
         let mut state = self.tab.state.subscribe();
         let before = &self.before.state;
-        let is_known = |state: &State| state.url != before.url || state.loader != before.loader;
+        let is_known = |state: &TabState| state.url != before.url || state.loader != before.loader;
         let limit = self.deadline.at_most(GRACE);
         _ = tokio::time::timeout_at(limit.at(), state.wait_for(is_known)).await;
     }
 
     /// What the document says when it has nothing more to do.
-    async fn word(&self, end: Deadline, clicks: u8) -> Word {
+    async fn word(&self, end: Deadline, clicks: u8) -> SettleReply {
         let Some(world) = self.documents.first().and_then(|document| self.sight.world_of(document))
         else {
-            return Word::Left;
+            return SettleReply::Left;
         };
         let look = self.looking.clone().unwrap_or_else(|| "null".into());
         let ms = format!("{}, {clicks}, {look}", millis(end.left()));
-        let ask = world.run::<Came>("agbrowse.settle", &ms, Deadline::after(end.left() + GRACE));
+        let ask = world.run::<Effects>("agbrowse.settle", &ms, Deadline::after(end.left() + GRACE));
         let mut state = self.tab.state.subscribe();
         tokio::select! {
             biased;
-            _ = state.wait_for(|state| self.is_broken(state)) => Word::Broken,
+            _ = state.wait_for(|state| self.is_broken(state)) => SettleReply::Broken,
             said = ask => match said {
-                Ok(came) => Word::Said(Box::new(came)),
-                Err(Trouble::Wire(cdp::Error::Timeout { .. })) => Word::Silent,
-                Err(_) => Word::Left,
+                Ok(came) => SettleReply::Said(Box::new(came)),
+                Err(ObserveError::Wire(cdp::Error::Timeout { .. })) => SettleReply::Silent,
+                Err(_) => SettleReply::Left,
             },
         }
     }
 
-    fn is_broken(&self, state: &State) -> bool {
+    fn is_broken(&self, state: &TabState) -> bool {
         state.dialog.is_some() || state.end.is_some() || state.loader != self.before.state.loader
     }
 
@@ -439,7 +441,7 @@ impl Hand<'_> {
 
     async fn arrival(&self, end: Deadline) -> &'static str {
         let mut state = self.tab.state.subscribe();
-        let there = |state: &State| {
+        let there = |state: &TabState| {
             state.dialog.is_some() || state.end.is_some() || state.phase >= Phase::DomReady
         };
         match tokio::time::timeout_at(end.at(), state.wait_for(there)).await {
@@ -519,7 +521,7 @@ impl Hand<'_> {
     }
 
     /// Waits for a first consequence. Says whether it came in a frame that nothing was done in or around.
-    async fn sign(&self, came: &Came, end: Deadline) -> bool {
+    async fn sign(&self, came: &Effects, end: Deadline) -> bool {
         let is_heard = self.is_heard;
         let is_open =
             self.live.has_workers(self.tab.id) || self.signs(came).iter().any(|it| it.is_asked());
@@ -527,7 +529,7 @@ impl Hand<'_> {
         let inside = self.wait_inside("agbrowse.sign", &arguments, end);
         let elsewhere = self.changed_elsewhere(came, end);
         // Answers to earlier requests, titles and what the page asks servers by itself are no signs.
-        let mark = || Mark { asked: 0, ..self.tab.journal.mark() };
+        let mark = || ActivityCursor { asked: 0, ..self.tab.journal.mark() };
         let base = mark();
         let mut changed = self.tab.journal.changed.subscribe();
         let mut state = self.tab.state.subscribe();
@@ -550,7 +552,7 @@ impl Hand<'_> {
     }
 
     /// Lets go of all documents and hears what they have to say. The first is the one that was acted on.
-    async fn over(&mut self) -> Vec<Came> {
+    async fn over(&mut self) -> Vec<Effects> {
         let mut all = Vec::new();
         let is_open = self.tab.state.borrow().dialog.is_some();
         // Nobody needs to hear again what the only one has said.
@@ -562,7 +564,7 @@ impl Hand<'_> {
         for (index, document) in std::mem::take(&mut self.documents).into_iter().enumerate() {
             let Some(world) = self.sight.world_of(&document).filter(|_| !is_open) else { continue };
             let limit = self.deadline.at_most(Duration::from_millis(500));
-            if let Ok(Some(came)) = world.ask::<Option<Came>>("agbrowse.over()", limit).await
+            if let Ok(Some(came)) = world.ask::<Option<Effects>>("agbrowse.over()", limit).await
                 && index > 0
             {
                 all.push(came);
@@ -575,8 +577,8 @@ impl Hand<'_> {
 
     pub(crate) async fn write(
         &mut self,
-        deed: Deed<'_>,
-        (came, settled): (Came, Settled),
+        deed: ReceiptDraft<'_>,
+        (came, settled): (Effects, Settled),
     ) -> Result<Receipt> {
         let state = self.tab.state.borrow().clone();
         let mark = self.tab.journal.mark();
@@ -605,8 +607,8 @@ impl Hand<'_> {
             (came.in_frame, "frame"),
             (came.stored || signs.iter().any(|it| it.is_kept()), "storage"),
             (signs.iter().any(|it| it.is_asked()), "requests"),
-            (signs.contains(&Sign::Socket), "socket"),
-            (signs.contains(&Sign::Worker), "worker"),
+            (signs.contains(&OutsideEffect::Socket), "socket"),
+            (signs.contains(&OutsideEffect::Worker), "worker"),
             (came.in_tab, "other-tab"),
             (mark.tabs > before.mark.tabs, "tab"),
             (mark.choosers > before.mark.choosers, "chooser"),
@@ -650,9 +652,9 @@ impl Hand<'_> {
         let mut events = self.tab.journal.take_untold();
         if is_awaited {
             events
-                .push(Happening::new("download", "a file was asked for and has not begun to come"));
+                .push(PageEvent::new("download", "a file was asked for and has not begun to come"));
         }
-        events.extend(came.turned_away.iter().map(|url| journal::external(url)));
+        events.extend(came.turned_away.iter().map(|url| activity::external(url)));
         if let Some(dialog) = &self.tab.state.borrow().dialog {
             events.insert(0, dialog.happening());
         }
@@ -680,7 +682,7 @@ impl Hand<'_> {
         let Some(before) = self.tree.clone() else { return false };
         self.sight.doubt();
         let limit = self.deadline.at_most(LOOK);
-        let look = Look::default();
+        let look = ObserveOptions::default();
         let now = observe::observe(self.live, self.tab, self.sight, &look, limit).await;
         let Ok(now) = now else { return false };
         let options = plain_view();
@@ -762,7 +764,7 @@ impl Hand<'_> {
             }
             _ => String::new(),
         };
-        let look = Look::default();
+        let look = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
         // What is known to have changed need not be asked whether it has.
         let kept = match (effect, report) {
@@ -833,7 +835,7 @@ impl Hand<'_> {
         }
         self.sight.cover(shown.as_ref().map(|shown| &shown.tree).or(before.as_ref()), &tree);
         if shown.is_some() {
-            self.sight.shown = Some(Shown { tree, view: now, options, look, way });
+            self.sight.shown = Some(DeltaBaseline { tree, view: now, options, look, way });
         }
         (address + &text).trim_end().to_owned()
     }

@@ -1,9 +1,9 @@
 //! Watching for an effect of an action where the document that was acted on does not show it: in the frames around and
 //! below it, in other tabs, in what scripts keep, at servers.
 
-use super::settle::Came;
-use super::{Hand, millis};
-use crate::live::journal::{Noted, Sign};
+use super::settle::Effects;
+use super::{Action, millis};
+use crate::chromium::activity::{ObservedEffect, OutsideEffect};
 use crate::navigate;
 use crate::observe::World;
 use cdp::Deadline;
@@ -22,18 +22,18 @@ const GRACE: Duration = Duration::from_millis(200);
 const BESIDE: Duration = Duration::from_millis(300);
 const MOST_TABS: usize = 8;
 
-impl Hand<'_> {
+impl Action<'_> {
     /// What has happened outside of the documents because of the action.
-    pub(super) fn signs(&self, came: &Came) -> Vec<Sign> {
+    pub(super) fn signs(&self, came: &Effects) -> Vec<OutsideEffect> {
         let noted = self.tab.journal.signs(self.ready_at);
         noted.iter().filter(|it| self.is_caused(it, came)).map(|it| it.sign).collect()
     }
 
     /// Whether the action caused what was noted. Whoever answers an event does so while its listeners run; what comes later
     /// needs a reason, and must not be what the page does by itself.
-    fn is_caused(&self, noted: &Noted, came: &Came) -> bool {
+    fn is_caused(&self, noted: &ObservedEffect, came: &Effects) -> bool {
         let quiet = self.quiet_at.unwrap_or_else(Instant::now);
-        if noted.sign == Sign::Document {
+        if noted.sign == OutsideEffect::Document {
             return noted.at <= quiet + NEAR;
         }
         if !self.is_heard {
@@ -44,7 +44,7 @@ impl Hand<'_> {
             return true;
         }
         let is_soon = match noted.sign {
-            Sign::Storage => noted.at <= quiet,
+            OutsideEffect::Storage => noted.at <= quiet,
             _ => noted.at <= quiet + NEAR && !noted.is_known,
         };
         !noted.is_due && (came.is_scheduled || is_soon)
@@ -63,7 +63,7 @@ impl Hand<'_> {
     /// was done around.
     pub(super) fn changed_elsewhere(
         &self,
-        came: &Came,
+        came: &Effects,
         end: Deadline,
     ) -> impl Future<Output = bool> + use<> {
         let ms = millis(end.left());
@@ -101,7 +101,7 @@ impl Hand<'_> {
     }
 
     /// Whether another tab that may hear of this one has changed because of the action.
-    pub(super) async fn changed_beside(&self, came: &Came) -> bool {
+    pub(super) async fn changed_beside(&self, came: &Effects) -> bool {
         if came.begun_at <= 0.0 || !self.is_heard {
             return false;
         }
@@ -128,7 +128,7 @@ impl Hand<'_> {
 }
 
 /// When it was done, and whether something is under way because of it, as another document is told.
-fn since(came: &Came) -> String {
+fn since(came: &Effects) -> String {
     format!("{}, {}, {}", came.begun_at, came.done_at, came.is_scheduled)
 }
 

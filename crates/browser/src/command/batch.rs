@@ -1,6 +1,6 @@
 //! `batch`: several commands in one go.
 
-use super::{Command, Cx, Reply, StorageAction, StorageVerb, Verb};
+use super::{Command, CommandContext, Reply, StorageAction, StorageCommand, Verb};
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
@@ -84,16 +84,16 @@ impl Batch {
 /// What came of all of them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Batched {
+pub struct BatchReply {
     /// In order.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub replies: Vec<Reply>,
 }
 
 impl Verb for Batch {
-    type Reply = Batched;
+    type Reply = BatchReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Batched> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<BatchReply> {
         // Refs mean what they meant when the batch was written, whatever its own receipts tell.
         cx.begin_batch();
         let done = self.run_all(cx).await;
@@ -103,7 +103,7 @@ impl Verb for Batch {
 }
 
 impl Batch {
-    async fn run_all(&self, cx: &mut Cx<'_>) -> Result<Batched> {
+    async fn run_all(&self, cx: &mut CommandContext<'_>) -> Result<BatchReply> {
         let mut replies: Vec<Reply> = Vec::new();
         for (index, step) in self.commands.iter().enumerate() {
             let Step::Command(command) = step else {
@@ -117,7 +117,7 @@ impl Batch {
                 Command::Screenshot(_) | Command::Pdf(_) => {
                     Some("pictures and prints are taken by commands of their own")
                 }
-                Command::Storage(StorageVerb { action: StorageAction::Save(_) }) => {
+                Command::Storage(StorageCommand { action: StorageAction::Save(_) }) => {
                     Some("storage is saved by a command of its own")
                 }
                 _ => None,
@@ -140,11 +140,11 @@ impl Batch {
                 }
             }
         }
-        Ok(Batched { replies })
+        Ok(BatchReply { replies })
     }
 }
 
-impl fmt::Display for Batched {
+impl fmt::Display for BatchReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, reply) in self.replies.iter().enumerate() {
             if index > 0 {

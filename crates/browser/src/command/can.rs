@@ -1,8 +1,8 @@
 //! `can`: whether something could be done, without doing it.
 
-use super::{Cx, Verb, hand};
-use crate::act::{Aim, Guard, Wants};
-use crate::error::{Code, Fact, Result};
+use super::{CommandContext, Verb, hand};
+use crate::act::{Actionability, EventGuard, TargetArgs};
+use crate::error::{Code, Evidence, Result};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,18 +17,18 @@ use std::fmt;
 pub struct Can {
     /// What would be done.
     #[arg(value_enum, value_name = "VERB")]
-    pub action: Doing,
+    pub action: ActionKind,
     /// To what.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
 }
 
 /// What can be done to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the words say it")]
-pub enum Doing {
+pub enum ActionKind {
     Click,
     Dblclick,
     Hover,
@@ -44,14 +44,16 @@ pub enum Doing {
     Scroll,
 }
 
-impl Doing {
-    fn wants(self) -> Wants {
+impl ActionKind {
+    fn wants(self) -> Actionability {
         match self {
-            Self::Click | Self::Dblclick | Self::Check | Self::Uncheck | Self::Drag => Wants::CLICK,
-            Self::Hover => Wants::HOVER,
-            Self::Fill | Self::Type => Wants::WRITE,
-            Self::Focus | Self::Press | Self::Select | Self::Upload => Wants::SET,
-            Self::Scroll => Wants::TOUCH,
+            Self::Click | Self::Dblclick | Self::Check | Self::Uncheck | Self::Drag => {
+                Actionability::CLICK
+            }
+            Self::Hover => Actionability::HOVER,
+            Self::Fill | Self::Type => Actionability::WRITE,
+            Self::Focus | Self::Press | Self::Select | Self::Upload => Actionability::SET,
+            Self::Scroll => Actionability::TOUCH,
         }
     }
 }
@@ -66,7 +68,7 @@ pub struct CapabilityRow {
     pub state: String,
     /// What speaks for it.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    pub evidence: BTreeMap<String, Fact>,
+    pub evidence: BTreeMap<String, Evidence>,
     /// What to do now.
     pub next: String,
 }
@@ -74,23 +76,23 @@ pub struct CapabilityRow {
 impl Verb for Can {
     type Reply = CapabilityRow;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<CapabilityRow> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<CapabilityRow> {
         let id = format!("can-{}", word(self.action));
         hand!(cx, hand);
-        let aim = Aim { no_wait: true, ..self.aim.clone() };
-        let wants = Wants { dry: true, ..self.action.wants() };
-        let found = hand.reach(&aim, wants, Guard::Look).await;
+        let aim = TargetArgs { no_wait: true, ..self.aim.clone() };
+        let wants = Actionability { dry: true, ..self.action.wants() };
+        let found = hand.reach(&aim, wants, EventGuard::Look).await;
         let is_changed = hand.notes.iter().any(|note| note.code == "element-changed");
         let mut evidence = BTreeMap::new();
         match found {
             Ok(spot) => {
-                evidence.insert("role".to_owned(), Fact::from(spot.hit.role));
-                evidence.insert("name".to_owned(), Fact::from(spot.hit.name));
+                evidence.insert("role".to_owned(), Evidence::from(spot.hit.role));
+                evidence.insert("name".to_owned(), Evidence::from(spot.hit.name));
                 if let Some(name) = spot.hit.name_of_ref {
-                    evidence.insert("ref".to_owned(), Fact::from(name));
+                    evidence.insert("ref".to_owned(), Evidence::from(name));
                 }
                 let misfit = match self.action {
-                    Doing::Check | Doing::Uncheck => spot.is_checked.is_none(),
+                    ActionKind::Check | ActionKind::Uncheck => spot.is_checked.is_none(),
                     _ => false,
                 };
                 let state = match (misfit, is_changed) {
@@ -108,8 +110,8 @@ impl Verb for Can {
             }
             Err(error) => {
                 let details = error.details();
-                evidence.insert("errorCode".to_owned(), Fact::from(error.code().as_str()));
-                evidence.insert("message".to_owned(), Fact::from(details.message.clone()));
+                evidence.insert("errorCode".to_owned(), Evidence::from(error.code().as_str()));
+                evidence.insert("message".to_owned(), Evidence::from(details.message.clone()));
                 for (key, fact) in details.evidence.clone().unwrap_or_default() {
                     evidence.entry(key).or_insert(fact);
                 }
@@ -134,28 +136,28 @@ impl Verb for Can {
     }
 }
 
-fn word(action: Doing) -> &'static str {
+fn word(action: ActionKind) -> &'static str {
     match action {
-        Doing::Click => "click",
-        Doing::Dblclick => "dblclick",
-        Doing::Hover => "hover",
-        Doing::Focus => "focus",
-        Doing::Fill => "fill",
-        Doing::Type => "type",
-        Doing::Press => "press",
-        Doing::Select => "select",
-        Doing::Check => "check",
-        Doing::Uncheck => "uncheck",
-        Doing::Drag => "drag",
-        Doing::Upload => "upload",
-        Doing::Scroll => "scroll",
+        ActionKind::Click => "click",
+        ActionKind::Dblclick => "dblclick",
+        ActionKind::Hover => "hover",
+        ActionKind::Focus => "focus",
+        ActionKind::Fill => "fill",
+        ActionKind::Type => "type",
+        ActionKind::Press => "press",
+        ActionKind::Select => "select",
+        ActionKind::Check => "check",
+        ActionKind::Uncheck => "uncheck",
+        ActionKind::Drag => "drag",
+        ActionKind::Upload => "upload",
+        ActionKind::Scroll => "scroll",
     }
 }
 
 impl fmt::Display for CapabilityRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.capability_id, self.state)?;
-        if let Some(Fact::Text(message)) = self.evidence.get("message") {
+        if let Some(Evidence::Text(message)) = self.evidence.get("message") {
             write!(f, ": {message}")?;
         }
         write!(f, "; next: {}", self.next)

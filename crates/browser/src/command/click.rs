@@ -1,8 +1,8 @@
 //! `click`, `dblclick`, `hover`, `focus`: what a mouse does to an element.
 
-use super::{Cx, Verb, hand};
-use crate::act::pointer::{Press, bits};
-use crate::act::{After, Aim, Deed, Guard, Receipt, Wants};
+use super::{CommandContext, Verb, hand};
+use crate::act::pointer::{ClickSpec, bits};
+use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub struct Click {
     /// What to click.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// Which button of the mouse.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
@@ -40,7 +40,7 @@ pub struct Click {
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 fn once() -> u8 {
@@ -62,7 +62,7 @@ fn milliseconds(text: &str) -> std::result::Result<u64, String> {
 impl Verb for Click {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         if !(1..=3).contains(&self.count) {
             return Err(Error::new(Code::CommandInvalid).message("`count` goes from 1 to 3"));
         }
@@ -78,7 +78,7 @@ impl Verb for Click {
             );
         }
         hand!(cx, hand);
-        let press = Press {
+        let press = ClickSpec {
             button: self.button,
             count: self.count,
             modifiers: bits(&self.modifiers),
@@ -95,7 +95,7 @@ pub struct DblClick {
     /// What to click.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// Hold down a key meanwhile; may be given several times.
     #[arg(long = "modifier", value_enum, value_name = "KEY")]
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -103,16 +103,20 @@ pub struct DblClick {
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 impl Verb for DblClick {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
-        let press =
-            Press { button: Button::Left, count: 2, modifiers: bits(&self.modifiers), hold: None };
+        let press = ClickSpec {
+            button: Button::Left,
+            count: 2,
+            modifiers: bits(&self.modifiers),
+            hold: None,
+        };
         hand.click_on("dblclick", &self.aim, press, &self.after).await
     }
 }
@@ -124,22 +128,27 @@ pub struct Hover {
     /// Where to.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 impl Verb for Hover {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
-        let spot = hand.reach(&self.aim, Wants::HOVER, Guard::Nothing).await?;
+        let spot = hand.reach(&self.aim, Actionability::HOVER, EventGuard::Nothing).await?;
         hand.hover(&spot).await?;
-        hand.finish(Deed { action: "hover", spot: Some(spot), after: &self.after, value: None })
-            .await
+        hand.finish(ReceiptDraft {
+            action: "hover",
+            spot: Some(spot),
+            after: &self.after,
+            value: None,
+        })
+        .await
     }
 }
 
@@ -150,23 +159,24 @@ pub struct Focus {
     /// What to focus.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 impl Verb for Focus {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
-        let spot = hand.reach(&self.aim, Wants::SET, Guard::Nothing).await?;
+        let spot = hand.reach(&self.aim, Actionability::SET, EventGuard::Nothing).await?;
         let said: String = hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
         hand.done();
         if said == "already" {
-            let deed = Deed { action: "focus", spot: Some(spot), after: &self.after, value: None };
+            let deed =
+                ReceiptDraft { action: "focus", spot: Some(spot), after: &self.after, value: None };
             return Ok(hand.nothing_to_do(deed).await);
         }
         if said != "focused" {
@@ -174,7 +184,12 @@ impl Verb for Focus {
             return Err(Error::new(Code::ActNotTaken)
                 .message(format!("{} does not take the focus", spot.hit)));
         }
-        hand.finish(Deed { action: "focus", spot: Some(spot), after: &self.after, value: None })
-            .await
+        hand.finish(ReceiptDraft {
+            action: "focus",
+            spot: Some(spot),
+            after: &self.after,
+            value: None,
+        })
+        .await
     }
 }

@@ -1,7 +1,7 @@
 //! `clipboard`: what was copied, and what is to be pasted.
 
-use super::{Cx, Verb};
-use crate::browser::Needs;
+use super::{CommandContext, Verb};
+use crate::browser::TabNeed;
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
 use cdp::protocol::browser::GrantPermissions;
@@ -38,16 +38,16 @@ pub enum ClipboardAction {
 /// What is on the clipboard.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Clip {
+pub struct ClipboardReply {
     /// The text.
     pub text: String,
 }
 
 impl Verb for Clipboard {
-    type Reply = Clip;
+    type Reply = ClipboardReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Clip> {
-        let turn = cx.turn(Needs::Page).await?;
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<ClipboardReply> {
+        let turn = cx.turn(TabNeed::Page).await?;
         let live = cx.live().await?;
         let permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"];
         let grant = GrantPermissions {
@@ -88,11 +88,11 @@ impl Verb for Clipboard {
                 text.map(cdp::LossyString::into_string).unwrap_or_default()
             }
         };
-        Ok(Clip { text })
+        Ok(ClipboardReply { text })
     }
 }
 
-impl fmt::Display for Clip {
+impl fmt::Display for ClipboardReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }

@@ -1,7 +1,7 @@
 //! `close`: the end of the browser, or of one context.
 
-use super::{Cx, Verb};
-use crate::browser::Closer;
+use super::{CommandContext, Verb};
+use crate::browser::ClosedBy;
 use crate::error::Result;
 use crate::note::Note;
 use crate::tab::Tab;
@@ -17,7 +17,7 @@ pub struct Close {}
 /// What was closed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Closed {
+pub struct CloseReply {
     /// The context that was closed; absent when it was the whole browser.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub context: Option<String>,
@@ -33,9 +33,9 @@ pub struct Closed {
 }
 
 impl Verb for Close {
-    type Reply = Closed;
+    type Reply = CloseReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Closed> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<CloseReply> {
         let live = cx.browser.live();
         let was_starting = cx.context.is_none() && cx.browser.is_starting();
         let context = cx.context.clone();
@@ -59,14 +59,14 @@ impl Verb for Close {
         match (&context, &live) {
             (Some(name), Some(live)) => live.close_context(name, cx.deadline).await?,
             (Some(_), None) => {}
-            (None, _) => cx.browser.begin_close(Closer::Command, cx.deadline).await?,
+            (None, _) => cx.browser.begin_close(ClosedBy::Command, cx.deadline).await?,
         }
         let attached = left.is_some() || live.as_ref().is_some_and(|live| live.process.is_none());
-        Ok(Closed { context, tabs, was_running: live.is_some(), was_starting, attached })
+        Ok(CloseReply { context, tabs, was_running: live.is_some(), was_starting, attached })
     }
 }
 
-impl fmt::Display for Closed {
+impl fmt::Display for CloseReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tabs = if self.tabs == 1 { "1 tab".to_owned() } else { format!("{} tabs", self.tabs) };
         match &self.context {

@@ -1,11 +1,11 @@
 //! `dialog`: answering what the page asks.
 
-use super::{Cx, Verb};
-use crate::act::{Before, Consequences, Effect, Hand};
-use crate::browser::Needs;
+use super::{CommandContext, Verb};
+use crate::act::{Action, Baseline, DialogEffects, Effect};
+use crate::browser::TabNeed;
+use crate::chromium::activity::{ActivityCursor, PageEvent};
 use crate::error::{Code, Error, Result};
-use crate::live::journal::{Happening, Mark};
-use crate::tab::{Dialog, Phase, State, Tab};
+use crate::tab::{Dialog, Phase, Tab, TabState};
 use cdp::Deadline;
 use cdp::protocol::page::HandleJavaScriptDialog;
 use cdp::protocol::runtime::Evaluate;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Answer a dialog of the page (alert, confirm, prompt, beforeunload).
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
-pub struct DialogVerb {
+pub struct DialogCommand {
     /// The answer.
     #[command(subcommand)]
     #[serde(flatten)]
@@ -41,7 +41,7 @@ pub enum Answer {
 /// A dialog that was answered.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Answered {
+pub struct DialogReply {
     /// The dialog.
     pub dialog: Dialog,
     /// Whether the answer was OK.
@@ -53,18 +53,18 @@ pub struct Answered {
     pub delta: String,
     /// What else happened meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub events: Vec<Happening>,
+    pub events: Vec<PageEvent>,
     /// Another dialog that waits for an answer now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub open: Option<Dialog>,
 }
 
-impl Verb for DialogVerb {
-    type Reply = Answered;
+impl Verb for DialogCommand {
+    type Reply = DialogReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Answered> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<DialogReply> {
         // Not in turn: the command whose turn it is may be waiting for just this.
-        let tab = cx.resolve(Needs::Page).await?;
+        let tab = cx.resolve(TabNeed::Page).await?;
         cx.used(tab.id);
         let before = tab.state.borrow().clone();
         let mark = tab.journal.mark();
@@ -85,26 +85,26 @@ impl Verb for DialogVerb {
             state.wait_for(|state| state.dialog.as_ref() != Some(&dialog) || state.end.is_some());
         _ = tokio::time::timeout_at(cx.deadline.at(), closed).await;
         settle(&tab, &before, mark, cx.deadline.at_most(SETTLE)).await;
-        let before = Before { state: before, mark };
-        let Consequences { effect, delta, mut events } = consequences(cx, &tab, before).await;
+        let before = Baseline { state: before, mark };
+        let DialogEffects { effect, delta, mut events } = consequences(cx, &tab, before).await;
         let open = tab.state.borrow().dialog.clone();
         events.extend(open.as_ref().map(Dialog::happening));
         let (dialog, open) = (dialog.masked(), open.as_ref().map(Dialog::masked));
-        Ok(Answered { dialog, accepted, effect, delta, events, open })
+        Ok(DialogReply { dialog, accepted, effect, delta, events, open })
     }
 }
 
 /// What came of the answer, with a look at the page when that is to be had: whoever has the turn may go on for long.
-async fn consequences(cx: &mut Cx<'_>, tab: &Tab, before: Before) -> Consequences {
+async fn consequences(cx: &mut CommandContext<'_>, tab: &Tab, before: Baseline) -> DialogEffects {
     let limit = cx.deadline.at_most(TURN);
-    if let Ok(Ok(turn)) = tokio::time::timeout_at(limit.at(), cx.turn(Needs::Page)).await
+    if let Ok(Ok(turn)) = tokio::time::timeout_at(limit.at(), cx.turn(TabNeed::Page)).await
         && let Ok(live) = cx.live().await
     {
         let mut sight = turn.sight.lock().await;
-        return Hand::new(cx, &live, &turn, &mut sight).after_answer(before).await;
+        return Action::new(cx, &live, &turn, &mut sight).after_answer(before).await;
     }
     let effect = before.certain_effect(tab).unwrap_or(Effect::Unknown);
-    Consequences { effect, delta: String::new(), events: tab.journal.take_untold() }
+    DialogEffects { effect, delta: String::new(), events: tab.journal.take_untold() }
 }
 
 /// How long the turn on the tab is waited for, to look at the page.
@@ -114,9 +114,9 @@ const TURN: Duration = Duration::from_millis(500);
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// Waits until the script that asked has gone on, and until another page is there if it went to one.
-async fn settle(tab: &Tab, before: &State, mark: Mark, end: Deadline) {
+async fn settle(tab: &Tab, before: &TabState, mark: ActivityCursor, end: Deadline) {
     let mut state = tab.state.subscribe();
-    let is_broken = |state: &State| {
+    let is_broken = |state: &TabState| {
         state.dialog.is_some() || state.end.is_some() || state.loader != before.loader
     };
     // A script that is busy does not answer.
@@ -143,7 +143,7 @@ async fn settle(tab: &Tab, before: &State, mark: Mark, end: Deadline) {
     }
 }
 
-impl fmt::Display for Answered {
+impl fmt::Display for DialogReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = if self.accepted { "accepted" } else { "dismissed" };
         let effect = self.effect.words();

@@ -1,10 +1,10 @@
 //! `download`: a file that the page gives away.
 
-use super::{Cx, Verb, hand};
-use crate::act::pointer::{Button, Press};
-use crate::act::{After, Aim, Deed, Receipt};
+use super::{CommandContext, Verb, hand};
+use crate::act::pointer::{Button, ClickSpec};
+use crate::act::{Receipt, ReceiptDraft, SettleArgs, TargetArgs};
+use crate::chromium::activity::ActivityCursor;
 use crate::error::{Code, Error, Result};
-use crate::live::journal::Mark;
 use crate::target::Target;
 use clap::Args;
 use schemars::JsonSchema;
@@ -38,25 +38,26 @@ impl Download {
 impl Verb for Download {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
         let journal = &hand.tab.journal;
         let mut mark = journal.mark();
-        let after = After { no_delta: true, ..After::default() };
+        let after = SettleArgs { no_delta: true, ..SettleArgs::default() };
         let receipt = match &self.target {
             Some(target) => {
-                let press = Press { button: Button::Left, count: 1, modifiers: 0, hold: None };
-                hand.click_on("download", &Aim::at(target.clone()), press, &after).await?
+                let press = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
+                hand.click_on("download", &TargetArgs::at(target.clone()), press, &after).await?
             }
             None => {
                 // One that is on its way counts.
-                let on_its_way = journal.downloads_since(Mark::default());
+                let on_its_way = journal.downloads_since(ActivityCursor::default());
                 if on_its_way.last().is_some_and(|last| last.done.is_none()) {
                     mark.downloaded -= 1;
                 }
                 hand.begin_here().await?;
                 hand.done();
-                let deed = Deed { action: "download", spot: None, after: &after, value: None };
+                let deed =
+                    ReceiptDraft { action: "download", spot: None, after: &after, value: None };
                 hand.nothing_to_do(deed).await
             }
         };

@@ -1,10 +1,10 @@
 //! `eval`: a script in the page.
 
-use super::{Cx, Verb};
-use crate::browser::Needs;
+use super::{CommandContext, Verb};
+use crate::browser::TabNeed;
 use crate::error::{Code, Error, Result, Stage};
-use crate::observe::{self, Look, Trouble};
-use crate::script::{self, Running};
+use crate::observe::{self, ObserveError, ObserveOptions};
+use crate::script_guard::{self, ScriptGuard};
 use crate::tab::Turn;
 use crate::target::{self, Target};
 use cdp::protocol::page::CreateIsolatedWorld;
@@ -75,7 +75,7 @@ fn may_change_sheets(script: &str) -> bool {
 /// What a script gave.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Evaluated {
+pub struct EvalReply {
     /// Its type in JavaScript: `string`, `number`, `object`, `undefined` …
     pub r#type: String,
     /// Its value; absent when JSON has no word for it.
@@ -87,10 +87,10 @@ pub struct Evaluated {
 }
 
 impl Verb for Eval {
-    type Reply = Evaluated;
+    type Reply = EvalReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Evaluated> {
-        let turn = cx.turn(Needs::Page).await?;
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<EvalReply> {
+        let turn = cx.turn(TabNeed::Page).await?;
         // The browser stops our script, and only ours, a little before the deadline.
         let left = cx.deadline.left();
         let allowed = left.saturating_sub(left.mul_f64(0.05).max(MARGIN)).max(left / 2);
@@ -121,14 +121,14 @@ impl Verb for Eval {
         };
         let began = Instant::now();
         let channel = on.as_ref().map_or(&turn.channel, |(channel, _)| channel).clone();
-        let running = Running::new(turn, channel);
+        let running = ScriptGuard::new(turn, channel);
         let reply = match on {
             None => {
                 // A script that pauses is stopped by nobody when it goes on. Whether the page came to it, this tells.
                 let came = self
                     .script
                     .contains("await")
-                    .then(|| running.channel.start(&script::question()));
+                    .then(|| running.channel.start(&script_guard::question()));
                 let reply = running.call(evaluate, cx.deadline).await;
                 if let (Err(error), Some(Ok(came))) = (&reply, came)
                     && error.code() == Code::PageUnresponsive
@@ -173,7 +173,7 @@ impl Verb for Eval {
             // The decoder takes a null for an absent value.
             result.value = RawValue::from_string("null".into()).ok();
         }
-        Ok(Evaluated {
+        Ok(EvalReply {
             r#type: result
                 .subtype
                 .filter(|kind| kind == "null")
@@ -186,10 +186,15 @@ impl Verb for Eval {
 }
 
 /// The page's own handle on an element, and where it is good.
-async fn element(cx: &mut Cx<'_>, turn: &Turn, target: &Target) -> Result<(Channel, String)> {
+async fn element(
+    cx: &mut CommandContext<'_>,
+    turn: &Turn,
+    target: &Target,
+) -> Result<(Channel, String)> {
     let live = cx.live().await?;
     let mut sight = turn.sight.lock().await;
-    let tree = observe::observe(&live, turn, &mut sight, &Look::default(), cx.deadline).await?;
+    let tree =
+        observe::observe(&live, turn, &mut sight, &ObserveOptions::default(), cx.deadline).await?;
     let wanted = (target, None);
     let node =
         target::find_one(turn, &mut sight, &tree, wanted, cx.deadline, &mut cx.notes).await?;
@@ -197,7 +202,7 @@ async fn element(cx: &mut Cx<'_>, turn: &Turn, target: &Target) -> Result<(Chann
     let gone = || target::gone_since(&sight, target);
     let frame = &tree.frames[usize::from(node.frame)];
     let world = sight.world_of(&frame.document).ok_or_else(gone)?;
-    let explain = |trouble: Trouble| trouble.explain(turn);
+    let explain = |trouble: ObserveError| trouble.explain(turn);
     let ids = world.backend_ids(&[node.element], cx.deadline).await.map_err(explain)?;
     let ids: Vec<i64> = ids.into_iter().flatten().collect();
     let handles = world.page_handles(&ids, cx.deadline).await.map_err(explain)?;
@@ -301,7 +306,7 @@ fn plain(value: &RawValue) -> String {
     text.map_or_else(|| json.to_owned(), LossyString::into_string)
 }
 
-impl fmt::Display for Evaluated {
+impl fmt::Display for EvalReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.value, &self.unserializable) {
             (Some(value), _) => f.write_str(&plain(&value.0)),

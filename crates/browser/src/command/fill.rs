@@ -1,14 +1,15 @@
 //! `fill`, `type`, `press`, `fill-form`: what a keyboard does.
 
-use super::{Cx, Verb, hand};
+use super::{CommandContext, Verb, hand};
 use crate::act::keyboard::Chord;
 use crate::act::{
-    After, Aim, Deed, Effect, Guard, Hand, Hit, Receipt, Settled, Spot, TRIES, Wants,
+    Action, ActionPoint, Actionability, Effect, EventGuard, Receipt, ReceiptDraft, ReceiptTarget,
+    SettleArgs, Settled, TRIES, TargetArgs,
 };
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::{self, json};
-use crate::secret::{self, Hidden};
+use crate::secret::{self, SecretString};
 use crate::target::Target;
 use clap::Args;
 use schemars::JsonSchema;
@@ -25,7 +26,7 @@ pub struct Fill {
     /// The field.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// The text; nothing empties the field.
     #[arg(
         allow_hyphen_values = true,
@@ -33,7 +34,7 @@ pub struct Fill {
         conflicts_with = "secret"
     )]
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub value: Option<Hidden>,
+    pub value: Option<SecretString>,
     /// Take the text from the environment variable NAME, or from the file NAME in the folder `secrets` beside the
     /// user's configuration. It is never shown, logged or recorded.
     #[arg(long, value_name = "NAME")]
@@ -46,7 +47,7 @@ pub struct Fill {
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 impl Fill {
@@ -67,26 +68,27 @@ impl Fill {
 impl Verb for Fill {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         let value = written(self.value.as_ref(), self.secret.as_deref())?;
         if self.secret.is_some() {
             cx.keep_secret(&value);
         }
         hand!(cx, hand);
-        let writing = Writing { value: &value, is_secret: self.secret.is_some(), keeps: false };
+        let writing = FillInput { value: &value, is_secret: self.secret.is_some(), keeps: false };
         if !self.submit {
             return write(&mut hand, "fill", &self.aim, writing, &self.after).await;
         }
-        let quiet = After { no_delta: true, ..After::default() };
+        let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
         write(&mut hand, "fill", &self.aim, writing, &quiet).await?;
         let spot = focused(&mut hand, &self.aim).await?;
         hand.press(&[Chord::parse("Enter")?]).await?;
         let value = Some("Enter".to_owned());
-        hand.finish(Deed { action: "fill", spot: Some(spot), after: &self.after, value }).await
+        hand.finish(ReceiptDraft { action: "fill", spot: Some(spot), after: &self.after, value })
+            .await
     }
 }
 
-fn written(value: Option<&Hidden>, secret: Option<&str>) -> Result<Hidden> {
+fn written(value: Option<&SecretString>, secret: Option<&str>) -> Result<SecretString> {
     match (value, secret) {
         (Some(value), _) => Ok(value.clone()),
         (None, Some(name)) => secret::look_up(name),
@@ -95,19 +97,19 @@ fn written(value: Option<&Hidden>, secret: Option<&str>) -> Result<Hidden> {
 }
 
 #[derive(Clone, Copy)]
-struct Writing<'w> {
-    value: &'w Hidden,
+struct FillInput<'w> {
+    value: &'w SecretString,
     is_secret: bool,
     keeps: bool,
 }
 
 /// What is left to do after a field was got ready.
 #[derive(Deserialize)]
-struct Prepared {
+struct PrepareReply {
     left: String,
     /// The ways to put a text into it, the best first.
     #[serde(default)]
-    ways: Vec<Way>,
+    ways: Vec<InputMethod>,
     /// From where to where a slider goes, and in which steps.
     #[serde(default)]
     range: Option<[String; 3]>,
@@ -116,7 +118,7 @@ struct Prepared {
 /// A way to put a text into what has the focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Way {
+enum InputMethod {
     /// At once, as an input method does.
     Insert,
     /// As the page's own handler of pasted text takes it.
@@ -130,7 +132,7 @@ enum Way {
 /// How what a field holds compares with what was wanted.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Compared {
+struct ReadBack {
     is: String,
     held: Option<String>,
     /// An editor can be asked for a copy of its text.
@@ -138,7 +140,7 @@ struct Compared {
     can_copy: bool,
 }
 
-impl Compared {
+impl ReadBack {
     /// The field has the text, and no other way to put it there can do better.
     fn is_as_wanted(&self) -> bool {
         matches!(&*self.is, "equal" | "formatted" | "gone" | "unread")
@@ -146,7 +148,7 @@ impl Compared {
 }
 
 /// What became of an attempt to put a text into a field.
-enum Put {
+enum InsertOutcome {
     Gone,
     Done,
     /// And so many other ways are left to try.
@@ -154,19 +156,19 @@ enum Put {
 }
 
 async fn write(
-    hand: &mut Hand<'_>,
+    hand: &mut Action<'_>,
     action: &str,
-    aim: &Aim,
-    writing: Writing<'_>,
-    after: &After,
+    aim: &TargetArgs,
+    writing: FillInput<'_>,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     let mut way = 0;
     for _ in 0..TRIES + MOST_OTHER_WAYS {
-        let spot = hand.reach(aim, Wants::WRITE, Guard::Keys).await?;
+        let spot = hand.reach(aim, Actionability::WRITE, EventGuard::Keys).await?;
         let left = match put(hand, &spot, writing, way).await? {
-            Put::Gone => continue,
-            Put::Done => 0,
-            Put::Written(left) => left,
+            InsertOutcome::Gone => continue,
+            InsertOutcome::Done => 0,
+            InsertOutcome::Written(left) => left,
         };
         let (came, settled) = hand.settle(after).await;
         // Held back: the focus went elsewhere at the last moment.
@@ -181,7 +183,7 @@ async fn write(
             }
             value = verify(hand, &spot, writing, compared)?;
         }
-        let deed = Deed { action, spot: Some(spot), after, value };
+        let deed = ReceiptDraft { action, spot: Some(spot), after, value };
         return hand.write(deed, (came, settled)).await;
     }
     Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
@@ -192,59 +194,69 @@ const MOST_OTHER_WAYS: usize = 2;
 
 /// Puts a text into a field in place of what is there, as another verb.
 pub(super) async fn put_in(
-    hand: &mut Hand<'_>,
+    hand: &mut Action<'_>,
     action: &str,
-    aim: &Aim,
-    value: &Hidden,
-    after: &After,
+    aim: &TargetArgs,
+    value: &SecretString,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     let receipt =
-        write(hand, action, aim, Writing { value, is_secret: false, keeps: false }, after).await?;
+        write(hand, action, aim, FillInput { value, is_secret: false, keeps: false }, after)
+            .await?;
     Ok(Receipt { value: Some(value.reveal().to_owned()), ..receipt })
 }
 
 /// Puts a text into a field, by one of the ways that it takes.
-async fn put(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>, way: usize) -> Result<Put> {
-    let Writing { value, is_secret, keeps } = writing;
+async fn put(
+    hand: &mut Action<'_>,
+    spot: &ActionPoint,
+    writing: FillInput<'_>,
+    way: usize,
+) -> Result<InsertOutcome> {
+    let FillInput { value, is_secret, keeps } = writing;
     let hide = if is_secret { format!("agbrowse.hide({}), ", spot.element) } else { String::new() };
     let script =
         format!("({hide}agbrowse.prepare({}, {}, {keeps}))", spot.element, json(value.reveal()));
-    let prepared: Prepared = hand.ask(spot, &script).await?;
+    let prepared: PrepareReply = hand.ask(spot, &script).await?;
     let Some(chosen) = prepared.ways.get(way).or(prepared.ways.last()).copied() else {
         return put_at_once(hand, spot, &prepared);
     };
     if prepared.left == "nothing" {
         hand.done();
-        return Ok(Put::Done);
+        return Ok(InsertOutcome::Done);
     }
     if prepared.left == "select" {
-        select_all(hand, spot, chosen == Way::Replace).await?;
+        select_all(hand, spot, chosen == InputMethod::Replace).await?;
     }
     match (value.reveal(), chosen) {
         ("", _) => hand.press(&[Chord::parse("Delete")?]).await?,
-        (text, Way::Insert | Way::Replace) => hand.insert(text).await?,
-        (text, Way::Keys) => hand.type_keys(text).await?,
-        (text, Way::Paste) => {
+        (text, InputMethod::Insert | InputMethod::Replace) => hand.insert(text).await?,
+        (text, InputMethod::Keys) => hand.type_keys(text).await?,
+        (text, InputMethod::Paste) => {
             let script = format!("agbrowse.paste({}, {})", spot.element, json(text));
             let is_taken: bool = hand.ask(spot, &script).await?;
             match prepared.ways.get(way + 1) {
                 _ if is_taken => hand.done(),
-                Some(Way::Keys) => hand.type_keys(text).await?,
+                Some(InputMethod::Keys) => hand.type_keys(text).await?,
                 _ => hand.insert(text).await?,
             }
         }
     }
-    Ok(Put::Written(prepared.ways.len().saturating_sub(way + 1)))
+    Ok(InsertOutcome::Written(prepared.ways.len().saturating_sub(way + 1)))
 }
 
 /// The end of an attempt for a field that nothing is typed into.
-fn put_at_once(hand: &mut Hand<'_>, spot: &Spot, prepared: &Prepared) -> Result<Put> {
+fn put_at_once(
+    hand: &mut Action<'_>,
+    spot: &ActionPoint,
+    prepared: &PrepareReply,
+) -> Result<InsertOutcome> {
     match &*prepared.left {
         "nothing" => {
             hand.done();
-            return Ok(Put::Done);
+            return Ok(InsertOutcome::Done);
         }
-        "gone" => return Ok(Put::Gone),
+        "gone" => return Ok(InsertOutcome::Gone),
         _ => hand.release_guard(),
     }
     if prepared.left != "refused" {
@@ -262,7 +274,7 @@ fn put_at_once(hand: &mut Hand<'_>, spot: &Spot, prepared: &Prepared) -> Result<
 }
 
 /// Selects all that an editor holds, by its own keys: it may hold more than what is in the document.
-async fn select_all(hand: &mut Hand<'_>, spot: &Spot, is_forced: bool) -> Result<()> {
+async fn select_all(hand: &mut Action<'_>, spot: &ActionPoint, is_forced: bool) -> Result<()> {
     hand.press(&[Chord::parse("ControlOrMeta+a")?]).await?;
     hand.run_in::<bool>(spot, "agbrowse.selectAll", &format!("{}, {is_forced}", spot.element))
         .await?;
@@ -271,18 +283,22 @@ async fn select_all(hand: &mut Hand<'_>, spot: &Spot, is_forced: bool) -> Result
 
 /// Compares what a field holds with what it was meant to; `None` when it cannot be asked any more, as where a dialog
 /// or another page came of it.
-async fn compare(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Option<Compared> {
-    let Writing { value, keeps, .. } = writing;
+async fn compare(
+    hand: &mut Action<'_>,
+    spot: &ActionPoint,
+    writing: FillInput<'_>,
+) -> Option<ReadBack> {
+    let FillInput { value, keeps, .. } = writing;
     if hand.is_elsewhere() {
         return None;
     }
     let compare = format!("agbrowse.compare({}, {}, {keeps}", spot.element, json(value.reveal()));
-    let compared = hand.ask::<Compared>(spot, &format!("{compare})")).await.ok()?;
+    let compared = hand.ask::<ReadBack>(spot, &format!("{compare})")).await.ok()?;
     if !compared.can_copy {
         return Some(compared);
     }
     select_all(hand, spot, false).await.ok()?;
-    let copied = hand.ask::<Compared>(spot, &format!("{compare}, true)")).await.ok()?;
+    let copied = hand.ask::<ReadBack>(spot, &format!("{compare}, true)")).await.ok()?;
     // What is typed next must not replace it.
     hand.press(&[Chord::parse("ArrowRight").ok()?]).await.ok()?;
     Some(copied)
@@ -290,10 +306,10 @@ async fn compare(hand: &mut Hand<'_>, spot: &Spot, writing: Writing<'_>) -> Opti
 
 /// Sees that a field holds what it was meant to. Gives the form that its page wrote it in, if that is another one.
 fn verify(
-    hand: &mut Hand<'_>,
-    spot: &Spot,
-    writing: Writing<'_>,
-    compared: Compared,
+    hand: &mut Action<'_>,
+    spot: &ActionPoint,
+    writing: FillInput<'_>,
+    compared: ReadBack,
 ) -> Result<Option<String>> {
     let held = compared.held.unwrap_or_default();
     let held = page::mask::mask(&held).into_owned();
@@ -315,7 +331,7 @@ fn verify(
     }
 }
 
-fn not_taken(spot: &Spot, why: &str) -> Error {
+fn not_taken(spot: &ActionPoint, why: &str) -> Error {
     Error::new(Code::ActNotTaken).message(format!("{} {why}", spot.hit))
 }
 
@@ -328,10 +344,10 @@ fn not_taken(spot: &Spot, why: &str) -> Error {
 pub struct Type {
     /// The field; without it, what has the focus.
     #[serde(flatten, deserialize_with = "super::upload::aim_if_any")]
-    pub aim: Option<Aim>,
+    pub aim: Option<TargetArgs>,
     /// The text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub text: Option<Hidden>,
+    pub text: Option<SecretString>,
     /// Take the text from the environment or a private file, as `fill` does.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub secret: Option<String>,
@@ -340,7 +356,7 @@ pub struct Type {
     pub submit: bool,
     /// What to see to afterwards.
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 /// The same as a command line has it: one word is the text, of two the first is the target.
@@ -375,7 +391,7 @@ struct TypeLine {
     #[arg(long)]
     submit: bool,
     #[command(flatten)]
-    after: After,
+    after: SettleArgs,
 }
 
 const TYPE_ABOUT: &str = "Type a text key by key, after what is there\n\nEvery key is pressed and released, as a \
@@ -392,11 +408,11 @@ impl clap::FromArgMatches for Type {
             None if secret.is_some() => (first, None),
             None => (None, first),
         };
-        let text = text.map(|text| Hidden::from(&*text));
+        let text = text.map(|text| SecretString::from(&*text));
         let aim = match target {
             Some(target) => {
                 let target = target.parse().map_err(|why: String| wrong(&format!("{why}\n")))?;
-                Some(Aim { target, others, nth, no_wait })
+                Some(TargetArgs { target, others, nth, no_wait })
             }
             None if !others.is_empty() || nth.is_some() => {
                 return Err(wrong("`--or` and `--nth` need a target\n"));
@@ -428,7 +444,7 @@ impl Args for Type {
 /// What has the focus in a document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Focused {
+struct FocusedElement {
     number: u32,
     is_frame: bool,
     is_editable: bool,
@@ -436,7 +452,7 @@ struct Focused {
 }
 
 /// Types into the field that has the focus, in whatever frame it is.
-async fn type_focused(hand: &mut Hand<'_>, text: &Hidden, typed: &Type) -> Result<Receipt> {
+async fn type_focused(hand: &mut Action<'_>, text: &SecretString, typed: &Type) -> Result<Receipt> {
     let tree = hand.look().await?;
     let refused = |what: &str| {
         let message = format!("nothing that can be typed into has the focus: {what} has it");
@@ -448,7 +464,7 @@ async fn type_focused(hand: &mut Hand<'_>, text: &Hidden, typed: &Type) -> Resul
         let Some(world) = document.and_then(|document| hand.sight.world_of(document)) else {
             return Err(refused("a frame that does not answer"));
         };
-        let asked = world.ask::<Focused>("agbrowse.focused()", hand.deadline).await;
+        let asked = world.ask::<FocusedElement>("agbrowse.focused()", hand.deadline).await;
         let focused = asked.map_err(|trouble| trouble.explain(hand.tab))?;
         if focused.is_frame {
             let is_inside = |frame: &u16| {
@@ -478,14 +494,14 @@ async fn type_focused(hand: &mut Hand<'_>, text: &Hidden, typed: &Type) -> Resul
     let node = tree.nodes.iter().position(|node| node.frame == at && node.element == number);
     let target = node.map(|node| {
         let numbers = hand.sight.bind(&tree, &[node]);
-        Hit {
+        ReceiptTarget {
             name_of_ref: numbers.first().map(|number| format!("@e{number}")),
             role: tree.nodes[node].role.name().to_owned(),
             name: page::text::cut(&page::refs::name(&tree, node), page::text::MAX_NAME)
                 .into_owned(),
         }
     });
-    let deed = Deed { action: "type", spot: None, after: &typed.after, value: None };
+    let deed = ReceiptDraft { action: "type", spot: None, after: &typed.after, value: None };
     let receipt = hand.finish(deed).await?;
     let strategy = target.as_ref().map(|_| "focus".to_owned());
     Ok(Receipt { target, strategy, ..receipt })
@@ -509,7 +525,7 @@ impl Type {
 impl Verb for Type {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         let text = written(self.text.as_ref(), self.secret.as_deref())?;
         if self.secret.is_some() {
             cx.keep_secret(&text);
@@ -517,13 +533,13 @@ impl Verb for Type {
         hand!(cx, hand);
         let Some(aim) = &self.aim else { return type_focused(&mut hand, &text, self).await };
         for _ in 0..TRIES {
-            let spot = hand.reach(aim, Wants::WRITE, Guard::Keys).await?;
+            let spot = hand.reach(aim, Actionability::WRITE, EventGuard::Keys).await?;
             let hide = match self.secret.is_some() {
                 true => format!("agbrowse.hide({}), ", spot.element),
                 false => String::new(),
             };
             let script = format!("({hide}agbrowse.prepare({}, 'x', true))", spot.element);
-            let prepared: Prepared = hand.ask(&spot, &script).await?;
+            let prepared: PrepareReply = hand.ask(&spot, &script).await?;
             match &*prepared.left {
                 "write" => {}
                 "gone" => continue,
@@ -540,7 +556,8 @@ impl Verb for Type {
             if came.hits == 0 && !came.missed.is_empty() {
                 continue;
             }
-            let deed = Deed { action: "type", spot: Some(spot), after: &self.after, value: None };
+            let deed =
+                ReceiptDraft { action: "type", spot: Some(spot), after: &self.after, value: None };
             return hand.write(deed, (came, settled)).await;
         }
         Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
@@ -553,7 +570,7 @@ impl Verb for Type {
 /// `Control+A`, `Shift+Tab`.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PressKey {
+pub struct Press {
     /// The key or chord; several are pressed one after the other.
     #[arg(required = true, value_name = "KEY")]
     pub keys: Vec<String>,
@@ -564,33 +581,37 @@ pub struct PressKey {
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
-impl Verb for PressKey {
+impl Verb for Press {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         let chords: Vec<Chord> =
             self.keys.iter().map(|key| Chord::parse(key)).collect::<Result<_>>()?;
         hand!(cx, hand);
         let spot = match &self.on {
-            Some(target) => Some(focused(&mut hand, &Aim::at(target.clone())).await?),
+            Some(target) => Some(focused(&mut hand, &TargetArgs::at(target.clone())).await?),
             None => {
                 hand.begin_here().await?;
                 None
             }
         };
         hand.press(&chords).await?;
-        let deed =
-            Deed { action: "press", spot, after: &self.after, value: Some(self.keys.join(" ")) };
+        let deed = ReceiptDraft {
+            action: "press",
+            spot,
+            after: &self.after,
+            value: Some(self.keys.join(" ")),
+        };
         hand.finish(deed).await
     }
 }
 
 /// An element that has the focus, ready for keys.
-async fn focused(hand: &mut Hand<'_>, aim: &Aim) -> Result<Spot> {
-    let spot = hand.reach(aim, Wants::SET, Guard::Keys).await?;
+async fn focused(hand: &mut Action<'_>, aim: &TargetArgs) -> Result<ActionPoint> {
+    let spot = hand.reach(aim, Actionability::SET, EventGuard::Keys).await?;
     let said: String = hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
     if said != "focused" && said != "already" {
         hand.release_guard();
@@ -612,7 +633,7 @@ pub struct FillForm {
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 /// A field and what to put into it.
@@ -622,7 +643,7 @@ pub struct Field {
     /// The field.
     pub target: Target,
     /// What to put into it.
-    pub value: Hidden,
+    pub value: SecretString,
 }
 
 impl FromStr for Field {
@@ -631,18 +652,18 @@ impl FromStr for Field {
         let (target, value) = text
             .split_once("=>")
             .ok_or_else(|| format!("`{text}` is no field: expected `TARGET => VALUE`"))?;
-        Ok(Self { target: target.parse()?, value: Hidden::from(value.trim()) })
+        Ok(Self { target: target.parse()?, value: SecretString::from(value.trim()) })
     }
 }
 
 impl Verb for FillForm {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
         let mut filled: Vec<String> = Vec::new();
         let mut whole: Option<Receipt> = None;
-        let quiet = After { no_delta: true, ..After::default() };
+        let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
         for (index, field) in self.fields.iter().enumerate() {
             let is_last = index + 1 == self.fields.len();
             let after = if is_last { &self.after } else { &quiet };
@@ -688,9 +709,9 @@ fn together(mut first: Receipt, second: Receipt) -> Receipt {
     }
 }
 
-async fn fill_field(hand: &mut Hand<'_>, field: &Field, after: &After) -> Result<Receipt> {
-    let aim = Aim::at(field.target.clone());
-    let spot = hand.reach(&aim, Wants::SET, Guard::Look).await?;
+async fn fill_field(hand: &mut Action<'_>, field: &Field, after: &SettleArgs) -> Result<Receipt> {
+    let aim = TargetArgs::at(field.target.clone());
+    let spot = hand.reach(&aim, Actionability::SET, EventGuard::Look).await?;
     let role = spot.hit.role.as_str();
     let value = field.value.reveal();
     match (&*spot.kind, role) {
@@ -703,22 +724,22 @@ async fn fill_field(hand: &mut Hand<'_>, field: &Field, after: &After) -> Result
                         .message(format!("{} takes `true` or `false`", spot.hit)));
                 }
             };
-            super::choose::set(hand, &aim, wanted, after).await
+            super::select::set(hand, &aim, wanted, after).await
         }
         ("select", _) | (_, "listbox") => {
-            super::choose::select(hand, &aim, &[value.to_owned()], after).await
+            super::select::select(hand, &aim, &[value.to_owned()], after).await
         }
         _ => {
-            let writing = Writing { value: &field.value, is_secret: false, keeps: false };
-            let now = Aim { no_wait: true, ..aim.clone() };
+            let writing = FillInput { value: &field.value, is_secret: false, keeps: false };
+            let now = TargetArgs { no_wait: true, ..aim.clone() };
             // A list that one can only choose from.
             let is_list = role == "combobox"
                 && hand
-                    .reach(&now, Wants::WRITE, Guard::Look)
+                    .reach(&now, Actionability::WRITE, EventGuard::Look)
                     .await
                     .is_err_and(|error| error.code() == Code::ActNotEditable);
             if is_list {
-                return super::choose::select(hand, &aim, &[value.to_owned()], after).await;
+                return super::select::select(hand, &aim, &[value.to_owned()], after).await;
             }
             write(hand, "fill", &aim, writing, after).await
         }
@@ -747,7 +768,7 @@ mod tests {
             let typed = Type::from_arg_matches(&given).unwrap();
             let aim: Option<Target> = target.map(|target| target.parse().unwrap());
             assert_eq!(typed.aim.map(|aim| aim.target), aim, "{words}");
-            assert_eq!(typed.text.as_ref().map(Hidden::reveal), text, "{words}");
+            assert_eq!(typed.text.as_ref().map(SecretString::reveal), text, "{words}");
             assert_eq!(typed.secret.as_deref(), secret, "{words}");
             assert_eq!(typed.submit, words.contains("--submit"));
         }

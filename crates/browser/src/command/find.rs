@@ -1,10 +1,10 @@
 //! `find`: what on the page has a role, a name, a text.
 
-use super::{Cx, Verb};
-use crate::browser::Needs;
+use super::{CommandContext, Verb};
+use crate::browser::TabNeed;
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::{self, Look};
+use crate::observe::{self, ObserveOptions};
 use clap::Args;
 use page::ax::{RefPolicy, Role, marks};
 use page::find::{Query, find};
@@ -37,7 +37,7 @@ pub struct Find {
 /// What was found.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Finds {
+pub struct FindReply {
     /// In reading order.
     pub found: Vec<FindRow>,
 }
@@ -55,13 +55,13 @@ pub struct FindRow {
     pub name: String,
     /// What can be acted on in the same item: the row, the entry, the card. Where few things were found.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub beside: Vec<Beside>,
+    pub beside: Vec<NearbyControl>,
 }
 
 /// Something that can be acted on beside what was found.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Beside {
+pub struct NearbyControl {
     /// Its ref.
     #[serde(rename = "ref")]
     pub name_of_ref: String,
@@ -75,9 +75,9 @@ pub struct Beside {
 const FEW: usize = 20;
 
 impl Verb for Find {
-    type Reply = Finds;
+    type Reply = FindReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Finds> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<FindReply> {
         let role = match &self.role {
             None => None,
             Some(name) => Some(Role::named(name).ok_or_else(|| {
@@ -91,11 +91,11 @@ impl Verb for Find {
             return Err(Error::new(Code::CommandInvalid)
                 .message("`find` needs a text: everything has an empty one"));
         }
-        let turn = cx.turn(Needs::Page).await?;
+        let turn = cx.turn(TabNeed::Page).await?;
         let live = cx.live().await?;
         let mut sight = turn.sight.lock().await;
         let sight = &mut *sight;
-        let look = Look::default();
+        let look = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
         let tree = match sight.remembered(&look, &loader) {
             Some(tree) => tree,
@@ -127,7 +127,7 @@ impl Verb for Find {
             {
                 // Each is told once.
                 if listed.insert(control) {
-                    beside.push(Beside {
+                    beside.push(NearbyControl {
                         name_of_ref: named(control),
                         role: tree.nodes[control].role.name().to_owned(),
                         name: name(control),
@@ -151,11 +151,11 @@ impl Verb for Find {
         cx.notes.extend(silent.map(|frame| {
             Note::new("silent-frame", "a frame did not answer").with_page_text(&frame)
         }));
-        Ok(Finds { found })
+        Ok(FindReply { found })
     }
 }
 
-impl fmt::Display for Finds {
+impl fmt::Display for FindReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.found.is_empty() {
             return f.write_str("nothing found");

@@ -1,9 +1,9 @@
 //! `get`: one thing about one element.
 
-use super::{Cx, Verb};
-use crate::browser::Needs;
+use super::{CommandContext, Verb};
+use crate::browser::TabNeed;
 use crate::error::{Code, Error, Result};
-use crate::observe::{self, Look, Trouble, json};
+use crate::observe::{self, ObserveError, ObserveOptions, json};
 use crate::target::{self, Target};
 use cdp::LossyString;
 use clap::{Args, ValueEnum};
@@ -18,7 +18,7 @@ use std::fmt;
 pub struct Get {
     /// What to read.
     #[arg(value_enum)]
-    pub what: What,
+    pub what: Property,
     /// The element: a ref from the last snapshot (`@e3`) or `css=…`.
     pub target: Target,
     /// The attribute's name, for `attr`.
@@ -34,7 +34,7 @@ pub struct Get {
 /// What can be read of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum Property {
     /// Its text, as it is drawn; secrets are masked.
     Text,
     /// Its markup; secrets are masked.
@@ -50,7 +50,7 @@ pub enum What {
 /// What was read.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Got {
+pub struct GetReply {
     /// The text, markup, value or attribute; absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<String>,
@@ -60,18 +60,18 @@ pub struct Got {
 }
 
 impl Verb for Get {
-    type Reply = Got;
+    type Reply = GetReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Got> {
-        if let Some(name) = self.name.as_ref().filter(|_| self.what != What::Attr) {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<GetReply> {
+        if let Some(name) = self.name.as_ref().filter(|_| self.what != Property::Attr) {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("`{name}` is one word too many: only `get attr` takes a name")));
         }
-        let turn = cx.turn(Needs::Page).await?;
+        let turn = cx.turn(TabNeed::Page).await?;
         let live = cx.live().await?;
         let mut sight = turn.sight.lock().await;
         let sight = &mut *sight;
-        let look = Look::default();
+        let look = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
         let tree = match sight.confirmed(&look, &loader, cx.deadline).await {
             Some(tree) => tree,
@@ -87,45 +87,48 @@ impl Verb for Get {
         };
         let node = &tree.nodes[node];
         let what = match self.what {
-            What::Text => "text",
-            What::Html => "html",
-            What::Value => "value",
-            What::Attr => "attr",
-            What::Box => "box",
+            Property::Text => "text",
+            Property::Html => "html",
+            Property::Value => "value",
+            Property::Attr => "attr",
+            Property::Box => "box",
         };
         let gone = || target::gone_since(sight, &self.target);
         // An element that went away while we looked gives nothing.
         let explain = |trouble| match trouble {
-            Trouble::Nothing => gone(),
+            ObserveError::Nothing => gone(),
             trouble => trouble.explain(&turn),
         };
         let frame = &tree.frames[usize::from(node.frame)];
         let world = sight.world_of(&frame.document).ok_or_else(gone)?;
         let script =
             format!("agbrowse.read({}, {}, {})", node.element, json(what), json(&self.name));
-        if self.what == What::Box {
-            let read: Option<Read<[f32; 4]>> =
+        if self.what == Property::Box {
+            let read: Option<PropertyReply<[f32; 4]>> =
                 world.ask(&script, cx.deadline).await.map_err(explain)?;
             let [x, y, width, height] = read.ok_or_else(gone)?.value.ok_or_else(gone)?;
             let offset = observe::offset(sight, &tree, node.frame, cx.deadline).await;
             let bounds = Bounds { x: x + offset.0, y: y + offset.1, width, height };
-            return Ok(Got { value: None, bounds: Some(bounds) });
+            return Ok(GetReply { value: None, bounds: Some(bounds) });
         }
-        let read: Option<Read<LossyString>> =
+        let read: Option<PropertyReply<LossyString>> =
             world.ask(&script, cx.deadline).await.map_err(explain)?;
         // What a field holds is masked where it is read; this is for what can be anywhere.
         let value = read.ok_or_else(gone)?.value.map(LossyString::into_string);
-        Ok(Got { value: value.map(|value| page::mask::mask(&value).into_owned()), bounds: None })
+        Ok(GetReply {
+            value: value.map(|value| page::mask::mask(&value).into_owned()),
+            bounds: None,
+        })
     }
 }
 
 /// What our script answers.
 #[derive(Deserialize)]
-struct Read<T> {
+struct PropertyReply<T> {
     value: Option<T>,
 }
 
-impl fmt::Display for Got {
+impl fmt::Display for GetReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.value, &self.bounds) {
             (Some(value), _) => f.write_str(value),

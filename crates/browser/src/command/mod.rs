@@ -4,7 +4,6 @@
 
 mod batch;
 mod can;
-mod choose;
 mod click;
 mod clipboard;
 mod close;
@@ -14,13 +13,14 @@ mod eval;
 mod fill;
 mod find;
 mod get;
-mod journal;
+mod log;
 mod mouse;
 mod moving;
 mod open;
 mod pdf;
 mod resize;
 mod screenshot;
+mod select;
 mod snapshot;
 mod status;
 mod storage;
@@ -28,39 +28,42 @@ mod tabs;
 mod upload;
 mod wait;
 
-pub use batch::{Batch, Batched, Step};
-pub use can::{Can, CapabilityRow, Doing};
-pub use choose::{Check, Select, Uncheck};
+pub use batch::{Batch, BatchReply, Step};
+pub use can::{ActionKind, Can, CapabilityRow};
 pub use click::{Button, Click, DblClick, Focus, Hover, Modifier};
-pub use clipboard::{Clip, Clipboard, ClipboardAction};
-pub use close::{Close, Closed};
-pub use dialog::{Answer, Answered, DialogVerb};
+pub use clipboard::{Clipboard, ClipboardAction, ClipboardReply};
+pub use close::{Close, CloseReply};
+pub use dialog::{Answer, DialogCommand, DialogReply};
 pub use download::Download;
-pub use eval::{Eval, Evaluated, Json};
-pub use fill::{Field, Fill, FillForm, PressKey, Type};
-pub use find::{Beside, Find, FindRow, Finds};
-pub use get::{Get, Got, What};
-pub use journal::{
-    Console, ConsoleLine, ConsoleLog, Happening, RequestLine, RequestLog, Requests, is_page_speech,
+pub use eval::{Eval, EvalReply, Json};
+pub use fill::{Field, Fill, FillForm, Press, Type};
+pub use find::{Find, FindReply, FindRow, NearbyControl};
+pub use get::{Get, GetReply, Property};
+pub use log::{
+    Console, ConsoleLine, ConsoleReply, PageEvent, RequestLine, Requests, RequestsReply,
+    is_page_speech,
 };
 pub use mouse::{Mouse, MouseAction};
-pub use moving::{Drag, Edge, Scroll, Way};
+pub use moving::{Drag, Scroll, ScrollDirection, ScrollEdge};
 pub use open::{Back, Forward, Open, Reload};
-pub use pdf::{Margins, Paper, Pdf, Printed};
-pub use resize::{Resize, Resized};
-pub use screenshot::{ImageFormat, Screenshot, Shot};
-pub use snapshot::{Snapped, Snapshot, SnapshotText, TextFormat, TreeSource};
-pub use status::{BrowserStatus, Status, StatusReport};
-pub use storage::{LoadStorage, SaveStorage, StorageAction, StorageVerb, Stored};
+pub use pdf::{Margins, Paper, Pdf, PdfReply};
+pub use resize::{Resize, ResizeReply};
+pub use screenshot::{ImageFormat, Screenshot, ScreenshotReply};
+pub use select::{Check, Select, Uncheck};
+pub use snapshot::{Snapshot, SnapshotReply, SnapshotText, TextFormat, TreeSource};
+pub use status::{BrowserStatus, Status, StatusReply};
+pub use storage::{LoadStorage, SaveStorage, StorageAction, StorageCommand, StorageReply};
 pub use tabs::{
-    CloseTab, NewTab, SwitchTab, TabAction, TabChanged, TabLine, TabList, TabVerb, Tabs,
+    CloseTab, NewTab, SwitchTab, TabAction, TabCommand, TabInfo, TabReply, Tabs, TabsReply,
 };
 
 pub use upload::Upload;
-pub use wait::{Wait, WaitState, Waited};
+pub use wait::{Wait, WaitReply, WaitState};
 
-pub use crate::act::{After, Aim, Attempt, Blocker, Effect, Expect, Hit, Receipt, Settled};
-pub use crate::browser::Cx;
+pub use crate::act::{
+    Attempt, Blocker, Effect, Expect, Receipt, ReceiptTarget, SettleArgs, Settled, TargetArgs,
+};
+pub use crate::browser::CommandContext;
 pub use crate::navigate::{Arrival, Until};
 
 use crate::error::Result;
@@ -75,16 +78,16 @@ pub(crate) trait Verb {
     type Reply: fmt::Display;
 
     /// Does it.
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Self::Reply>;
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Self::Reply>;
 }
 
 /// Takes the tab that is meant in hand.
 macro_rules! hand {
     ($cx:ident, $hand:ident) => {
-        let turn = $cx.turn(crate::browser::Needs::Page).await?;
+        let turn = $cx.turn(crate::browser::TabNeed::Page).await?;
         let live = $cx.live().await?;
         let mut sight = turn.sight.lock().await;
-        let mut $hand = crate::act::Hand::new($cx, &live, &turn, &mut sight);
+        let mut $hand = crate::act::Action::new($cx, &live, &turn, &mut sight);
     };
 }
 pub(crate) use hand;
@@ -125,7 +128,7 @@ macro_rules! verbs {
                 Some(schema.to_value())
             }
 
-            pub(crate) async fn run(&self, cx: &mut Cx<'_>) -> Result<Reply> {
+            pub(crate) async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Reply> {
                 // Each apart: whoever runs a command would else have room on the stack for the largest of them.
                 Ok(match self { $( Self::$variant(verb) => Reply::$variant(Box::pin(verb.run(cx)).await?), )* })
             }
@@ -144,15 +147,15 @@ verbs! {
     "back" Back(Back) -> Arrival,
     "forward" Forward(Forward) -> Arrival,
     "reload" Reload(Reload) -> Arrival,
-    "snapshot" Snapshot(Snapshot) -> Snapped,
-    "find" Find(Find) -> Finds,
-    "get" Get(Get) -> Got,
+    "snapshot" Snapshot(Snapshot) -> SnapshotReply,
+    "find" Find(Find) -> FindReply,
+    "get" Get(Get) -> GetReply,
     "click" Click(Click) -> Receipt,
     "dblclick" Dblclick(DblClick) -> Receipt,
     "hover" Hover(Hover) -> Receipt,
     "fill" Fill(Fill) -> Receipt,
     "type" Type(Type) -> Receipt,
-    "press" Press(PressKey) -> Receipt,
+    "press" Press(Press) -> Receipt,
     "select" Select(Select) -> Receipt,
     "check" Check(Check) -> Receipt,
     "uncheck" Uncheck(Uncheck) -> Receipt,
@@ -162,23 +165,23 @@ verbs! {
     "upload" Upload(Upload) -> Receipt,
     "scroll" Scroll(Scroll) -> Receipt,
     "focus" Focus(Focus) -> Receipt,
-    "wait" Wait(Wait) -> Waited,
+    "wait" Wait(Wait) -> WaitReply,
     "can" Can(Can) -> CapabilityRow,
-    "batch" Batch(Batch) -> Batched,
+    "batch" Batch(Batch) -> BatchReply,
     "download" Download(Download) -> Receipt,
-    "clipboard" Clipboard(Clipboard) -> Clip,
-    "console" Console(Console) -> ConsoleLog,
-    "requests" Requests(Requests) -> RequestLog,
-    "tabs" Tabs(Tabs) -> TabList,
-    "tab" Tab(TabVerb) -> TabChanged,
-    "eval" Eval(Eval) -> Evaluated,
-    "screenshot" Screenshot(Screenshot) -> Shot,
-    "pdf" Pdf(Pdf) -> Printed,
-    "resize" Resize(Resize) -> Resized,
-    "storage" Storage(StorageVerb) -> Stored,
-    "dialog" Dialog(DialogVerb) -> Answered,
-    "status" Status(Status) -> StatusReport,
-    "close" Close(Close) -> Closed,
+    "clipboard" Clipboard(Clipboard) -> ClipboardReply,
+    "console" Console(Console) -> ConsoleReply,
+    "requests" Requests(Requests) -> RequestsReply,
+    "tabs" Tabs(Tabs) -> TabsReply,
+    "tab" Tab(TabCommand) -> TabReply,
+    "eval" Eval(Eval) -> EvalReply,
+    "screenshot" Screenshot(Screenshot) -> ScreenshotReply,
+    "pdf" Pdf(Pdf) -> PdfReply,
+    "resize" Resize(Resize) -> ResizeReply,
+    "storage" Storage(StorageCommand) -> StorageReply,
+    "dialog" Dialog(DialogCommand) -> DialogReply,
+    "status" Status(Status) -> StatusReply,
+    "close" Close(Close) -> CloseReply,
 }
 
 impl Reply {

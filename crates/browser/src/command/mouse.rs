@@ -1,8 +1,8 @@
 //! `mouse`: the mouse moved, pressed, released and its wheel turned, each by itself.
 
-use super::{Cx, Verb, hand};
+use super::{CommandContext, Verb, hand};
 use crate::act::pointer::Button;
-use crate::act::{After, Aim, Deed, Guard, Receipt, Wants};
+use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::error::Result;
 use crate::target::Target;
 use clap::{Args, Subcommand};
@@ -32,7 +32,7 @@ pub enum MouseAction {
         /// What to see to afterwards.
         #[command(flatten)]
         #[serde(flatten)]
-        after: After,
+        after: SettleArgs,
     },
     /// Press a button and leave it down.
     Down {
@@ -46,7 +46,7 @@ pub enum MouseAction {
         /// What to see to afterwards.
         #[command(flatten)]
         #[serde(flatten)]
-        after: After,
+        after: SettleArgs,
     },
     /// Release the button that is down. What is being dragged is dropped.
     Up {
@@ -56,7 +56,7 @@ pub enum MouseAction {
         /// What to see to afterwards.
         #[command(flatten)]
         #[serde(flatten)]
-        after: After,
+        after: SettleArgs,
     },
     /// Turn the wheel where the mouse is, or else in the middle of the view.
     #[serde(rename_all = "camelCase")]
@@ -75,14 +75,14 @@ pub enum MouseAction {
         /// What to see to afterwards.
         #[command(flatten)]
         #[serde(flatten)]
-        after: After,
+        after: SettleArgs,
     },
 }
 
 impl Verb for Mouse {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         let (action, target, after) = match &self.action {
             MouseAction::Move { target, after } => ("mouse move", Some(target), after),
             MouseAction::Down { target, after, .. } => ("mouse down", target.as_ref(), after),
@@ -94,8 +94,8 @@ impl Verb for Mouse {
         hand.watch_briefly();
         let spot = match target {
             Some(target) => {
-                let aim = Aim::at(target.clone());
-                let spot = hand.reach(&aim, Wants::HOVER, Guard::Nothing).await?;
+                let aim = TargetArgs::at(target.clone());
+                let spot = hand.reach(&aim, Actionability::HOVER, EventGuard::Nothing).await?;
                 hand.move_mouse((spot.x, spot.y)).await?;
                 Some(spot)
             }
@@ -113,6 +113,6 @@ impl Verb for Mouse {
             }
         }
         hand.done();
-        hand.finish(Deed { action, spot, after, value: None }).await
+        hand.finish(ReceiptDraft { action, spot, after, value: None }).await
     }
 }

@@ -1,7 +1,7 @@
 //! `drag`, `scroll`: moving things and the view.
 
-use super::{Cx, Verb, hand};
-use crate::act::{After, Aim, Deed, Guard, Receipt, Wants};
+use super::{CommandContext, Verb, hand};
+use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::error::{Code, Error, Result};
 use crate::target::Target;
 use clap::{Args, ValueEnum};
@@ -17,35 +17,38 @@ pub struct Drag {
     /// What to drag.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// Where to.
     pub to: Target,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 impl Verb for Drag {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
         // The end first: looking for it may scroll.
-        let to = Aim { no_wait: self.aim.no_wait, ..Aim::at(self.to.clone()) };
-        hand.reach(&to, Wants::HOVER, Guard::Look).await?;
-        hand.reach(&self.aim, Wants::HOVER, Guard::Look).await?;
-        let end = hand.reach(&to, Wants { dry: true, ..Wants::HOVER }, Guard::Look).await?;
+        let to = TargetArgs { no_wait: self.aim.no_wait, ..TargetArgs::at(self.to.clone()) };
+        hand.reach(&to, Actionability::HOVER, EventGuard::Look).await?;
+        hand.reach(&self.aim, Actionability::HOVER, EventGuard::Look).await?;
+        let end = hand
+            .reach(&to, Actionability { dry: true, ..Actionability::HOVER }, EventGuard::Look)
+            .await?;
         if end.x == 0.0 && end.y == 0.0 {
             return Err(Error::new(Code::ActHidden).message(format!(
                 "{} and what is to be dragged are not in view together",
                 end.hit
             )));
         }
-        let spot = hand.reach(&self.aim, Wants::CLICK, Guard::Nothing).await?;
+        let spot = hand.reach(&self.aim, Actionability::CLICK, EventGuard::Nothing).await?;
         hand.drag(&spot, (end.x, end.y)).await?;
         let value = Some(end.hit.to_string());
-        hand.finish(Deed { action: "drag", spot: Some(spot), after: &self.after, value }).await
+        hand.finish(ReceiptDraft { action: "drag", spot: Some(spot), after: &self.after, value })
+            .await
     }
 }
 
@@ -53,7 +56,7 @@ impl Verb for Drag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the words say it")]
-pub enum Way {
+pub enum ScrollDirection {
     Down,
     Up,
     Left,
@@ -68,7 +71,7 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the words say it")]
-pub enum Edge {
+pub enum ScrollEdge {
     Top,
     Bottom,
     Left,
@@ -89,7 +92,7 @@ pub struct Scroll {
     /// Which way.
     #[arg(value_enum)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub way: Option<Way>,
+    pub way: Option<ScrollDirection>,
     /// How far, in CSS pixels [default: most of a view].
     #[arg(long, value_name = "PX")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -97,7 +100,7 @@ pub struct Scroll {
     /// As far as it goes in this direction.
     #[arg(long, value_enum, value_name = "EDGE", conflicts_with_all = ["way", "by"])]
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub to: Option<Edge>,
+    pub to: Option<ScrollEdge>,
     /// Which one, counted from 0, when several match.
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -105,12 +108,12 @@ pub struct Scroll {
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 /// How far something was scrolled.
 #[derive(Deserialize)]
-struct Scrolled {
+struct ScrolledBy {
     x: f64,
     y: f64,
     left: f64,
@@ -122,9 +125,9 @@ const VIEW: u32 = 600;
 impl Verb for Scroll {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         let (target, way) = match (&self.target, self.way) {
-            (Some(word), None) => match Way::from_str(word, true) {
+            (Some(word), None) => match ScrollDirection::from_str(word, true) {
                 Ok(way) => (None, Some(way)),
                 Err(_) => (Some(word), None),
             },
@@ -142,8 +145,8 @@ impl Verb for Scroll {
         hand!(cx, hand);
         let spot = match target {
             Some(target) => {
-                let aim = Aim { nth: self.nth, ..Aim::at(target) };
-                Some(hand.reach(&aim, Wants::TOUCH, Guard::Nothing).await?)
+                let aim = TargetArgs { nth: self.nth, ..TargetArgs::at(target) };
+                Some(hand.reach(&aim, Actionability::TOUCH, EventGuard::Nothing).await?)
             }
             None => {
                 hand.begin_here().await?;
@@ -152,23 +155,23 @@ impl Verb for Scroll {
         };
         let by = f64::from(self.by.unwrap_or(VIEW));
         let edge = self.to.map(|edge| match edge {
-            Edge::Top => "start",
-            Edge::Bottom => "end",
-            Edge::Left => "left",
-            Edge::Right => "right",
+            ScrollEdge::Top => "start",
+            ScrollEdge::Bottom => "end",
+            ScrollEdge::Left => "left",
+            ScrollEdge::Right => "right",
         });
         let (to, x, y) = match way {
             None => (edge.unwrap_or("view"), 0.0, 0.0),
-            Some(Way::End) => ("end", 0.0, 0.0),
-            Some(Way::Start) => ("start", 0.0, 0.0),
-            Some(Way::Down) => ("by", 0.0, by),
-            Some(Way::Up) => ("by", 0.0, -by),
-            Some(Way::Left) => ("by", -by, 0.0),
-            Some(Way::Right) => ("by", by, 0.0),
+            Some(ScrollDirection::End) => ("end", 0.0, 0.0),
+            Some(ScrollDirection::Start) => ("start", 0.0, 0.0),
+            Some(ScrollDirection::Down) => ("by", 0.0, by),
+            Some(ScrollDirection::Up) => ("by", 0.0, -by),
+            Some(ScrollDirection::Left) => ("by", -by, 0.0),
+            Some(ScrollDirection::Right) => ("by", by, 0.0),
         };
         let number = spot.as_ref().map_or(0, |spot| spot.element);
         let script = format!("agbrowse.scroll({number}, {{to: \"{to}\", x: {x}, y: {y}}})");
-        let scrolled: Option<Scrolled> = match &spot {
+        let scrolled: Option<ScrolledBy> = match &spot {
             Some(spot) => hand.ask(spot, &script).await?,
             None => hand.ask_main(&script).await?,
         };
@@ -177,6 +180,6 @@ impl Verb for Scroll {
             let far = |x: f64| x.round() as i64;
             format!("{} right, {} down, {} left below", far(it.x), far(it.y), far(it.left))
         });
-        hand.finish(Deed { action: "scroll", spot, after: &self.after, value }).await
+        hand.finish(ReceiptDraft { action: "scroll", spot, after: &self.after, value }).await
     }
 }

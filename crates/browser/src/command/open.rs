@@ -1,7 +1,7 @@
 //! Going places: `open`, `back`, `forward`, `reload`.
 
-use super::{Arrival, Cx, Until, Verb};
-use crate::browser::Needs;
+use super::{Arrival, CommandContext, Until, Verb};
+use crate::browser::TabNeed;
 use crate::error::Result;
 use crate::navigate;
 use clap::Args;
@@ -28,7 +28,7 @@ pub struct Open {
 impl Verb for Open {
     type Reply = Arrival;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Arrival> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
         let url = cx.address(&self.url)?;
         if self.new_tab {
             let live = cx.live().await?;
@@ -39,7 +39,7 @@ impl Verb for Open {
             let turn = tab.turn(cx.deadline).await?;
             return navigate::go(cx.trip(&turn, self.until), &url).await;
         }
-        let turn = cx.turn(Needs::Tab).await?;
+        let turn = cx.turn(TabNeed::Tab).await?;
         navigate::go(cx.trip(&turn, self.until), &url).await
     }
 }
@@ -57,8 +57,8 @@ pub struct Back {
 impl Verb for Back {
     type Reply = Arrival;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Arrival> {
-        let turn = cx.turn(Needs::Page).await?;
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
+        let turn = cx.turn(TabNeed::Page).await?;
         navigate::history(cx.trip(&turn, self.until), -1).await
     }
 }
@@ -76,8 +76,8 @@ pub struct Forward {
 impl Verb for Forward {
     type Reply = Arrival;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Arrival> {
-        let turn = cx.turn(Needs::Page).await?;
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
+        let turn = cx.turn(TabNeed::Page).await?;
         navigate::history(cx.trip(&turn, self.until), 1).await
     }
 }
@@ -99,9 +99,9 @@ pub struct Reload {
 impl Verb for Reload {
     type Reply = Arrival;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Arrival> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
         // The page that the caller left must still be there; that it crashed is what this verb mends.
-        let tab = cx.resolve(Needs::Page).await?;
+        let tab = cx.resolve(TabNeed::Page).await?;
         cx.used(tab.id);
         let turn = tab.turn(cx.deadline).await?;
         navigate::reload(cx.trip(&turn, self.until), self.ignore_cache).await

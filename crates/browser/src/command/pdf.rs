@@ -1,7 +1,7 @@
 //! `pdf`: the page on paper.
 
-use super::{Cx, Verb, decode_base64, size};
-use crate::browser::Needs;
+use super::{CommandContext, Verb, decode_base64, size};
+use crate::browser::TabNeed;
 use crate::error::{Code, Error, Result};
 use crate::tab::Turn;
 use cdp::Deadline;
@@ -135,7 +135,7 @@ impl JsonSchema for Margins {
 /// A printed page.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Printed {
+pub struct PdfReply {
     /// Where it was written to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
@@ -147,9 +147,9 @@ pub struct Printed {
 }
 
 impl Verb for Pdf {
-    type Reply = Printed;
+    type Reply = PdfReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Printed> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<PdfReply> {
         if let Some(odd) = self.scale.filter(|scale| !(0.1..=2.0).contains(scale)) {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("a page is printed at 0.1 to 2 of its size, not at {odd}")));
@@ -158,7 +158,7 @@ impl Verb for Pdf {
         if self.margin.is_some_and(|Margins(sides)| sides.iter().any(is_odd)) {
             return Err(Error::new(Code::CommandInvalid).message("margins are 0 to 50 inches wide"));
         }
-        let turn = cx.turn(Needs::Page).await?;
+        let turn = cx.turn(TabNeed::Page).await?;
         let [top, right, bottom, left] = match self.margin {
             Some(Margins(sides)) => sides.map(Some),
             None => [None; 4],
@@ -189,7 +189,7 @@ impl Verb for Pdf {
         // Printed or not, the browser keeps the stream until it is told.
         turn.channel.post(&Close { handle });
         let data = data.map_err(failed)?;
-        Ok(Printed { path: None, bytes: data.len(), data })
+        Ok(PdfReply { path: None, bytes: data.len(), data })
     }
 }
 
@@ -212,7 +212,7 @@ async fn read(turn: &Turn, handle: &str, deadline: Deadline) -> Result<Vec<u8>> 
     }
 }
 
-impl fmt::Display for Printed {
+impl fmt::Display for PdfReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {
             write!(f, "{}  ", path.display())?;

@@ -1,7 +1,7 @@
 //! `resize`: another size of the view.
 
-use super::{Cx, Verb};
-use crate::browser::Needs;
+use super::{CommandContext, Verb};
+use crate::browser::TabNeed;
 use crate::error::{Code, Error, Result};
 use cdp::protocol::emulation::SetDeviceMetricsOverride;
 use clap::Args;
@@ -25,7 +25,7 @@ pub struct Resize {
 /// The size of a view.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Resized {
+pub struct ResizeReply {
     /// How wide.
     pub width: u32,
     /// How high.
@@ -33,24 +33,24 @@ pub struct Resized {
 }
 
 impl Verb for Resize {
-    type Reply = Resized;
+    type Reply = ResizeReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Resized> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<ResizeReply> {
         let Self { width, height } = *self;
         if !(1..=MOST).contains(&width) || !(1..=MOST).contains(&height) {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("a view has 1 to {MOST} pixels each way")));
         }
-        let turn = cx.turn(Needs::Page).await?;
+        let turn = cx.turn(TabNeed::Page).await?;
         // Boxes move, and rules about the width of the view begin or cease to hold.
         turn.sight.lock().await.forget(&turn);
         let size = SetDeviceMetricsOverride { width, height, ..Default::default() };
         turn.call(size, cx.deadline).await?;
-        Ok(Resized { width, height })
+        Ok(ResizeReply { width, height })
     }
 }
 
-impl fmt::Display for Resized {
+impl fmt::Display for ResizeReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}×{}", self.width, self.height)
     }

@@ -1,10 +1,10 @@
 //! `screenshot`: a picture of the page.
 
-use super::{Cx, Verb, decode_base64, size};
-use crate::browser::Needs;
+use super::{CommandContext, Verb, decode_base64, size};
+use crate::browser::TabNeed;
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
-use crate::observe::{self, Look, Sight, WORLD, World, json};
+use crate::observe::{self, ObserveOptions, TabObservation, WORLD, World, json};
 use crate::tab::Turn;
 use crate::target::{self, Target};
 use cdp::Deadline;
@@ -94,7 +94,7 @@ impl ImageFormat {
 /// A picture.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Shot {
+pub struct ScreenshotReply {
     /// Where it was written to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
@@ -112,10 +112,10 @@ pub struct Shot {
 }
 
 impl Verb for Screenshot {
-    type Reply = Shot;
+    type Reply = ScreenshotReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Shot> {
-        let turn = cx.turn(Needs::Page).await?;
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<ScreenshotReply> {
+        let turn = cx.turn(TabNeed::Page).await?;
         let format =
             self.format.or_else(|| ImageFormat::of(self.path.as_deref()?)).unwrap_or_default();
         let metrics = turn.call(GetLayoutMetrics {}, cx.deadline).await?;
@@ -186,7 +186,7 @@ impl Verb for Screenshot {
         }
         let data = taken.data.as_deref().and_then(decode_base64).filter(|data| !data.is_empty());
         let data = data.ok_or_else(|| Error::new(Code::ScreenshotCaptureFailed))?;
-        Ok(Shot { path: None, format, width, height, bytes: data.len(), data })
+        Ok(ScreenshotReply { path: None, format, width, height, bytes: data.len(), data })
     }
 }
 
@@ -212,10 +212,10 @@ async fn note_picture(turn: &Turn, deadline: Deadline) {
 }
 
 /// Where an element is in the view. One without a size cannot be pictured.
-async fn place_of(cx: &mut Cx<'_>, turn: &Turn, wanted: &Target) -> Result<Bounds> {
+async fn place_of(cx: &mut CommandContext<'_>, turn: &Turn, wanted: &Target) -> Result<Bounds> {
     let live = cx.live().await?;
     let mut sight = turn.sight.lock().await;
-    let look = Look { boxes: true, ..Look::default() };
+    let look = ObserveOptions { boxes: true, ..ObserveOptions::default() };
     let tree = observe::observe(&live, turn, &mut sight, &look, cx.deadline).await?;
     let node = target::find(turn, &mut sight, &tree, wanted, cx.deadline, &mut cx.notes).await?;
     let node = &tree.nodes[node];
@@ -229,7 +229,7 @@ async fn place_of(cx: &mut Cx<'_>, turn: &Turn, wanted: &Target) -> Result<Bound
 
 /// The picture with a box and a ref around everything that can be acted on.
 async fn label(
-    cx: &mut Cx<'_>,
+    cx: &mut CommandContext<'_>,
     turn: &Turn,
     picture: &str,
     shift: (f32, f32),
@@ -239,7 +239,7 @@ async fn label(
     let live = cx.live().await?;
     let mut sight = turn.sight.lock().await;
     let sight = &mut *sight;
-    let look = Look::default();
+    let look = ObserveOptions::default();
     let tree = observe::observe(&live, turn, sight, &look, cx.deadline).await?;
     let options = ViewOptions {
         policy: RefPolicy::Live { all: false },
@@ -279,14 +279,14 @@ async fn label(
 
 /// Through what a frame's document is seen.
 #[derive(Clone, Copy)]
-struct Window {
+struct FrameClip {
     /// Where the document begins, in the view of the page.
     corner: (f32, f32),
     /// What can be seen of it, in the view of the page; nothing says that all can.
     opening: Option<Bounds>,
 }
 
-impl Window {
+impl FrameClip {
     /// What can be seen of elements of the document, in the view of the page.
     async fn parts_of(
         &self,
@@ -305,12 +305,16 @@ impl Window {
 }
 
 /// Through what each frame is seen; nothing for one that cannot be seen.
-async fn windows(sight: &Sight, tree: &Tree, deadline: Deadline) -> Vec<Option<Window>> {
-    let mut all: Vec<Option<Window>> = Vec::new();
+async fn windows(
+    sight: &TabObservation,
+    tree: &Tree,
+    deadline: Deadline,
+) -> Vec<Option<FrameClip>> {
+    let mut all: Vec<Option<FrameClip>> = Vec::new();
     for (index, frame) in tree.frames.iter().enumerate() {
         let around = frame.parent.map(|parent| all.get(usize::from(parent)).copied().flatten());
         let window = match around {
-            None => Some(Window { corner: (0.0, 0.0), opening: None }),
+            None => Some(FrameClip { corner: (0.0, 0.0), opening: None }),
             Some(None) => None,
             Some(Some(around)) => {
                 let opening = match observe::holder(sight, tree, index as u16) {
@@ -320,7 +324,7 @@ async fn windows(sight: &Sight, tree: &Tree, deadline: Deadline) -> Vec<Option<W
                     None => None,
                 };
                 let corner = observe::offset(sight, tree, index as u16, deadline).await;
-                opening.map(|opening| Window { corner, opening: Some(opening) })
+                opening.map(|opening| FrameClip { corner, opening: Some(opening) })
             }
         };
         all.push(window);
@@ -345,7 +349,7 @@ fn pixels(length: f64) -> u32 {
     length.max(0.0).ceil() as u32
 }
 
-impl fmt::Display for Shot {
+impl fmt::Display for ScreenshotReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {
             write!(f, "{}  ", path.display())?;

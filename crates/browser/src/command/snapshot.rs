@@ -1,13 +1,13 @@
 //! `snapshot`: the page as text, with a ref for everything that can be acted on.
 
-use super::{Cx, Until, Verb};
-use crate::browser::Needs;
+use super::{CommandContext, Until, Verb};
+use crate::backend_refs;
+use crate::browser::TabNeed;
+use crate::chromium::RunningBrowser;
 use crate::error::{Code, Error, Result};
-use crate::live::Live;
 use crate::navigate;
 use crate::note::Note;
-use crate::observe::{self, Look, Source};
-use crate::spelling;
+use crate::observe::{self, ObserveOptions, Source};
 use crate::tab::Turn;
 use crate::target::{self, Target};
 use cdp::Deadline;
@@ -143,7 +143,7 @@ pub enum TextFormat {
 /// What a page looks like.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Snapped {
+pub enum SnapshotReply {
     /// With hashes, refs and counts.
     Full(Box<WebAiSnapshot>),
     /// The text.
@@ -163,15 +163,15 @@ pub struct SnapshotText {
 }
 
 impl Verb for Snapshot {
-    type Reply = Snapped;
+    type Reply = SnapshotReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Snapped> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<SnapshotReply> {
         if let Some(why) = self.contradiction() {
             return Err(Error::new(Code::CommandInvalid).message(why));
         }
         let turn = match &self.url {
             Some(url) => self.open(cx, url).await?,
-            None => cx.turn(Needs::Page).await?,
+            None => cx.turn(TabNeed::Page).await?,
         };
         let live = cx.live().await?;
         let way = self.way();
@@ -212,7 +212,7 @@ impl Verb for Snapshot {
             false => None,
         };
         let formatted = async {
-            let seeing = self.see(sight, tree, root, Asked { look, way, shape });
+            let seeing = self.see(sight, tree, root, RenderPlan { look, way, shape });
             self.finish(cx, &turn, sight, seeing).await
         };
         formatted.instrument(tracing::debug_span!("format_snapshot")).await
@@ -246,11 +246,11 @@ impl Snapshot {
     /// What of a page is shown, with the refs that it gives.
     fn see(
         &self,
-        sight: &mut observe::Sight,
+        sight: &mut observe::TabObservation,
         tree: Arc<Tree>,
         root: Option<usize>,
-        asked: Asked,
-    ) -> Seeing {
+        asked: RenderPlan,
+    ) -> SnapshotSource {
         let options = self.view_options(root);
         let registry = &mut sight.registry;
         let seen = view(&tree, &options, &mut registry.numbering(&tree));
@@ -262,15 +262,15 @@ impl Snapshot {
         let scope = if seen.is_whole { Scope::Whole } else { Scope::Part };
         let issued = self.delta.then(|| registry.issued());
         registry.show(&tree, unfolded.as_ref().filter(|_| self.delta).unwrap_or(&seen), scope);
-        Seeing { tree, seen, unfolded, options, asked, issued }
+        SnapshotSource { tree, seen, unfolded, options, asked, issued }
     }
 
     /// Opens the page, and leaves time to look at it.
-    async fn open(&self, cx: &mut Cx<'_>, url: &str) -> Result<Turn> {
+    async fn open(&self, cx: &mut CommandContext<'_>, url: &str) -> Result<Turn> {
         let url = cx.address(url)?;
-        let turn = cx.turn(Needs::Tab).await?;
+        let turn = cx.turn(TabNeed::Tab).await?;
         let reserved = LOOK.min(cx.deadline.total() / 4);
-        let trip = navigate::Trip { reserved, ..cx.trip(&turn, Until::Load) };
+        let trip = navigate::Navigation { reserved, ..cx.trip(&turn, Until::Load) };
         let there = navigate::go(trip, &url).await?;
         if let Some(status) = there.status.filter(|status| *status >= 400) {
             cx.notes.push(Note::new("http-status", format!("the server answered {status}")));
@@ -281,10 +281,10 @@ impl Snapshot {
     /// Looks at the page; at one that was just opened until it comes to rest.
     async fn capture(
         &self,
-        live: &Live,
+        live: &RunningBrowser,
         turn: &Turn,
-        sight: &mut observe::Sight,
-        look: &Look,
+        sight: &mut observe::TabObservation,
+        look: &ObserveOptions,
         deadline: Deadline,
     ) -> Result<Arc<Tree>> {
         if self.fresh {
@@ -322,8 +322,8 @@ impl Snapshot {
 
     /// How to look. Texts of a part are told in full, but if they are to be compared with those that were not: of the
     /// whole page, or of this part as it was told before.
-    fn look(&self, before: Option<&observe::Shown>) -> Look {
-        Look {
+    fn look(&self, before: Option<&observe::DeltaBaseline>) -> ObserveOptions {
+        ObserveOptions {
             firewall: true,
             hidden: self.include_hidden,
             urls: self.urls || self.details,
@@ -375,11 +375,11 @@ impl Snapshot {
     /// Writes what is seen, or what is different in it.
     async fn finish(
         &self,
-        cx: &mut Cx<'_>,
+        cx: &mut CommandContext<'_>,
         turn: &Turn,
-        sight: &mut observe::Sight,
-        mut seeing: Seeing,
-    ) -> Result<Snapped> {
+        sight: &mut observe::TabObservation,
+        mut seeing: SnapshotSource,
+    ) -> Result<SnapshotReply> {
         let issued = seeing.issued.take();
         let (tree, seen, print) = (&seeing.tree, &seeing.seen, &seeing.options.print);
         let before = if self.delta { self.before(sight, &seeing) } else { None };
@@ -424,17 +424,18 @@ impl Snapshot {
                 }
                 tell_less(&mut snapshot, told);
             }
-            Snapped::Full(Box::new(snapshot))
+            SnapshotReply::Full(Box::new(snapshot))
         } else {
             let text = match self.format {
                 TextFormat::Text => printed(tree, seen, print).text,
                 TextFormat::Viewpoint => {
                     let numbers: Vec<u32> =
                         seen.lines.iter().filter_map(|line| line.number).collect();
-                    spelling::learn(turn, sight, &numbers, cx.deadline).await;
+                    backend_refs::learn(turn, sight, &numbers, cx.deadline).await;
                     let context = turn.context.as_deref();
-                    let spell =
-                        |number: u32| spelling::spelled(sight, context, number).unwrap_or_default();
+                    let spell = |number: u32| {
+                        backend_refs::spelled(sight, context, number).unwrap_or_default()
+                    };
                     render_mcp(tree, seen, &McpRender { spell: &spell, print: *print })
                 }
             };
@@ -443,17 +444,18 @@ impl Snapshot {
                 Some(told) if !told.is_full => {
                     let numbers = numbers_in(&text);
                     if self.format == TextFormat::Viewpoint {
-                        spelling::learn(turn, sight, &numbers, cx.deadline).await;
+                        backend_refs::learn(turn, sight, &numbers, cx.deadline).await;
                         let context = turn.context.as_deref();
-                        text =
-                            rewrite_refs(&text, |number| spelling::spelled(sight, context, number));
+                        text = rewrite_refs(&text, |number| {
+                            backend_refs::spelled(sight, context, number)
+                        });
                     }
                     numbers.into_iter().collect::<HashSet<_>>().len() as u32
                 }
                 _ => seen.refs,
             };
             let tokens = page::tokens::calibrated(&text);
-            Snapped::Text(SnapshotText { text, refs, tokens })
+            SnapshotReply::Text(SnapshotText { text, refs, tokens })
         };
         if let (Some(issued), Some(told)) = (issued, told.as_ref().filter(|told| !told.is_full)) {
             // Only what is told means what it means now.
@@ -484,8 +486,8 @@ impl Snapshot {
     }
 
     /// Says what is on the page and not in the text.
-    fn note_missing(&self, seeing: &Seeing, notes: &mut Vec<Note>) {
-        let Seeing { tree, seen, .. } = seeing;
+    fn note_missing(&self, seeing: &SnapshotSource, notes: &mut Vec<Note>) {
+        let SnapshotSource { tree, seen, .. } = seeing;
         notes.extend(seen.notes().into_iter().map(|note| Note::new("not-shown", note)));
         if let (Some(text), Some(0)) = (&self.find, seen.matches) {
             notes.push(Note::new("no-match", format!("nothing shown has the text {text:?}")));
@@ -507,11 +509,15 @@ impl Snapshot {
     }
 
     /// What was shown before, as it would be shown now: in the same way if it was, else of the whole page.
-    fn before(&self, sight: &mut observe::Sight, seeing: &Seeing) -> Option<DeltaBase> {
-        let Seeing { tree, options, asked: Asked { look, way, .. }, .. } = seeing;
+    fn before(
+        &self,
+        sight: &mut observe::TabObservation,
+        seeing: &SnapshotSource,
+    ) -> Option<DeltaBase> {
+        let SnapshotSource { tree, options, asked: RenderPlan { look, way, .. }, .. } = seeing;
         let (registry, parts, whole) = (&mut sight.registry, &sight.parts, &sight.shown);
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
-        let can_compare = |shown: &&observe::Shown| {
+        let can_compare = |shown: &&observe::DeltaBaseline| {
             document(&shown.tree) == document(tree) && shown.look.tells(look, &options.print)
         };
         let same = parts.iter().find(|part| part.way == *way);
@@ -549,12 +555,19 @@ impl Snapshot {
     }
 
     /// Remembers what was shown, to tell later what is different.
-    fn keep(&self, sight: &mut observe::Sight, seeing: Seeing) {
-        let Seeing { tree, seen, unfolded, options, asked: Asked { look, way, .. }, .. } = seeing;
+    fn keep(&self, sight: &mut observe::TabObservation, seeing: SnapshotSource) {
+        let SnapshotSource {
+            tree,
+            seen,
+            unfolded,
+            options,
+            asked: RenderPlan { look, way, .. },
+            ..
+        } = seeing;
         let is_whole = seen.is_whole;
         let view = unfolded.unwrap_or(seen);
         let options = ViewOptions { budget: None, ..options };
-        let shown = observe::Shown { tree, view, options, look, way };
+        let shown = observe::DeltaBaseline { tree, view, options, look, way };
         if is_whole {
             let was = sight.shown.take();
             sight.cover(was.as_ref().map(|was| &was.tree), &shown.tree);
@@ -575,20 +588,20 @@ impl Snapshot {
 }
 
 /// A page as it is shown now.
-struct Seeing {
+struct SnapshotSource {
     tree: Arc<Tree>,
     seen: View,
     /// The same with nothing folded, when there is a budget.
     unfolded: Option<View>,
     options: ViewOptions,
-    asked: Asked,
+    asked: RenderPlan,
     /// The refs that counted before, when only what is different is told.
     issued: Option<IssuedRefs>,
 }
 
 /// How it was asked for.
-struct Asked {
-    look: Look,
+struct RenderPlan {
+    look: ObserveOptions,
     /// The way of looking, in a word.
     way: String,
     /// The tags that the page is built of, for a hash of them.
@@ -615,7 +628,7 @@ fn tell_less(snapshot: &mut WebAiSnapshot, told: &Delta) {
     };
 }
 
-impl fmt::Display for Snapped {
+impl fmt::Display for SnapshotReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Full(snapshot) => &snapshot.text,

@@ -1,8 +1,8 @@
 //! `status`: what runs, told without asking any page.
 
-use super::{Cx, Verb};
+use super::{CommandContext, Verb};
 use crate::error::Result;
-use crate::proxy::ProxyLine;
+use crate::proxy::ProxyInfo;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Status {}
 /// What runs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StatusReport {
+pub struct StatusReply {
     /// `running`, `starting`, `idle` (no browser yet) or `lost` (it ended unasked).
     pub state: String,
     /// Why it was lost.
@@ -58,13 +58,13 @@ pub struct BrowserStatus {
     pub contexts: Vec<String>,
     /// The proxies of those that go through one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub proxies: BTreeMap<String, ProxyLine>,
+    pub proxies: BTreeMap<String, ProxyInfo>,
 }
 
 impl Verb for Status {
-    type Reply = StatusReport;
+    type Reply = StatusReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<StatusReport> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<StatusReply> {
         let reason = cx.browser.loss();
         let Some(live) = cx.browser.live() else {
             let state = match &reason {
@@ -72,7 +72,7 @@ impl Verb for Status {
                 Some(_) => "lost",
                 None => "idle",
             };
-            return Ok(StatusReport { state: state.into(), reason, browser: None });
+            return Ok(StatusReply { state: state.into(), reason, browser: None });
         };
         let tabs = live.tabs();
         let browser = BrowserStatus {
@@ -88,11 +88,11 @@ impl Verb for Status {
             contexts: live.contexts(),
             proxies: live.context_proxies(),
         };
-        Ok(StatusReport { state: "running".into(), reason: None, browser: Some(browser) })
+        Ok(StatusReply { state: "running".into(), reason: None, browser: Some(browser) })
     }
 }
 
-impl fmt::Display for StatusReport {
+impl fmt::Display for StatusReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(browser) = &self.browser else {
             return match &self.reason {

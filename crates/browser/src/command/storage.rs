@@ -2,12 +2,12 @@
 //!
 //! Who asks writes the file and reads it; here it comes and goes as bytes beside the reply, and as a value.
 
-use super::{Cx, Verb, encode_base64};
+use super::{CommandContext, Verb, encode_base64};
+use crate::chromium::RunningBrowser;
 use crate::error::{Code, Error, Result};
-use crate::live::Live;
 use crate::note::Note;
 use crate::observe::json;
-use crate::secret::{Hidden, InClear};
+use crate::secret::{InClear, SecretString};
 use crate::storage::{SavedCookie, SavedEntry, SavedOrigin, StorageState};
 use crate::tab::{Phase, Tab, TabId};
 use cdp::protocol::CdpEvent;
@@ -42,7 +42,7 @@ const WORLD: &str = "agbrowse storage";
 /// The file is what Playwright calls storage state. Who has it is signed in as you: it can be read by you alone, and
 /// nothing of it is printed.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
-pub struct StorageVerb {
+pub struct StorageCommand {
     /// What to do.
     #[command(subcommand)]
     #[serde(flatten)]
@@ -86,7 +86,7 @@ pub struct LoadStorage {
 /// What was saved or put back. Only counts: what it is stays in the file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Stored {
+pub struct StorageReply {
     /// What happened: `saved` or `loaded`.
     pub is: String,
     /// The file.
@@ -116,10 +116,10 @@ impl LoadStorage {
     }
 }
 
-impl Verb for StorageVerb {
-    type Reply = Stored;
+impl Verb for StorageCommand {
+    type Reply = StorageReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Stored> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<StorageReply> {
         match &self.action {
             StorageAction::Save(_) => save(cx).await,
             StorageAction::Load(load) => {
@@ -134,14 +134,14 @@ impl Verb for StorageVerb {
 }
 
 /// The context that is meant: that of the tab that was named, or the caller's.
-fn context_of(cx: &Cx<'_>, live: &Live) -> Result<Option<String>> {
+fn context_of(cx: &CommandContext<'_>, live: &RunningBrowser) -> Result<Option<String>> {
     match cx.named_tab() {
         Some(id) => live.tab(id).map(|tab| tab.context.clone()),
         None => Ok(cx.context.clone()),
     }
 }
 
-async fn save(cx: &mut Cx<'_>) -> Result<Stored> {
+async fn save(cx: &mut CommandContext<'_>) -> Result<StorageReply> {
     cx.unless_lost()?;
     let live = cx.live().await?;
     let context = context_of(cx, &live)?;
@@ -156,15 +156,19 @@ async fn save(cx: &mut Cx<'_>) -> Result<Stored> {
     let state = StorageState { cookies, origins };
     let data = serde_json::to_vec(&InClear(&state))
         .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))?;
-    Ok(Stored::of(&state, "saved", None, data))
+    Ok(StorageReply::of(&state, "saved", None, data))
 }
 
 /// What a page tells of its origin: which one it is, its entries, and how many could not be told.
-type Told = (String, Vec<(String, Hidden)>, usize);
+type OriginStorage = (String, Vec<(String, SecretString)>, usize);
 
 /// The local storage of the origins that are open in tabs. What a frame of another site keeps is kept apart for the
 /// page around it, so frames are not asked.
-async fn local_storage(cx: &mut Cx<'_>, live: &Live, context: Option<&str>) -> Vec<SavedOrigin> {
+async fn local_storage(
+    cx: &mut CommandContext<'_>,
+    live: &RunningBrowser,
+    context: Option<&str>,
+) -> Vec<SavedOrigin> {
     let mut asked = JoinSet::new();
     let deadline = cx.deadline.at_most(TELLING);
     for row in live.tabs().into_iter().filter(|row| row.tab.context.as_deref() == context) {
@@ -213,12 +217,12 @@ async fn local_storage(cx: &mut Cx<'_>, live: &Live, context: Option<&str>) -> V
 }
 
 /// What a tab tells of its origin; nothing when it does not answer.
-async fn told(tab: &Arc<Tab>, deadline: Deadline) -> Option<Told> {
+async fn told(tab: &Arc<Tab>, deadline: Deadline) -> Option<OriginStorage> {
     // What comes too early can crash a page that is being made.
     if !tab.state.borrow().is_ready {
         return None;
     }
-    match beside::<Told>(tab, include_str!("../../js/stored.js").into(), deadline).await {
+    match beside::<OriginStorage>(tab, include_str!("../../js/stored.js").into(), deadline).await {
         Ok(told) => Some(told),
         Err(error) => {
             tracing::debug!(tab = %tab.id, code = %error.code(), "local storage not told");
@@ -250,7 +254,11 @@ async fn beside<T: DeserializeOwned>(
         .ok_or_else(|| Error::new(Code::EvalThrew).message("the page has no local storage"))
 }
 
-async fn load_into(cx: &mut Cx<'_>, state: &StorageState, path: Option<PathBuf>) -> Result<Stored> {
+async fn load_into(
+    cx: &mut CommandContext<'_>,
+    state: &StorageState,
+    path: Option<PathBuf>,
+) -> Result<StorageReply> {
     let live = cx.live().await?;
     let context = context_of(cx, &live)?;
     cx.begin_anew();
@@ -272,19 +280,19 @@ async fn load_into(cx: &mut Cx<'_>, state: &StorageState, path: Option<PathBuf>)
         cx.notes.push(Note::new("left-out", message).with_page_text(&it.origin));
     }
     if state.entries() > 0 {
-        let passing = Passing { tab: live.new_tab(context.as_deref(), cx.deadline).await? };
+        let passing = TemporaryTab { tab: live.new_tab(context.as_deref(), cx.deadline).await? };
         write(&live, &passing.tab, &state.origins, cx.deadline).await?;
         live.close_tab(&passing.tab, cx.deadline).await?;
     }
-    Ok(Stored::of(state, "loaded", path, Vec::new()))
+    Ok(StorageReply::of(state, "loaded", path, Vec::new()))
 }
 
 /// A tab that is closed when we are done with it, however that comes.
-struct Passing {
+struct TemporaryTab {
     tab: Arc<Tab>,
 }
 
-impl Drop for Passing {
+impl Drop for TemporaryTab {
     fn drop(&mut self) {
         if self.tab.state.borrow().end.is_none() {
             let close = CloseTarget { target_id: self.tab.target_id.clone() };
@@ -295,7 +303,12 @@ impl Drop for Passing {
 
 /// Takes a tab of ours through origins and writes what they shall keep. We answer in the servers' place: nothing is
 /// asked of anybody.
-async fn write(live: &Live, tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Result<()> {
+async fn write(
+    live: &RunningBrowser,
+    tab: &Tab,
+    origins: &[SavedOrigin],
+    deadline: Deadline,
+) -> Result<()> {
     if let Some(session) = tab.channel.session() {
         live.proxies.leave(session);
     }
@@ -369,7 +382,7 @@ async fn answer(held: &mut Events, tab: &Tab) {
     }
 }
 
-impl Stored {
+impl StorageReply {
     fn of(state: &StorageState, is: &str, path: Option<PathBuf>, data: Vec<u8>) -> Self {
         let has_some = |it: &&SavedOrigin| !it.local_storage.is_empty();
         Self {
@@ -383,7 +396,7 @@ impl Stored {
     }
 }
 
-impl fmt::Display for Stored {
+impl fmt::Display for StorageReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = |count: usize, one: &str, many: &str| match count {
             1 => format!("1 {one}"),

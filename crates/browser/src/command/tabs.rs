@@ -1,12 +1,12 @@
 //! Tabs: `tabs`, `tab new`, `tab switch`, `tab close`. None of them needs an answer of a page, so they work
 //! while pages are stuck.
 
-use super::{Cx, Verb};
-use crate::browser::Needs;
+use super::{CommandContext, Verb};
+use crate::browser::TabNeed;
 use crate::error::Result;
 use crate::navigate;
 use crate::proxy::Proxy;
-use crate::tab::{Dialog, End, Phase, TabId};
+use crate::tab::{Dialog, Phase, TabEnd, TabId};
 use cdp::protocol::target::ActivateTarget;
 use clap::{Args, Subcommand};
 use page::mask::mask;
@@ -25,15 +25,15 @@ pub struct Tabs {}
 /// The open tabs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabList {
+pub struct TabsReply {
     /// In the order in which they were opened.
-    pub tabs: Vec<TabLine>,
+    pub tabs: Vec<TabInfo>,
 }
 
 /// One tab.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabLine {
+pub struct TabInfo {
     /// Its id.
     pub id: TabId,
     /// Whether commands without `--tab` go to it.
@@ -64,17 +64,17 @@ pub struct TabLine {
 }
 
 impl Verb for Tabs {
-    type Reply = TabList;
+    type Reply = TabsReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<TabList> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<TabsReply> {
         cx.unless_lost()?;
         let Some(live) = cx.browser.live() else {
-            return Ok(TabList::default());
+            return Ok(TabsReply::default());
         };
         live.refresh(cx.deadline.at_most(REFRESH)).await;
         let tabs = live.tabs().into_iter().map(|row| {
             let state = row.tab.state.borrow().clone();
-            TabLine {
+            TabInfo {
                 id: row.tab.id,
                 current: row.is_current,
                 context: row.tab.context.clone(),
@@ -83,17 +83,17 @@ impl Verb for Tabs {
                 title: mask(&state.title).into_owned(),
                 phase: state.phase,
                 busy: row.tab.is_busy(),
-                crashed: matches!(state.end, Some(End::Crashed(_))),
+                crashed: matches!(state.end, Some(TabEnd::Crashed(_))),
                 frames: row.frames,
                 workers: row.workers,
                 dialog: state.dialog.as_ref().map(Dialog::masked),
             }
         });
-        Ok(TabList { tabs: tabs.collect() })
+        Ok(TabsReply { tabs: tabs.collect() })
     }
 }
 
-impl fmt::Display for TabList {
+impl fmt::Display for TabsReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.tabs.is_empty() {
             return f.write_str("no tabs");
@@ -121,7 +121,7 @@ impl fmt::Display for TabList {
 
 /// Open, choose or close a tab.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
-pub struct TabVerb {
+pub struct TabCommand {
     /// What to do.
     #[command(subcommand)]
     #[serde(flatten)]
@@ -175,7 +175,7 @@ pub struct CloseTab {
 /// What became of the tabs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TabChanged {
+pub struct TabReply {
     /// The tab that was opened, chosen or closed.
     pub id: TabId,
     /// What happened to it: `opened`, `current` or `closed`.
@@ -186,10 +186,10 @@ pub struct TabChanged {
     pub url: String,
 }
 
-impl Verb for TabVerb {
-    type Reply = TabChanged;
+impl Verb for TabCommand {
+    type Reply = TabReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<TabChanged> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<TabReply> {
         match &self.action {
             TabAction::New(new) => {
                 let live = cx.live().await?;
@@ -220,7 +220,7 @@ impl Verb for TabVerb {
                     true => live.current(cx.context.as_deref()).ok().flatten().map(|tab| tab.id),
                     false => Some(id),
                 };
-                Ok(TabChanged { id, is: "opened".into(), current, url })
+                Ok(TabReply { id, is: "opened".into(), current, url })
             }
             TabAction::Switch(SwitchTab { id }) => {
                 cx.unless_lost()?;
@@ -232,25 +232,25 @@ impl Verb for TabVerb {
                     .browser()
                     .post(&ActivateTarget { target_id: tab.target_id.clone() });
                 let url = mask(&tab.state.borrow().url).into_owned();
-                Ok(TabChanged { id: *id, is: "current".into(), current: Some(*id), url })
+                Ok(TabReply { id: *id, is: "current".into(), current: Some(*id), url })
             }
             TabAction::Close(CloseTab { id }) => {
                 cx.unless_lost()?;
                 let tab = match id.or(cx.named_tab()) {
                     Some(id) => cx.live().await?.tab(id)?,
-                    None => cx.resolve(Needs::Page).await?,
+                    None => cx.resolve(TabNeed::Page).await?,
                 };
                 let live = cx.live().await?;
                 let url = mask(&tab.state.borrow().url).into_owned();
                 live.close_tab(&tab, cx.deadline).await?;
                 let current = live.switch_from(&tab);
-                Ok(TabChanged { id: tab.id, is: "closed".into(), current, url })
+                Ok(TabReply { id: tab.id, is: "closed".into(), current, url })
             }
         }
     }
 }
 
-impl fmt::Display for TabChanged {
+impl fmt::Display for TabReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&*self.is, self.current) {
             ("closed", Some(current)) => write!(f, "{} closed, {current} is current", self.id),

@@ -1,14 +1,17 @@
 //! `upload`: files for a field, for what asks for them, or for a file chooser that is open.
 
-use super::{Cx, Verb, hand};
-use crate::act::armed::Armed;
-use crate::act::pointer::{Button, Press};
-use crate::act::{After, Aim, Deed, Guard, Hand, Hit, Receipt, Spot, Wants};
+use super::{CommandContext, Verb, hand};
+use crate::act::armed::ArmedState;
+use crate::act::pointer::{Button, ClickSpec};
+use crate::act::{
+    Action, ActionPoint, Actionability, EventGuard, Receipt, ReceiptDraft, ReceiptTarget,
+    SettleArgs, TargetArgs,
+};
+use crate::chromium::activity::CHOOSER;
 use crate::error::{Code, Error, Result, RetryHint};
-use crate::live::journal::CHOOSER;
 use crate::note::Note;
-use crate::observe::{Trouble, World, json};
-use crate::tab::{Chooser, State, Tab};
+use crate::observe::{ObserveError, World, json};
+use crate::tab::{FileChooser, Tab, TabState};
 use crate::target::Target;
 use cdp::Channel;
 use cdp::protocol::dom::SetFileInputFiles;
@@ -27,7 +30,7 @@ pub struct Upload {
     /// The field, or the button that asks for files.
     #[command(flatten)]
     #[serde(flatten, deserialize_with = "aim_if_any")]
-    pub aim: Option<Aim>,
+    pub aim: Option<TargetArgs>,
     /// The files. Without any, the field is emptied.
     #[arg(value_name = "FILE")]
     #[serde(default)]
@@ -40,13 +43,13 @@ pub struct Upload {
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 /// Reads a target if there is one. One that is wrong is an error: it must not be taken for none.
 pub(super) fn aim_if_any<'de, D: Deserializer<'de>>(
     from: D,
-) -> std::result::Result<Option<Aim>, D::Error> {
+) -> std::result::Result<Option<TargetArgs>, D::Error> {
     let fields = serde_json::Map::deserialize(from)?;
     match fields.contains_key("target") {
         true => serde_json::from_value(fields.into()).map(Some).map_err(D::Error::custom),
@@ -71,7 +74,7 @@ impl Upload {
 impl Verb for Upload {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         let named = self.chooser.as_ref().unwrap_or(&self.files).iter();
         let files = named.map(|file| cx.file(file)).collect::<Result<Vec<_>>>()?;
         let files = readable(&files)?;
@@ -114,15 +117,15 @@ fn none_open(tab: &Tab) -> Error {
 
 /// Gives files to a field, or to what asks for them when it is clicked.
 async fn give_to(
-    hand: &mut Hand<'_>,
-    aim: &Aim,
+    hand: &mut Action<'_>,
+    aim: &TargetArgs,
     files: &[String],
-    after: &After,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     if let Some(input) = hidden_input(hand, aim).await? {
         return give_to_hidden(hand, input, files, after).await;
     }
-    let spot = hand.reach(aim, Wants::SET, Guard::Nothing).await?;
+    let spot = hand.reach(aim, Actionability::SET, EventGuard::Nothing).await?;
     if spot.kind != "file" {
         let channel = hand.world(&spot)?.channel.clone();
         hand.release_guard();
@@ -134,7 +137,7 @@ async fn give_to(
 
 /// A file input that a selector matches and that is not shown, as most are that a page draws itself.
 struct HiddenInput {
-    hit: Hit,
+    hit: ReceiptTarget,
     strategy: &'static str,
     document: String,
     node: i64,
@@ -151,7 +154,7 @@ struct FileInput {
 }
 
 /// The hidden file input that a target means. Selectors alone can name one; what is shown is reached as anything else is.
-async fn hidden_input(hand: &mut Hand<'_>, aim: &Aim) -> Result<Option<HiddenInput>> {
+async fn hidden_input(hand: &mut Action<'_>, aim: &TargetArgs) -> Result<Option<HiddenInput>> {
     let css = match &aim.target {
         Target::Css(css) => css.clone(),
         Target::TestId(id) => format!("[data-testid={}]", json(id)),
@@ -172,7 +175,8 @@ async fn hidden_input(hand: &mut Hand<'_>, aim: &Aim) -> Result<Option<HiddenInp
         if input.is_shown {
             return Ok(None);
         }
-        let hit = Hit { name_of_ref: None, role: "file".into(), name: input.name.clone() };
+        let hit =
+            ReceiptTarget { name_of_ref: None, role: "file".into(), name: input.name.clone() };
         if input.is_disabled {
             let message = format!("{hit} is disabled (disabled)");
             return Err(Error::new(Code::ActDisabled).message(message));
@@ -180,7 +184,7 @@ async fn hidden_input(hand: &mut Hand<'_>, aim: &Aim) -> Result<Option<HiddenInp
         let nodes = world.backend_ids(&[input.number], hand.deadline).await;
         let nodes = nodes.map_err(|trouble| trouble.explain(hand.tab))?;
         let node = nodes.first().copied().flatten();
-        let node = node.ok_or_else(|| Trouble::Nothing.explain(hand.tab))?;
+        let node = node.ok_or_else(|| ObserveError::Nothing.explain(hand.tab))?;
         let strategy = aim.target.strategy();
         return Ok(Some(HiddenInput { hit, strategy, document: frame.document.clone(), node }));
     }
@@ -188,16 +192,16 @@ async fn hidden_input(hand: &mut Hand<'_>, aim: &Aim) -> Result<Option<HiddenInp
 }
 
 async fn give_to_hidden(
-    hand: &mut Hand<'_>,
+    hand: &mut Action<'_>,
     input: HiddenInput,
     files: &[String],
-    after: &After,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     let gone = || Error::new(Code::SnapshotRefStale).message("the page was replaced meanwhile");
     let frame_id = hand.sight.world_of(&input.document).ok_or_else(gone)?.frame_id.clone();
     hand.begin_in(&frame_id).await?;
     let given = match hand.sight.world_of(&input.document) {
-        Some(world) => Field { world, node: input.node }.give(hand, files).await,
+        Some(world) => FileField { world, node: input.node }.give(hand, files).await,
         None => Err(gone()),
     };
     let value = given.map(|given| noted(hand, &given));
@@ -208,51 +212,55 @@ async fn give_to_hidden(
 
 /// Writes the receipt of what was done.
 async fn close(
-    hand: &mut Hand<'_>,
-    spot: Option<Spot>,
+    hand: &mut Action<'_>,
+    spot: Option<ActionPoint>,
     value: Result<String>,
-    after: &After,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     if value.is_err() {
         hand.release_guard();
     }
     let value = Some(value?);
     hand.done();
-    hand.finish(Deed { action: "upload", spot, after, value }).await
+    hand.finish(ReceiptDraft { action: "upload", spot, after, value }).await
 }
 
-async fn give_to_field(hand: &Hand<'_>, spot: &Spot, files: &[String]) -> Result<Given> {
+async fn give_to_field(
+    hand: &Action<'_>,
+    spot: &ActionPoint,
+    files: &[String],
+) -> Result<FileCount> {
     let world = hand.world(spot)?;
     let element = spot.control.unwrap_or(spot.element);
     let nodes = world.backend_ids(&[element], hand.deadline).await;
     let nodes = nodes.map_err(|trouble| trouble.explain(hand.tab))?;
     let Some(node) = nodes.first().copied().flatten() else {
-        return Err(Trouble::Nothing.explain(hand.tab));
+        return Err(ObserveError::Nothing.explain(hand.tab));
     };
-    Field { world, node }.give(hand, files).await
+    FileField { world, node }.give(hand, files).await
 }
 
 /// Clicks what asks for files, and answers it.
 async fn click_and_give(
-    hand: &mut Hand<'_>,
-    aim: &Aim,
+    hand: &mut Action<'_>,
+    aim: &TargetArgs,
     channel: &Channel,
     files: &[String],
-    after: &After,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     let tab = hand.tab;
     // Choosers that a person may see are caught only while they are ours.
     let is_seen = !hand.live.is_unseen();
     let catch = |enabled| SetInterceptFileChooserDialog { enabled };
     let posted = channel.clone();
-    let armed = is_seen.then(|| Armed::new(move || posted.post(&catch(false))));
+    let armed = is_seen.then(|| ArmedState::new(move || posted.post(&catch(false))));
     if is_seen {
         channel.call(catch(true), hand.deadline).await.map_err(|error| tab.explain(error))?;
     }
     let before = tab.journal.mark().choosers;
-    let press = Press { button: Button::Left, count: 1, modifiers: 0, hold: None };
+    let press = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
     // What is expected comes of the files, not of the click.
-    let click = After { expect: None, ..after.clone() };
+    let click = SettleArgs { expect: None, ..after.clone() };
     let clicked = hand.click_on("upload", aim, press, &click).await;
     let chooser = match &clicked {
         Ok(_) => asked(hand, before).await,
@@ -281,8 +289,8 @@ async fn click_and_give(
 }
 
 /// The chooser that a click opens.
-async fn asked(hand: &Hand<'_>, before: u64) -> Option<Chooser> {
-    let is_over = |state: &State| {
+async fn asked(hand: &Action<'_>, before: u64) -> Option<FileChooser> {
+    let is_over = |state: &TabState| {
         state.dialog.is_some()
             || state.end.is_some()
             || state.chooser.as_ref().is_some_and(|chooser| chooser.number > before)
@@ -297,18 +305,18 @@ async fn asked(hand: &Hand<'_>, before: u64) -> Option<Chooser> {
 
 /// Answers a chooser with files, or says that nobody chose any.
 async fn answer(
-    hand: &mut Hand<'_>,
-    chooser: Chooser,
+    hand: &mut Action<'_>,
+    chooser: FileChooser,
     files: &[String],
-    after: &After,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     let tab = hand.tab;
     if files.len() > 1 && !chooser.is_multiple {
         return Err(Error::new(Code::CommandInvalid)
             .message("the page asks for one file only, and still waits for it"));
     }
-    let Chooser { channel, frame_id, field, .. } = &chooser;
-    let gone = |trouble: Trouble| match trouble.is_replaced() {
+    let FileChooser { channel, frame_id, field, .. } = &chooser;
+    let gone = |trouble: ObserveError| match trouble.is_replaced() {
         true => none_open(tab),
         false => trouble.explain(tab),
     };
@@ -316,9 +324,9 @@ async fn answer(
     let world = entered.map_err(|error| gone(error.into()))?;
     // A frame that nobody has looked at may be without our scripts.
     world.ask::<bool>("true", hand.deadline).await.map_err(gone)?;
-    let heeded = world.ask_about::<Option<Takes>>(*field, "heedFiles", hand.deadline).await;
+    let heeded = world.ask_about::<Option<FileFieldInfo>>(*field, "heedFiles", hand.deadline).await;
     heeded.map_err(gone)?;
-    let field = Field { world: &world, node: *field };
+    let field = FileField { world: &world, node: *field };
     hand.rebase();
     hand.begin_in(frame_id).await?;
     // Before the page hears of it: it may open another one at once.
@@ -334,7 +342,7 @@ async fn answer(
 }
 
 /// A field for files.
-struct Field<'w> {
+struct FileField<'w> {
     world: &'w World,
     /// The browser's number of it.
     node: i64,
@@ -343,21 +351,21 @@ struct Field<'w> {
 /// What a field takes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Takes {
+struct FileFieldInfo {
     is_multiple: bool,
 }
 
 /// How many files a field was given, and how many it holds now.
 #[derive(Deserialize)]
-struct Given {
+struct FileCount {
     given: usize,
     held: usize,
 }
 
-impl Field<'_> {
+impl FileField<'_> {
     async fn ask<T: serde::de::DeserializeOwned>(
         &self,
-        hand: &Hand<'_>,
+        hand: &Action<'_>,
         function: &str,
     ) -> Result<T> {
         let asked = self.world.ask_about(self.node, function, hand.deadline).await;
@@ -365,8 +373,8 @@ impl Field<'_> {
     }
 
     /// Puts files in place of those that are there, and sees that the field took them.
-    async fn give(&self, hand: &Hand<'_>, files: &[String]) -> Result<Given> {
-        let takes: Option<Takes> = self.ask(hand, "heedFiles").await?;
+    async fn give(&self, hand: &Action<'_>, files: &[String]) -> Result<FileCount> {
+        let takes: Option<FileFieldInfo> = self.ask(hand, "heedFiles").await?;
         if files.len() > 1 && !takes.is_some_and(|takes| takes.is_multiple) {
             return Err(Error::new(Code::CommandInvalid).message("the field takes one file only"));
         }
@@ -381,12 +389,12 @@ impl Field<'_> {
                 }
             }
         };
-        let all = Given { given: files.len(), held: files.len() };
+        let all = FileCount { given: files.len(), held: files.len() };
         if !unhindered(hand, given).await? {
             return Ok(all);
         }
         // A page that goes elsewhere with the files does not tell.
-        let Ok(count) = self.ask::<Given>(hand, "countFiles").await else { return Ok(all) };
+        let Ok(count) = self.ask::<FileCount>(hand, "countFiles").await else { return Ok(all) };
         if count.given != files.len() {
             return Err(Error::new(Code::ActNotTaken).message(format!(
                 "the field took {} of {}",
@@ -398,13 +406,13 @@ impl Field<'_> {
     }
 
     /// Says that nobody chose anything.
-    async fn cancel(&self, hand: &Hand<'_>) -> Result<()> {
+    async fn cancel(&self, hand: &Action<'_>) -> Result<()> {
         unhindered(hand, self.ask::<()>(hand, "cancelFiles")).await.map(|_| ())
     }
 }
 
 /// Waits for the page's part, and says whether it could do it: a dialog that it opens meanwhile holds it up.
-async fn unhindered(hand: &Hand<'_>, work: impl Future<Output = Result<()>>) -> Result<bool> {
+async fn unhindered(hand: &Action<'_>, work: impl Future<Output = Result<()>>) -> Result<bool> {
     let mut state = hand.tab.state.subscribe();
     tokio::select! {
         biased;
@@ -414,7 +422,7 @@ async fn unhindered(hand: &Hand<'_>, work: impl Future<Output = Result<()>>) -> 
 }
 
 /// What a field was given, in words. That the page took it out again is a note.
-fn noted(hand: &mut Hand<'_>, count: &Given) -> String {
+fn noted(hand: &mut Action<'_>, count: &FileCount) -> String {
     if count.held != count.given {
         let message = format!("the page has left {} in the field", counted(count.held));
         hand.notes.push(Note::new("taken-out", message));

@@ -1,7 +1,7 @@
 //! `wait`: until something is so.
 
-use super::{Cx, Verb, hand};
-use crate::act::{Aim, Guard, Hand, Wants, millis};
+use super::{CommandContext, Verb, hand};
+use crate::act::{Action, Actionability, EventGuard, TargetArgs, millis};
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
 use crate::tab::Phase;
@@ -77,7 +77,7 @@ pub enum WaitState {
 /// What was waited for.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Waited {
+pub struct WaitReply {
     /// What is so now.
     pub met: Vec<String>,
     /// How long it took.
@@ -91,9 +91,9 @@ const IDLE: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Verb for Wait {
-    type Reply = Waited;
+    type Reply = WaitReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Waited> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<WaitReply> {
         let conditions = self.conditions();
         if conditions.is_empty() {
             return Err(Error::new(Code::CommandInvalid).message(
@@ -116,7 +116,7 @@ impl Verb for Wait {
             }
             let Some(unmet) = unmet else {
                 let met = conditions.iter().map(ToString::to_string).collect();
-                return Ok(Waited { met, ms: millis(begun.elapsed()) });
+                return Ok(WaitReply { met, ms: millis(begun.elapsed()) });
             };
             if limit.is_over() {
                 return Err(Error::new(Code::WaitTimeout)
@@ -179,7 +179,7 @@ impl Wait {
         all.into_iter().flatten().collect()
     }
 
-    async fn is_met(&self, condition: &Condition<'_>, hand: &mut Hand<'_>) -> Result<bool> {
+    async fn is_met(&self, condition: &Condition<'_>, hand: &mut Action<'_>) -> Result<bool> {
         match condition {
             Condition::Load => Ok(hand.tab.state.borrow().phase >= Phase::Loaded),
             Condition::Url(pattern) => Ok(matches(pattern, &hand.tab.state.borrow().url)),
@@ -214,15 +214,17 @@ impl Wait {
     }
 }
 
-async fn target_is(hand: &mut Hand<'_>, target: &Target, state: WaitState) -> Result<bool> {
-    let aim = Aim { nth: Some(0), no_wait: true, ..Aim::at(target.clone()) };
+async fn target_is(hand: &mut Action<'_>, target: &Target, state: WaitState) -> Result<bool> {
+    let aim = TargetArgs { nth: Some(0), no_wait: true, ..TargetArgs::at(target.clone()) };
     let wants = match state {
-        WaitState::Visible | WaitState::Hidden => Wants { visible: true, ..Wants::TOUCH },
-        WaitState::Enabled | WaitState::Disabled => Wants::SET,
-        WaitState::Checked | WaitState::Unchecked => Wants::TOUCH,
-        WaitState::Ready => Wants { dry: true, ..Wants::CLICK },
+        WaitState::Visible | WaitState::Hidden => {
+            Actionability { visible: true, ..Actionability::TOUCH }
+        }
+        WaitState::Enabled | WaitState::Disabled => Actionability::SET,
+        WaitState::Checked | WaitState::Unchecked => Actionability::TOUCH,
+        WaitState::Ready => Actionability { dry: true, ..Actionability::CLICK },
     };
-    let found = hand.reach(&aim, wants, Guard::Look).await;
+    let found = hand.reach(&aim, wants, EventGuard::Look).await;
     let gone = |error: &Error| {
         matches!(
             error.code(),
@@ -254,7 +256,7 @@ async fn target_is(hand: &mut Hand<'_>, target: &Target, state: WaitState) -> Re
     }
 }
 
-async fn shows(hand: &mut Hand<'_>, text: &str) -> Result<bool> {
+async fn shows(hand: &mut Action<'_>, text: &str) -> Result<bool> {
     let tree = hand.look().await?;
     let query = page::find::Query { text: Some(text.to_owned()), ..Default::default() };
     Ok(!page::find::find(&tree, &query).is_empty())
@@ -283,7 +285,7 @@ fn matches(pattern: &str, url: &str) -> bool {
     true
 }
 
-impl fmt::Display for Waited {
+impl fmt::Display for WaitReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} after {} ms", self.met.join(", "), self.ms)
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Which browser is wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct BrowserQuery {
     /// This program and no other.
     pub chrome: Option<PathBuf>,
     /// One that has windows.
@@ -150,7 +150,7 @@ const PROGRAMS: &[&str] = &[
 /// # Errors
 /// `browser.not-found`, with the places that were looked at. A browser that is named and not there, or has no windows
 /// where one is wanted, is an error too: another one is never taken instead.
-pub fn find(wanted: &Wanted) -> Result<Found> {
+pub fn find(wanted: &BrowserQuery) -> Result<Found> {
     let named = match (&wanted.chrome, variable("AGBROWSE_CHROME")) {
         (Some(path), _) => Some((path.clone(), Origin::Named)),
         (None, Some(path)) => Some((path.into(), Origin::Variable)),
@@ -172,7 +172,7 @@ pub fn find(wanted: &Wanted) -> Result<Found> {
     let home = etcetera::home_dir().ok();
     let path = variable("PATH");
     let ours = browsers_dir();
-    let places = Places {
+    let places = SearchPath {
         path: path.as_deref(),
         usual: PLACES,
         ours: &ours,
@@ -231,7 +231,7 @@ pub fn browsers_dir() -> PathBuf {
 }
 
 /// Where to look.
-struct Places<'a> {
+struct SearchPath<'a> {
     path: Option<&'a OsStr>,
     usual: &'a [&'a str],
     ours: &'a Path,
@@ -239,7 +239,7 @@ struct Places<'a> {
     puppeteer: Vec<PathBuf>,
 }
 
-fn search(places: &Places<'_>, headed: bool) -> Option<Found> {
+fn search(places: &SearchPath<'_>, headed: bool) -> Option<Found> {
     let is_fit = |path: &Path| is_program(path) && !(headed && is_headless_shell(path));
     let on_path = NAMES.iter().find_map(|name| on_path(places.path, Path::new(name), is_fit));
     let found = |path, origin| Found { path, origin };
@@ -348,7 +348,7 @@ mod tests {
         let path = std::env::join_paths([at("bin"), at("sbin")]).unwrap();
         let home = at("home");
         let cache = at("cache");
-        let places = Places {
+        let places = SearchPath {
             path: Some(&path),
             usual: &[],
             ours: &cache,
@@ -395,7 +395,7 @@ mod tests {
     fn a_plain_file_is_no_browser() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("chromium"), "").unwrap();
-        let places = Places {
+        let places = SearchPath {
             path: Some(root.path().as_os_str()),
             usual: &[],
             ours: root.path(),
@@ -403,7 +403,8 @@ mod tests {
             puppeteer: vec![],
         };
         assert_eq!(search(&places, false), None);
-        let named = Wanted { chrome: Some(root.path().join("chromium")), ..Wanted::default() };
+        let named =
+            BrowserQuery { chrome: Some(root.path().join("chromium")), ..BrowserQuery::default() };
         assert_eq!(find(&named).unwrap_err().code(), Code::BrowserNotFound);
     }
 
@@ -420,7 +421,7 @@ mod tests {
             let set = |asked: &str| (asked == name).then(|| value.clone().into_os_string());
             // Puppeteer comes last, so it is alone when its own folder is asked for.
             let others = if name.starts_with("PUPPETEER") { &nowhere } else { &home };
-            let places = Places {
+            let places = SearchPath {
                 path: None,
                 usual: &[],
                 ours: &nowhere,
@@ -447,7 +448,7 @@ mod tests {
         let link = root.path().join("chrome");
         std::os::unix::fs::symlink(&shell, &link).unwrap();
         for path in [shell, link] {
-            let mut wanted = Wanted { chrome: Some(path), headed: false };
+            let mut wanted = BrowserQuery { chrome: Some(path), headed: false };
             assert!(find(&wanted).unwrap().is_headless_shell());
             wanted.headed = true;
             let error = find(&wanted).unwrap_err();

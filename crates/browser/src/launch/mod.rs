@@ -11,7 +11,7 @@ mod profile;
 mod sandbox;
 
 pub use attach::{discover, get};
-pub use find::{Found, Origin, Wanted, browsers_dir, find, program_named};
+pub use find::{BrowserQuery, Found, Origin, browsers_dir, find, program_named};
 pub use process::Exit;
 pub use profile::{ProfileLock, StaleProfiles, profiles_dir, stale_profiles};
 pub use sandbox::{Sandbox, sandbox, shared_memory_mb};
@@ -19,7 +19,7 @@ pub use sandbox::{Sandbox, sandbox, shared_memory_mb};
 pub(crate) use flags::VIEWPORT;
 pub(crate) use process::Process;
 
-use crate::error::{Code, Error, Fact, Result, RetryHint};
+use crate::error::{Code, Error, Evidence, Result, RetryHint};
 use crate::note::Note;
 use cdp::{Connection, Deadline, Transport};
 use profile::Profile;
@@ -55,7 +55,7 @@ pub struct Options {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "as in `Options`")]
-pub struct Wish {
+pub struct LaunchOverrides {
     pub chrome: Option<PathBuf>,
     pub headed: Option<bool>,
     pub profile: Option<String>,
@@ -67,7 +67,7 @@ pub struct Wish {
     pub downloads: Option<PathBuf>,
 }
 
-impl Wish {
+impl LaunchOverrides {
     /// The options with what is asked for, and the names of those that changed by it.
     pub fn apply(&self, to: &Options) -> (Options, Vec<&'static str>) {
         let mut changed = Vec::new();
@@ -122,7 +122,7 @@ pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Laun
         return Ok(Launched { connection, process: None, path: None, notes: Vec::new() });
     }
 
-    let found = find(&Wanted { chrome: options.chrome.clone(), headed: options.headed })?;
+    let found = find(&BrowserQuery { chrome: options.chrome.clone(), headed: options.headed })?;
     if options.headed && !has_display(&options.args) {
         return Err(Error::new(Code::BrowserLaunchFailed)
             .hint(RetryHint::SetDisplay)
@@ -153,7 +153,7 @@ pub(crate) async fn not_up(process: &Process, why: &cdp::Error) -> Error {
     };
     let error = Error::new(Code::BrowserLaunchFailed).message(message);
     match process.last_words() {
-        Some(words) => error.evidence("stderr", Fact::Text(words)),
+        Some(words) => error.evidence("stderr", Evidence::Text(words)),
         None => error,
     }
 }
@@ -199,7 +199,10 @@ mod tests {
 
     #[test]
     fn another_spelling_of_an_address_is_no_other_browser() {
-        let cdp = |address: &str| Wish { cdp: Some(address.into()), ..Wish::default() };
+        let cdp = |address: &str| LaunchOverrides {
+            cdp: Some(address.into()),
+            ..LaunchOverrides::default()
+        };
         let (running, _) = cdp("9333").apply(&Options::default());
         assert_eq!(cdp("http://127.0.0.1:9333").apply(&running), (running.clone(), vec![]));
         assert_eq!(cdp("http://127.0.0.1:9334").apply(&running).1, ["cdp"]);

@@ -5,7 +5,7 @@
 //! sees its end at once); and whatever is left of its process group is killed before it is reaped.
 
 use super::env;
-use super::profile::{Heart, Profile};
+use super::profile::{LockHeartbeat, Profile};
 use crate::error::{Code, Error, Result};
 use cdp::Transport;
 use command_fds::{CommandFdExt, FdMapping};
@@ -63,7 +63,7 @@ impl From<ExitStatus> for Exit {
 
 /// How far a process has come, as far as it concerns who wants to kill it.
 #[derive(Clone, Copy, Debug)]
-enum Life {
+enum ProcessState {
     /// It is being started.
     Unborn,
     /// It is being started, and nobody wants it any more.
@@ -77,7 +77,7 @@ enum Life {
 pub(crate) struct Process {
     pub(crate) pid: u32,
     /// Kept by the thread that starts and reaps the process.
-    life: Arc<Mutex<Life>>,
+    life: Arc<Mutex<ProcessState>>,
     exit: watch::Receiver<Option<Exit>>,
     /// Set when even the profile has been cleaned up.
     cleaned: watch::Receiver<bool>,
@@ -124,7 +124,7 @@ impl Process {
         }
         die_with_parent(&mut command);
 
-        let life = Arc::new(Mutex::new(Life::Unborn));
+        let life = Arc::new(Mutex::new(ProcessState::Unborn));
         let (exited, exit) = watch::channel(None);
         let (clean, cleaned) = watch::channel(false);
         let (started, start) = oneshot::channel();
@@ -139,7 +139,8 @@ impl Process {
             .await
             .map_err(|_| failed(std::io::Error::other("its thread ended")))?
             .map_err(failed)?;
-        process.heart = heart.map(Heart::beat).map(|beat| tokio::spawn(beat).abort_handle());
+        process.heart =
+            heart.map(LockHeartbeat::beat).map(|beat| tokio::spawn(beat).abort_handle());
         let transport =
             Transport::pipe(OwnedFd::from(we_read), OwnedFd::from(we_write)).map_err(failed)?;
         Ok((process, transport))
@@ -160,12 +161,12 @@ impl Process {
     pub(crate) fn kill(&self) {
         let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
         match *life {
-            Life::Unborn => *life = Life::Unwanted,
-            Life::Alive(pid) => {
+            ProcessState::Unborn => *life = ProcessState::Unwanted,
+            ProcessState::Alive(pid) => {
                 _ = kill_process_group(pid, Signal::KILL);
                 _ = kill_process(pid, Signal::KILL);
             }
-            Life::Unwanted | Life::Over => {}
+            ProcessState::Unwanted | ProcessState::Over => {}
         }
     }
 
@@ -209,7 +210,7 @@ fn is_too_long(temp_dir: &Path) -> bool {
 fn guard(
     mut command: Command,
     profile: Profile,
-    life: &Mutex<Life>,
+    life: &Mutex<ProcessState>,
     started: oneshot::Sender<std::io::Result<u32>>,
     exited: &watch::Sender<Option<Exit>>,
     clean: &watch::Sender<bool>,
@@ -225,16 +226,16 @@ fn guard(
     let pid = Pid::from_child(&child);
     let before = std::mem::replace(
         &mut *life.lock().unwrap_or_else(PoisonError::into_inner),
-        Life::Alive(pid),
+        ProcessState::Alive(pid),
     );
-    if matches!(before, Life::Unwanted) {
+    if matches!(before, ProcessState::Unwanted) {
         _ = kill_process_group(pid, Signal::KILL);
         _ = kill_process(pid, Signal::KILL);
     }
     _ = started.send(Ok(child.id()));
     // Ended but not reaped: the number is still its own, so the rest of its group can be killed safely.
     _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-    *life.lock().unwrap_or_else(PoisonError::into_inner) = Life::Over;
+    *life.lock().unwrap_or_else(PoisonError::into_inner) = ProcessState::Over;
     _ = kill_process_group(pid, Signal::KILL);
     let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
     tracing::info!(pid = child.id(), %exit, "browser ended");

@@ -85,10 +85,10 @@ pub fn stale_profiles() -> StaleProfiles {
 /// A profile that is ours until it is dropped.
 pub(crate) struct Profile {
     path: PathBuf,
-    hold: Hold,
+    hold: ProfileHold,
 }
 
-enum Hold {
+enum ProfileHold {
     /// Removed when dropped. The lock inside tells others that its owner lives.
     Fresh { _owner: File },
     /// Kept; released when dropped.
@@ -114,12 +114,12 @@ impl Profile {
     }
 
     /// What keeps a named profile's lock fresh.
-    pub(crate) fn heart(&self) -> Option<Heart> {
+    pub(crate) fn heart(&self) -> Option<LockHeartbeat> {
         match &self.hold {
-            Hold::Named { token } => {
-                Some(Heart { lock: self.path.join("profile.lock"), token: token.clone() })
+            ProfileHold::Named { token } => {
+                Some(LockHeartbeat { lock: self.path.join("profile.lock"), token: token.clone() })
             }
-            Hold::Fresh { .. } => None,
+            ProfileHold::Fresh { .. } => None,
         }
     }
 
@@ -138,7 +138,7 @@ impl Profile {
         let owner = File::create(path.join("agbrowse.new"))?;
         owner.lock()?;
         std::fs::rename(path.join("agbrowse.new"), path.join(OWNER))?;
-        Ok(Self { path, hold: Hold::Fresh { _owner: owner } })
+        Ok(Self { path, hold: ProfileHold::Fresh { _owner: owner } })
     }
 
     fn named(folder: &Path, name: &str) -> Result<Self> {
@@ -180,17 +180,17 @@ impl Profile {
             heartbeat_at: now,
         };
         write_lock(&lock, &content).map_err(unusable)?;
-        Ok(Self { path, hold: Hold::Named { token } })
+        Ok(Self { path, hold: ProfileHold::Named { token } })
     }
 }
 
 /// Says that the owner of a named profile is alive.
-pub(crate) struct Heart {
+pub(crate) struct LockHeartbeat {
     lock: PathBuf,
     token: String,
 }
 
-impl Heart {
+impl LockHeartbeat {
     /// Beats until it is dropped.
     pub(crate) async fn beat(self) {
         loop {
@@ -214,7 +214,7 @@ impl Heart {
 impl Drop for Profile {
     fn drop(&mut self) {
         match &self.hold {
-            Hold::Fresh { .. } => {
+            ProfileHold::Fresh { .. } => {
                 remove_singleton(&self.path);
                 // Processes of the browser that are still dying may add a file meanwhile.
                 for _ in 0..20 {
@@ -226,7 +226,7 @@ impl Drop for Profile {
                     }
                 }
             }
-            Hold::Named { token } => {
+            ProfileHold::Named { token } => {
                 let lock = self.path.join("profile.lock");
                 if read_lock(&lock).is_some_and(|content| content.token == *token) {
                     remove_singleton(&self.path);
@@ -327,7 +327,7 @@ fn is_alive(pid: u32, started: Option<u64>) -> bool {
 }
 
 /// What the system tells of a process, where it does.
-struct Stat {
+struct ProcStat {
     has_ended: bool,
     /// In the kernel's ticks.
     started: u64,
@@ -335,11 +335,11 @@ struct Stat {
 
 /// Fields 3, 20 and 22 of a process's `stat`, counted after the name, which may hold anything. While threads are
 /// still at work, only the first of them has ended.
-fn stat(pid: u32) -> Option<Stat> {
+fn stat(pid: u32) -> Option<ProcStat> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let is_alone = fields.get(17)?.parse::<u32>().is_ok_and(|threads| threads <= 1);
-    Some(Stat {
+    Some(ProcStat {
         has_ended: matches!(*fields.first()?, "Z" | "X" | "x") && is_alone,
         started: fields.get(19)?.parse().ok()?,
     })

@@ -1,8 +1,8 @@
 //! The frames of a tab: where each is, who it belongs to, and which element holds it.
 
-use super::Sight;
-use super::world::Told;
-use crate::live::{FrameTarget, Live};
+use super::TabObservation;
+use super::isolated_world::FrameReport;
+use crate::chromium::{FrameTarget, RunningBrowser};
 use crate::tab::Tab;
 use cdp::protocol::dom::GetFrameOwner;
 use cdp::protocol::page::{FrameTree, GetFrameTree};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A frame.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct FrameInfo {
     pub(super) channel: Channel,
     pub(super) frame_id: String,
     pub(super) parent: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Place {
     pub(super) is_unreachable: bool,
 }
 
-impl Place {
+impl FrameInfo {
     /// The uppermost frame of a tab.
     pub(super) fn main(tab: &Tab, loader: String) -> Self {
         Self {
@@ -54,11 +54,11 @@ impl Place {
 /// All frames of a tab, of every process, those that hold others first; and which elements of the uppermost document hold
 /// frames that are not among the known ones.
 pub(super) async fn places(
-    live: &Live,
+    live: &RunningBrowser,
     tab: &Tab,
     known: &HashSet<String>,
     deadline: Deadline,
-) -> (Vec<Place>, Owners) {
+) -> (Vec<FrameInfo>, FrameOwners) {
     let targets = live.frame_targets(tab.id);
     let mut channels = vec![tab.channel.clone()];
     channels.extend(targets.iter().map(|frame| frame.channel.clone()));
@@ -75,7 +75,7 @@ pub(super) async fn places(
             trees.extend(tree.child_frames.unwrap_or_default());
             let Some(frame) = tree.frame else { continue };
             let is_top = std::mem::take(&mut is_first);
-            places.push(Place {
+            places.push(FrameInfo {
                 channel: channel.clone(),
                 frame_id: frame.id.unwrap_or_default(),
                 parent: frame.parent_id,
@@ -89,7 +89,7 @@ pub(super) async fn places(
     }
     for FrameTarget { target, parent, url, channel } in targets {
         if places.iter().all(|place| place.frame_id != target) {
-            let place = Place {
+            let place = FrameInfo {
                 channel,
                 frame_id: target,
                 parent,
@@ -102,7 +102,7 @@ pub(super) async fn places(
             places.push(place);
         }
     }
-    let is_new = |place: &&Place| {
+    let is_new = |place: &&FrameInfo| {
         place.parent.as_ref() == Some(&tab.target_id) && !known.contains(&place.frame_id)
     };
     let new = places.iter().filter(is_new).map(|place| (place, &tab.channel));
@@ -111,20 +111,20 @@ pub(super) async fn places(
 }
 
 /// The elements that hold frames, by frame; the browser's own numbers of them.
-pub(super) type Owners = HashMap<String, i64>;
+pub(super) type FrameOwners = HashMap<String, i64>;
 
 /// Has the browser say which elements hold these frames. All at once: one after the other, a page with many frames
 /// would run out of time.
 pub(super) async fn owners<'p>(
-    asked: impl Iterator<Item = (&'p Place, &Channel)>,
+    asked: impl Iterator<Item = (&'p FrameInfo, &Channel)>,
     deadline: Deadline,
-) -> Owners {
-    let ask = |(place, channel): (&'p Place, &Channel)| {
+) -> FrameOwners {
+    let ask = |(place, channel): (&'p FrameInfo, &Channel)| {
         let owner = GetFrameOwner { frame_id: place.frame_id.clone() };
         Some((place, channel.start(&owner).ok()?))
     };
     let asked: Vec<_> = asked.filter_map(ask).collect();
-    let mut found = Owners::new();
+    let mut found = FrameOwners::new();
     for (place, reply) in asked {
         if let Ok(reply) = reply.wait(deadline).await
             && let Some(node) = reply.backend_node_id
@@ -137,9 +137,9 @@ pub(super) async fn owners<'p>(
 
 /// Finds out which elements hold these frames, of those that were told.
 pub(super) async fn own(
-    sight: &mut Sight,
-    places: &[&Place],
-    told: &HashMap<String, Arc<Told>>,
+    sight: &mut TabObservation,
+    places: &[&FrameInfo],
+    told: &HashMap<String, Arc<FrameReport>>,
     deadline: Deadline,
 ) {
     let unknown = places.iter().filter_map(|place| {

@@ -6,18 +6,20 @@
 
 mod ax;
 mod frames;
+mod isolated_world;
 pub(crate) mod oracle;
 pub(crate) mod quads;
-mod world;
 
-pub(crate) use world::{HAND, NAME as WORLD, SOURCE, Told, Trouble, World, json};
+pub(crate) use isolated_world::{
+    FrameReport, HAND, NAME as WORLD, ObserveError, SOURCE, World, json,
+};
 
+use crate::backend_refs::BackendRefs;
+use crate::chromium::RunningBrowser;
 use crate::error::{Code, Error, Result};
-use crate::live::Live;
-use crate::spelling::Spellings;
 use crate::tab::Tab;
 use cdp::Deadline;
-use frames::Place;
+use frames::FrameInfo;
 use page::ax::{Role, Tree, report};
 use page::refs::Registry;
 use page::render::RenderOptions;
@@ -57,17 +59,17 @@ impl DeferredRefs {
 }
 
 /// What a tab has been seen as.
-pub(crate) struct Sight {
+pub(crate) struct TabObservation {
     /// Our world in each frame.
     worlds: HashMap<String, World>,
     /// The element that holds each frame.
-    owners: frames::Owners,
+    owners: frames::FrameOwners,
     /// What each frame told, while it is good.
-    kept: HashMap<String, Kept>,
+    kept: HashMap<String, CachedFrame>,
     /// What refs mean.
     pub(crate) registry: Registry,
     /// How they are written for those who know them by the browser's numbers.
-    pub(crate) spellings: Spellings,
+    pub(crate) spellings: BackendRefs,
     /// The batch whose command has the turn, if it is one of a batch.
     pub(crate) deferred: Option<DeferredRefs>,
     /// How long what was seen is good for when nothing is heard of the page.
@@ -79,53 +81,53 @@ pub(crate) struct Sight {
     /// A button that `mouse down` has left down.
     pub(crate) held: Option<crate::act::mouse::HeldButton>,
     /// What was last shown of the whole page, to tell what is different now.
-    pub(crate) shown: Option<Shown>,
+    pub(crate) shown: Option<DeltaBaseline>,
     /// What was last shown of parts of it since then, by the way of looking.
-    pub(crate) parts: Vec<Shown>,
+    pub(crate) parts: Vec<DeltaBaseline>,
     /// What was there before a dialog came in front of it, while that is there.
     pub(crate) behind: Option<Arc<Tree>>,
     /// Our own scripts failed in the last look, and the browser's own tree was taken instead.
     pub(crate) is_second_hand: bool,
-    seen: Option<Seen>,
+    seen: Option<CachedPage>,
 }
 
-impl std::fmt::Debug for Sight {
+impl std::fmt::Debug for TabObservation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sight").field("worlds", &self.worlds.len()).finish_non_exhaustive()
     }
 }
 
 /// What a caller was shown.
-pub(crate) struct Shown {
+pub(crate) struct DeltaBaseline {
     pub(crate) tree: Arc<Tree>,
     pub(crate) view: View,
     pub(crate) options: ViewOptions,
-    pub(crate) look: Look,
+    pub(crate) look: ObserveOptions,
     /// How it was asked for, in a word.
     pub(crate) way: String,
 }
 
 /// What was seen of the whole page, while it is good.
-pub(crate) struct Seen {
+pub(crate) struct CachedPage {
     tree: Arc<Tree>,
-    look: Look,
+    look: ObserveOptions,
     frames: Vec<Watch>,
     /// How often frames of the tab had got other documents, if that matters: who says so of an empty one?
     moves: Option<(Arc<AtomicU64>, u64)>,
     /// Made by the way: what listens to clicks was not asked for.
     is_glimpse: bool,
     /// The tags that were last asked for.
-    shape: Option<Shape>,
+    shape: Option<TagSkeleton>,
 }
 
 /// What a page or a part of it is built of.
-struct Shape {
+struct TagSkeleton {
     /// The document and the element; none is the whole page.
     part: Option<(String, u32)>,
     tags: Option<String>,
 }
 
-impl Seen {
+impl CachedPage {
     /// Whether nothing is known to have happened since.
     fn is_good(&self) -> bool {
         self.frames.iter().all(Watch::is_good)
@@ -134,10 +136,10 @@ impl Seen {
 }
 
 /// What one document told, while it is good.
-struct Kept {
-    told: Arc<Told>,
+struct CachedFrame {
+    told: Arc<FrameReport>,
     loader: String,
-    look: Look,
+    look: ObserveOptions,
     /// None where there is nothing: nothing happens in a page that could not be reached, and what comes into an empty
     /// frame is told by the document around it.
     watch: Option<Watch>,
@@ -151,13 +153,13 @@ struct Watch {
     lifetime: Duration,
     is_dirty: Arc<AtomicBool>,
     /// Ends with the last one who wants to know.
-    _task: Arc<Task>,
+    _task: Arc<AbortOnDrop>,
 }
 
 /// Work that ends when nobody waits for it any more.
-struct Task(tokio::task::JoinHandle<()>);
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
 
-impl Drop for Task {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -178,7 +180,7 @@ impl Watch {
                 flag.store(true, Ordering::Release);
             }
         });
-        Self { begun: Instant::now(), lifetime, is_dirty, _task: Arc::new(Task(task)) }
+        Self { begun: Instant::now(), lifetime, is_dirty, _task: Arc::new(AbortOnDrop(task)) }
     }
 
     /// Takes in that something has happened.
@@ -193,7 +195,7 @@ impl Watch {
 
 /// How to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct ObserveOptions {
     /// Leave out what a person cannot see.
     pub(crate) firewall: bool,
     /// Tell what a person cannot see, marked.
@@ -217,7 +219,7 @@ pub(crate) enum Source {
     Ax,
 }
 
-impl Default for Look {
+impl Default for ObserveOptions {
     fn default() -> Self {
         Self {
             firewall: true,
@@ -230,7 +232,7 @@ impl Default for Look {
     }
 }
 
-impl Look {
+impl ObserveOptions {
     /// Whether what was seen in this way has all that is printed of what is seen in the other, and no more.
     pub(crate) fn tells(&self, other: &Self, print: &RenderOptions) -> bool {
         self.hidden == other.hidden
@@ -250,11 +252,11 @@ impl Look {
     }
 }
 
-impl Sight {
-    pub(crate) fn new(spellings: Spellings) -> Self {
+impl TabObservation {
+    pub(crate) fn new(spellings: BackendRefs) -> Self {
         Self {
             worlds: HashMap::new(),
-            owners: frames::Owners::new(),
+            owners: frames::FrameOwners::new(),
             kept: HashMap::new(),
             registry: Registry::default(),
             spellings,
@@ -272,19 +274,19 @@ impl Sight {
     }
 
     /// What was seen of the page, if nothing has happened since and it was looked at in the same way.
-    pub(crate) fn remembered(&self, look: &Look, loader: &str) -> Option<Arc<Tree>> {
+    pub(crate) fn remembered(&self, look: &ObserveOptions, loader: &str) -> Option<Arc<Tree>> {
         let is_whole = self.seen.as_ref().is_some_and(|seen| !seen.is_glimpse);
         self.glimpsed(look, loader).filter(|_| is_whole)
     }
 
     /// Puts aside what was seen, for a look that is not to be remembered.
-    pub(crate) fn put_aside(&mut self) -> Option<Seen> {
+    pub(crate) fn put_aside(&mut self) -> Option<CachedPage> {
         self.kept.clear();
         self.seen.take()
     }
 
     /// Takes back what was put aside, in place of what was seen since.
-    pub(crate) fn take_back(&mut self, seen: Option<Seen>) {
+    pub(crate) fn take_back(&mut self, seen: Option<CachedPage>) {
         self.kept.clear();
         self.seen = seen;
     }
@@ -293,7 +295,7 @@ impl Sight {
     /// change comes a moment after it: good enough to show a page, too late to point at something in it.
     pub(crate) async fn confirmed(
         &self,
-        look: &Look,
+        look: &ObserveOptions,
         loader: &str,
         deadline: Deadline,
     ) -> Option<Arc<Tree>> {
@@ -301,7 +303,8 @@ impl Sight {
         let mut asked = tokio::task::JoinSet::new();
         for frame in tree.frames.iter().filter(|frame| !frame.silent) {
             // One in which there is nothing has no say of its own.
-            let is_empty = |kept: &Kept| kept.loader == frame.document && kept.watch.is_none();
+            let is_empty =
+                |kept: &CachedFrame| kept.loader == frame.document && kept.watch.is_none();
             if self.kept.values().any(is_empty) {
                 continue;
             }
@@ -381,14 +384,14 @@ impl Sight {
     }
 
     /// Keeps what was seen until something happens in the page.
-    fn keep(&mut self, tree: Arc<Tree>, look: Look, moves: (Arc<AtomicU64>, u64)) {
+    fn keep(&mut self, tree: Arc<Tree>, look: ObserveOptions, moves: (Arc<AtomicU64>, u64)) {
         let watch = |frame: &page::ax::Frame| {
             self.kept.values().find(|kept| kept.loader == frame.document).map(|it| it.watch.clone())
         };
         // A page of which a part is not known any more cannot be remembered.
         let answering = tree.frames.iter().filter(|frame| !frame.silent);
         let frames: Option<Vec<Option<Watch>>> = answering.map(watch).collect();
-        self.seen = frames.map(|frames| Seen {
+        self.seen = frames.map(|frames| CachedPage {
             tree,
             look,
             moves: frames.iter().any(Option::is_none).then_some(moves),
@@ -402,7 +405,7 @@ impl Sight {
     pub(crate) fn looking(&self, tab: &Tab) -> Option<String> {
         let world = self.worlds.get(&tab.target_id)?;
         let seen = self.seen.as_ref()?;
-        (seen.tree.frames.len() == 1).then(|| world.looking(&Look::default().options()))
+        (seen.tree.frames.len() == 1).then(|| world.looking(&ObserveOptions::default().options()))
     }
 
     /// The page by a report that came by the way.
@@ -425,19 +428,19 @@ impl Sight {
         }
         let watch = Watch::over(world, self.cache_lifetime);
         let loader = world.loader.clone();
-        let told = Told::new(report, listening?);
-        let main = Place::main(tab, loader);
+        let told = FrameReport::new(report, listening?);
+        let main = FrameInfo::main(tab, loader);
         let told = HashMap::from([(tab.target_id.clone(), Arc::new(told))]);
         let tree = Arc::new(stitch(self, &main, &told, &[]).ok()?);
-        let look = Look::default();
+        let look = ObserveOptions::default();
         let (frames, moves) = (vec![watch], None);
         let (is_glimpse, shape) = (true, None);
-        self.seen = Some(Seen { tree: tree.clone(), look, frames, moves, is_glimpse, shape });
+        self.seen = Some(CachedPage { tree: tree.clone(), look, frames, moves, is_glimpse, shape });
         Some(tree)
     }
 
     /// What was seen of the page, also by the way, if nothing is known to have happened since.
-    pub(crate) fn glimpsed(&self, look: &Look, loader: &str) -> Option<Arc<Tree>> {
+    pub(crate) fn glimpsed(&self, look: &ObserveOptions, loader: &str) -> Option<Arc<Tree>> {
         let seen = self.seen.as_ref()?;
         let is_good = seen.look == *look
             && seen.is_good()
@@ -473,7 +476,7 @@ impl Sight {
     }
 
     /// The number of the element that holds a frame, if it was told.
-    fn owner_of(&self, place: &Place) -> Option<u32> {
+    fn owner_of(&self, place: &FrameInfo) -> Option<u32> {
         let world = self.worlds.get(place.parent.as_deref()?)?;
         world.known(*self.owners.get(&place.frame_id)?)
     }
@@ -505,10 +508,10 @@ pub(crate) async fn foresee(tab: Arc<Tab>) {
 
 /// The page as it is now.
 pub(crate) async fn observe(
-    live: &Live,
+    live: &RunningBrowser,
     tab: &Tab,
-    sight: &mut Sight,
-    look: &Look,
+    sight: &mut TabObservation,
+    look: &ObserveOptions,
     deadline: Deadline,
 ) -> Result<Arc<Tree>> {
     let mut trouble = None;
@@ -539,7 +542,7 @@ pub(crate) async fn observe(
                 trouble = Some(error);
             }
             // A page that our scripts stumble over can still be told by the browser.
-            Err(error @ Trouble::Script(_)) if look.source == Source::Page => {
+            Err(error @ ObserveError::Script(_)) if look.source == Source::Page => {
                 tracing::warn!("our scripts failed in a page: the browser's own tree is asked");
                 return match watched(tab, ax::look(live, tab, sight, deadline)).await {
                     Ok(tree) => {
@@ -547,7 +550,7 @@ pub(crate) async fn observe(
                         sight.is_second_hand = true;
                         Ok(Arc::new(tree))
                     }
-                    Err(blocked @ Trouble::Blocked(_)) => Err(blocked.explain(tab)),
+                    Err(blocked @ ObserveError::Blocked(_)) => Err(blocked.explain(tab)),
                     Err(_) => Err(error.explain(tab)),
                 };
             }
@@ -559,17 +562,17 @@ pub(crate) async fn observe(
 }
 
 async fn look_once(
-    live: &Live,
+    live: &RunningBrowser,
     tab: &Tab,
-    sight: &mut Sight,
-    look: &Look,
+    sight: &mut TabObservation,
+    look: &ObserveOptions,
     deadline: Deadline,
-) -> std::result::Result<Tree, Trouble> {
+) -> std::result::Result<Tree, ObserveError> {
     let loader = tab.state.borrow().loader.clone();
     if sight.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
         sight.begin_anew();
     }
-    let main = Place::main(tab, loader);
+    let main = FrameInfo::main(tab, loader);
     let known: HashSet<String> = sight.owners.keys().cloned().collect();
     let mut placing = pin!(frames::places(live, tab, &known, deadline.at_most(FRAME)));
     let mut placed = None;
@@ -605,23 +608,23 @@ async fn look_once(
 /// A dialog, a crash or a closed tab ends the wait.
 pub(crate) async fn watched<T>(
     tab: &Tab,
-    work: impl Future<Output = std::result::Result<T, Trouble>>,
-) -> std::result::Result<T, Trouble> {
+    work: impl Future<Output = std::result::Result<T, ObserveError>>,
+) -> std::result::Result<T, ObserveError> {
     let mut state = tab.state.subscribe();
     tokio::select! {
         biased;
         done = work => done,
-        blocked = tab.blocked(&mut state) => Err(Trouble::Blocked(Box::new(blocked))),
+        blocked = tab.blocked(&mut state) => Err(ObserveError::Blocked(Box::new(blocked))),
     }
 }
 
 /// What a frame's document tells. What it told before is taken if it is known to be good.
 async fn look_at(
-    sight: &mut Sight,
-    place: &Place,
-    look: &Look,
+    sight: &mut TabObservation,
+    place: &FrameInfo,
+    look: &ObserveOptions,
     deadline: Deadline,
-) -> std::result::Result<Arc<Told>, Trouble> {
+) -> std::result::Result<Arc<FrameReport>, ObserveError> {
     if let Some(told) = known(sight, place, look) {
         return Ok(told);
     }
@@ -631,7 +634,11 @@ async fn look_at(
 }
 
 /// What a frame told before, if it is good.
-fn known(sight: &Sight, place: &Place, look: &Look) -> Option<Arc<Told>> {
+fn known(
+    sight: &TabObservation,
+    place: &FrameInfo,
+    look: &ObserveOptions,
+) -> Option<Arc<FrameReport>> {
     let kept = sight.kept.get(&place.frame_id)?;
     let is_good = kept.loader == place.loader
         && kept.look == *look
@@ -640,15 +647,15 @@ fn known(sight: &Sight, place: &Place, look: &Look) -> Option<Arc<Told>> {
 }
 
 async fn ask(
-    place: Place,
+    place: FrameInfo,
     world: Option<World>,
     options: String,
     deadline: Deadline,
-) -> std::result::Result<(World, Told), Trouble> {
+) -> std::result::Result<(World, FrameReport), ObserveError> {
     let mut world = match world.filter(|world| world.loader == place.loader) {
         Some(world) => world,
         None => {
-            let Place { channel, frame_id, loader, .. } = &place;
+            let FrameInfo { channel, frame_id, loader, .. } = &place;
             World::enter(channel, frame_id, loader, place.is_top, deadline).await?
         }
     };
@@ -657,10 +664,16 @@ async fn ask(
     Ok((world, told))
 }
 
-fn learn(sight: &mut Sight, place: &Place, look: &Look, mut world: World, told: Told) -> Arc<Told> {
+fn learn(
+    sight: &mut TabObservation,
+    place: &FrameInfo,
+    look: &ObserveOptions,
+    mut world: World,
+    told: FrameReport,
+) -> Arc<FrameReport> {
     let (told, look, loader) = (Arc::new(told), look.clone(), place.loader.clone());
     let watch = Some(Watch::over(&mut world, sight.cache_lifetime));
-    let kept = Kept { told: told.clone(), loader, look, watch };
+    let kept = CachedFrame { told: told.clone(), loader, look, watch };
     sight.kept.insert(place.frame_id.clone(), kept);
     sight.worlds.insert(place.frame_id.clone(), world);
     told
@@ -668,40 +681,40 @@ fn learn(sight: &mut Sight, place: &Place, look: &Look, mut world: World, told: 
 
 /// What the documents in frames tell, by frame. Those that cannot be seen are not asked.
 async fn look_at_frames(
-    sight: &mut Sight,
-    places: &[Place],
-    look: &Look,
-    all: &mut HashMap<String, Arc<Told>>,
+    sight: &mut TabObservation,
+    places: &[FrameInfo],
+    look: &ObserveOptions,
+    all: &mut HashMap<String, Arc<FrameReport>>,
     deadline: Deadline,
 ) {
     loop {
         let limit = deadline.at_most(FRAME);
-        let is_in = |place: &&Place| {
+        let is_in = |place: &&FrameInfo| {
             let parent = place.parent.as_ref();
             parent.is_some_and(|parent| all.contains_key(parent))
                 && !all.contains_key(&place.frame_id)
         };
-        let inside: Vec<&Place> = places.iter().filter(is_in).collect();
+        let inside: Vec<&FrameInfo> = places.iter().filter(is_in).collect();
         frames::own(sight, &inside, all, limit).await;
-        let holds = |place: &&Place| {
+        let holds = |place: &&FrameInfo| {
             let told = place.parent.as_ref().and_then(|parent| all.get(parent));
             let owner = sight.owner_of(place);
             told.zip(owner).is_some_and(|(told, owner)| told.holders.contains(&owner))
         };
         let mut asked = tokio::task::JoinSet::new();
         let mut told = Vec::new();
-        let shown: Vec<&Place> = inside.into_iter().filter(holds).collect();
+        let shown: Vec<&FrameInfo> = inside.into_iter().filter(holds).collect();
         for place in shown {
             let around = place.parent.as_ref().and_then(|parent| all.get(parent));
             let blank = around
                 .zip(sight.owner_of(place))
                 .and_then(|(told, owner)| told.blank_inside(owner));
-            let nothing = blank.or_else(|| place.is_unreachable.then(Told::unreachable));
+            let nothing = blank.or_else(|| place.is_unreachable.then(FrameReport::unreachable));
             match (nothing, known(sight, place, look)) {
                 (Some(nothing), _) => {
                     let nothing = Arc::new(nothing);
                     let (look, loader) = (look.clone(), place.loader.clone());
-                    let kept = Kept { told: nothing.clone(), loader, look, watch: None };
+                    let kept = CachedFrame { told: nothing.clone(), loader, look, watch: None };
                     sight.kept.insert(place.frame_id.clone(), kept);
                     told.push((place.frame_id.clone(), nothing));
                 }
@@ -730,21 +743,21 @@ async fn look_at_frames(
 }
 
 /// One tree of all documents, each below the element that holds it.
-struct Stitching<'a> {
+struct TreeBuilder<'a> {
     tree: Tree,
-    told: &'a HashMap<String, Arc<Told>>,
+    told: &'a HashMap<String, Arc<FrameReport>>,
     /// Frames by the frame they are in and the element that holds them.
-    held: HashMap<(&'a str, u32), &'a Place>,
+    held: HashMap<(&'a str, u32), &'a FrameInfo>,
     /// Frames that hold others of which nobody knows where.
     lost: HashSet<&'a str>,
 }
 
 fn stitch(
-    sight: &Sight,
-    main: &Place,
-    told: &HashMap<String, Arc<Told>>,
-    places: &[Place],
-) -> std::result::Result<Tree, Trouble> {
+    sight: &TabObservation,
+    main: &FrameInfo,
+    told: &HashMap<String, Arc<FrameReport>>,
+    places: &[FrameInfo],
+) -> std::result::Result<Tree, ObserveError> {
     let held = places
         .iter()
         .filter_map(|place| Some(((place.parent.as_deref()?, sight.owner_of(place)?), place)))
@@ -754,19 +767,20 @@ fn stitch(
         .filter(|place| !sight.owners.contains_key(&place.frame_id))
         .filter_map(|place| place.parent.as_deref())
         .collect();
-    let mut work = Stitching { tree: Tree::default(), told, held, lost };
-    work.add(main, None, 0)
-        .map_err(|bad| Trouble::Script(format!("line {} of a report is malformed", bad.line)))?;
+    let mut work = TreeBuilder { tree: Tree::default(), told, held, lost };
+    work.add(main, None, 0).map_err(|bad| {
+        ObserveError::Script(format!("line {} of a report is malformed", bad.line))
+    })?;
     work.tree.close();
     unlisten_roots(&mut work.tree);
     Ok(work.tree)
 }
 
-impl Stitching<'_> {
+impl TreeBuilder<'_> {
     /// Adds a document, and the documents in its frames where their elements stand.
     fn add(
         &mut self,
-        place: &Place,
+        place: &FrameInfo,
         parent: Option<u16>,
         depth: u32,
     ) -> std::result::Result<(), report::Malformed> {
@@ -819,7 +833,7 @@ impl Stitching<'_> {
 /// so is that.
 pub(crate) async fn shape(
     tab: &Tab,
-    sight: &mut Sight,
+    sight: &mut TabObservation,
     root: Option<(&str, u32)>,
     deadline: Deadline,
 ) -> Result<Option<String>> {
@@ -839,13 +853,13 @@ pub(crate) async fn shape(
     let tags: Option<String> =
         world.ask(&script, deadline).await.map_err(|trouble| trouble.explain(tab))?;
     if let Some(seen) = sight.seen.as_mut().filter(|seen| seen.is_good()) {
-        seen.shape = Some(Shape { part, tags: tags.clone() });
+        seen.shape = Some(TagSkeleton { part, tags: tags.clone() });
     }
     Ok(tags)
 }
 
 /// Puts the boxes of what is in frames where they are in the view of the page.
-async fn place_boxes(sight: &Sight, tree: &mut Tree, deadline: Deadline) {
+async fn place_boxes(sight: &TabObservation, tree: &mut Tree, deadline: Deadline) {
     for frame in 1..tree.frames.len() {
         let frame = frame as u16;
         let (x, y) = offset(sight, tree, frame, deadline).await;
@@ -855,7 +869,7 @@ async fn place_boxes(sight: &Sight, tree: &mut Tree, deadline: Deadline) {
 
 /// Where a frame's document begins, in CSS pixels of the main frame's view.
 pub(crate) async fn offset(
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     frame: u16,
     deadline: Deadline,
@@ -880,7 +894,11 @@ pub(crate) async fn offset(
 }
 
 /// The world around a frame, and the element there that holds the frame.
-pub(crate) fn holder<'s>(sight: &'s Sight, tree: &Tree, frame: u16) -> Option<(&'s World, u32)> {
+pub(crate) fn holder<'s>(
+    sight: &'s TabObservation,
+    tree: &Tree,
+    frame: u16,
+) -> Option<(&'s World, u32)> {
     let inner = tree.frames.get(usize::from(frame))?;
     let outer = tree.frames.get(usize::from(inner.parent?))?;
     let frame_id = &sight.world_of(&inner.document)?.frame_id;

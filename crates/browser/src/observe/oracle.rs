@@ -1,8 +1,8 @@
 //! Our tree beside the browser's own, element by element: how tests know that ours is right.
 
-use super::{Look, Sight, Trouble, World, ax, json, observe};
-use crate::browser::Needs;
-use crate::command::Cx;
+use super::{ObserveError, ObserveOptions, TabObservation, World, ax, json, observe};
+use crate::browser::TabNeed;
+use crate::command::CommandContext;
 use crate::error::Result;
 use cdp::protocol::accessibility::GetFullAxTree;
 use cdp::protocol::dom_debugger::GetEventListeners;
@@ -12,10 +12,10 @@ use page::view::{ViewOptions, view};
 use std::collections::{HashMap, HashSet};
 
 /// Runs a script in our world of the current page, so that a test can put something in the way there.
-pub(crate) async fn meddle(cx: &mut Cx<'_>, script: &str) -> Result<()> {
-    let turn = cx.turn(Needs::Page).await?;
+pub(crate) async fn meddle(cx: &mut CommandContext<'_>, script: &str) -> Result<()> {
+    let turn = cx.turn(TabNeed::Page).await?;
     let loader = turn.state.borrow().loader.clone();
-    let explain = |trouble: Trouble| trouble.explain(&turn);
+    let explain = |trouble: ObserveError| trouble.explain(&turn);
     let world = World::enter(&turn.channel, &turn.target_id, &loader, true, cx.deadline).await;
     let world = world.map_err(|error| explain(error.into()))?;
     world.ask::<bool>(&format!("({script}, true)"), cx.deadline).await.map_err(explain)?;
@@ -24,7 +24,7 @@ pub(crate) async fn meddle(cx: &mut Cx<'_>, script: &str) -> Result<()> {
 
 /// What a tree says about an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct NodeFacts {
     /// What it is.
     pub role: String,
     /// What it is called.
@@ -39,7 +39,7 @@ pub struct Said {
 
 /// An element as both trees tell it. One that a tree leaves out is absent there.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct NodePair {
     /// The browser's own number of the element.
     pub backend_node_id: Option<i64>,
     /// The element's tag.
@@ -51,19 +51,19 @@ pub struct Pair {
     /// There is no text in it.
     pub is_blank: bool,
     /// What our tree says.
-    pub ours: Option<Said>,
+    pub ours: Option<NodeFacts>,
     /// What the browser's tree says.
-    pub theirs: Option<Said>,
+    pub theirs: Option<NodeFacts>,
 }
 
 /// All elements of all documents of the page, with the attributes asked for.
-pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>> {
-    let turn = cx.turn(Needs::Page).await?;
+pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Result<Vec<NodePair>> {
+    let turn = cx.turn(TabNeed::Page).await?;
     let live = cx.live().await?;
     let mut sight = turn.sight.lock().await;
-    let look = Look { firewall: false, full: true, ..Look::default() };
+    let look = ObserveOptions { firewall: false, full: true, ..ObserveOptions::default() };
     let tree = observe(&live, &turn, &mut sight, &look, cx.deadline).await?;
-    let explain = |trouble: Trouble| trouble.explain(&turn);
+    let explain = |trouble: ObserveError| trouble.explain(&turn);
     let mut pairs = Vec::new();
     for document in documents(&sight, &tree) {
         let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
@@ -81,7 +81,7 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
         let told: Vec<Vec<Option<LossyString>>> =
             world.ask(&script, cx.deadline).await.map_err(explain)?;
         let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
-        let said = |node: &page::ax::Node| Said {
+        let said = |node: &page::ax::Node| NodeFacts {
             role: node.role.name().to_owned(),
             name: tree.name(node).to_owned(),
             is_focusable: node.states.is_focusable(),
@@ -89,12 +89,12 @@ pub(crate) async fn compare(cx: &mut Cx<'_>, facts: &[&str]) -> Result<Vec<Pair>
             passed_over: Vec::new(),
         };
         let here = tree.nodes.iter().filter(|node| node.frame == frame && node.element > 0);
-        let ours: HashMap<u32, Said> = here.map(|node| (node.element, said(node))).collect();
+        let ours: HashMap<u32, NodeFacts> = here.map(|node| (node.element, said(node))).collect();
         // In another process the same number is another element's.
         let is_near = world.channel.session() == turn.channel.session();
         for ((number, id), told) in numbers.into_iter().zip(ids).zip(told) {
             let mut told = told.into_iter().map(|fact| fact.map(LossyString::into_string));
-            pairs.push(Pair {
+            pairs.push(NodePair {
                 backend_node_id: id.filter(|_| is_near),
                 tag: told.next().flatten().unwrap_or_default(),
                 is_skipped: told.next().flatten().is_some(),
@@ -116,7 +116,7 @@ struct Document<'s> {
 }
 
 /// Those that answered and in which there is something.
-fn documents<'s>(sight: &'s Sight, tree: &Tree) -> Vec<Document<'s>> {
+fn documents<'s>(sight: &'s TabObservation, tree: &Tree) -> Vec<Document<'s>> {
     let frames = tree.frames.iter().zip(0u16..).filter(|(frame, _)| !frame.silent);
     let world = |(frame, at): (&page::ax::Frame, u16)| {
         Some(Document { frame: at, world: sight.world_of(&frame.document)? })
@@ -129,20 +129,23 @@ impl Document<'_> {
     async fn their_tree(
         &self,
         deadline: Deadline,
-    ) -> std::result::Result<HashMap<i64, Said>, Trouble> {
+    ) -> std::result::Result<HashMap<i64, NodeFacts>, ObserveError> {
         let ask = GetFullAxTree { frame_id: Some(self.world.frame_id.clone()) };
         let nodes = self.world.channel.call(ask, deadline).await?.nodes.unwrap_or_default();
         Ok(nodes.iter().filter_map(ax::said).collect())
     }
 
     /// The numbers of all its elements.
-    async fn elements(&self, deadline: Deadline) -> std::result::Result<Vec<u32>, Trouble> {
+    async fn elements(&self, deadline: Deadline) -> std::result::Result<Vec<u32>, ObserveError> {
         let all: String = self.world.ask("agbrowse.find('*')", deadline).await?;
         Ok(all.split(',').filter_map(|number| number.parse().ok()).collect())
     }
 
     /// The browser's own numbers of those who listen to clicks, in shadow trees too.
-    async fn listening(&self, deadline: Deadline) -> std::result::Result<HashSet<i64>, Trouble> {
+    async fn listening(
+        &self,
+        deadline: Deadline,
+    ) -> std::result::Result<HashSet<i64>, ObserveError> {
         let trees = self.world.backend_ids_of("agbrowse.trees()".into(), deadline).await?;
         let trees: Vec<i64> = trees.into_iter().flatten().collect();
         let mut heard = HashSet::new();
@@ -159,7 +162,7 @@ impl Document<'_> {
 
 /// An element that one could want to use, and whether it can be pointed at.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct Reachability {
     /// The beginning of its markup.
     pub markup: String,
     /// The browser lets it take the focus.
@@ -177,14 +180,14 @@ pub struct Reach {
 }
 
 /// All elements of all documents that can be seen and, as the browser tells, can take the focus or listen to clicks.
-pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
+pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachability>> {
     const SEEN: &str = "(el) => { const box = el.getBoundingClientRect(); \
         return el.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && \
         box.width > 1 && box.height > 1 && box.right + scrollX > 0 && box.bottom + scrollY > 0 }";
-    let turn = cx.turn(Needs::Page).await?;
+    let turn = cx.turn(TabNeed::Page).await?;
     let live = cx.live().await?;
     let mut sight = turn.sight.lock().await;
-    let tree = observe(&live, &turn, &mut sight, &Look::default(), cx.deadline).await?;
+    let tree = observe(&live, &turn, &mut sight, &ObserveOptions::default(), cx.deadline).await?;
     let policy = RefPolicy::Live { all: false };
     let [listed, shown] = [true, false].map(|refs_only| -> HashSet<(u16, u32)> {
         let options = ViewOptions { policy, refs_only, ..ViewOptions::default() };
@@ -193,7 +196,7 @@ pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
         let nodes = with_ref.map(|line| &tree.nodes[line.node as usize]);
         nodes.map(|node| (node.frame, node.element)).collect()
     });
-    let explain = |trouble: Trouble| trouble.explain(&turn);
+    let explain = |trouble: ObserveError| trouble.explain(&turn);
     let mut found = Vec::new();
     for document in documents(&sight, &tree) {
         let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
@@ -216,7 +219,7 @@ pub(crate) async fn reach(cx: &mut Cx<'_>) -> Result<Vec<Reach>> {
             let is_focusable = theirs.get(&id).is_some_and(|said| said.is_focusable);
             let listens = heard.contains(&id);
             if is_focusable || listens {
-                found.push(Reach {
+                found.push(Reachability {
                     markup: markup.into_string(),
                     is_focusable,
                     listens,

@@ -4,7 +4,7 @@
 //! the browser is asked for the quad in which the frame's content is drawn, and points are mapped by the homography of
 //! that. The browser tells quads in the coordinates of the session's own root frame.
 
-use super::{Sight, Trouble, World};
+use super::{ObserveError, TabObservation, World};
 use cdp::Deadline;
 use cdp::protocol::dom::GetBoxModel;
 use page::ax::Tree;
@@ -66,12 +66,12 @@ impl Homography {
 
 /// The map from a frame's document to the root frame of the session that its owner element is in.
 async fn map_of(
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     frame: u16,
     deadline: Deadline,
-) -> Result<Homography, Trouble> {
-    let nothing = || Trouble::Nothing;
+) -> Result<Homography, ObserveError> {
+    let nothing = || ObserveError::Nothing;
     let inner = tree.frames.get(usize::from(frame)).ok_or_else(nothing)?;
     let world = sight.world_of(&inner.document).ok_or_else(nothing)?;
     let outer = around(sight, tree, frame).ok_or_else(nothing)?;
@@ -80,18 +80,18 @@ async fn map_of(
     let model = GetBoxModel { backend_node_id: Some(owner) };
     let reply = outer.channel.call(model, deadline).await?;
     let quad = reply.model.and_then(|model| model.content).ok_or_else(nothing)?;
-    let quad: [f64; 8] = quad.try_into().map_err(|_| Trouble::Nothing)?;
+    let quad: [f64; 8] = quad.try_into().map_err(|_| ObserveError::Nothing)?;
     Homography::of(width, height, &quad).ok_or_else(nothing)
 }
 
 /// The world of the document around a frame.
-fn around<'s>(sight: &'s Sight, tree: &Tree, frame: u16) -> Option<&'s World> {
+fn around<'s>(sight: &'s TabObservation, tree: &Tree, frame: u16) -> Option<&'s World> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
     sight.world_of(&tree.frames.get(usize::from(parent))?.document)
 }
 
 /// The frame around another one, if it is not the root of its session.
-fn inner_parent(sight: &Sight, tree: &Tree, frame: u16) -> Option<u16> {
+fn inner_parent(sight: &TabObservation, tree: &Tree, frame: u16) -> Option<u16> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
     let world = sight.world_of(&tree.frames.get(usize::from(parent))?.document)?;
     let outer = around(sight, tree, parent)?;
@@ -100,18 +100,18 @@ fn inner_parent(sight: &Sight, tree: &Tree, frame: u16) -> Option<u16> {
 
 /// A point of a frame's document as a point of the document around it.
 pub(crate) async fn outward(
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     frame: u16,
     point: Point,
     deadline: Deadline,
-) -> Result<Point, Trouble> {
+) -> Result<Point, ObserveError> {
     let map = map_of(sight, tree, frame, deadline).await?;
-    let at = map.map(point).ok_or(Trouble::Nothing)?;
+    let at = map.map(point).ok_or(ObserveError::Nothing)?;
     match inner_parent(sight, tree, frame) {
         Some(parent) => {
             let outer = map_of(sight, tree, parent, deadline).await?;
-            outer.inverse().map(at).ok_or(Trouble::Nothing)
+            outer.inverse().map(at).ok_or(ObserveError::Nothing)
         }
         None => Ok(at),
     }
@@ -119,18 +119,18 @@ pub(crate) async fn outward(
 
 /// A point of the document around a frame as a point of the frame's document.
 pub(crate) async fn inward(
-    sight: &Sight,
+    sight: &TabObservation,
     tree: &Tree,
     frame: u16,
     mut point: Point,
     deadline: Deadline,
-) -> Result<Point, Trouble> {
+) -> Result<Point, ObserveError> {
     if let Some(parent) = inner_parent(sight, tree, frame) {
         let outer = map_of(sight, tree, parent, deadline).await?;
-        point = outer.map(point).ok_or(Trouble::Nothing)?;
+        point = outer.map(point).ok_or(ObserveError::Nothing)?;
     }
     let map = map_of(sight, tree, frame, deadline).await?;
-    map.inverse().map(point).ok_or(Trouble::Nothing)
+    map.inverse().map(point).ok_or(ObserveError::Nothing)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The spellings of secrets, and how they are found in texts.
 
-use super::Hidden;
+use super::SecretString;
 use page::text::MASK;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub(super) struct Needles {
 }
 
 impl Needles {
-    pub(super) fn new(secrets: &[Hidden]) -> Self {
+    pub(super) fn new(secrets: &[SecretString]) -> Self {
         let mut spellings: Vec<String> =
             secrets.iter().flat_map(|secret| spellings(secret.reveal())).collect();
         spellings.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));

@@ -31,7 +31,7 @@ struct Scrub<'a, S> {
 }
 
 /// The parts of a compound value.
-struct Parts<'a, C> {
+struct CompoundParts<'a, C> {
     to: C,
     needles: &'a Needles,
     is_raw_json: bool,
@@ -42,9 +42,9 @@ impl<'a, S> Scrub<'a, S> {
         self,
         is_raw_json: bool,
         begin: impl FnOnce(S) -> Result<C, E>,
-    ) -> Result<Parts<'a, C>, E> {
+    ) -> Result<CompoundParts<'a, C>, E> {
         let needles = self.needles;
-        begin(self.to).map(|to| Parts { to, needles, is_raw_json })
+        begin(self.to).map(|to| CompoundParts { to, needles, is_raw_json })
     }
 }
 
@@ -60,13 +60,13 @@ macro_rules! forward {
 impl<'a, S: Serializer> Serializer for Scrub<'a, S> {
     type Ok = S::Ok;
     type Error = S::Error;
-    type SerializeSeq = Parts<'a, S::SerializeSeq>;
-    type SerializeTuple = Parts<'a, S::SerializeTuple>;
-    type SerializeTupleStruct = Parts<'a, S::SerializeTupleStruct>;
-    type SerializeTupleVariant = Parts<'a, S::SerializeTupleVariant>;
-    type SerializeMap = Parts<'a, S::SerializeMap>;
-    type SerializeStruct = Parts<'a, S::SerializeStruct>;
-    type SerializeStructVariant = Parts<'a, S::SerializeStructVariant>;
+    type SerializeSeq = CompoundParts<'a, S::SerializeSeq>;
+    type SerializeTuple = CompoundParts<'a, S::SerializeTuple>;
+    type SerializeTupleStruct = CompoundParts<'a, S::SerializeTupleStruct>;
+    type SerializeTupleVariant = CompoundParts<'a, S::SerializeTupleVariant>;
+    type SerializeMap = CompoundParts<'a, S::SerializeMap>;
+    type SerializeStruct = CompoundParts<'a, S::SerializeStruct>;
+    type SerializeStructVariant = CompoundParts<'a, S::SerializeStructVariant>;
 
     forward! {
         serialize_bool(value: bool);
@@ -171,7 +171,7 @@ impl<'a, S: Serializer> Serializer for Scrub<'a, S> {
 /// Compound values whose parts are values and nothing else.
 macro_rules! compound {
     ($( $kind:ident $call:ident($($name:ident: $of:ty),*); )*) => { $(
-        impl<C: $kind> $kind for Parts<'_, C> {
+        impl<C: $kind> $kind for CompoundParts<'_, C> {
             type Ok = C::Ok;
             type Error = C::Error;
             fn $call<T: Serialize + ?Sized>(
@@ -196,7 +196,7 @@ compound! {
     SerializeStructVariant serialize_field(key: &'static str);
 }
 
-impl<C: SerializeMap> SerializeMap for Parts<'_, C> {
+impl<C: SerializeMap> SerializeMap for CompoundParts<'_, C> {
     type Ok = C::Ok;
     type Error = C::Error;
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), C::Error> {
@@ -210,7 +210,7 @@ impl<C: SerializeMap> SerializeMap for Parts<'_, C> {
     }
 }
 
-impl<C: SerializeStruct> SerializeStruct for Parts<'_, C> {
+impl<C: SerializeStruct> SerializeStruct for CompoundParts<'_, C> {
     type Ok = C::Ok;
     type Error = C::Error;
     fn serialize_field<T: Serialize + ?Sized>(

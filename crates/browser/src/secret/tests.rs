@@ -1,5 +1,5 @@
 use super::*;
-use crate::command::{Evaluated, Json};
+use crate::command::{EvalReply, Json};
 use crate::note::Note;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -7,14 +7,14 @@ use serde_json::Value;
 fn scrubber(secrets: &[&str]) -> SecretScrubber {
     let scrubber = SecretScrubber::default();
     for secret in secrets {
-        scrubber.add(&Hidden::from(*secret));
+        scrubber.add(&SecretString::from(*secret));
     }
     scrubber
 }
 
 fn evaluated(value: &Value) -> Reply {
     let json = serde_json::value::to_raw_value(value).unwrap();
-    Reply::Eval(Evaluated {
+    Reply::Eval(EvalReply {
         r#type: "object".into(),
         value: Some(Json(json)),
         unserializable: Some(value.to_string()),
@@ -37,7 +37,7 @@ fn holds(value: &Value, secret: &str) -> bool {
 /// What a page gave, without its secrets.
 fn scrubbed(scrubber: &SecretScrubber, value: &Value) -> Value {
     match scrubber.scrub_reply(evaluated(value)).unwrap() {
-        Reply::Eval(Evaluated { value: Some(json), .. }) => {
+        Reply::Eval(EvalReply { value: Some(json), .. }) => {
             serde_json::from_str(json.0.get()).unwrap()
         }
         other => panic!("{other:?}"),
@@ -98,7 +98,7 @@ proptest! {
         let error = scrubber.scrub(error).unwrap();
         prop_assert_eq!(error.code(), Code::EvalThrew);
         prop_assert!(!error.details().message.contains(&*secret));
-        let Some(crate::Fact::Text(thrown)) = error.details().evidence.iter().flatten().map(|it| it.1).next() else {
+        let Some(crate::Evidence::Text(thrown)) = error.details().evidence.iter().flatten().map(|it| it.1).next() else {
             unreachable!()
         };
         prop_assert!(!thrown.contains(&*secret));
@@ -170,8 +170,8 @@ fn what_cannot_be_written_without_a_secret_is_withheld() {
 
 #[test]
 fn a_secret_serializes_in_clear_only_where_it_has_to() {
-    let secret = Hidden::from("hunter2");
-    let clear = |it: &Hidden| serde_json::to_string(&InClear(it)).unwrap();
+    let secret = SecretString::from("hunter2");
+    let clear = |it: &SecretString| serde_json::to_string(&InClear(it)).unwrap();
     assert_eq!(clear(&secret), "\"hunter2\"");
     for text in [serde_json::to_string(&secret).unwrap(), format!("{secret:?}")] {
         assert!(!text.contains("hunter2"), "{text}");

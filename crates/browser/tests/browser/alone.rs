@@ -3,7 +3,7 @@
 use crate::bench::{bench, tab_id};
 use crate::sight::{see, show};
 use crate::storage::{elsewhere, load, save, stored};
-use agbrowse_browser::command::{NewTab, Snapshot, TabAction, TabVerb};
+use agbrowse_browser::command::{NewTab, Snapshot, TabAction, TabCommand};
 use agbrowse_browser::{Command, StorageState};
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ fn no_tab_is_left_behind_by_loading_storage() {
         t.open("/").await;
         t.eval("localStorage.name = 'kept'; 1").await;
         let there = NewTab { url: Some(t.other_url("/")), ..NewTab::default() };
-        tab_id(t.run(Command::Tab(TabVerb { action: TabAction::New(there) })).await);
+        tab_id(t.run(Command::Tab(TabCommand { action: TabAction::New(there) })).await);
         t.eval("localStorage.name = 'kept'; 1").await;
         let before = t.browser.tab_count();
         let (saved, _) = stored(t.run(save()).await);

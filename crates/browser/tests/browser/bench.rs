@@ -5,7 +5,7 @@
 //! page of the other gets a process of its own.
 
 use agbrowse_browser::command::{Close, Eval, Json, Open, Tabs};
-use agbrowse_browser::launch::{Options, Wanted, find};
+use agbrowse_browser::launch::{BrowserQuery, Options, find};
 use agbrowse_browser::{Access, Browser, Command, Error, Outcome, Reply, Request, TabId};
 use axum::body::Body;
 use axum::extract::State;
@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 
 /// Runs a test on the bench. Says so, and passes, when there is no Chromium and none is required.
 pub fn bench<F: Future<Output = ()>>(test: impl FnOnce(Bench) -> F) {
-    if let Err(error) = find(&Wanted::default()) {
+    if let Err(error) = find(&BrowserQuery::default()) {
         assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
         eprintln!("skipped: {error}");
         return;
@@ -263,7 +263,7 @@ impl Bench {
     }
 
     /// The tabs of this test's context.
-    pub async fn tabs(&self) -> Vec<agbrowse_browser::command::TabLine> {
+    pub async fn tabs(&self) -> Vec<agbrowse_browser::command::TabInfo> {
         match self.run(Command::Tabs(Tabs {})).await {
             Ok(Outcome { reply: Reply::Tabs(list), .. }) => list
                 .tabs
@@ -277,8 +277,8 @@ impl Bench {
     /// Waits until the tabs are as wanted.
     pub async fn tabs_until(
         &self,
-        wanted: impl Fn(&[agbrowse_browser::command::TabLine]) -> bool,
-    ) -> Vec<agbrowse_browser::command::TabLine> {
+        wanted: impl Fn(&[agbrowse_browser::command::TabInfo]) -> bool,
+    ) -> Vec<agbrowse_browser::command::TabInfo> {
         loop {
             let tabs = self.tabs().await;
             if wanted(&tabs) {

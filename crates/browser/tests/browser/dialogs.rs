@@ -1,11 +1,11 @@
 //! Dialogs: told at once, never in the way of other tabs, answered when the caller says so.
 
 use crate::bench::{bench, eval, open};
-use agbrowse_browser::command::{Answer, DialogVerb, Eval, Snapshot, TreeSource};
+use agbrowse_browser::command::{Answer, DialogCommand, Eval, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Command};
 
 fn answer(answer: Answer) -> Command {
-    Command::Dialog(DialogVerb { answer })
+    Command::Dialog(DialogCommand { answer })
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::bench::{Bench, bench};
 use crate::sight::{get, see};
 use crate::widgets::{modules, serve};
-use agbrowse_browser::command::{Snapshot, What};
+use agbrowse_browser::command::{Property, Snapshot};
 use agbrowse_browser::{Code, Reply};
 
 /// Frameworks, their files, and whether they can know rows by key.
@@ -143,7 +143,7 @@ async fn drive(t: &Bench, framework: &str, is_keyed: bool, score: &mut Score) {
 
 /// The todo that a ref is about, and whether a note came with it.
 async fn id_of(t: &Bench, name: &str) -> (Result<Option<String>, Code>, bool) {
-    let agbrowse_browser::Command::Get(mut command) = get(What::Attr, name) else {
+    let agbrowse_browser::Command::Get(mut command) = get(Property::Attr, name) else {
         panic!("no get")
     };
     command.name = Some("data-id".into());

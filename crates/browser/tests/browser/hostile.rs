@@ -3,7 +3,7 @@
 use crate::bench::{Bench, bench, eval, open, tab_id};
 use crate::sight::{details, get, has_ref, ref_of, renumbered, see, show, snapshot};
 use crate::tabs::new_tab;
-use agbrowse_browser::command::{Open, Snapshot, Until, What};
+use agbrowse_browser::command::{Open, Property, Snapshot, Until};
 use agbrowse_browser::{Code, Command};
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ fn what_a_page_does_to_prototypes_makes_no_difference() {
             let text = renumbered(&see(&t, fresh()).await);
             assert_eq!(text, plain, "{script}");
             let name = ref_of(&see(&t, Snapshot::default()).await, "\"Send\"");
-            assert_eq!(t.run(get(What::Text, &name)).await.unwrap().reply.to_string(), "Send", "{script}");
+            assert_eq!(t.run(get(Property::Text, &name)).await.unwrap().reply.to_string(), "Send", "{script}");
         }
     });
 }
@@ -135,7 +135,7 @@ fn clobbered_properties_make_no_difference() {
         let text = show(&t, &html, Snapshot { boxes: true, urls: true, ..fresh() }).await;
         assert!(has_ref(&text, "form \"Form\"") && text.contains("Inside"), "{text}");
         let name = ref_of(&see(&t, Snapshot::default()).await, "form \"Form\"");
-        for what in [What::Text, What::Html, What::Box] {
+        for what in [Property::Text, Property::Html, Property::Box] {
             t.run(get(what, &name)).await.unwrap();
         }
         assert!(details(&t, fresh()).await.dom_hash.is_some());
@@ -201,7 +201,7 @@ fn a_name_cannot_forge_a_line_or_a_ref() {
                    b.setAttribute('aria-haspopup', {script}); b.setAttribute('aria-roledescription', {script})</script>"
             );
             show(&t, &html, Snapshot::default()).await;
-            for options in [fresh(), Snapshot { fresh: true, ..crate::sight::render_mcp() }] {
+            for options in [fresh(), Snapshot { fresh: true, ..crate::sight::viewpoint() }] {
                 let text = see(&t, options).await;
                 let lines: Vec<&str> = text.lines().collect();
                 let is_forged = |line: &&&str| {
@@ -323,7 +323,7 @@ fn a_huge_text_is_cut() {
         assert!(text.contains("\"Top\"") && text.contains("lorem ipsum"), "{} bytes", text.len());
         assert!(text.len() < 20_000, "{} bytes", text.len());
         // All of it is there for who asks.
-        let whole = t.run(get(What::Text, "css=#p")).await.unwrap().reply.to_string();
+        let whole = t.run(get(Property::Text, "css=#p")).await.unwrap().reply.to_string();
         assert!(whole.len() > 5_000_000, "{} bytes", whole.len());
     });
 }
@@ -435,7 +435,7 @@ fn odd_characters_survive() {
         show(&t, html, Snapshot::default()).await;
         for options in [
             fresh(),
-            crate::sight::render_mcp(),
+            crate::sight::viewpoint(),
             Snapshot { details: true, nodes: true, ..fresh() },
             Snapshot { redact: true, ..fresh() },
             Snapshot { find: Some("\u{fffd}".into()), ..fresh() },
@@ -448,9 +448,12 @@ fn odd_characters_survive() {
             "{text}"
         );
         assert!(text.contains("עברית") && !text.contains('\u{202b}'), "{text}");
-        assert_eq!(t.run(get(What::Text, "css=#a")).await.unwrap().reply.to_string(), "a\u{fffd}b");
+        assert_eq!(
+            t.run(get(Property::Text, "css=#a")).await.unwrap().reply.to_string(),
+            "a\u{fffd}b"
+        );
         let name = ref_of(&text, "button");
-        t.run(get(What::Box, &name)).await.unwrap();
+        t.run(get(Property::Box, &name)).await.unwrap();
     });
 }
 
@@ -558,13 +561,13 @@ fn a_page_sees_nothing_of_a_snapshot() {
         for options in [
             fresh(),
             Snapshot { details: true, nodes: true, boxes: true, urls: true, ..fresh() },
-            Snapshot { fresh: true, ..crate::sight::render_mcp() },
+            Snapshot { fresh: true, ..crate::sight::viewpoint() },
             Snapshot { include_hidden: true, all_refs: true, ..fresh() },
         ] {
             t.run(snapshot(options)).await.unwrap();
         }
         let name = ref_of(&see(&t, fresh()).await, "textbox");
-        for what in [What::Text, What::Html, What::Value, What::Box] {
+        for what in [Property::Text, Property::Html, Property::Value, Property::Box] {
             t.run(get(what, &name)).await.unwrap();
         }
         assert_eq!(t.eval("observer.takeRecords().length").await, "0");

@@ -1,8 +1,8 @@
 //! Browsers of their own: how they start, how they end, who may end them.
 
 use crate::bench::{bench, eval, open};
-use agbrowse_browser::command::{Close, CloseTab, NewTab, Reload, Status, TabAction, TabVerb};
-use agbrowse_browser::launch::{Options, Wish, find};
+use agbrowse_browser::command::{Close, CloseTab, NewTab, Reload, Status, TabAction, TabCommand};
+use agbrowse_browser::launch::{LaunchOverrides, Options, find};
 use agbrowse_browser::{Browser, Code, Command, Outcome, Reply, Request, TabId};
 use std::path::Path;
 use std::process::Stdio;
@@ -65,7 +65,7 @@ fn a_killed_browser_is_noticed_and_never_replaced_in_silence() {
             let reload = Command::Reload(Reload::default());
             assert_eq!(run(&browser, reload).await.unwrap_err().code(), Code::BrowserLost);
         }
-        let close = TabVerb { action: TabAction::Close(CloseTab { id: Some(TabId(1)) }) };
+        let close = TabCommand { action: TabAction::Close(CloseTab { id: Some(TabId(1)) }) };
         assert_eq!(run(&browser, Command::Tab(close)).await.unwrap_err().code(), Code::BrowserLost);
         // A browser that comes up for nobody does not make it forgotten either.
         let hasty = Request { timeout_ms: Some(1), ..Request::new(eval("1")) };
@@ -303,13 +303,15 @@ fn a_command_that_a_close_cuts_off_says_so() {
 fn other_options_are_refused_while_it_runs() {
     bench(async |_| {
         let browser = Browser::new(Options::default());
-        let wish = Wish { viewport: Some((800, 600)), ..Wish::default() };
+        let wish = LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
         browser.ask_for(&wish).unwrap();
         let size = run(&browser, eval("innerWidth + 'x' + innerHeight")).await.unwrap();
         assert_eq!(size.reply.to_string(), "800x600");
         browser.ask_for(&wish).unwrap();
-        browser.ask_for(&Wish::default()).unwrap();
-        let error = browser.ask_for(&Wish { headed: Some(true), ..Wish::default() }).unwrap_err();
+        browser.ask_for(&LaunchOverrides::default()).unwrap();
+        let error = browser
+            .ask_for(&LaunchOverrides { headed: Some(true), ..LaunchOverrides::default() })
+            .unwrap_err();
         assert_eq!(error.code(), Code::BrowserOptionsConflict);
         assert!(error.to_string().contains("--headed"), "{error}");
         browser.close().await;
@@ -335,7 +337,7 @@ fn many_first_commands_start_one_browser() {
 fn many_new_tabs_at_once_are_many_tabs() {
     bench(async |_| {
         let browser = Browser::new(Options::default());
-        let new = || Command::Tab(TabVerb { action: TabAction::New(NewTab::default()) });
+        let new = || Command::Tab(TabCommand { action: TabAction::New(NewTab::default()) });
         let all = futures_util::future::join_all((0..5).map(|_| run(&browser, new()))).await;
         let mut ids: Vec<TabId> = all.into_iter().map(crate::bench::tab_id).collect();
         ids.sort_unstable();

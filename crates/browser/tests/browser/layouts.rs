@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, bench, seed};
 use crate::meaning::{Opener, Random};
-use agbrowse_browser::command::{Get, Snapshot, What};
+use agbrowse_browser::command::{Get, Property, Snapshot};
 use agbrowse_browser::{Code, Command, Error, Reply};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -172,7 +172,7 @@ fn refs_in(text: &str) -> Vec<String> {
 /// The key of the element that a ref means, and whether a note came with it.
 async fn key_of(opener: &Opener<'_>, name: &str) -> (Result<Option<String>, Error>, bool) {
     let target = name.parse().unwrap();
-    let get = Get { what: What::Attr, target, name: Some("data-k".into()), nth: None };
+    let get = Get { what: Property::Attr, target, name: Some("data-k".into()), nth: None };
     match opener.run(Command::Get(get)).await {
         Ok(outcome) => {
             let Reply::Get(got) = outcome.reply else { panic!("{:?}", outcome.reply) };

@@ -1,7 +1,7 @@
 //! What a page of a restricted caller may load of this machine's files, whatever it loads them by.
 
 use crate::bench::{bench, eval, open};
-use agbrowse_browser::command::{Json, SwitchTab, TabAction, TabVerb};
+use agbrowse_browser::command::{Json, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Access, Code, Command, Outcome, Phase, Reply};
 use std::path::Path;
 
@@ -82,7 +82,7 @@ fn a_page_of_a_restricted_caller_loads_no_files_from_elsewhere() {
         let first = tabs.iter().find(|tab| tab.title == "Inside").unwrap().id;
         let told = t.run_on(first, eval("told.includes('SECRET')")).await.unwrap();
         assert_eq!(result(told), "false");
-        let back = TabVerb { action: TabAction::Switch(SwitchTab { id: first }) };
+        let back = TabCommand { action: TabAction::Switch(SwitchTab { id: first }) };
         t.run(Command::Tab(back)).await.unwrap();
 
         let page = open(&url("page.html"));

@@ -6,8 +6,8 @@
 //! tells us that something happened.
 
 use crate::bench::{Bench, bench, eval, seed};
-use agbrowse_browser::command::{Find, Get, Snapshot, What};
-use agbrowse_browser::{Code, Command, Error, Fact, Outcome, Reply, TabId};
+use agbrowse_browser::command::{Find, Get, Property, Snapshot};
+use agbrowse_browser::{Code, Command, Error, Evidence, Outcome, Reply, TabId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -180,7 +180,7 @@ impl<'a> Page<'a> {
     /// The key of the element of a ref.
     async fn key(&self, name: &str) -> Result<Option<String>, Error> {
         let target = name.parse().unwrap();
-        let get = Get { what: What::Attr, target, name: Some("data-k".into()), nth: None };
+        let get = Get { what: Property::Attr, target, name: Some("data-k".into()), nth: None };
         match self.run(Command::Get(get)).await? {
             Reply::Get(got) => Ok(got.value),
             other => panic!("{other:?}"),
@@ -223,7 +223,7 @@ enum Glance {
 fn is_telling(error: &Error) -> bool {
     let evidence = error.details().evidence.clone().unwrap_or_default();
     let text = |key: &str| match evidence.get(key) {
-        Some(Fact::Text(text)) => Some(text.clone()),
+        Some(Evidence::Text(text)) => Some(text.clone()),
         _ => None,
     };
     error.code() == Code::SnapshotRefStale

@@ -4,7 +4,8 @@ use crate::bench::{Bench, Route, bench};
 use crate::launching::kill;
 use crate::sight::{see, show};
 use agbrowse_browser::command::{
-    Answer, Answered, CloseTab, DialogVerb, Effect, Receipt, Snapshot, TabAction, TabVerb, Wait,
+    Answer, CloseTab, DialogCommand, DialogReply, Effect, Receipt, Snapshot, TabAction, TabCommand,
+    Wait,
 };
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::page::tokens::calibrated;
@@ -209,8 +210,8 @@ fn a_new_page_that_is_busy_is_told_without_refs() {
     });
 }
 
-async fn answer(t: &Bench, answer: Answer) -> Answered {
-    match t.run(Command::Dialog(DialogVerb { answer })).await.unwrap().reply {
+async fn answer(t: &Bench, answer: Answer) -> DialogReply {
+    match t.run(Command::Dialog(DialogCommand { answer })).await.unwrap().reply {
         Reply::Dialog(answered) => answered,
         other => panic!("{other:?}"),
     }
@@ -335,7 +336,7 @@ fn a_wait_ends_at_once_with_its_tab_page_or_browser() {
                     End::TabClosed => {
                         for (at, tab) in tabs.iter().enumerate() {
                             let action = TabAction::Close(CloseTab { id: Some(*tab) });
-                            ask(at, Command::Tab(TabVerb { action })).await.unwrap();
+                            ask(at, Command::Tab(TabCommand { action })).await.unwrap();
                         }
                     }
                     End::PageCrashed => renderers(pid().await).into_iter().for_each(kill),

@@ -1,10 +1,12 @@
 //! Screenshots and PDF files: what is in them, by their own headers.
 
 use crate::bench::bench;
-use agbrowse_browser::command::{ImageFormat, Pdf, Screenshot, Shot, Snapshot, What};
+use agbrowse_browser::command::{
+    ImageFormat, Pdf, Property, Screenshot, ScreenshotReply, Snapshot,
+};
 use agbrowse_browser::{Command, Outcome, Reply};
 
-async fn shoot(t: &crate::bench::Bench, screenshot: Screenshot) -> (Shot, Outcome) {
+async fn shoot(t: &crate::bench::Bench, screenshot: Screenshot) -> (ScreenshotReply, Outcome) {
     let mut outcome = t.run(Command::Screenshot(screenshot)).await.unwrap();
     let Reply::Screenshot(shot) = &mut outcome.reply else { panic!("no picture") };
     (shot.clone(), outcome)
@@ -59,8 +61,8 @@ fn two_tabs_can_be_pictured_at_the_same_time() {
     bench(async |t| {
         t.page("/", "<body style='background:teal'>");
         let new = |url| {
-            use agbrowse_browser::command::{NewTab, TabAction, TabVerb};
-            Command::Tab(TabVerb {
+            use agbrowse_browser::command::{NewTab, TabAction, TabCommand};
+            Command::Tab(TabCommand {
                 action: TabAction::New(NewTab { url: Some(url), ..NewTab::default() }),
             })
         };
@@ -131,7 +133,7 @@ fn an_area_of_a_picture_is_where_the_picture_has_it() {
             ("role=link[name=\"Corner\"]", "15 2025 30 40", (30, 40)),
             ("role=link[name=\"Ring\"]", "85 2035 40 40", (40, 40)),
         ] {
-            let found = t.run(crate::sight::get(What::Box, target)).await.unwrap();
+            let found = t.run(crate::sight::get(Property::Box, target)).await.unwrap();
             assert_eq!(found.reply.to_string(), place, "{target}");
             let asked =
                 Screenshot { target: Some(target.parse().unwrap()), ..Screenshot::default() };
@@ -166,7 +168,7 @@ fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
         assert_eq!(t.eval("seen").await, before);
         // What the labels say can be used.
         let text = agbrowse_browser::command::Get {
-            what: What::Text,
+            what: Property::Text,
             target: "@e1".parse().unwrap(),
             name: None,
             nth: None,
@@ -197,7 +199,8 @@ fn boxes_are_where_the_page_has_them_also_in_frames() {
         let mut places = Vec::new();
         for line in text.lines().filter(|line| line.contains("Inner")) {
             let name = crate::sight::ref_of(line, "Inner");
-            let got = t.run(crate::sight::get(What::Box, &name)).await.unwrap().reply.to_string();
+            let got =
+                t.run(crate::sight::get(Property::Box, &name)).await.unwrap().reply.to_string();
             let place = got.split(' ').map(|it| it.parse::<f32>().unwrap().round().to_string());
             let place = place.collect::<Vec<_>>().join(",");
             assert!(line.contains(&format!("box={place}]")), "{line} {got}");

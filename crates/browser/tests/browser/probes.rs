@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Route, bench};
 use crate::sight::ref_of;
-use agbrowse_browser::command::{Receipt, Snapped, Snapshot};
+use agbrowse_browser::command::{Receipt, Snapshot, SnapshotReply};
 use agbrowse_browser::{Code, Command, Error, Outcome, Reply, Request};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -526,7 +526,7 @@ async fn try_out(t: &Bench, probe: &Probe, file: &Path) -> Result<(), String> {
     t.page("/probe", format!("<!doctype html><title>Probe</title>{body}"));
     t.open("/probe").await;
     let seen = match t.run(Command::Snapshot(Snapshot::default())).await {
-        Ok(Outcome { reply: Reply::Snapshot(Snapped::Text(text)), .. }) => text.text,
+        Ok(Outcome { reply: Reply::Snapshot(SnapshotReply::Text(text)), .. }) => text.text,
         other => return Err(format!("no snapshot: {other:?}")),
     };
     let mut last = None;

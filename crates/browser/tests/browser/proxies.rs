@@ -1,7 +1,7 @@
 //! Contexts that go through a proxy, and others that do not.
 
 use crate::bench::{Bench, arrival, bench, eval, open};
-use agbrowse_browser::command::{NewTab, Status, TabAction, TabVerb};
+use agbrowse_browser::command::{NewTab, Status, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Error, Outcome, Proxy, Reply, Request};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -60,7 +60,7 @@ async fn answer(mut stream: TcpStream, login: Option<&str>, seen: Arc<Mutex<Vec<
 
 fn new_tab(proxy: &str) -> Command {
     let proxy: Proxy = proxy.parse().unwrap();
-    Command::Tab(TabVerb {
+    Command::Tab(TabCommand {
         action: TabAction::New(NewTab { proxy: Some(proxy), ..NewTab::default() }),
     })
 }

@@ -4,8 +4,8 @@ use crate::bench::{Bench, bench, eval, open};
 use crate::sight::{details, get, see, show};
 use agbrowse_browser::Command;
 use agbrowse_browser::command::{
-    Answer, Console, DialogVerb, Find, Get, Requests, Snapshot, TabAction, TabVerb, Tabs,
-    TreeSource, What,
+    Answer, Console, DialogCommand, Find, Get, Property, Requests, Snapshot, TabAction, TabCommand,
+    Tabs, TreeSource,
 };
 
 /// A part of every secret below.
@@ -36,7 +36,7 @@ async fn told(t: &Bench) -> Vec<(String, String)> {
         let json = serde_json::to_string(&details(t, loud()).await).unwrap();
         all.push((format!("{source:?} json"), json));
     }
-    for what in [What::Text, What::Html] {
+    for what in [Property::Text, Property::Html] {
         let got = t.run(get(what, "css=body")).await.unwrap().reply.to_string();
         all.push((format!("get {what:?}"), got));
     }
@@ -96,10 +96,10 @@ fn what_a_secret_field_holds_is_told_by_nothing() {
                 continue;
             }
             let selector = "css=input, textarea, [contenteditable]";
-            let value = t.run(get(What::Value, selector)).await.unwrap().reply.to_string();
+            let value = t.run(get(Property::Value, selector)).await.unwrap().reply.to_string();
             assert_eq!(value, "••••••", "{field}");
             let attr = Get {
-                what: What::Attr,
+                what: Property::Attr,
                 target: selector.parse().unwrap(),
                 name: Some("value".into()),
                 nth: None,
@@ -216,11 +216,15 @@ fn secrets_are_masked_in_texts_names_and_addresses() {
         }
         for (index, (before, after)) in cases.iter().enumerate() {
             let wanted = after.as_ref().unwrap_or(before).replace('\u{a0}', " ");
-            let text =
-                t.run(get(What::Text, &format!("css=#t{index}"))).await.unwrap().reply.to_string();
+            let text = t
+                .run(get(Property::Text, &format!("css=#t{index}")))
+                .await
+                .unwrap()
+                .reply
+                .to_string();
             assert_eq!(text, wanted);
             let attr = Get {
-                what: What::Attr,
+                what: Property::Attr,
                 target: format!("css=#a{index}").parse().unwrap(),
                 name: Some("href".into()),
                 nth: None,
@@ -252,7 +256,7 @@ fn addresses_are_told_without_their_tokens() {
         t.page("/leaf", "<title>Leaf</title>");
         let address = format!("{}?page=2&clientSecret={secret}", t.url("/"));
         let opened = t.run(open(&address)).await.unwrap();
-        let new = TabVerb {
+        let new = TabCommand {
             action: TabAction::New(agbrowse_browser::command::NewTab {
                 url: Some(address.clone()),
                 ..Default::default()
@@ -294,7 +298,7 @@ fn what_the_page_says_is_told_without_secrets() {
         t.eval("console.log('card 4111111111111111 http://x.test/?token=S3Kc1'); 1").await;
         t.run(eval("alert('Card 4111 1111 1111 1111, see /x?token=S3Kd1')")).await.unwrap_err();
         let tabs = t.run(Command::Tabs(Tabs {})).await.unwrap();
-        let dialog = Command::Dialog(DialogVerb { answer: Answer::Accept { text: None } });
+        let dialog = Command::Dialog(DialogCommand { answer: Answer::Accept { text: None } });
         let dialog = t.run(dialog).await.unwrap();
         let console = t.run(Command::Console(Console::default())).await.unwrap();
         assert!(
@@ -322,7 +326,7 @@ fn a_number_in_several_parts_is_masked_where_it_is_put_together() {
             let found = t.run(Command::Find(query)).await.unwrap().reply.to_string();
             assert!(found.contains("••••••") && !found.contains("0000"), "{found}");
         }
-        let text = t.run(get(What::Text, "css=body")).await.unwrap().reply.to_string();
+        let text = t.run(get(Property::Text, "css=body")).await.unwrap().reply.to_string();
         assert!(!text.contains("1111") && !text.contains("0000"), "{text}");
         // And where it is never put together.
         let html = "<p>Card 4111 <b>1111</b> <span>1111</span> 1111</p><div><i>5500</i><i>0000</i><i>0000</i><i>0004</i></div>";

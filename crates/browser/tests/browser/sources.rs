@@ -3,9 +3,9 @@
 
 use crate::bench::{Bench, bench, eval, open};
 use crate::sight::{
-    details, get, has_ref, message, ref_of, render_mcp, renumbered, see, show, snapshot,
+    details, get, has_ref, message, ref_of, renumbered, see, show, snapshot, viewpoint,
 };
-use agbrowse_browser::command::{Snapshot, TreeSource, What};
+use agbrowse_browser::command::{Property, Snapshot, TreeSource};
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::page::hash::{DOM_HASH_MAX_CHARS, dom_hash};
 use agbrowse_browser::{Browser, Code, Request, Target};
@@ -31,8 +31,8 @@ fn an_element_has_one_ref_whoever_tells_of_it() {
             assert_eq!(ref_of(&ours, words), ref_of(&theirs, words), "{ours}\n{theirs}");
         }
         let viewpoints = [
-            see(&t, render_mcp()).await,
-            see(&t, Snapshot { format: render_mcp().format, ..ax() }).await,
+            see(&t, viewpoint()).await,
+            see(&t, Snapshot { format: viewpoint().format, ..ax() }).await,
         ];
         for words in ["\"Call\"", "\"Away\"", "\"Name\""] {
             let [one, other] = viewpoints.each_ref().map(|text| ref_of(text, words));
@@ -97,7 +97,7 @@ fn frames_are_told_by_the_browsers_own_tree_too() {
         let (here, there) = (origin(t.url("/")), origin(t.other_url("/")));
         assert_eq!(origins, [&*here, &*here, &*there, &*here], "{:?}", full.frames);
         // And a ref of such a frame can be used.
-        let got = t.run(get(What::Text, &ref_of(&theirs, "Leaf button"))).await.unwrap();
+        let got = t.run(get(Property::Text, &ref_of(&theirs, "Leaf button"))).await.unwrap();
         assert_eq!(got.reply.to_string(), "Leaf button");
     });
 }
@@ -107,8 +107,8 @@ fn a_page_without_anything_is_a_document_for_both() {
     bench(async |t| {
         t.page("/", "");
         t.open("/").await;
-        let ours = see(&t, render_mcp()).await;
-        assert_eq!(ours, see(&t, Snapshot { format: render_mcp().format, ..ax() }).await);
+        let ours = see(&t, viewpoint()).await;
+        assert_eq!(ours, see(&t, Snapshot { format: viewpoint().format, ..ax() }).await);
         assert!(
             ours.contains("- document\n\n[Note: The page has no accessible content.]"),
             "{ours}"
@@ -269,12 +269,12 @@ fn a_ref_in_the_viewpoint_is_the_number_that_the_browsers_own_tree_has() {
         // Both trees are compared in the default context, which here is nobody else's.
         let browser = Browser::new(Options::default());
         browser.run(Request::new(open(&t.url("/")))).await.unwrap();
-        let seen = browser.run(Request::new(snapshot(render_mcp()))).await.unwrap();
+        let seen = browser.run(Request::new(snapshot(viewpoint()))).await.unwrap();
         let text = seen.reply.to_string();
         let pairs = browser.compare_trees(&[]).await.unwrap();
         for name in ["One", "Two", "Three"] {
             let is_it =
-                |said: &agbrowse_browser::Said| said.name == name && said.role != "StaticText";
+                |said: &agbrowse_browser::NodeFacts| said.name == name && said.role != "StaticText";
             let pair = pairs.iter().find(|pair| pair.theirs.as_ref().is_some_and(is_it));
             let number =
                 pair.and_then(|pair| pair.backend_node_id).unwrap_or_else(|| panic!("{pairs:?}"));

@@ -2,20 +2,21 @@
 
 use crate::bench::{Bench, Route, bench, eval, open, tab_id};
 use agbrowse_browser::command::{
-    LoadStorage, NewTab, SaveStorage, StorageAction, StorageVerb, Stored, TabAction, TabVerb,
+    LoadStorage, NewTab, SaveStorage, StorageAction, StorageCommand, StorageReply, TabAction,
+    TabCommand,
 };
 use agbrowse_browser::{Code, Command, Error, Outcome, Reply, Request, StorageState};
 
 pub fn save() -> Command {
-    Command::Storage(StorageVerb { action: StorageAction::Save(SaveStorage::default()) })
+    Command::Storage(StorageCommand { action: StorageAction::Save(SaveStorage::default()) })
 }
 
 pub fn load(state: StorageState) -> Command {
     let load = LoadStorage { path: None, state: Some(state) };
-    Command::Storage(StorageVerb { action: StorageAction::Load(load) })
+    Command::Storage(StorageCommand { action: StorageAction::Load(load) })
 }
 
-pub fn stored(outcome: Result<Outcome, Error>) -> (Stored, Vec<agbrowse_browser::Note>) {
+pub fn stored(outcome: Result<Outcome, Error>) -> (StorageReply, Vec<agbrowse_browser::Note>) {
     match outcome {
         Ok(Outcome { reply: Reply::Storage(stored), notes, .. }) => (stored, notes),
         other => panic!("nothing stored: {other:?}"),
@@ -48,7 +49,7 @@ fn storage_goes_from_one_context_to_another() {
             format!("localStorage.odd = '{ODD}'; localStorage.setItem('length', 'marzipan'); 1");
         t.eval(&keep).await;
         let there = NewTab { url: Some(t.other_url("/")), ..NewTab::default() };
-        tab_id(t.run(Command::Tab(TabVerb { action: TabAction::New(there) })).await);
+        tab_id(t.run(Command::Tab(TabCommand { action: TabAction::New(there) })).await);
         t.eval("localStorage.name = 'marzipan'; document.cookie = 'there=marzipan; path=/'; 1")
             .await;
 
@@ -146,7 +147,7 @@ fn storage_is_saved_beside_a_page_that_is_stuck() {
         t.open("/").await;
         t.eval("localStorage.a = 'b'; 1").await;
         let there = NewTab { url: Some(t.other_url("/")), ..NewTab::default() };
-        let stuck = tab_id(t.run(Command::Tab(TabVerb { action: TabAction::New(there) })).await);
+        let stuck = tab_id(t.run(Command::Tab(TabCommand { action: TabAction::New(there) })).await);
         t.eval("setTimeout(() => { for (;;); }, 0); 1").await;
         let (saved, notes) = stored(t.run(save()).await);
         assert_eq!((saved.origins, saved.entries), (1, 1));

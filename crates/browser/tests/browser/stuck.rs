@@ -2,7 +2,7 @@
 
 use crate::bench::{bench, eval, open, tab_id};
 use agbrowse_browser::command::{
-    CloseTab, NewTab, Open, Screenshot, Status, TabAction, TabVerb, Tabs, Until,
+    CloseTab, NewTab, Open, Screenshot, Status, TabAction, TabCommand, Tabs, Until,
 };
 use agbrowse_browser::{Code, Command, TabId};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ fn the_control_plane_answers_while_a_page_is_stuck() {
                 }
                 assert!(best < Duration::from_millis(100), "{command:?} took {best:?}");
             }
-            let new = TabVerb {
+            let new = TabCommand {
                 action: TabAction::New(NewTab { url: Some(t.url("/ok")), ..NewTab::default() }),
             };
             tab_id(t.run(Command::Tab(new)).await);
@@ -77,7 +77,7 @@ async fn get_stuck(t: &crate::bench::Bench) {
 
 async fn close(t: &crate::bench::Bench, id: TabId) {
     let began = Instant::now();
-    let close = TabVerb { action: TabAction::Close(CloseTab { id: Some(id) }) };
+    let close = TabCommand { action: TabAction::Close(CloseTab { id: Some(id) }) };
     t.run(Command::Tab(close)).await.unwrap();
     assert!(
         began.elapsed() < Duration::from_secs(25),

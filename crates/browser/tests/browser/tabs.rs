@@ -1,20 +1,20 @@
 //! Tabs and contexts: which is meant, and that none disturbs another.
 
 use crate::bench::{Route, bench, eval, open, tab_id};
-use agbrowse_browser::command::{CloseTab, NewTab, SwitchTab, TabAction, TabVerb};
+use agbrowse_browser::command::{CloseTab, NewTab, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Request, TabId};
 use futures_util::future::join_all;
 
 pub fn new_tab(url: Option<String>) -> Command {
-    Command::Tab(TabVerb { action: TabAction::New(NewTab { url, ..NewTab::default() }) })
+    Command::Tab(TabCommand { action: TabAction::New(NewTab { url, ..NewTab::default() }) })
 }
 
 fn close_tab(id: Option<TabId>) -> Command {
-    Command::Tab(TabVerb { action: TabAction::Close(CloseTab { id }) })
+    Command::Tab(TabCommand { action: TabAction::Close(CloseTab { id }) })
 }
 
 fn switch(id: TabId) -> Command {
-    Command::Tab(TabVerb { action: TabAction::Switch(SwitchTab { id }) })
+    Command::Tab(TabCommand { action: TabAction::Switch(SwitchTab { id }) })
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_tab_that_stays_aside_is_nobodys_current_one() {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
         let own = NewTab { url: Some(t.url("/b")), aside: true, ..NewTab::default() };
-        let own = tab_id(t.run(Command::Tab(TabVerb { action: TabAction::New(own) })).await);
+        let own = tab_id(t.run(Command::Tab(TabCommand { action: TabAction::New(own) })).await);
         assert_eq!(t.eval("document.title").await, "\"a\"");
         t.run(close_tab(None)).await.unwrap();
         assert!(t.tabs().await.iter().all(|tab| !tab.current), "the tab aside took over");

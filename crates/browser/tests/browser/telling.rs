@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Route, bench, eval, open};
 use crate::sight::{details, get, message, ref_of, renumbered, see, show, snapshot};
 use agbrowse_browser::command::{
-    Find, ImageFormat, Open, Screenshot, Snapped, Snapshot, TextFormat, Until, What,
+    Find, ImageFormat, Open, Property, Screenshot, Snapshot, SnapshotReply, TextFormat, Until,
 };
 use agbrowse_browser::{Code, Command, Note, Reply};
 
@@ -158,7 +158,8 @@ fn the_counts_of_a_delta_are_of_what_is_told() {
         let names: Vec<_> = one.refs.iter().map(|it| &*it.name).collect();
         assert_eq!((names, one.stats.node_count), (vec!["Went"], 1));
         assert!(one.stats.tokens_calibrated < 40, "{:?}", one.stats);
-        let Reply::Snapshot(Snapped::Text(text)) = t.run(snapshot(delta())).await.unwrap().reply
+        let Reply::Snapshot(SnapshotReply::Text(text)) =
+            t.run(snapshot(delta())).await.unwrap().reply
         else {
             panic!("no text")
         };
@@ -345,13 +346,13 @@ fn a_ref_may_be_pasted_as_it_stands() {
         assert!(text.contains("[ref=@e1]"), "{text}");
         let name = ref_of(&see(&t, Snapshot::default()).await, "One");
         for spelled in [format!("[ref={name}]"), format!("ref={name}")] {
-            let got = t.run(get(What::Text, &spelled)).await.unwrap().reply.to_string();
+            let got = t.run(get(Property::Text, &spelled)).await.unwrap().reply.to_string();
             assert_eq!(got, "One", "{spelled}");
         }
         // The one that the page put in its place is taken, and told.
         t.eval("const b = document.querySelector('button'); b.replaceWith(b.cloneNode(true)); 1")
             .await;
-        let moved = t.run(get(What::Text, &name)).await.unwrap();
+        let moved = t.run(get(Property::Text, &name)).await.unwrap();
         assert!(moved.notes.iter().any(|note| note.code == "element-replaced"), "{moved:?}");
     });
 }

@@ -491,7 +491,7 @@ mod tests {
     use super::*;
     use crate::ax::RefPolicy;
     use crate::ax::testing::tree;
-    use crate::render::cli;
+    use crate::render::render_cli;
     use crate::tokens::calibrated;
     use crate::view::{SequentialRefs, ViewOptions, view};
 
@@ -509,7 +509,7 @@ mod tests {
             let tree = tree(page);
             let options = ViewOptions { policy, ..ViewOptions::default() };
             let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
-            let text = phase7(&tree, &view, &options.print);
+            let text = render_cli(&tree, &view, &options.print);
             (DeltaBase::new(&Arc::new(tree), &view, &options.print), text)
         };
         let (was, _) = show(was);

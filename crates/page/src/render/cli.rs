@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 const MAX_LABEL: usize = 32;
 
 /// The text of a view.
-pub fn phase7(tree: &Tree, view: &View, print: &RenderOptions) -> String {
+pub fn render_cli(tree: &Tree, view: &View, print: &RenderOptions) -> String {
     printed(tree, view, print).text
 }
 

@@ -1,4 +1,4 @@
-//! A view as text. [`phase7`] is what the command line prints and the hashes are taken of, [`viewpoint`] what
+//! A view as text. [`render_cli`] is what the command line prints and the hashes are taken of, [`render_mcp`] what
 //! the MCP server prints. Every text that comes from the page is quoted by the rules of JSON, so a page
 //! can forge neither a line nor a ref.
 
@@ -6,7 +6,7 @@ mod cli;
 mod mcp;
 
 use cli::push_line;
-pub use cli::{RenderedText, phase7, printed};
+pub use cli::{RenderedText, printed, render_cli};
 pub(crate) use cli::{push_attributes, shown_name};
 pub use mcp::{McpRender, render_mcp};
 

@@ -1,13 +1,13 @@
 use super::*;
 use crate::ax::testing::tree;
-use crate::render::{cli, printed};
+use crate::render::{printed, render_cli};
 use crate::tokens::calibrated;
 use proptest::prelude::*;
 
 fn show(tree: &Tree, options: &ViewOptions) -> (View, String) {
     let mut numbers = SequentialRefs::default();
     let view = view(tree, options, &mut |frame, element| numbers.number(frame, element));
-    let text = phase7(tree, &view, &options.print);
+    let text = render_cli(tree, &view, &options.print);
     (view, text)
 }
 
@@ -463,7 +463,7 @@ proptest! {
         let same = delta::delta(&shown(&now, &view_now), &shown(&now, &view_now), &full);
         prop_assert_eq!(same.text, "no change");
         let spell = |number: u32| format!("e{number}");
-        render::mcp(&now, &view_now, &render::McpRender { spell: &spell, print: options.print });
+        render::render_mcp(&now, &view_now, &render::McpRender { spell: &spell, print: options.print });
         let build = snapshot::BuildOptions { nodes: true, ..snapshot::BuildOptions::default() };
         let json = serde_json::to_string(&snapshot::build(&now, &view_now, &build)).unwrap();
         prop_assert!(serde_json::from_str::<snapshot::WebAiSnapshot>(&json).is_ok());

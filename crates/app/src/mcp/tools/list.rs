@@ -8,8 +8,9 @@ use super::plans::{
 use super::{Arg, Cap, ContextsPlan, Kind, NewContext, Plan, Tool};
 use browser::Command;
 use browser::command::{
-    After, Aim, Answer, Back, Button, Can, Click, Console, DialogVerb, Drag, Eval, Find, Hover,
-    Mouse, MouseAction, Paper, Pdf, PressKey, Requests, Resize, Scroll, Select, Upload,
+    Answer, Back, Button, Can, Click, Console, DialogCommand, Drag, Eval, Find, Hover, Mouse,
+    MouseAction, Paper, Pdf, Press, Requests, Resize, Scroll, Select, SettleArgs, TargetArgs,
+    Upload,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -98,7 +99,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Choose options of a list or combobox by text or value.",
         args: &[REF, needs("values", Kind::Texts)],
         plan: |given| {
-            let (aim, after) = (Aim::at(given.aim("ref")?), After::default());
+            let (aim, after) = (TargetArgs::at(given.aim("ref")?), SettleArgs::default());
             let options = given.texts("values")?;
             Ok(Plan::Do(Command::Select(Select { aim, options, after })))
         },
@@ -110,7 +111,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         args: &[needs("key", Kind::Text)],
         plan: |given| {
             let keys = vec![given.words("key")?];
-            Ok(Plan::Do(Command::Press(PressKey { keys, on: None, after: After::default() })))
+            Ok(Plan::Do(Command::Press(Press { keys, on: None, after: SettleArgs::default() })))
         },
     },
     Tool {
@@ -119,7 +120,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Move the mouse over an element.",
         args: &[REF],
         plan: |given| {
-            let (aim, after) = (Aim::at(given.aim("ref")?), After::default());
+            let (aim, after) = (TargetArgs::at(given.aim("ref")?), SettleArgs::default());
             Ok(Plan::Do(Command::Hover(Hover { aim, after })))
         },
     },
@@ -163,7 +164,7 @@ pub(crate) const TOOLS: &[Tool] = &[
                 true => Answer::Accept { text: given.text("promptText")? },
                 false => Answer::Dismiss,
             };
-            Ok(Plan::Do(Command::Dialog(DialogVerb { answer })))
+            Ok(Plan::Do(Command::Dialog(DialogCommand { answer })))
         },
     },
     Tool {
@@ -174,7 +175,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         plan: |given| {
             let action = serde_json::from_value(Value::String(given.words("action")?));
             let action = action.map_err(|error| wrong(format!("`action`: {error}")))?;
-            Ok(Plan::Do(Command::Can(Can { action, aim: Aim::at(given.aim("ref")?) })))
+            Ok(Plan::Do(Command::Can(Can { action, aim: TargetArgs::at(given.aim("ref")?) })))
         },
     },
     Tool {
@@ -192,7 +193,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         plan: |given| {
             let target = serde_json::to_value(given.aim("ref")?).ok();
             let target = target.and_then(|target| Some(target.as_str()?.to_owned()));
-            let after = After::default();
+            let after = SettleArgs::default();
             Ok(Plan::Do(Command::Scroll(Scroll {
                 target,
                 way: None,
@@ -209,8 +210,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Drag one element onto another.",
         args: &[needs("startRef", Kind::Text), needs("endRef", Kind::Text)],
         plan: |given| {
-            let aim = Aim::at(given.aim("startRef")?);
-            let (to, after) = (given.aim("endRef")?, After::default());
+            let aim = TargetArgs::at(given.aim("startRef")?);
+            let (to, after) = (given.aim("endRef")?, SettleArgs::default());
             Ok(Plan::Do(Command::Drag(Drag { aim, to, after })))
         },
     },
@@ -220,7 +221,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Answer the open file chooser; without paths, cancel it. With ref, fill a file field.",
         args: &[arg("paths", Kind::Texts), arg("ref", Kind::Text)],
         plan: |given| {
-            let aim = given.target("ref")?.map(Aim::at);
+            let aim = given.target("ref")?.map(TargetArgs::at);
             if aim.is_some() && !given.has("paths") {
                 return Err(wrong("`ref` needs `paths`; [] empties the field".into()));
             }
@@ -229,7 +230,7 @@ pub(crate) const TOOLS: &[Tool] = &[
                 Some(_) => (paths, None),
                 None => (Vec::new(), Some(paths)),
             };
-            let mut upload = Upload { aim, files, chooser, after: After::default() };
+            let mut upload = Upload { aim, files, chooser, after: SettleArgs::default() };
             upload.resolve();
             Ok(Plan::Do(Command::Upload(upload)))
         },
@@ -377,10 +378,10 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("clickCount", Kind::Of("click", "count")),
         ],
         plan: |given| {
-            let aim = Aim::at(point(given, "x", "y")?);
+            let aim = TargetArgs::at(point(given, "x", "y")?);
             let count = given.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
             let button = given.of::<Button>("button")?;
-            let (modifiers, hold_ms, after) = (Vec::new(), None, After::default());
+            let (modifiers, hold_ms, after) = (Vec::new(), None, SettleArgs::default());
             Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, hold_ms, after })))
         },
     },
@@ -390,7 +391,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Move the mouse to a point of the view.",
         args: &[needs("x", Kind::Number), needs("y", Kind::Number)],
         plan: |given| {
-            let (aim, after) = (Aim::at(point(given, "x", "y")?), After::default());
+            let (aim, after) = (TargetArgs::at(point(given, "x", "y")?), SettleArgs::default());
             Ok(Plan::Do(Command::Hover(Hover { aim, after })))
         },
     },
@@ -405,8 +406,8 @@ pub(crate) const TOOLS: &[Tool] = &[
             needs("endY", Kind::Number),
         ],
         plan: |given| {
-            let aim = Aim::at(point(given, "startX", "startY")?);
-            let (to, after) = (point(given, "endX", "endY")?, After::default());
+            let aim = TargetArgs::at(point(given, "startX", "startY")?);
+            let (to, after) = (point(given, "endX", "endY")?, SettleArgs::default());
             Ok(Plan::Do(Command::Drag(Drag { aim, to, after })))
         },
     },
@@ -416,7 +417,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Press a mouse button where the mouse is, and leave it down.",
         args: &[arg("button", Kind::Of("click", "button"))],
         plan: |given| {
-            let (button, target, after) = (given.of::<Button>("button")?, None, After::default());
+            let (button, target, after) =
+                (given.of::<Button>("button")?, None, SettleArgs::default());
             let action = MouseAction::Down { target, button, after };
             Ok(Plan::Do(Command::Mouse(Mouse { action })))
         },
@@ -427,7 +429,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Release the mouse button that is down.",
         args: &[],
         plan: |_| {
-            let action = MouseAction::Up { target: None, after: After::default() };
+            let action = MouseAction::Up { target: None, after: SettleArgs::default() };
             Ok(Plan::Do(Command::Mouse(Mouse { action })))
         },
     },
@@ -439,7 +441,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         plan: |given| {
             let delta = |name| given.number(name).map(Option::unwrap_or_default);
             let (delta_x, delta_y) = (delta("deltaX")?, delta("deltaY")?);
-            let (target, after) = (None, After::default());
+            let (target, after) = (None, SettleArgs::default());
             let action = MouseAction::Wheel { delta_y, delta_x, target, after };
             Ok(Plan::Do(Command::Mouse(Mouse { action })))
         },

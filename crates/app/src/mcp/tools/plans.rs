@@ -3,8 +3,8 @@
 use super::super::given::{Given, wrong};
 use super::{Plan, TabsPlan, Which};
 use browser::command::{
-    After, Aim, Button, Click, Expect, Field, Fill, FillForm, ImageFormat, LoadStorage, Margins,
-    Modifier, Screenshot, Snapshot, TextFormat, Type, Wait,
+    Button, Click, Expect, Field, Fill, FillForm, ImageFormat, LoadStorage, Margins, Modifier,
+    Screenshot, SettleArgs, Snapshot, TargetArgs, TextFormat, Type, Wait,
 };
 use browser::{Code, Command, Error, Proxy, Result, StorageState, Target};
 use serde_json::Value;
@@ -47,7 +47,7 @@ pub(super) fn snapshot(given: &Given) -> Result<Plan> {
 }
 
 pub(super) fn click(given: &Given) -> Result<Plan> {
-    let aim = Aim::at(given.aim("ref")?);
+    let aim = TargetArgs::at(given.aim("ref")?);
     let button = given.of::<Button>("button")?;
     let count = if given.flag("doubleClick")? { 2 } else { 1 };
     let modifiers = given.of::<Vec<Modifier>>("modifiers")?;
@@ -55,20 +55,20 @@ pub(super) fn click(given: &Given) -> Result<Plan> {
     Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, hold_ms: None, after })))
 }
 
-pub(super) fn after(given: &Given) -> Result<After> {
+pub(super) fn after(given: &Given) -> Result<SettleArgs> {
     let expect = given.text("expect")?.map(|text| text.parse::<Expect>()).transpose();
-    Ok(After { expect: expect.map_err(wrong)?, ..After::default() })
+    Ok(SettleArgs { expect: expect.map_err(wrong)?, ..SettleArgs::default() })
 }
 
 pub(super) fn type_text(given: &Given) -> Result<Plan> {
-    let aim = Aim::at(given.aim("ref")?);
+    let aim = TargetArgs::at(given.aim("ref")?);
     let (text, secret) = (given.text("text")?, given.text("secret")?);
     if text.is_some() == secret.is_some() {
         return Err(wrong("browser_type needs `text` or `secret`, and not both".into()));
     }
-    let text = text.map(|text| browser::Hidden::from(&*text));
+    let text = text.map(|text| browser::SecretString::from(&*text));
     let secret = secret.map(|name| secret_name(&name)).transpose()?;
-    let (submit, after) = (given.flag("submit")?, After::default());
+    let (submit, after) = (given.flag("submit")?, SettleArgs::default());
     let command = match given.flag("slowly")? {
         true => {
             let aim = Some(aim);
@@ -108,9 +108,9 @@ pub(super) fn fill_form(given: &Given) -> Result<Plan> {
     let mut fields = Vec::new();
     for row in given.rows("fields")? {
         let target = super::super::given::target(&row.words("ref")?)?;
-        fields.push(Field { target, value: browser::Hidden::from(&*row.words("value")?) });
+        fields.push(Field { target, value: browser::SecretString::from(&*row.words("value")?) });
     }
-    Ok(Plan::Do(Command::FillForm(FillForm { fields, after: After::default() })))
+    Ok(Plan::Do(Command::FillForm(FillForm { fields, after: SettleArgs::default() })))
 }
 
 pub(super) fn wait_for(given: &Given) -> Result<Plan> {

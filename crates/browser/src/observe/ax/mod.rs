@@ -8,22 +8,22 @@ mod read;
 
 pub(super) use read::said;
 
-use super::frames::{self, Owners, Place};
-use super::{FRAME, Sight, Trouble, World};
-use crate::live::Live;
+use super::frames::{self, FrameInfo, FrameOwners};
+use super::{FRAME, ObserveError, TabObservation, World};
+use crate::chromium::RunningBrowser;
 use crate::tab::Tab;
 use cdp::protocol::accessibility::{AxNode, GetFullAxTree};
 use cdp::{Deadline, LossyString};
 use page::ax::{Frame, Role, Tree};
 use page::mask::mask as without_secrets;
-use read::At;
+use read::TreePosition;
 use std::collections::{HashMap, HashSet};
 
 /// How many elements are asked for at a time.
 const PIECE: usize = 500;
 
 /// What the browser tells of one document.
-struct Account {
+struct AxFrame {
     nodes: Vec<AxNode>,
     /// Our numbers of its elements.
     numbers: HashMap<i64, u32>,
@@ -33,16 +33,16 @@ struct Account {
 
 /// The page as the browser tells it.
 pub(super) async fn look(
-    live: &Live,
+    live: &RunningBrowser,
     tab: &Tab,
-    sight: &mut Sight,
+    sight: &mut TabObservation,
     deadline: Deadline,
-) -> Result<Tree, Trouble> {
+) -> Result<Tree, ObserveError> {
     let loader = tab.state.borrow().loader.clone();
     if sight.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
         sight.begin_anew();
     }
-    let main = Place::main(tab, loader);
+    let main = FrameInfo::main(tab, loader);
     let world = sight.worlds.remove(&tab.target_id);
     let known = HashSet::new();
     let (asked, (places, mut owners)) = tokio::join!(
@@ -56,7 +56,7 @@ pub(super) async fn look(
     let mut accounts = HashMap::from([(tab.target_id.clone(), account)]);
     look_into(sight, &places, &owners, &mut accounts, deadline).await;
     if tab.state.borrow().loader != main.loader {
-        return Err(Trouble::Nothing);
+        return Err(ObserveError::Nothing);
     }
     let held = places
         .iter()
@@ -64,15 +64,19 @@ pub(super) async fn look(
             Some(((place.parent.as_deref()?, *owners.get(&place.frame_id)?), place))
         })
         .collect();
-    let mut work = Stitching { tree: Tree::default(), accounts: &accounts, held };
+    let mut work = AxTreeBuilder { tree: Tree::default(), accounts: &accounts, held };
     work.add(&main, None, 0);
     work.tree.close();
     Ok(work.tree)
 }
 
 /// The elements that hold frames, besides those that are known.
-async fn further_owners(places: &[Place], known: &Owners, deadline: Deadline) -> Owners {
-    let around = |place: &Place| {
+async fn further_owners(
+    places: &[FrameInfo],
+    known: &FrameOwners,
+    deadline: Deadline,
+) -> FrameOwners {
+    let around = |place: &FrameInfo| {
         let parent = place.parent.as_ref()?;
         places.iter().find(|it| it.frame_id == *parent).map(|it| &it.channel)
     };
@@ -83,10 +87,10 @@ async fn further_owners(places: &[Place], known: &Owners, deadline: Deadline) ->
 
 /// Asks for the documents in frames, each level at once, where the document around them tells of the frame.
 async fn look_into(
-    sight: &mut Sight,
-    places: &[Place],
-    owners: &Owners,
-    accounts: &mut HashMap<String, Account>,
+    sight: &mut TabObservation,
+    places: &[FrameInfo],
+    owners: &FrameOwners,
+    accounts: &mut HashMap<String, AxFrame>,
     deadline: Deadline,
 ) {
     let mut tried = HashSet::new();
@@ -117,16 +121,16 @@ async fn look_into(
 
 /// What the browser tells of a document, without what is secret in it.
 async fn ask(
-    place: Place,
+    place: FrameInfo,
     world: Option<World>,
     deadline: Deadline,
-) -> Result<(World, Account), Trouble> {
+) -> Result<(World, AxFrame), ObserveError> {
     let frame_id = (!place.is_top).then(|| place.frame_id.clone());
     let told = place.channel.start(&GetFullAxTree { frame_id })?;
     let mut world = match world.filter(|world| world.loader == place.loader) {
         Some(world) => world,
         None => {
-            let Place { channel, frame_id, loader, .. } = &place;
+            let FrameInfo { channel, frame_id, loader, .. } = &place;
             World::enter(channel, frame_id, loader, place.is_top, deadline).await?
         }
     };
@@ -140,7 +144,7 @@ async fn ask(
         world.number(piece, deadline).await?;
         numbers.extend(piece.iter().filter_map(|id| Some((*id, world.known(*id)?))));
     }
-    let account = Account {
+    let account = AxFrame {
         nodes,
         numbers,
         url: without_secrets(&url).into_owned(),
@@ -150,15 +154,15 @@ async fn ask(
 }
 
 /// One tree of all accounts, each below the element that holds its frame.
-struct Stitching<'a> {
+struct AxTreeBuilder<'a> {
     tree: Tree,
-    accounts: &'a HashMap<String, Account>,
+    accounts: &'a HashMap<String, AxFrame>,
     /// Frames by the frame they are in and the element that holds them.
-    held: HashMap<(&'a str, i64), &'a Place>,
+    held: HashMap<(&'a str, i64), &'a FrameInfo>,
 }
 
-impl Stitching<'_> {
-    fn add(&mut self, place: &Place, parent: Option<u16>, depth: u32) {
+impl AxTreeBuilder<'_> {
+    fn add(&mut self, place: &FrameInfo, parent: Option<u16>, depth: u32) {
         let frame = Frame {
             document: place.loader.clone(),
             name: place.name.clone(),
@@ -179,13 +183,13 @@ impl Stitching<'_> {
         let (url, origin) = (account.url.clone(), account.origin.clone());
         self.tree.frames.push(Frame { url, origin, ..frame });
         let begin = self.tree.nodes.len();
-        let inside: Vec<(i64, &Place)> = self
+        let inside: Vec<(i64, &FrameInfo)> = self
             .held
             .iter()
             .filter(|((around, _), _)| *around == place.frame_id)
             .map(|((_, owner), inner)| (*owner, *inner))
             .collect();
-        let mut reading = read::begin(&account.nodes, At { depth, frame: index });
+        let mut reading = read::begin(&account.nodes, TreePosition { depth, frame: index });
         while let Some((id, below)) = reading.next(&mut self.tree) {
             if let Some((_, inner)) = inside.iter().find(|(owner, _)| *owner == id) {
                 // The browser does not say that of a frame.

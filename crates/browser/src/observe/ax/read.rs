@@ -4,7 +4,7 @@
 //! what our observer finds out: what a person cannot see, who listens to clicks. Which fields besides passwords hold
 //! secrets is asked of our world.
 
-use crate::observe::oracle::Said;
+use crate::observe::oracle::NodeFacts;
 use cdp::LossyString;
 use cdp::protocol::accessibility::{AxName, AxNode, AxText};
 use page::ax::{Role, Tree, Tristate};
@@ -54,7 +54,7 @@ pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
 
 /// Where a document stands in the whole page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
+pub(super) struct TreePosition {
     /// How deep.
     pub(super) depth: u32,
     /// Which one it is.
@@ -63,9 +63,9 @@ pub(super) struct At {
 
 /// A node that is still to be told, and what it is inside of.
 #[derive(Clone, Copy)]
-struct Visit {
+struct PendingNode {
     node: usize,
-    at: At,
+    at: TreePosition,
     /// The content around it can be edited.
     is_edited: bool,
     /// The plain field that it is a part of, in our tree.
@@ -73,27 +73,27 @@ struct Visit {
 }
 
 /// A document that is being read.
-pub(super) struct Reading<'a> {
+pub(super) struct AxReader<'a> {
     nodes: &'a [AxNode],
     /// Where each is, by what others call it.
     places: HashMap<&'a str, usize>,
     is_told: Vec<bool>,
-    open: Vec<Visit>,
+    open: Vec<PendingNode>,
 }
 
 /// Begins to read a document. The first node is the root; the others come in no order to rely on.
-pub(super) fn begin(nodes: &[AxNode], at: At) -> Reading<'_> {
+pub(super) fn begin(nodes: &[AxNode], at: TreePosition) -> AxReader<'_> {
     let places = nodes
         .iter()
         .enumerate()
         .filter_map(|(index, node)| Some((node.node_id.as_deref()?, index)))
         .collect();
-    let root = Visit { node: 0, at, is_edited: false, field: None };
+    let root = PendingNode { node: 0, at, is_edited: false, field: None };
     let open = if nodes.is_empty() { Vec::new() } else { vec![root] };
-    Reading { nodes, places, is_told: vec![false; nodes.len()], open }
+    AxReader { nodes, places, is_told: vec![false; nodes.len()], open }
 }
 
-impl Reading<'_> {
+impl AxReader<'_> {
     /// Goes on until an element is told: the browser's number of it, and how deep what is in it stands. Until asked for
     /// more, it is the last node of the tree.
     pub(super) fn next(&mut self, tree: &mut Tree) -> Option<(i64, u32)> {
@@ -109,7 +109,7 @@ impl Reading<'_> {
             self.open.extend(
                 children
                     .filter_map(|id| self.places.get(id.as_str()))
-                    .map(|child| Visit { node: *child, ..below }),
+                    .map(|child| PendingNode { node: *child, ..below }),
             );
             if tree.nodes.len() > before
                 && let Some(id) = node.backend_dom_node_id
@@ -123,18 +123,18 @@ impl Reading<'_> {
 
 /// The browser's number of a node that is told as an element.
 pub(super) fn element(node: &AxNode) -> Option<i64> {
-    let is_told = matches!(meaning(node), Meaning::Role(role) if role != Role::Text);
+    let is_told = matches!(meaning(node), Disposition::Role(role) if role != Role::Text);
     node.backend_dom_node_id.filter(|_| is_told)
 }
 
 /// Adds a node, if it is one to be told. Returns what its children are inside of; nothing if they are not told.
-fn tell(tree: &mut Tree, node: &AxNode, visit: Visit) -> Option<Visit> {
+fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNode> {
     let is_root = visit.node == 0;
     let role = match meaning(node) {
         _ if is_root => Role::WebArea,
-        Meaning::Nothing => return None,
-        Meaning::Wrapper => return Some(visit),
-        Meaning::Role(role) => role,
+        Disposition::Nothing => return None,
+        Disposition::Wrapper => return Some(visit),
+        Disposition::Role(role) => role,
     };
     match (visit.field, role) {
         // The parts of a field only show its value. For one that styles turn into a password's, though, the
@@ -162,12 +162,12 @@ fn tell(tree: &mut Tree, node: &AxNode, visit: Visit) -> Option<Visit> {
     let states = tree.nodes[index].states;
     tree.nodes[index].states = states.with_editable(is_host);
     let field = is_field.then_some(index);
-    let at = At { depth: visit.at.depth + 1, ..visit.at };
-    Some(Visit { at, is_edited, field, ..visit })
+    let at = TreePosition { depth: visit.at.depth + 1, ..visit.at };
+    Some(PendingNode { at, is_edited, field, ..visit })
 }
 
 /// Adds a text, if there is anything in it.
-fn tell_text(tree: &mut Tree, node: &AxNode, at: At) {
+fn tell_text(tree: &mut Tree, node: &AxNode, at: TreePosition) {
     let text = name(node);
     // Where a list is used as a menu or the like, its marks come as text that no node of the page holds.
     let is_mark = node.backend_dom_node_id.is_none() && matches!(&*text, "•" | "◦" | "▪");
@@ -305,7 +305,7 @@ fn mask(tree: &mut Tree, index: usize) {
 }
 
 /// What a node of the browser's is to us.
-enum Meaning {
+enum Disposition {
     /// Neither it nor anything in it is told.
     Nothing,
     /// What is in it is told in its place.
@@ -314,27 +314,27 @@ enum Meaning {
     Role(Role),
 }
 
-fn meaning(node: &AxNode) -> Meaning {
+fn meaning(node: &AxNode) -> Disposition {
     if node.ignored == Some(true) {
-        return Meaning::Wrapper;
+        return Disposition::Wrapper;
     }
     match role_name(node) {
         // Each line of a text once more; a mark that the list implies; a gap.
-        "InlineTextBox" | "ListMarker" | "LineBreak" => Meaning::Nothing,
+        "InlineTextBox" | "ListMarker" | "LineBreak" => Disposition::Nothing,
         // The options of a closed list are told right below it, as when it is looked at from inside the page.
-        "none" | "presentation" | "MenuListPopup" => Meaning::Wrapper,
-        name => Meaning::Role(role(name)),
+        "none" | "presentation" | "MenuListPopup" => Disposition::Wrapper,
+        name => Disposition::Role(role(name)),
     }
 }
 
 /// What the browser's tree says about an element, by the browser's number of it; nothing when it leaves it out.
-pub(crate) fn said(node: &AxNode) -> Option<(i64, Said)> {
-    let Meaning::Role(role) = meaning(node) else { return None };
+pub(crate) fn said(node: &AxNode) -> Option<(i64, NodeFacts)> {
+    let Disposition::Role(role) = meaning(node) else { return None };
     if role == Role::Text {
         return None;
     }
     let is_focusable = properties(node).any(|(name, value)| name == "focusable" && is_true(value));
-    let said = Said {
+    let said = NodeFacts {
         role: role.name().to_owned(),
         name: name(node).into_owned(),
         is_focusable,
@@ -485,7 +485,7 @@ mod tests {
 
     fn read(nodes: &[AxNode]) -> Tree {
         let mut tree = Tree::default();
-        let mut reading = begin(nodes, At { depth: 0, frame: 0 });
+        let mut reading = begin(nodes, TreePosition { depth: 0, frame: 0 });
         while reading.next(&mut tree).is_some() {}
         tree.close();
         tree

@@ -2,7 +2,7 @@
 
 use super::{see, show, snapshot};
 use crate::bench::{Bench, bench, eval};
-use agbrowse_browser::command::{Snapped, Snapshot};
+use agbrowse_browser::command::{Snapshot, SnapshotReply};
 use agbrowse_browser::{Reply, TabId};
 use std::time::Duration;
 
@@ -181,7 +181,7 @@ fn focus_and_scrolling_are_seen() {
         let button = async |options: Snapshot| {
             let full = Snapshot { details: true, boxes: true, ..options };
             let reply = t.run_on(first, snapshot(full)).await.unwrap().reply;
-            let Reply::Snapshot(Snapped::Full(told)) = reply else { panic!("no details") };
+            let Reply::Snapshot(SnapshotReply::Full(told)) = reply else { panic!("no details") };
             let button = told.refs.into_iter().find(|it| it.name == "Press").expect("a button");
             (button.focused, button.bounds.expect("a box").y)
         };
@@ -216,7 +216,9 @@ fn an_address_that_became_another_one_is_told() {
             t.run_on(tabs[1].id, eval(&script)).await.unwrap();
             loop {
                 let reply = t.run_on(first, snapshot(full())).await.unwrap().reply;
-                let Reply::Snapshot(Snapped::Full(told)) = reply else { panic!("no details") };
+                let Reply::Snapshot(SnapshotReply::Full(told)) = reply else {
+                    panic!("no details")
+                };
                 let link = &told.refs[0].url;
                 let is_there = |url: &str| url.contains(&format!("{way}/"));
                 if told.url.as_deref().is_some_and(is_there) && is_there(link) {

@@ -1,8 +1,8 @@
 //! What a page is shown as.
 
-use super::{get, ref_of, render_mcp, renumbered, see, show, snapshot, value};
+use super::{get, ref_of, renumbered, see, show, snapshot, value, viewpoint};
 use crate::bench::{bench, open};
-use agbrowse_browser::command::{Snapshot, What};
+use agbrowse_browser::command::{Property, Snapshot};
 
 #[test]
 fn a_page_is_shown_as_a_tree_of_roles_and_names() {
@@ -57,11 +57,11 @@ fn an_empty_page_is_a_document_and_a_note() {
         {
             t.page("/", html);
             t.open("/").await;
-            assert_eq!(see(&t, render_mcp()).await, expected, "{html}");
+            assert_eq!(see(&t, viewpoint()).await, expected, "{html}");
             assert_eq!(see(&t, Snapshot::default()).await, "- webarea", "{html}");
         }
         t.run(open("about:blank")).await.unwrap();
-        assert_eq!(see(&t, render_mcp()).await, expected);
+        assert_eq!(see(&t, viewpoint()).await, expected);
     });
 }
 
@@ -78,7 +78,7 @@ fn a_page_without_a_tree_is_a_document() {
             t.page("/", "<p>Words");
             t.open("/").await;
             t.eval(&format!("{script}; 1")).await;
-            let text = see(&t, Snapshot { fresh: true, ..render_mcp() }).await;
+            let text = see(&t, Snapshot { fresh: true, ..viewpoint() }).await;
             assert!(text.contains("\n- document"), "{script}: {text}");
             assert!(
                 text.contains("[Note: The page has no accessible content.]"),
@@ -95,7 +95,7 @@ fn the_text_is_that_of_the_specification() {
         let text = show(
             &t,
             "<h1>Welcome</h1><button>Sign In</button><input aria-label=Email>",
-            render_mcp(),
+            viewpoint(),
         )
         .await;
         assert_eq!(
@@ -122,17 +122,17 @@ fn long_text_is_cut_and_can_be_read_in_full() {
     bench(async |t| {
         let (short, long) = ("s".repeat(100), "word ".repeat(60));
         let html = format!("<p id=s>{short}</p><p id=l>{long}</p><button>{long}</button>");
-        let text = show(&t, &html, render_mcp()).await;
+        let text = show(&t, &html, viewpoint()).await;
         assert!(text.contains(&format!("\"{short}\"")), "{text}");
         for line in text.lines().filter(|line| line.contains("word")) {
             let quoted = line.split('"').nth(1).unwrap();
             assert!(quoted.ends_with("...") && quoted.len() <= 100 && quoted.len() > 90, "{line}");
         }
         assert_eq!(text.matches("...\"").count(), 2, "{text}");
-        let whole = value(t.run(get(What::Text, "css=#l")).await.unwrap());
+        let whole = value(t.run(get(Property::Text, "css=#l")).await.unwrap());
         assert_eq!(whole.trim(), long.trim());
         let name = ref_of(&see(&t, Snapshot::default()).await, "button");
-        assert_eq!(value(t.run(get(What::Text, &name)).await.unwrap()).trim(), long.trim());
+        assert_eq!(value(t.run(get(Property::Text, &name)).await.unwrap()).trim(), long.trim());
     });
 }
 

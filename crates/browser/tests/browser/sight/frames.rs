@@ -1,8 +1,8 @@
 //! Pages in pages.
 
-use super::{details, get, has_ref, ref_of, render_mcp, see, show, snapshot, value};
+use super::{details, get, has_ref, ref_of, see, show, snapshot, value, viewpoint};
 use crate::bench::{Route, bench};
-use agbrowse_browser::command::{Snapshot, TreeSource, What};
+use agbrowse_browser::command::{Property, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Outcome};
 use std::time::{Duration, Instant};
 
@@ -71,7 +71,7 @@ fn frames_are_shown_below_their_boundary() {
             };
             assert!(indent("Before") == indent("After"), "{case}:\n{text}");
             assert!(indent(words) > indent("iframe \"Frame\""), "{case}:\n{text}");
-            let boundaries = see(&t, render_mcp()).await;
+            let boundaries = see(&t, viewpoint()).await;
             let line = boundaries.lines().find(|line| line.contains("iframe \"Frame\"")).unwrap();
             assert!(line.contains("[frame-boundary]"), "{case}: {line}");
         }
@@ -102,7 +102,7 @@ fn a_frame_is_told_with_its_origin() {
         // Each is another element, and can be read through its own ref.
         for node in inside {
             let target = node.name_of_ref.as_deref().unwrap();
-            assert_eq!(value(t.run(get(What::Text, target)).await.unwrap()), "Inside");
+            assert_eq!(value(t.run(get(Property::Text, target)).await.unwrap()), "Inside");
         }
     });
 }
@@ -172,7 +172,7 @@ fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
         };
         assert!(line(&text, "iframe \"Endless\"").contains("silent"), "{text}");
         assert!(!line(&text, "iframe \"Fine\"").contains("silent"), "{text}");
-        let text = see(&t, render_mcp()).await;
+        let text = see(&t, viewpoint()).await;
         assert!(line(&text, "iframe \"Endless\"").contains("(no answer)"), "{text}");
     });
 }
@@ -218,13 +218,13 @@ fn refs_from_the_browsers_own_tree_can_be_used() {
         show(&t, page, Snapshot::default()).await;
         let text = see(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
         assert_eq!(
-            value(t.run(get(What::Text, &ref_of(&text, "\"Away\""))).await.unwrap()),
+            value(t.run(get(Property::Text, &ref_of(&text, "\"Away\""))).await.unwrap()),
             "Away"
         );
         let call = ref_of(&text, "button \"Call\"");
-        assert_eq!(value(t.run(get(What::Text, &call)).await.unwrap()), "Call");
+        assert_eq!(value(t.run(get(Property::Text, &call)).await.unwrap()), "Call");
         t.eval("a.parentNode.firstChild.data = 'Cid '").await;
-        let error = t.run(get(What::Text, &call)).await.unwrap_err();
+        let error = t.run(get(Property::Text, &call)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale, "{error}");
     });
 }

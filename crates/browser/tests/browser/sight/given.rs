@@ -1,6 +1,6 @@
 //! Who gets a ref, and what it is called.
 
-use super::{details, has_ref, ref_of, render_mcp, renumbered, see, show, snapshot};
+use super::{details, has_ref, ref_of, renumbered, see, show, snapshot, viewpoint};
 use crate::bench::bench;
 use agbrowse_browser::Command;
 use agbrowse_browser::command::{Snapshot, TreeSource};
@@ -227,11 +227,11 @@ fn a_page_with_many_refs_is_compact_and_says_so() {
             )
         };
         // Exactly a hundred is not more than a hundred.
-        let text = show(&t, &page(98), render_mcp()).await;
+        let text = show(&t, &page(98), viewpoint()).await;
         assert!(text.starts_with("Page snapshot (") && text.contains(", 100 refs)"), "{text}");
         assert!(has_ref(&text, "option \"One\"") && !text.contains("[Note"), "{text}");
 
-        let text = show(&t, &page(99), render_mcp()).await;
+        let text = show(&t, &page(99), viewpoint()).await;
         assert!(text.contains(", 99 refs, compact mode)"), "{text}");
         assert!(
             has_ref(&text, "button \"B98\"") && !text.contains("option \"One\" [ref"),
@@ -247,7 +247,7 @@ fn a_page_with_many_refs_is_compact_and_says_so() {
             outcome.notes
         );
 
-        let text = see(&t, Snapshot { all_refs: true, ..render_mcp() }).await;
+        let text = see(&t, Snapshot { all_refs: true, ..viewpoint() }).await;
         assert!(text.contains(", 101 refs)") && has_ref(&text, "option \"One\""), "{text}");
         assert!(!text.contains("[Note"), "{text}");
     });
@@ -262,7 +262,7 @@ fn a_ref_in_the_viewpoint_is_the_browsers_number_of_the_node() {
             t.other_url("/leaf")
         );
         show(&t, &html, Snapshot::default()).await;
-        let text = see(&t, render_mcp()).await;
+        let text = see(&t, viewpoint()).await;
         let number = |name: &str, prefix: &str| {
             let prefix = format!("{}:{prefix}", t.context);
             let digits = name.strip_prefix(&prefix).unwrap_or_else(|| panic!("{name}"));
@@ -279,7 +279,7 @@ fn a_ref_in_the_viewpoint_is_the_browsers_number_of_the_node() {
         assert_ne!(one, two);
         // It is the element's for life.
         t.eval("document.body.prepend(document.createElement('button')); 1").await;
-        let later = see(&t, Snapshot { fresh: true, ..render_mcp() }).await;
+        let later = see(&t, Snapshot { fresh: true, ..viewpoint() }).await;
         assert_eq!(number(&ref_of(&later, "\"One\""), "e"), one);
     });
 }

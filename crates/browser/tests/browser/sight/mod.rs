@@ -10,7 +10,7 @@ mod parts;
 mod refs;
 
 use crate::bench::Bench;
-use agbrowse_browser::command::{Get, Snapped, Snapshot, TextFormat, What};
+use agbrowse_browser::command::{Get, Property, Snapshot, SnapshotReply, TextFormat};
 use agbrowse_browser::page::snapshot::WebAiSnapshot;
 use agbrowse_browser::{Command, Error, Outcome, Reply};
 use std::fmt::Write as _;
@@ -21,12 +21,12 @@ pub fn snapshot(options: Snapshot) -> Command {
 }
 
 /// As MCP clients know it.
-pub fn render_mcp() -> Snapshot {
+pub fn viewpoint() -> Snapshot {
     Snapshot { format: TextFormat::Viewpoint, ..Snapshot::default() }
 }
 
 /// `get WHAT TARGET`.
-pub fn get(what: What, target: &str) -> Command {
+pub fn get(what: Property, target: &str) -> Command {
     Command::Get(Get { what, target: target.parse().expect("a target"), name: None, nth: None })
 }
 
@@ -50,7 +50,7 @@ pub async fn show(t: &Bench, html: &str, options: Snapshot) -> String {
 pub async fn details(t: &Bench, options: Snapshot) -> WebAiSnapshot {
     let details = Snapshot { details: true, ..options };
     match t.run(snapshot(details)).await.expect("a snapshot").reply {
-        Reply::Snapshot(Snapped::Full(full)) => *full,
+        Reply::Snapshot(SnapshotReply::Full(full)) => *full,
         other => panic!("no details: {other:?}"),
     }
 }

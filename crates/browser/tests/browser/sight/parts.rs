@@ -1,8 +1,8 @@
 //! Parts of a page, searches, changes.
 
-use super::{details, get, message, ref_of, render_mcp, renumbered, see, show, snapshot, value};
+use super::{details, get, message, ref_of, renumbered, see, show, snapshot, value, viewpoint};
 use crate::bench::bench;
-use agbrowse_browser::command::{Find, Snapped, Snapshot, TextFormat, What};
+use agbrowse_browser::command::{Find, Property, Snapshot, SnapshotReply, TextFormat};
 use agbrowse_browser::{Code, Command, Reply};
 
 #[test]
@@ -19,7 +19,7 @@ fn a_root_is_shown_alone_and_in_full() {
             let text = see(&t, Snapshot { root: target.clone(), ..Snapshot::default() }).await;
             assert!(text.starts_with("- main"), "{text}");
             assert!(text.contains(long.trim()) && !text.contains("Away"), "{text}");
-            let text = see(&t, Snapshot { root: target, ..render_mcp() }).await;
+            let text = see(&t, Snapshot { root: target, ..viewpoint() }).await;
             assert!(text.contains(long.trim()) && !text.contains("Away"), "{text}");
         }
         let options = Snapshot { root_selector: Some("nav".into()), ..Snapshot::default() };
@@ -67,7 +67,9 @@ fn a_budget_folds_the_rest_and_says_how_much() {
         for (budget, format) in [200, 600].into_iter().flat_map(|it| formats.map(|how| (it, how))) {
             let options = Snapshot { budget: Some(budget), format, ..Snapshot::default() };
             let outcome = t.run(snapshot(options)).await.unwrap();
-            let Reply::Snapshot(Snapped::Text(shown)) = &outcome.reply else { panic!("no text") };
+            let Reply::Snapshot(SnapshotReply::Text(shown)) = &outcome.reply else {
+                panic!("no text")
+            };
             assert!(
                 shown.tokens <= budget + budget / 10,
                 "{} of {budget}:\n{}",
@@ -115,7 +117,7 @@ fn a_search_keeps_what_matches_and_what_it_is_in() {
         assert_eq!(names, ["Sign in", "Sign out"]);
         // What it lists can be used.
         let name = found.found[1].name_of_ref.clone().unwrap();
-        assert_eq!(value(t.run(get(What::Text, &name)).await.unwrap()), "Sign out");
+        assert_eq!(value(t.run(get(Property::Text, &name)).await.unwrap()), "Sign out");
     });
 }
 
@@ -155,7 +157,7 @@ fn a_product_leads_to_its_button() {
         };
         let beside: Vec<_> = found.found[0].beside.iter().map(|it| &*it.name_of_ref).collect();
         assert_eq!((beside.len(), beside[1]), (2, &*button));
-        assert_eq!(value(t.run(get(What::Text, &button)).await.unwrap()), "Add to cart");
+        assert_eq!(value(t.run(get(Property::Text, &button)).await.unwrap()), "Add to cart");
         // Of many a few are told whole.
         let options = Snapshot { budget: Some(2000), ..Snapshot::default() };
         let text = see(&t, options).await;
@@ -268,6 +270,6 @@ fn what_is_found_can_be_used_also_in_a_long_list() {
         let find = Find { text: Some("Land 150".into()), ..Find::default() };
         let found = t.run(Command::Find(find)).await.unwrap().reply.to_string();
         let name = ref_of(&found, "\"Land 150\"");
-        assert_eq!(t.run(get(What::Text, &name)).await.unwrap().reply.to_string(), "Land 150");
+        assert_eq!(t.run(get(Property::Text, &name)).await.unwrap().reply.to_string(), "Land 150");
     });
 }

@@ -2,14 +2,14 @@
 
 use super::{get, message, ref_of, see, show, value};
 use crate::bench::{Bench, bench, tab_id};
-use agbrowse_browser::command::{Get, NewTab, Snapshot, TabAction, TabVerb, What};
+use agbrowse_browser::command::{Get, NewTab, Property, Snapshot, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Target};
 
 #[test]
 fn a_ref_of_the_current_snapshot_is_used() {
     bench(async |t| {
         let text = show(&t, "<button>Submit</button>", Snapshot::default()).await;
-        let outcome = t.run(get(What::Text, &ref_of(&text, "Submit"))).await.unwrap();
+        let outcome = t.run(get(Property::Text, &ref_of(&text, "Submit"))).await.unwrap();
         assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
         assert_eq!(value(outcome), "Submit");
     });
@@ -26,7 +26,7 @@ fn a_ref_to_an_element_that_changed_is_refused() {
             show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
             let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
-            let error = t.run(get(What::Text, &name)).await.unwrap_err();
+            let error = t.run(get(Property::Text, &name)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRefStale);
             assert_eq!(
                 message(&error),
@@ -38,7 +38,7 @@ fn a_ref_to_an_element_that_changed_is_refused() {
             // A new snapshot gives it again, for what it is now.
             let again = ref_of(&see(&t, Snapshot::default()).await, "ref=");
             assert_eq!(again, name);
-            t.run(get(What::Text, &name)).await.unwrap();
+            t.run(get(Property::Text, &name)).await.unwrap();
         }
     });
 }
@@ -54,7 +54,7 @@ fn a_ref_to_an_element_that_is_gone_is_refused() {
             show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
             let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
-            let error = t.run(get(What::Text, &name)).await.unwrap_err();
+            let error = t.run(get(Property::Text, &name)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRefStale, "{script}");
             assert_eq!(
                 message(&error),
@@ -68,7 +68,7 @@ fn a_ref_to_an_element_that_is_gone_is_refused() {
         // So is one to an element of the page before.
         let name = ref_of(&show_raw(&t, "<button>Submit</button>").await, "Submit");
         t.open("/").await;
-        let error = t.run(get(What::Text, &name)).await.unwrap_err();
+        let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale);
         assert!(message(&error).starts_with("Element 'Submit button' (ref: @e"), "{error}");
     });
@@ -84,12 +84,12 @@ fn a_ref_moves_to_the_one_element_that_was_made_in_its_place() {
             show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
             let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
-            let outcome = t.run(get(What::Text, &name)).await.unwrap();
+            let outcome = t.run(get(Property::Text, &name)).await.unwrap();
             let codes: Vec<_> = outcome.notes.iter().map(|note| &*note.code).collect();
             assert_eq!(codes, ["element-replaced"], "{script}");
             assert_eq!(value(outcome), "Submit");
             // From here on the number is the new element's.
-            let again = t.run(get(What::Text, &name)).await.unwrap();
+            let again = t.run(get(Property::Text, &name)).await.unwrap();
             assert!(again.notes.is_empty(), "{:?}", again.notes);
             assert_eq!(ref_of(&see(&t, Snapshot::default()).await, "Submit"), name);
         }
@@ -97,7 +97,7 @@ fn a_ref_moves_to_the_one_element_that_was_made_in_its_place() {
         show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
         let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
         t.eval("x.replaceWith(x.cloneNode(true), x.cloneNode(true)); 1").await;
-        let error = t.run(get(What::Text, &name)).await.unwrap_err();
+        let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert!(message(&error).contains("Like it are now: @e"), "{error}");
     });
 }
@@ -110,7 +110,7 @@ fn a_state_that_changed_in_the_row_is_told() {
                     <tr><td>Cid<td>Paid<td><button>Delete</button></table>";
         let name = ref_of(&show_raw(&t, rows).await, "Delete");
         t.eval("s.textContent = 'Paid'; 1").await;
-        let outcome = t.run(get(What::Text, &name)).await.unwrap();
+        let outcome = t.run(get(Property::Text, &name)).await.unwrap();
         let notes: Vec<_> = outcome.notes.iter().map(ToString::to_string).collect();
         assert_eq!(notes, ["this changed since the snapshot: \"Late → Paid\""]);
     });
@@ -125,12 +125,12 @@ fn what_the_caller_fills_in_does_not_make_it_another_row() {
         let (field, save) = (ref_of(&text, "Ann"), ref_of(&text, "Save"));
         let fill = format!(r#"{{"verb":"fill","target":"{field}","value":"Anna"}}"#);
         t.run(serde_json::from_str(&fill).unwrap()).await.unwrap();
-        let outcome = t.run(get(What::Text, &save)).await.unwrap();
+        let outcome = t.run(get(Property::Text, &save)).await.unwrap();
         assert_eq!(value(outcome), "Save");
         // What the page fills in does.
         t.eval("document.querySelectorAll('input')[1].value = 'Cid'; 1").await;
         let other = text.lines().filter(|line| line.contains("Save")).nth(1).unwrap();
-        let error = t.run(get(What::Text, &ref_of(other, "Save"))).await.unwrap_err();
+        let error = t.run(get(Property::Text, &ref_of(other, "Save"))).await.unwrap_err();
         assert!(message(&error).contains("'Bob'"), "{error}");
     });
 }
@@ -150,7 +150,7 @@ fn a_ref_to_an_element_with_a_minor_change_is_used_with_a_note() {
         ] {
             let name = ref_of(&show_raw(&t, html).await, "ref=");
             t.eval(&format!("{script}; 1")).await;
-            let outcome = t.run(get(What::Text, &name)).await.unwrap();
+            let outcome = t.run(get(Property::Text, &name)).await.unwrap();
             let notes: Vec<_> = outcome.notes.iter().map(|note| &*note.message).collect();
             assert_eq!(notes, ["Note: Element may have changed. Using current state."], "{html}");
             assert!(script.contains(&value(outcome)), "{html}");
@@ -158,7 +158,7 @@ fn a_ref_to_an_element_with_a_minor_change_is_used_with_a_note() {
         // What a field holds is no change of meaning at all.
         let name = ref_of(&show_raw(&t, "<input id=x aria-label=Name>").await, "ref=");
         t.eval("x.value = 'Ann'; x.disabled = true; 1").await;
-        let outcome = t.run(get(What::Value, &name)).await.unwrap();
+        let outcome = t.run(get(Property::Value, &name)).await.unwrap();
         assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
         assert_eq!(value(outcome), "Ann");
     });
@@ -171,11 +171,11 @@ fn refs_of_the_previous_snapshot_are_remembered_and_no_older_ones() {
         let other = |n: u32| format!("document.body.innerHTML = '<button>Other {n}</button>'; 1");
         t.eval(&other(1)).await;
         see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
-        let error = t.run(get(What::Text, &name)).await.unwrap_err();
+        let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert!(message(&error).starts_with("Element 'First button'"), "{error}");
         t.eval(&other(2)).await;
         see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
-        let error = t.run(get(What::Text, &name)).await.unwrap_err();
+        let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale);
         assert!(message(&error).contains("older than the previous one"), "{error}");
     });
@@ -185,14 +185,14 @@ fn refs_of_the_previous_snapshot_are_remembered_and_no_older_ones() {
 fn a_ref_that_no_snapshot_gave_is_not_found() {
     bench(async |t| {
         show(&t, "<button>Submit</button>", Snapshot::default()).await;
-        let error = t.run(get(What::Text, "@e999")).await.unwrap_err();
+        let error = t.run(get(Property::Text, "@e999")).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefNotFound);
         // Nor does a ref of one tab mean anything in another.
-        let new = TabVerb {
+        let new = TabCommand {
             action: TabAction::New(NewTab { url: Some(t.url("/")), ..NewTab::default() }),
         };
         let tab = tab_id(t.run(Command::Tab(new)).await);
-        let error = t.run_on(tab, get(What::Text, "@e1")).await.unwrap_err();
+        let error = t.run_on(tab, get(Property::Text, "@e1")).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefNotFound);
     });
 }

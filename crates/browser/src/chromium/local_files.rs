@@ -16,12 +16,12 @@ pub(crate) struct LocalFiles(Mutex<Restrictions>);
 struct Restrictions {
     /// By the tab's own session: what its latest caller may read.
     access: HashMap<Arc<str>, Access>,
-    sessions: HashMap<Arc<str>, Owner>,
+    sessions: HashMap<Arc<str>, OwningTab>,
 }
 
 /// The tab that a session belongs to.
 #[derive(Debug)]
-struct Owner {
+struct OwningTab {
     /// The tab's own session.
     tab: Arc<str>,
     /// The target at the session's end.
@@ -73,7 +73,7 @@ impl LocalFiles {
         if let Some(access) = access {
             known.access.insert(tab.clone(), access);
         }
-        known.sessions.insert(session.clone(), Owner { tab, target, is_held });
+        known.sessions.insert(session.clone(), OwningTab { tab, target, is_held });
     }
 
     /// Restricts a tab to what its caller may read, or to nothing.

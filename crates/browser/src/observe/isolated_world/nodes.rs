@@ -1,6 +1,6 @@
 //! Nodes from one side to the other: the browser has numbers of its own for them, and our world has ours.
 
-use super::{Trouble, World, json, read};
+use super::{ObserveError, World, json, read};
 use cdp::protocol::dom::ResolveNode;
 use cdp::protocol::dom_debugger::GetEventListeners;
 use cdp::protocol::runtime::{
@@ -27,7 +27,7 @@ impl World {
         &mut self,
         nodes: &[i64],
         deadline: Deadline,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ObserveError> {
         let is_known = |node: &i64| self.numbers.contains_key(node);
         let unknown: Vec<i64> = nodes.iter().copied().filter(|node| !is_known(node)).collect();
         self.learn("numbers", &unknown, deadline).await?;
@@ -40,7 +40,7 @@ impl World {
         &mut self,
         nodes: &[i64],
         deadline: Deadline,
-    ) -> Result<(Vec<u32>, bool), Trouble> {
+    ) -> Result<(Vec<u32>, bool), ObserveError> {
         let is_new = |node: &i64| !self.heard.contains(node);
         let new: Vec<i64> = nodes.iter().copied().filter(is_new).take(MAX_NODES).collect();
         let is_missed = self.learn("hears", &new, deadline).await?;
@@ -55,7 +55,7 @@ impl World {
         function: &str,
         nodes: &[i64],
         deadline: Deadline,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, ObserveError> {
         let ask = format!("function(...nodes) {{ return agbrowse.{function}(...nodes) }}");
         let (found, given) = self.call_with(nodes, &ask, deadline).await?;
         let numbers = given.trim_start_matches("!,").split(',');
@@ -67,21 +67,21 @@ impl World {
     /// Asks a function of ours about a node that the browser knows by its own number.
     ///
     /// # Errors
-    /// [`Trouble::Nothing`] when the node is gone.
+    /// [`ObserveError::Nothing`] when the node is gone.
     pub(crate) async fn ask_about<T: DeserializeOwned>(
         &self,
         node: i64,
         function: &str,
         deadline: Deadline,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ObserveError> {
         let ask = format!(
             "function(node) {{ return JSON.stringify(agbrowse.{function}(node) ?? null) }}"
         );
         let (found, said) = self.call_with(&[node], &ask, deadline).await?;
         if found.is_empty() {
-            return Err(Trouble::Nothing);
+            return Err(ObserveError::Nothing);
         }
-        serde_json::from_str(&said).map_err(|error| Trouble::Script(error.to_string()))
+        serde_json::from_str(&said).map_err(|error| ObserveError::Script(error.to_string()))
     }
 
     /// Our number of a node that was asked about before.
@@ -94,7 +94,7 @@ impl World {
         &mut self,
         elements: &HashSet<u32>,
         deadline: Deadline,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ObserveError> {
         let known: HashSet<u32> = self.numbers.values().copied().collect();
         let unknown: Vec<u32> = elements.difference(&known).copied().collect();
         if unknown.is_empty() {
@@ -111,7 +111,7 @@ impl World {
         &self,
         elements: &[u32],
         deadline: Deadline,
-    ) -> Result<Vec<Option<i64>>, Trouble> {
+    ) -> Result<Vec<Option<i64>>, ObserveError> {
         let mut all = Vec::with_capacity(elements.len());
         for piece in elements.chunks(500) {
             let script = format!("agbrowse.elements({})", json(&piece));
@@ -126,7 +126,7 @@ impl World {
         &self,
         script: String,
         deadline: Deadline,
-    ) -> Result<Vec<Option<i64>>, Trouble> {
+    ) -> Result<Vec<Option<i64>>, ObserveError> {
         let ask = Evaluate {
             expression: script,
             context_id: Some(self.context),
@@ -144,7 +144,7 @@ impl World {
         &self,
         nodes: &[i64],
         deadline: Deadline,
-    ) -> Result<Vec<String>, Trouble> {
+    ) -> Result<Vec<String>, ObserveError> {
         let asked = nodes
             .iter()
             .map(|node| ResolveNode { backend_node_id: Some(*node), ..ResolveNode::default() });
@@ -156,7 +156,7 @@ impl World {
         &self,
         element: u32,
         deadline: Deadline,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, ObserveError> {
         // Of a frame that shares its process, the window cannot be asked for without its scripts.
         if self.document.is_none() {
             return Ok(true);
@@ -197,7 +197,7 @@ impl World {
         &self,
         asked: impl Iterator<Item = ResolveNode>,
         deadline: Deadline,
-    ) -> Result<Vec<Option<String>>, Trouble> {
+    ) -> Result<Vec<Option<String>>, ObserveError> {
         let asked: Vec<_> =
             asked.map(|resolve| self.channel.start(&resolve)).collect::<Result<_, _>>()?;
         let mut handles = Vec::with_capacity(asked.len());
@@ -229,7 +229,7 @@ impl World {
         nodes: &[i64],
         function: &str,
         deadline: Deadline,
-    ) -> Result<(Vec<i64>, String), Trouble> {
+    ) -> Result<(Vec<i64>, String), ObserveError> {
         // A group of its own: the documents of a process are asked at once, and handles are let go by their group.
         let group = format!("{GROUP}-{}", CALLS.fetch_add(1, Ordering::Relaxed));
         let asked = nodes.iter().map(|node| ResolveNode {

@@ -1,14 +1,14 @@
 //! `console`, `requests`: what a page said and asked.
 
-use super::{Cx, Verb};
-use crate::browser::Needs;
+use super::{CommandContext, Verb};
+use crate::browser::TabNeed;
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-pub use crate::live::journal::{ConsoleLine, Happening, RequestLine, is_page_speech};
+pub use crate::chromium::activity::{ConsoleLine, PageEvent, RequestLine, is_page_speech};
 
 /// Show what the page wrote to the console, and what it threw.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct Console {
 /// What a page said.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ConsoleLog {
+pub struct ConsoleReply {
     /// In order.
     pub lines: Vec<ConsoleLine>,
     /// How many more there are that match.
@@ -43,11 +43,11 @@ pub struct ConsoleLog {
 }
 
 impl Verb for Console {
-    type Reply = ConsoleLog;
+    type Reply = ConsoleReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<ConsoleLog> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<ConsoleReply> {
         // Not in turn: what a page says is known without asking it.
-        let tab = cx.resolve(Needs::Page).await?;
+        let tab = cx.resolve(TabNeed::Page).await?;
         cx.used(tab.id);
         let rank = match &self.level {
             Some(level) => Some(rank_of(level).ok_or_else(|| {
@@ -67,7 +67,7 @@ impl Verb for Console {
             tab.journal.clear_console();
         }
         let earlier = keep_last(&mut lines, self.last);
-        Ok(ConsoleLog { lines, earlier })
+        Ok(ConsoleReply { lines, earlier })
     }
 }
 
@@ -82,7 +82,7 @@ fn rank_of(level: &str) -> Option<u8> {
     })
 }
 
-impl fmt::Display for ConsoleLog {
+impl fmt::Display for ConsoleReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.lines.is_empty() {
             return f.write_str("nothing");
@@ -126,7 +126,7 @@ pub struct Requests {
 /// What a page asked.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RequestLog {
+pub struct RequestsReply {
     /// In order.
     pub requests: Vec<RequestLine>,
     /// How many more there are that match.
@@ -134,10 +134,10 @@ pub struct RequestLog {
 }
 
 impl Verb for Requests {
-    type Reply = RequestLog;
+    type Reply = RequestsReply;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<RequestLog> {
-        let tab = cx.resolve(Needs::Page).await?;
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<RequestsReply> {
+        let tab = cx.resolve(TabNeed::Page).await?;
         cx.used(tab.id);
         let mut lines = tab.journal.requests();
         lines.retain(|line| {
@@ -155,11 +155,11 @@ impl Verb for Requests {
             tab.journal.clear_requests();
         }
         let earlier = keep_last(&mut lines, self.last);
-        Ok(RequestLog { requests: lines, earlier })
+        Ok(RequestsReply { requests: lines, earlier })
     }
 }
 
-impl fmt::Display for RequestLog {
+impl fmt::Display for RequestsReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.requests.is_empty() {
             return f.write_str("nothing");

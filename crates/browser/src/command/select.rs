@@ -1,12 +1,14 @@
 //! `select`, `check`, `uncheck`: choosing among what is offered.
 
-use super::{Cx, Verb, hand};
+use super::{CommandContext, Verb, hand};
 use crate::act::keyboard::Chord;
-use crate::act::pointer::{Button, Press};
-use crate::act::{After, Aim, Deed, Guard, Hand, Receipt, Spot, Wants};
+use crate::act::pointer::{Button, ClickSpec};
+use crate::act::{
+    Action, ActionPoint, Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs,
+};
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
-use crate::secret::Hidden;
+use crate::secret::SecretString;
 use crate::target::{self, Target};
 use clap::Args;
 use page::ax::{Role, Tree};
@@ -26,20 +28,20 @@ pub struct Select {
     /// The list.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// The option by its value, its label, or as `index=2` (counted from 0); several where the list takes several.
     #[arg(required = true, value_name = "OPTION")]
     pub options: Vec<String>,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 impl Verb for Select {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
         select(&mut hand, &self.aim, &self.options, &self.after).await
     }
@@ -54,17 +56,17 @@ pub struct Check {
     /// What to check.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 impl Verb for Check {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
         set(&mut hand, &self.aim, true, &self.after).await
     }
@@ -79,39 +81,41 @@ pub struct Uncheck {
     /// What to uncheck.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: Aim,
+    pub aim: TargetArgs,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
-    pub after: After,
+    pub after: SettleArgs,
 }
 
 impl Verb for Uncheck {
     type Reply = Receipt;
 
-    async fn run(&self, cx: &mut Cx<'_>) -> Result<Receipt> {
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         hand!(cx, hand);
         set(&mut hand, &self.aim, false, &self.after).await
     }
 }
 
-const PRESS: Press = Press { button: Button::Left, count: 1, modifiers: 0, hold: None };
+const PRESS: ClickSpec = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
 
 /// Sets something that is on or off.
 pub(super) async fn set(
-    hand: &mut Hand<'_>,
-    aim: &Aim,
+    hand: &mut Action<'_>,
+    aim: &TargetArgs,
     wanted: bool,
-    after: &After,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     let action = if wanted { "check" } else { "uncheck" };
-    let spot = hand.reach(aim, Wants::SET, Guard::Look).await?;
+    let spot = hand.reach(aim, Actionability::SET, EventGuard::Look).await?;
     let Some(is_checked) = spot.is_checked else {
         return Err(Error::new(Code::ActNotEditable)
             .message(format!("{} is nothing that can be checked", spot.hit)));
     };
     if is_checked == wanted {
-        return Ok(hand.nothing_to_do(Deed { action, spot: Some(spot), after, value: None }).await);
+        return Ok(hand
+            .nothing_to_do(ReceiptDraft { action, spot: Some(spot), after, value: None })
+            .await);
     }
     if !wanted && spot.kind == "radio" {
         return Err(Error::new(Code::ActNotEditable)
@@ -121,7 +125,8 @@ pub(super) async fn set(
     if hand.is_elsewhere() {
         return Ok(receipt);
     }
-    let fact: Option<Fact> = hand.ask(&spot, &format!("agbrowse.fact({})", spot.element)).await?;
+    let fact: Option<OptionFact> =
+        hand.ask(&spot, &format!("agbrowse.fact({})", spot.element)).await?;
     // One that the click took away cannot be asked.
     match fact.and_then(|fact| fact.is_checked) {
         Some(now) if now != wanted => Err(Error::new(Code::ActNotTaken)
@@ -132,14 +137,14 @@ pub(super) async fn set(
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Fact {
+struct OptionFact {
     is_checked: Option<bool>,
 }
 
 /// What our script made of a choice.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Chosen {
+struct ChooseReply {
     is: String,
     #[serde(default)]
     wanted: String,
@@ -153,21 +158,21 @@ struct Chosen {
 
 /// Chooses options of a list.
 pub(super) async fn select(
-    hand: &mut Hand<'_>,
-    aim: &Aim,
+    hand: &mut Action<'_>,
+    aim: &TargetArgs,
     options: &[String],
-    after: &After,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     let limit = hand.limit(aim);
     loop {
-        let spot = hand.reach(aim, Wants::SET, Guard::Nothing).await?;
+        let spot = hand.reach(aim, Actionability::SET, EventGuard::Nothing).await?;
         let script = format!("agbrowse.choose({}, {})", spot.element, json(options));
-        let chosen: Chosen = hand.ask(&spot, &script).await?;
+        let chosen: ChooseReply = hand.ask(&spot, &script).await?;
         hand.done();
         let error = match &*chosen.is {
             "chosen" => {
                 let value = Some(chosen.labels.join(", "));
-                let deed = Deed { action: "select", spot: Some(spot), after, value };
+                let deed = ReceiptDraft { action: "select", spot: Some(spot), after, value };
                 return match chosen.is_changed {
                     true => hand.finish(deed).await,
                     false => Ok(hand.nothing_to_do(deed).await),
@@ -175,7 +180,7 @@ pub(super) async fn select(
             }
             "suggested" => {
                 hand.release_guard();
-                let value = Hidden::from(&*chosen.labels.concat());
+                let value = SecretString::from(&*chosen.labels.concat());
                 return super::fill::put_in(hand, "select", aim, &value, after).await;
             }
             "widget" => {
@@ -218,14 +223,14 @@ const OPTIONS: &[Role] = &[
 
 /// Chooses in a list that the page made itself: opens it if need be, then clicks the option.
 async fn select_in_widget(
-    hand: &mut Hand<'_>,
-    aim: &Aim,
-    spot: Spot,
+    hand: &mut Action<'_>,
+    aim: &TargetArgs,
+    spot: ActionPoint,
     options: &[String],
-    after: &After,
+    after: &SettleArgs,
 ) -> Result<Receipt> {
     let limit = hand.limit(aim);
-    let quiet = After { no_delta: true, ..After::default() };
+    let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
     let mut labels = Vec::new();
     let mut receipt = None;
     let (mut is_opened, mut has_typed);
@@ -238,11 +243,11 @@ async fn select_in_widget(
     }
     // Options that others show are not this one's, unless it is open already.
     let is_open = tree.nodes[list].expanded == Some(true);
-    let others: Places = match is_open {
-        true => Places::new(),
+    let others: ElementSet = match is_open {
+        true => ElementSet::new(),
         false => all_options(&tree).map(|node| place(&tree, node)).collect(),
     };
-    let before: Places = (0..tree.nodes.len()).map(|node| place(&tree, node)).collect();
+    let before: ElementSet = (0..tree.nodes.len()).map(|node| place(&tree, node)).collect();
     for (index, option) in options.iter().enumerate() {
         let is_last = index + 1 == options.len();
         // Many lists close after each choice.
@@ -254,7 +259,7 @@ async fn select_in_widget(
             if let Some(node) = found {
                 // Of the list that it is in, as it is now.
                 let number = hand.sight.registry.show_some(&tree, &[node]);
-                let at = Aim::at(Target::Ref(RefName::Local(number[0])));
+                let at = TargetArgs::at(Target::Ref(RefName::Local(number[0])));
                 let after = if is_last { after } else { &quiet };
                 let clicked = hand.click_on("select", &at, PRESS, after).await?;
                 labels.extend(clicked.target.as_ref().map(|hit| hit.name.clone()));
@@ -271,7 +276,7 @@ async fn select_in_widget(
             // A list that is searched by typing shows what matches.
             if !has_typed && matches!(&*spot.kind, "text" | "search") {
                 has_typed = true;
-                let found = hand.reach(aim, Wants::WRITE, Guard::Keys).await;
+                let found = hand.reach(aim, Actionability::WRITE, EventGuard::Keys).await;
                 if let Ok(field) = found {
                     let script = format!("agbrowse.prepare({}, 'x', false)", field.element);
                     _ = hand.ask::<serde::de::IgnoredAny>(&field, &script).await?;
@@ -310,20 +315,20 @@ async fn select_in_widget(
 }
 
 /// Closes a list again that was opened for nothing.
-async fn close(hand: &mut Hand<'_>, spot: &Spot) -> Result<()> {
+async fn close(hand: &mut Action<'_>, spot: &ActionPoint) -> Result<()> {
     let tree = hand.look().await?;
     // While it is open, some pages hide everything else.
     let is_open = place_of(&tree, spot).is_none_or(|list| tree.nodes[list].expanded == Some(true));
     if is_open {
         hand.begin_here().await?;
         hand.press(&[Chord::parse("Escape")?]).await?;
-        hand.settle(&After { no_delta: true, ..After::default() }).await;
+        hand.settle(&SettleArgs { no_delta: true, ..SettleArgs::default() }).await;
     }
     Ok(())
 }
 
 /// Elements by frame and number.
-type Places = HashSet<(u16, u32)>;
+type ElementSet = HashSet<(u16, u32)>;
 
 fn place(tree: &Tree, node: usize) -> (u16, u32) {
     (tree.nodes[node].frame, tree.nodes[node].element)
@@ -338,7 +343,7 @@ fn all_options(tree: &Tree) -> impl Iterator<Item = usize> {
 }
 
 /// Where an element is in the page as it is now.
-fn place_of(tree: &Tree, spot: &Spot) -> Option<usize> {
+fn place_of(tree: &Tree, spot: &ActionPoint) -> Option<usize> {
     let document = spot.documents.first()?;
     tree.nodes.iter().position(|node| {
         node.element == spot.element && tree.frames[usize::from(node.frame)].document == *document
@@ -360,7 +365,7 @@ fn may_be_list(tree: &Tree, node: usize) -> bool {
 }
 
 /// The options that are a list's: those inside of it if there are any, else those that have come up since.
-fn own_options(tree: &Tree, spot: &Spot, others: &Places) -> Vec<usize> {
+fn own_options(tree: &Tree, spot: &ActionPoint, others: &ElementSet) -> Vec<usize> {
     // A page may hide the list itself while its options are shown elsewhere.
     let (list, end) =
         place_of(tree, spot).map_or((usize::MAX, 0), |list| (list, tree.nodes[list].end as usize));
@@ -372,7 +377,7 @@ fn own_options(tree: &Tree, spot: &Spot, others: &Places) -> Vec<usize> {
 }
 
 /// What says just this and has come up since: an option that the page does not call one.
-fn plain_option(tree: &Tree, wanted: &str, before: &Places) -> Option<usize> {
+fn plain_option(tree: &Tree, wanted: &str, before: &ElementSet) -> Option<usize> {
     let query = page::find::Query { text: Some(wanted.to_owned()), ..Default::default() };
     let mut found = page::find::find(tree, &query);
     found.retain(|node| tree.nodes[*node].element > 0 && !before.contains(&place(tree, *node)));
@@ -383,7 +388,7 @@ fn plain_option(tree: &Tree, wanted: &str, before: &Places) -> Option<usize> {
 }
 
 /// The option that is meant.
-fn option_in(tree: &Tree, spot: &Spot, wanted: &str, others: &Places) -> Option<usize> {
+fn option_in(tree: &Tree, spot: &ActionPoint, wanted: &str, others: &ElementSet) -> Option<usize> {
     let mut needle = page::text::Needle::new(wanted);
     let by_index = wanted.strip_prefix("index=").and_then(|index| index.parse::<usize>().ok());
     let among = own_options(tree, spot, others);

@@ -12,13 +12,13 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const FIRST_PACE: Duration = Duration::from_millis(20);
 
 /// The turn on a tab while a script of ours runs there. Dropped, it ends the script.
-pub(crate) struct Running {
+pub(crate) struct ScriptGuard {
     turn: Option<Turn>,
     /// Where it runs: the tab's own channel, or that of a frame in another process.
     channel: Channel,
 }
 
-impl Running {
+impl ScriptGuard {
     pub(crate) fn new(turn: Turn, channel: Channel) -> Self {
         Self { turn: Some(turn), channel }
     }
@@ -29,14 +29,14 @@ impl Running {
     }
 }
 
-impl std::ops::Deref for Running {
+impl std::ops::Deref for ScriptGuard {
     type Target = Turn;
     fn deref(&self) -> &Turn {
         self.turn.as_ref().expect("it is taken when this is consumed or dropped")
     }
 }
 
-impl Drop for Running {
+impl Drop for ScriptGuard {
     fn drop(&mut self) {
         if let (Some(turn), Ok(runtime)) = (self.turn.take(), tokio::runtime::Handle::try_current())
         {

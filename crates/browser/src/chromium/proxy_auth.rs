@@ -3,8 +3,8 @@
 //! The browser asks us only about requests that it holds for us, so in such a context every request is held for a
 //! moment. Elsewhere only those for local files are held, see [`super::local_files`]; all are let go or refused here.
 
-use super::Live;
-use crate::proxy::Login;
+use super::RunningBrowser;
+use crate::proxy::ProxyCredentials;
 use cdp::protocol::CdpEvent;
 use cdp::protocol::fetch::{
     AuthChallengeResponse, AuthRequired, ContinueRequest, ContinueWithAuth, Disable, Enable,
@@ -26,23 +26,23 @@ const MOST_TRIED: usize = 10_000;
 
 /// Who signs in where.
 #[derive(Debug, Default)]
-pub(crate) struct Proxies(Mutex<Known>);
+pub(crate) struct ProxyAuth(Mutex<ProxyLogins>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct ProxyLogins {
     /// By the browser's id of a context.
-    logins: HashMap<String, Login>,
+    logins: HashMap<String, ProxyCredentials>,
     /// The context of each session whose requests are held.
     sessions: HashMap<Arc<str>, String>,
 }
 
-impl Proxies {
-    fn known(&self) -> MutexGuard<'_, Known> {
+impl ProxyAuth {
+    fn known(&self) -> MutexGuard<'_, ProxyLogins> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in a context, before it has any pages.
-    pub(super) fn add(&self, context_id: &str, login: Login) {
+    pub(super) fn add(&self, context_id: &str, login: ProxyCredentials) {
         self.known().logins.insert(context_id.to_owned(), login);
     }
 
@@ -72,7 +72,7 @@ impl Proxies {
         self.known().sessions.remove(session);
     }
 
-    fn login(&self, session: &Arc<str>) -> Option<Login> {
+    fn login(&self, session: &Arc<str>) -> Option<ProxyCredentials> {
         let known = self.known();
         known.logins.get(known.sessions.get(session)?).cloned()
     }
@@ -84,7 +84,7 @@ fn hold(channel: &Channel) {
 }
 
 /// Lets requests go on and signs in until the browser is gone.
-pub(super) async fn keep(mut events: Events, live: Weak<Live>) {
+pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
     let mut tried = HashSet::new();
     while let Some(delivery) = events.next().await {
         let Some(live) = live.upgrade() else { return };
@@ -105,7 +105,7 @@ pub(super) async fn keep(mut events: Events, live: Weak<Live>) {
     }
 }
 
-impl Live {
+impl RunningBrowser {
     /// What becomes of a request that is held.
     fn request_event(&self, event: &Event, tried: &mut HashSet<String>) -> Option<()> {
         let session = event.session.as_ref()?;

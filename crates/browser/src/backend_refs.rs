@@ -5,10 +5,10 @@
 //! is a number that was given before, when a new page or another tab begins to count anew. What a ref was once written
 //! for, no other element of the tab is ever written as, and none of the tabs beside it.
 
-use crate::command::{Reply, Snapped};
-use crate::error::{Error, Fact};
+use crate::command::{Reply, SnapshotReply};
+use crate::error::{Error, Evidence};
 use crate::note::Note;
-use crate::observe::Sight;
+use crate::observe::TabObservation;
 use crate::tab::{Tab, TabId};
 use cdp::Deadline;
 use page::refs::{RefName, numbers_in, rewrite_refs};
@@ -19,35 +19,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MOST: usize = 50_000;
 
 /// A number of the browser's, and the mark before it.
-type Spelled = (Option<u32>, u64);
+type BackendRef = (Option<u32>, u64);
 
 /// What the tabs of a context have written, and which one it was.
 #[derive(Debug, Default)]
-pub(crate) struct Written(Mutex<HashMap<Spelled, TabId>>);
+pub(crate) struct IssuedBackendRefs(Mutex<HashMap<BackendRef, TabId>>);
 
-impl Written {
-    fn table(&self) -> MutexGuard<'_, HashMap<Spelled, TabId>> {
+impl IssuedBackendRefs {
+    fn table(&self) -> MutexGuard<'_, HashMap<BackendRef, TabId>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// How the refs of a tab are spelled.
 #[derive(Debug)]
-pub(crate) struct Spellings {
+pub(crate) struct BackendRefs {
     tab: TabId,
-    written: Arc<Written>,
-    of_number: HashMap<u32, Spelled>,
-    numbers: HashMap<Spelled, u32>,
+    written: Arc<IssuedBackendRefs>,
+    of_number: HashMap<u32, BackendRef>,
+    numbers: HashMap<BackendRef, u32>,
     /// What the marks stand for.
-    marks: HashMap<Origin, u32>,
+    marks: HashMap<RefNamespace, u32>,
 }
 
 /// Whose numbers need a mark: those of a process, or those of a document that begins to count anew; and how many marks
 /// before this one did not do.
-type Origin = (Option<Arc<str>>, Option<String>, u32);
+type RefNamespace = (Option<Arc<str>>, Option<String>, u32);
 
-impl Spellings {
-    pub(crate) fn new(tab: TabId, written: Arc<Written>) -> Self {
+impl BackendRefs {
+    pub(crate) fn new(tab: TabId, written: Arc<IssuedBackendRefs>) -> Self {
         let (of_number, numbers, marks) = Default::default();
         Self { tab, written, of_number, numbers, marks }
     }
@@ -62,7 +62,7 @@ impl Spellings {
         self.written.table().get(&(frame, id)).copied().filter(|tab| *tab != self.tab)
     }
 
-    fn mark(&mut self, origin: Origin) -> u32 {
+    fn mark(&mut self, origin: RefNamespace) -> u32 {
         // The first process has none.
         let next = self.marks.len() as u32 + 1;
         *self.marks.entry(origin).or_insert(next)
@@ -71,7 +71,7 @@ impl Spellings {
     fn give(
         &mut self,
         number: u32,
-        mut spelled: Spelled,
+        mut spelled: BackendRef,
         (session, document): (Option<Arc<str>>, &str),
     ) {
         let written = self.written.clone();
@@ -103,14 +103,19 @@ impl Spellings {
     }
 }
 
-impl Drop for Spellings {
+impl Drop for BackendRefs {
     fn drop(&mut self) {
         self.keep(|_| false);
     }
 }
 
 /// Finds out how refs are spelled.
-pub(crate) async fn learn(tab: &Tab, sight: &mut Sight, numbers: &[u32], deadline: Deadline) {
+pub(crate) async fn learn(
+    tab: &Tab,
+    sight: &mut TabObservation,
+    numbers: &[u32],
+    deadline: Deadline,
+) {
     let mut unknown: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
     for number in numbers {
         if sight.spellings.of_number.contains_key(number) {
@@ -141,7 +146,11 @@ pub(crate) async fn learn(tab: &Tab, sight: &mut Sight, numbers: &[u32], deadlin
 }
 
 /// How a ref is spelled, once that was found out; ours where the browser has no number for it.
-pub(crate) fn spelled(sight: &Sight, context: Option<&str>, number: u32) -> Option<String> {
+pub(crate) fn spelled(
+    sight: &TabObservation,
+    context: Option<&str>,
+    number: u32,
+) -> Option<String> {
     let (frame, id) = *sight.spellings.of_number.get(&number)?;
     let context = context.map(str::to_owned);
     Some(RefName::Backend { context, frame, id }.to_string())
@@ -169,7 +178,7 @@ pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline
 /// The texts of a reply that may name refs.
 pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
     match reply {
-        Reply::Snapshot(Snapped::Text(text)) => vec![&mut text.text],
+        Reply::Snapshot(SnapshotReply::Text(text)) => vec![&mut text.text],
         Reply::Find(found) => {
             let rows = found.found.iter_mut();
             rows.flat_map(|row| {
@@ -225,11 +234,11 @@ pub(crate) fn texts_of_notes(notes: &mut [Note]) -> Vec<&mut String> {
     notes.iter_mut().map(|note| &mut note.message).collect()
 }
 
-fn texts_of(fact: &mut Fact) -> Vec<&mut String> {
+fn texts_of(fact: &mut Evidence) -> Vec<&mut String> {
     match fact {
-        Fact::Text(text) => vec![text],
-        Fact::List(all) => all.iter_mut().collect(),
-        Fact::Unknown | Fact::Flag(_) | Fact::Number(_) => Vec::new(),
+        Evidence::Text(text) => vec![text],
+        Evidence::List(all) => all.iter_mut().collect(),
+        Evidence::Unknown | Evidence::Flag(_) | Evidence::Number(_) => Vec::new(),
     }
 }
 
@@ -237,17 +246,17 @@ fn texts_of(fact: &mut Fact) -> Vec<&mut String> {
 mod tests {
     use super::*;
 
-    fn given(spellings: &mut Spellings, number: u32, id: u64) -> Spelled {
+    fn given(spellings: &mut BackendRefs, number: u32, id: u64) -> BackendRef {
         spellings.give(number, (None, id), (None, "document"));
         spellings.of_number[&number]
     }
 
     #[test]
     fn a_number_of_another_tab_is_marked_while_that_tab_is_there() {
-        let written = Arc::<Written>::default();
-        let mut first = Spellings::new(TabId(1), written.clone());
-        let mut second = Spellings::new(TabId(2), written.clone());
-        let mut third = Spellings::new(TabId(3), written.clone());
+        let written = Arc::<IssuedBackendRefs>::default();
+        let mut first = BackendRefs::new(TabId(1), written.clone());
+        let mut second = BackendRefs::new(TabId(2), written.clone());
+        let mut third = BackendRefs::new(TabId(3), written.clone());
         assert_eq!(given(&mut first, 1, 5), (None, 5));
         assert_eq!(given(&mut second, 1, 5), (Some(1), 5));
         assert_eq!(given(&mut second, 2, 6), (None, 6));

@@ -1,10 +1,10 @@
 //! Looking at one document: its report, the sheets and shadow roots that our scripts cannot read, and who listens to
 //! clicks.
 
+use super::chunks::ReportChunks;
 use super::nodes::{DeepNode, GROUP, deep};
-use super::pieces::Pieces;
-use super::told::{head, holders_in, may_host, nothing, patched};
-use super::{BLANK, Told, Trouble, World, json, read, value_of};
+use super::report::{head, holders_in, may_host, nothing, patched};
+use super::{BLANK, FrameReport, ObserveError, World, json, read, value_of};
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners, GetEventListenersReply};
 use cdp::protocol::page::{GetResourceContent, GetResourceTree};
 use cdp::protocol::runtime::{Evaluate, ReleaseObject};
@@ -31,7 +31,7 @@ impl World {
         &mut self,
         options: &str,
         deadline: Deadline,
-    ) -> Result<Told, Trouble> {
+    ) -> Result<FrameReport, ObserveError> {
         let begun = Instant::now();
         // Asked at once: most of the time goes by on the way.
         let is_first = self.last.is_none() && !self.is_blank;
@@ -41,7 +41,7 @@ impl World {
         // roots or frames has something to be asked after it.
         let heard_before = if is_first { self.ask_listeners()? } else { None };
         let is_heard_before = heard_before.is_some();
-        let mut pieces = Pieces::over(&self.channel);
+        let mut pieces = ReportChunks::over(&self.channel);
         let report = self.channel.start(&self.observing(options, Some(&pieces), true))?;
         let heard = if is_heard_before { heard_before } else { self.ask_listeners()? };
         let mut hosts =
@@ -93,15 +93,15 @@ impl World {
             listened = ?(begun.elapsed() - revealed),
             "a document was looked at"
         );
-        Ok(Told::new(report, listening.into_iter().collect()))
+        Ok(FrameReport::new(report, listening.into_iter().collect()))
     }
 
     /// The script that makes a report, or says why it cannot: there is nothing to report, or our scripts are not
     /// there. `learns` says that sheets which it cannot read are to be told instead. A long report comes in pieces, if
     /// somebody takes them.
-    fn observing(&self, options: &str, pieces: Option<&Pieces>, learns: bool) -> Evaluate {
+    fn observing(&self, options: &str, pieces: Option<&ReportChunks>, learns: bool) -> Evaluate {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
-        let hand = pieces.map(Pieces::option).unwrap_or_default();
+        let hand = pieces.map(ReportChunks::option).unwrap_or_default();
         Evaluate {
             expression: format!(
                 "{BLANK} || (globalThis.agbrowse \
@@ -143,9 +143,9 @@ impl World {
         &mut self,
         reply: Reply<Evaluate>,
         options: &str,
-        pieces: &mut Pieces,
+        pieces: &mut ReportChunks,
         deadline: Deadline,
-    ) -> Result<(Arc<str>, bool), Trouble> {
+    ) -> Result<(Arc<str>, bool), ObserveError> {
         let mut value = handed(reply, pieces, deadline).await?;
         for round in 0..3 {
             let is_first = round == 0;
@@ -187,11 +187,11 @@ impl World {
             let again = self.observing(options, comes_in_pieces.then_some(&*pieces), learns);
             value = handed(self.channel.start(&again)?, pieces, deadline).await?;
         }
-        Err(Trouble::Nothing)
+        Err(ObserveError::Nothing)
     }
 
     /// Finds out early whose clicks scripts listen to: whoever looks asks again, and needs to be told only of new ones.
-    pub(crate) async fn foresee(&mut self, deadline: Deadline) -> Result<(), Trouble> {
+    pub(crate) async fn foresee(&mut self, deadline: Deadline) -> Result<(), ObserveError> {
         let Some(heard) = self.ask_listeners()? else { return Ok(()) };
         let nodes = self.listeners(Some(heard), false, deadline).await?;
         self.hear(&nodes, deadline).await?;
@@ -216,7 +216,7 @@ impl World {
     }
 
     /// Whether a shadow root has come since the document was looked at: that leaves no trace there.
-    pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> Result<bool, Trouble> {
+    pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> Result<bool, ObserveError> {
         if !self.last.as_deref().is_some_and(may_host) {
             return Ok(false);
         }
@@ -245,7 +245,7 @@ impl World {
         }
     }
 
-    async fn teach_sheets(&self, hrefs: &[&str], deadline: Deadline) -> Result<(), Trouble> {
+    async fn teach_sheets(&self, hrefs: &[&str], deadline: Deadline) -> Result<(), ObserveError> {
         let tree = self.channel.call(GetResourceTree {}, deadline).await?;
         let mut failed = HashSet::new();
         let mut trees: Vec<_> = tree.frame_tree.into_iter().collect();
@@ -284,7 +284,7 @@ impl World {
     }
 
     /// Takes in the closed shadow roots of hosts that were asked about. Says whether there were any.
-    async fn reveal(&self, hosts: &[DeepNode], deadline: Deadline) -> Result<bool, Trouble> {
+    async fn reveal(&self, hosts: &[DeepNode], deadline: Deadline) -> Result<bool, ObserveError> {
         let root = |host: &DeepNode| host.shadow_root.as_ref()?.value.as_ref()?.backend_node_id;
         let roots: Vec<i64> = hosts.iter().filter_map(root).collect();
         if roots.is_empty() {
@@ -304,7 +304,7 @@ impl World {
         heard: Option<Reply<GetEventListeners>>,
         has_shadows: bool,
         deadline: Deadline,
-    ) -> Result<Vec<i64>, Trouble> {
+    ) -> Result<Vec<i64>, ObserveError> {
         let mut shadows = Vec::new();
         if self.document.is_none() || has_shadows {
             let trees = self.backend_ids_of("agbrowse.trees()".into(), deadline).await?;
@@ -336,16 +336,16 @@ impl World {
 /// What a script gives, and what it hands over before.
 async fn handed(
     reply: Reply<Evaluate>,
-    pieces: &mut Pieces,
+    pieces: &mut ReportChunks,
     deadline: Deadline,
-) -> Result<Box<RawValue>, Trouble> {
+) -> Result<Box<RawValue>, ObserveError> {
     let mut answer = pin!(reply.wait(deadline));
     loop {
         tokio::select! {
             biased;
             answer = &mut answer => return value_of(answer?),
             true = pieces.take_one() => {}
-            else => return Err(Trouble::Nothing),
+            else => return Err(ObserveError::Nothing),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher as _, RandomState};
 const CAPACITY: usize = 4096;
 
 /// The pieces of the reports of one look.
-pub(super) struct Pieces {
+pub(super) struct ReportChunks {
     events: Events,
     /// Others may look at the same document at the same time: what is handed to us begins with this.
     sign: String,
@@ -20,7 +20,7 @@ pub(super) struct Pieces {
     pub(super) total: usize,
 }
 
-impl Pieces {
+impl ReportChunks {
     pub(super) fn over(channel: &Channel) -> Self {
         let sign = format!("{:016x}", RandomState::new().hash_one(0));
         let events = channel.events(&[BindingCalled::NAME], CAPACITY);

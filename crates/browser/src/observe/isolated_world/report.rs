@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// What one document told.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct FrameReport {
     pub(crate) report: Arc<str>,
     /// The elements whose clicks a script listens to.
     pub(crate) listening: HashSet<u32>,
@@ -15,7 +15,7 @@ pub(crate) struct Told {
     pub(crate) blank: HashMap<u32, &'static str>,
 }
 
-impl Told {
+impl FrameReport {
     /// What there is to tell when an address could not be reached.
     pub(crate) fn unreachable() -> Self {
         Self::new(nothing("chrome-error://chromewebdata/", "null").into(), HashSet::new())

@@ -1,12 +1,12 @@
 //! How the table is kept true: every event of the browser, followed in order by one task.
 
-use super::journal::CHOOSER;
+use super::activity::CHOOSER;
 use super::local_files::LocalFiles;
-use super::proxies::Proxies;
-use super::{Live, SessionEntry};
+use super::proxy_auth::ProxyAuth;
+use super::{RunningBrowser, SessionEntry};
 use crate::launch::{Options, VIEWPORT};
 use crate::observe;
-use crate::tab::{Chooser, Dialog, End, Phase, State, Tab, TabId};
+use crate::tab::{Dialog, FileChooser, Phase, Tab, TabEnd, TabId, TabState};
 use cdp::protocol::page::{
     self, FileChooserOpened, FrameDetached, FrameNavigated, JavascriptDialogClosed,
     JavascriptDialogOpening, LifecycleEvent, NavigatedWithinDocument,
@@ -58,7 +58,7 @@ const UNANSWERABLE: &str = "the page asked for files by `showOpenFilePicker` or 
 pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
     mut events: Events,
     attach: AutoAttach<P>,
-    live: Weak<Live>,
+    live: Weak<RunningBrowser>,
 ) {
     while let Some(delivery) = events.next().await {
         let Some(live) = live.upgrade() else { return };
@@ -76,7 +76,7 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
     // Whoever waits for a tab must hear that it will not come.
     if let Some(live) = live.upgrade() {
         for row in live.tabs() {
-            row.tab.state.send_modify(|state| state.end = Some(End::Closed));
+            row.tab.state.send_modify(|state| state.end = Some(TabEnd::Closed));
         }
         live.changed.send_modify(|count| *count += 1);
     }
@@ -86,7 +86,7 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
 pub(super) fn preparation(
     options: &Options,
     is_unseen: bool,
-    proxies: Arc<Proxies>,
+    proxies: Arc<ProxyAuth>,
     local_files: Arc<LocalFiles>,
 ) -> impl Fn(&Channel, &TargetInfo, Option<&Arc<str>>) + Send + 'static {
     // The window's size counts its frame too, seen or not; the page shall have all that was asked for.
@@ -148,7 +148,7 @@ fn network_events() -> network::Enable {
     }
 }
 
-impl Live {
+impl RunningBrowser {
     fn apply(&self, change: TargetChange) {
         match change {
             TargetChange::Attached { channel, info, parent, ready } => {
@@ -174,7 +174,7 @@ impl Live {
             TargetChange::Changed { info } => self.note_info(&info),
             TargetChange::Destroyed { target_id } => self.gone(&target_id),
             TargetChange::Crashed { target_id, status } => self.update(&target_id, |state| {
-                state.end = Some(End::Crashed(status));
+                state.end = Some(TabEnd::Crashed(status));
                 state.dialog = None;
                 state.chooser = None;
             }),
@@ -288,13 +288,13 @@ impl Live {
         // Only now: who waits for its end does not find it here any more.
         for tab in gone {
             tab.state.send_modify(|state| {
-                state.end = Some(End::Closed);
+                state.end = Some(TabEnd::Closed);
                 state.dialog = None;
             });
         }
     }
 
-    fn update(&self, target_id: &str, change: impl FnOnce(&mut State)) {
+    fn update(&self, target_id: &str, change: impl FnOnce(&mut TabState)) {
         let tab = self.table().tabs.values().find(|tab| tab.target_id == target_id).cloned();
         if let Some(tab) = tab {
             tab.state.send_modify(change);
@@ -355,7 +355,7 @@ impl Live {
                     (_, false) => ASKS_FOR_A_FILE,
                 };
                 let number = tab.journal.note_chooser(message);
-                let chooser = Chooser {
+                let chooser = FileChooser {
                     number,
                     channel: self.connection.session(session.clone()),
                     frame_id: opened.frame_id?,
@@ -398,7 +398,7 @@ impl Live {
             }
             inspector::TargetCrashed::NAME if tab.channel.session() == Some(session) => {
                 tab.state.send_modify(|state| {
-                    state.end.get_or_insert(End::Crashed("crashed".into()));
+                    state.end.get_or_insert(TabEnd::Crashed("crashed".into()));
                     state.dialog = None;
                     state.chooser = None;
                 });
@@ -467,7 +467,7 @@ async fn ask_again(tab: Arc<Tab>, dialog: Option<Dialog>) {
 }
 
 /// Forgets the tab's file chooser if what it was for is gone.
-fn forget_chooser(tab: &Tab, is_gone: impl Fn(&Chooser) -> bool) {
+fn forget_chooser(tab: &Tab, is_gone: impl Fn(&FileChooser) -> bool) {
     tab.state.send_if_modified(|state| {
         let is_over = state.chooser.as_ref().is_some_and(&is_gone);
         if is_over {
@@ -486,19 +486,20 @@ fn is_internal(info: &TargetInfo) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::{Wanted, find};
-    use crate::live::Before;
+    use crate::chromium::CarryOver;
+    use crate::launch::{BrowserQuery, find};
 
     #[tokio::test]
     async fn what_lost_events_said_of_a_tab_is_asked_again() {
-        if let Err(error) = find(&Wanted::default()) {
+        if let Err(error) = find(&BrowserQuery::default()) {
             assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
             return;
         }
         let deadline = Deadline::after(Duration::from_secs(30));
         let (options, wanted) = (Options::default(), std::future::pending());
         let started =
-            Live::start(&options, Before::default(), Arc::default(), deadline, wanted).await;
+            RunningBrowser::start(&options, CarryOver::default(), Arc::default(), deadline, wanted)
+                .await;
         let (live, _) = started.unwrap();
         let tab = live.first_tab(None, deadline).await.unwrap();
         let mut state = tab.state.subscribe();

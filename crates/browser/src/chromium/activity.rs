@@ -3,7 +3,7 @@
 //!
 //! All of it is bounded: a page that talks without end costs no more than one that does not.
 
-use super::Live;
+use super::RunningBrowser;
 use crate::navigate;
 use crate::note::Note;
 use crate::tab::TabId;
@@ -75,13 +75,13 @@ pub(crate) const CHOOSER: &str = "file-chooser";
 const EXTERNAL: &str = "external-link";
 
 /// What is told of an address that another program would have to open.
-pub(crate) fn external(url: &str) -> Happening {
+pub(crate) fn external(url: &str) -> PageEvent {
     let url = page::text::cut(url, MOST_CHARS);
-    Happening::new(EXTERNAL, "an address for another program was not opened").with_page_text(&url)
+    PageEvent::new(EXTERNAL, "an address for another program was not opened").with_page_text(&url)
 }
 
 /// The same in a frame. There the browser asks a person whether to open it, who may not be there.
-fn external_in_frame(url: &str) -> Happening {
+fn external_in_frame(url: &str) -> PageEvent {
     let mut told = external(url);
     told.message += "; if clicks do not reach the page any more, open another site in this tab: \
          the browser asks about it";
@@ -130,7 +130,7 @@ pub struct RequestLine {
 /// Something that a caller should be told of with the next reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Happening {
+pub struct PageEvent {
     /// `console-error`, `page-error`, `download`, `new-tab`, `dialog`, `file-chooser`, `external-link`.
     pub kind: String,
     /// What happened, and what to do about it if there is something to do; without a word of the page's.
@@ -146,7 +146,7 @@ pub struct Happening {
     pub path: Option<String>,
 }
 
-impl Happening {
+impl PageEvent {
     pub(crate) fn new(kind: &str, message: impl Into<String>) -> Self {
         let message = page::mask::mask(&message.into()).into_owned();
         Self { kind: kind.to_owned(), message, page_text: None, tab: None, path: None }
@@ -170,7 +170,7 @@ pub fn is_page_speech(kind: &str) -> bool {
 }
 
 /// Its kind, our sentence, the page's text in quotes, where the file is.
-impl fmt::Display for Happening {
+impl fmt::Display for PageEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         match self.is_page_speech() {
@@ -188,8 +188,8 @@ impl fmt::Display for Happening {
     }
 }
 
-impl From<Happening> for Note {
-    fn from(it: Happening) -> Self {
+impl From<PageEvent> for Note {
+    fn from(it: PageEvent) -> Self {
         let note = Self::new(&it.kind, it.message);
         let text = match (it.page_text, it.path) {
             (Some(text), None) => Some(text),
@@ -203,7 +203,7 @@ impl From<Happening> for Note {
 
 /// A download.
 #[derive(Clone, Debug)]
-pub(crate) struct Download {
+pub(crate) struct DownloadEntry {
     guid: String,
     pub(crate) name: String,
     pub(crate) url: String,
@@ -213,7 +213,7 @@ pub(crate) struct Download {
 
 /// What happens outside of the documents of a tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum OutsideEffect {
     /// A script asked a server.
     Request,
     /// A document was asked for, in a frame of the page.
@@ -228,7 +228,7 @@ pub(crate) enum Sign {
     Worker,
 }
 
-impl Sign {
+impl OutsideEffect {
     /// Whether a server was asked.
     pub(crate) fn is_asked(self) -> bool {
         matches!(self, Self::Request | Self::Document)
@@ -242,8 +242,8 @@ impl Sign {
 
 /// Something that happened outside of the documents of a tab.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Noted {
-    pub(crate) sign: Sign,
+pub(crate) struct ObservedEffect {
+    pub(crate) sign: OutsideEffect,
     pub(crate) at: Instant,
     /// When the page did that, in ms since 1970, if it was told.
     pub(crate) wall_ms: Option<f64>,
@@ -283,15 +283,15 @@ impl Rhythm {
 
 /// The journal of one tab.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub(crate) struct TabActivity {
     begun: Instant,
-    pages: Mutex<Pages>,
+    pages: Mutex<ActivityLog>,
     /// Counts entries.
     pub(crate) changed: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Pages {
+struct ActivityLog {
     console: VecDeque<ConsoleLine>,
     requests: VecDeque<RequestLine>,
     /// Those that wait for an answer, and which of all they are.
@@ -306,24 +306,24 @@ struct Pages {
     bound_for: Option<(String, String)>,
     /// How many tabs were opened from here.
     tabs: u64,
-    downloads: Vec<Download>,
+    downloads: Vec<DownloadEntry>,
     /// How many downloads there were.
     downloaded: u64,
     /// How many file choosers were opened.
     choosers: u64,
     /// When what happened that is not just as usual.
-    signs: VecDeque<Noted>,
+    signs: VecDeque<ObservedEffect>,
     rhythms: HashMap<String, Rhythm>,
     /// Until when what happens may be because of an action.
     acted_until: Option<Instant>,
-    untold: VecDeque<Happening>,
+    untold: VecDeque<PageEvent>,
     /// How many happenings were left out.
     unsaid: u64,
 }
 
 /// How far a journal had come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct ActivityCursor {
     pub(crate) asked: u64,
     pub(crate) departures: u64,
     pub(crate) tabs: u64,
@@ -331,21 +331,21 @@ pub(crate) struct Mark {
     pub(crate) choosers: u64,
 }
 
-impl Default for Journal {
+impl Default for TabActivity {
     fn default() -> Self {
         Self { begun: Instant::now(), pages: Mutex::default(), changed: watch::Sender::new(0) }
     }
 }
 
-impl Journal {
-    fn pages(&self) -> MutexGuard<'_, Pages> {
+impl TabActivity {
+    fn pages(&self) -> MutexGuard<'_, ActivityLog> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How far it has come.
-    pub(crate) fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> ActivityCursor {
         let pages = self.pages();
-        Mark {
+        ActivityCursor {
             asked: pages.asked,
             departures: pages.departures,
             tabs: pages.tabs,
@@ -355,12 +355,12 @@ impl Journal {
     }
 
     /// How many requests that began after a mark still wait for an answer.
-    pub(crate) fn open_since(&self, mark: Mark) -> usize {
+    pub(crate) fn open_since(&self, mark: ActivityCursor) -> usize {
         self.pages().open.values().filter(|number| **number > mark.asked).count()
     }
 
     /// What has happened since then.
-    pub(crate) fn signs(&self, since: Instant) -> Vec<Noted> {
+    pub(crate) fn signs(&self, since: Instant) -> Vec<ObservedEffect> {
         self.pages().signs.iter().filter(|noted| noted.at >= since).copied().collect()
     }
 
@@ -375,12 +375,12 @@ impl Journal {
     }
 
     /// What there is to tell, once.
-    pub(crate) fn take_untold(&self) -> Vec<Happening> {
+    pub(crate) fn take_untold(&self) -> Vec<PageEvent> {
         let mut pages = self.pages();
-        let mut told: Vec<Happening> = pages.untold.drain(..).collect();
+        let mut told: Vec<PageEvent> = pages.untold.drain(..).collect();
         let unsaid = std::mem::take(&mut pages.unsaid);
         if unsaid > 0 {
-            told.push(Happening::new("more", format!("{unsaid} more; see `agbrowse console`")));
+            told.push(PageEvent::new("more", format!("{unsaid} more; see `agbrowse console`")));
         }
         told
     }
@@ -402,7 +402,7 @@ impl Journal {
     }
 
     /// Downloads that began after a mark.
-    pub(crate) fn downloads_since(&self, mark: Mark) -> Vec<Download> {
+    pub(crate) fn downloads_since(&self, mark: ActivityCursor) -> Vec<DownloadEntry> {
         let pages = self.pages();
         let new = pages.downloaded.saturating_sub(mark.downloaded) as usize;
         pages.downloads.iter().rev().take(new).rev().cloned().collect()
@@ -438,13 +438,13 @@ impl Journal {
             pages.tabs += 1;
             let message =
                 format!("a new tab was opened: {id}; go there with `agbrowse tab switch {id}`");
-            pages.tell(Happening { tab: Some(id), ..Happening::new("new-tab", message) });
+            pages.tell(PageEvent { tab: Some(id), ..PageEvent::new("new-tab", message) });
         });
     }
 
     /// A worker was started.
     pub(super) fn note_worker(&self, url: &str) {
-        self.write(|pages| pages.note_sign(Sign::Worker, format!("worker {url}"), None));
+        self.write(|pages| pages.note_sign(OutsideEffect::Worker, format!("worker {url}"), None));
     }
 
     /// A file chooser was opened. Gives its number.
@@ -452,12 +452,12 @@ impl Journal {
         self.write(|pages| {
             pages.choosers += 1;
             pages.untold.retain(|it| it.kind != CHOOSER);
-            pages.tell(Happening::new(CHOOSER, message));
+            pages.tell(PageEvent::new(CHOOSER, message));
         });
         self.pages().choosers
     }
 
-    fn write(&self, change: impl FnOnce(&mut Pages)) {
+    fn write(&self, change: impl FnOnce(&mut ActivityLog)) {
         change(&mut self.pages());
         self.changed.send_modify(|count| *count += 1);
     }
@@ -474,16 +474,16 @@ impl Journal {
                     "error" => ("console-error", "page console error"),
                     _ => ("page-error", "page error"),
                 };
-                pages.tell(Happening::new(kind, message).with_page_text(&line.text));
+                pages.tell(PageEvent::new(kind, message).with_page_text(&line.text));
             }
             push(&mut pages.console, line);
         });
     }
 }
 
-impl Pages {
+impl ActivityLog {
     /// Takes in something that happened, and whether its source does that by itself.
-    fn note_sign(&mut self, sign: Sign, source: String, wall_ms: Option<f64>) {
+    fn note_sign(&mut self, sign: OutsideEffect, source: String, wall_ms: Option<f64>) {
         let now = Instant::now();
         let known = self.rhythms.get_mut(&source);
         if self.signs.len() >= MOST_SIGNS {
@@ -491,7 +491,7 @@ impl Pages {
         }
         let is_known = known.is_some();
         let is_due = known.as_ref().is_some_and(|rhythm| rhythm.is_due(now));
-        self.signs.push_back(Noted { sign, at: now, wall_ms, is_known, is_due });
+        self.signs.push_back(ObservedEffect { sign, at: now, wall_ms, is_known, is_due });
         let is_idle = self.acted_until.is_none_or(|until| now > until);
         match known {
             Some(rhythm) if is_idle || is_due => rhythm.beat(now),
@@ -505,7 +505,7 @@ impl Pages {
         }
     }
 
-    fn tell(&mut self, what: Happening) {
+    fn tell(&mut self, what: PageEvent) {
         if self.untold.contains(&what) {
             return;
         }
@@ -538,7 +538,7 @@ fn push<T>(lines: &mut VecDeque<T>, line: T) {
 }
 
 /// Writes down what happens until the browser is gone.
-pub(super) async fn keep(mut events: Events, live: Weak<Live>) {
+pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
     while let Some(delivery) = events.next().await {
         let Some(live) = live.upgrade() else { return };
         match delivery {
@@ -557,7 +557,7 @@ pub(super) async fn keep(mut events: Events, live: Weak<Live>) {
 /// Journals that are further behind than this are read as they are.
 const CATCH_UP: Duration = Duration::from_millis(100);
 
-impl Live {
+impl RunningBrowser {
     /// Waits until the journals have all that the browser has said so far. An answer of a page comes after what it caused
     /// in the page before it, and overtakes it here.
     pub(crate) async fn journals_are_written(&self) {
@@ -591,8 +591,8 @@ impl Live {
                     if !matches!(&*initiator, "parser" | "preload") {
                         let place = url.split(['?', '#']).next().unwrap_or_default();
                         let sign = match sent.r#type.as_deref() {
-                            Some("Document") => Sign::Document,
-                            _ => Sign::Request,
+                            Some("Document") => OutsideEffect::Document,
+                            _ => OutsideEffect::Request,
                         };
                         let wall_ms = sent.wall_time.map(|seconds| seconds * 1000.0);
                         pages.note_sign(sign, format!("request {place}"), wall_ms);
@@ -652,12 +652,15 @@ impl Live {
                 });
             }
             WebSocketCreated::NAME | WebSocketClosed::NAME => {
-                journal
-                    .write(|pages| pages.note_sign(Sign::Socket, event.method.to_string(), None));
+                journal.write(|pages| {
+                    pages.note_sign(OutsideEffect::Socket, event.method.to_string(), None)
+                });
             }
             WebSocketFrameSent::NAME => {
                 let id = event.decode::<WebSocketFrameSent>().ok()?.request_id?;
-                journal.write(|pages| pages.note_sign(Sign::Socket, format!("socket {id}"), None));
+                journal.write(|pages| {
+                    pages.note_sign(OutsideEffect::Socket, format!("socket {id}"), None)
+                });
             }
             DomStorageItemAdded::NAME
             | DomStorageItemUpdated::NAME
@@ -667,19 +670,19 @@ impl Live {
                 let is_local = storage_id.and_then(|id| id.is_local_storage).unwrap_or_default();
                 let key = key.map(LossyString::into_string).unwrap_or_default();
                 let source = format!("storage {is_local} {}", page::text::cut(&key, MOST_CHARS));
-                journal.write(|pages| pages.note_sign(Sign::Storage, source, None));
+                journal.write(|pages| pages.note_sign(OutsideEffect::Storage, source, None));
             }
             IndexedDbContentUpdated::NAME => {
                 let changed: IndexedDbContentUpdated = event.decode().ok()?;
                 let names = [changed.database_name?, changed.object_store_name?];
                 let [database, store] = names.map(LossyString::into_string);
                 let source = format!("database {database} {store}");
-                journal.write(|pages| pages.note_sign(Sign::Database, source, None));
+                journal.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
             }
             CacheStorageContentUpdated::NAME => {
                 let changed: CacheStorageContentUpdated = event.decode().ok()?;
                 let source = format!("cache {}", changed.cache_name?.into_string());
-                journal.write(|pages| pages.note_sign(Sign::Database, source, None));
+                journal.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
             }
             ConsoleApiCalled::NAME => {
                 let called: ConsoleApiCalled = event.decode().ok()?;
@@ -769,7 +772,7 @@ impl Live {
                         pages.downloads.remove(0);
                     }
                     pages.downloaded += 1;
-                    pages.downloads.push(Download { guid, name, url, done: None });
+                    pages.downloads.push(DownloadEntry { guid, name, url, done: None });
                 });
             }
             DownloadProgress::NAME => {
@@ -789,8 +792,8 @@ impl Live {
                     };
                     journal.write(|pages| {
                         let mut told = match &done {
-                            Ok(_) => Happening::new("download", "a file was downloaded"),
-                            Err(why) => Happening::new(
+                            Ok(_) => PageEvent::new("download", "a file was downloaded"),
+                            Err(why) => PageEvent::new(
                                 "download",
                                 format!("a file was not downloaded ({why})"),
                             ),

@@ -1,4 +1,4 @@
-//! Tabs of ours that are left in a browser that somebody else runs, when the owner of a [`super::Live`] is killed: nobody
+//! Tabs of ours that are left in a browser that somebody else runs, when the owner of a [`super::RunningBrowser`] is killed: nobody
 //! but the next owner knows whose they are.
 
 use super::ORDERLY_END;
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 /// Tabs that we made in a browser that we attached to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Left {
+pub struct OrphanTabs {
     /// Where the browser was attached to.
     pub cdp: String,
     /// The browser's ids of the tabs. They are random, so no other browser has the same.
     pub tabs: Vec<String>,
 }
 
-impl Left {
+impl OrphanTabs {
     /// What has become of the tabs of a browser that was lost for this reason.
     pub fn tell(left: Option<&Self>, reason: &str) -> String {
         match left {

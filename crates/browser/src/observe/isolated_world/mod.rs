@@ -1,20 +1,20 @@
 //! Our own world in a document: a place for scripts that the page cannot see, and what we asked it so far.
 
-mod look;
+mod chunks;
 mod nodes;
-mod pieces;
-mod told;
+mod observe;
+mod report;
 
-use crate::act::armed::Armed;
+use crate::act::armed::ArmedState;
 use crate::error::{Code, Error, RetryHint};
 use cdp::protocol::page::CreateIsolatedWorld;
 use cdp::protocol::runtime::{Evaluate, EvaluateReply, ExceptionDetails};
 use cdp::{Channel, Deadline};
+pub(crate) use report::FrameReport;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-pub(crate) use told::Told;
 
 /// The name of our worlds. The page cannot see it.
 pub(crate) const NAME: &str = "agbrowse";
@@ -120,7 +120,7 @@ impl World {
         &self,
         script: &str,
         deadline: Deadline,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ObserveError> {
         let guarded = format!("globalThis.agbrowse ? {script} : {{ isStrange: true }}");
         let value = self.evaluate(guarded, deadline).await?;
         if value.get() != r#"{"isStrange":true}"# {
@@ -131,9 +131,9 @@ impl World {
     }
 
     /// Owns the event guard that a call with this id arms.
-    pub(crate) fn armed(&self, id: u64) -> Armed {
+    pub(crate) fn armed(&self, id: u64) -> ArmedState {
         let (channel, context_id) = (self.channel.clone(), Some(self.context));
-        Armed::new(move || {
+        ArmedState::new(move || {
             channel.post(&Evaluate {
                 expression: format!("globalThis.agbrowse && agbrowse.release({id})"),
                 context_id,
@@ -150,7 +150,7 @@ impl World {
     }
 
     /// Brings our scripts.
-    async fn bring(&self, deadline: Deadline) -> Result<(), Trouble> {
+    async fn bring(&self, deadline: Deadline) -> Result<(), ObserveError> {
         let bring = Evaluate {
             expression: SOURCE.into(),
             context_id: Some(self.context),
@@ -167,7 +167,7 @@ impl World {
         &self,
         expression: String,
         deadline: Deadline,
-    ) -> Result<Box<RawValue>, Trouble> {
+    ) -> Result<Box<RawValue>, ObserveError> {
         let evaluate = Evaluate {
             expression,
             context_id: Some(self.context),
@@ -184,7 +184,7 @@ impl World {
         function: &str,
         arguments: &str,
         deadline: Deadline,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ObserveError> {
         let evaluate = Evaluate {
             expression: format!("({function})({arguments})"),
             context_id: Some(self.context),
@@ -228,7 +228,7 @@ impl World {
 
 /// Why a world did not answer.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum ObserveError {
     /// The way there: the document or its process is gone, or does not answer.
     Wire(cdp::Error),
     /// A dialog holds the page up, it crashed, or its tab is gone.
@@ -239,7 +239,7 @@ pub(crate) enum Trouble {
     Nothing,
 }
 
-impl Trouble {
+impl ObserveError {
     /// Whether the document was replaced while we looked at it.
     pub(crate) fn is_replaced(&self) -> bool {
         matches!(self, Self::Wire(cdp::Error::Remote { .. }) | Self::Nothing)
@@ -262,14 +262,14 @@ impl Trouble {
     }
 }
 
-impl From<cdp::Error> for Trouble {
+impl From<cdp::Error> for ObserveError {
     fn from(error: cdp::Error) -> Self {
         Self::Wire(error)
     }
 }
 
-fn read<T: DeserializeOwned>(value: &RawValue) -> Result<T, Trouble> {
-    serde_json::from_str(value.get()).map_err(|error| Trouble::Script(error.to_string()))
+fn read<T: DeserializeOwned>(value: &RawValue) -> Result<T, ObserveError> {
+    serde_json::from_str(value.get()).map_err(|error| ObserveError::Script(error.to_string()))
 }
 
 /// As a script writes it.
@@ -277,21 +277,21 @@ pub(crate) fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".into())
 }
 
-fn thrown_by(thrown: ExceptionDetails) -> Trouble {
+fn thrown_by(thrown: ExceptionDetails) -> ObserveError {
     let what = thrown.exception.and_then(|thrown| thrown.description).unwrap_or_default();
-    Trouble::Script(what.into_string())
+    ObserveError::Script(what.into_string())
 }
 
 /// What a script gave, or what it threw.
-fn value_of(reply: EvaluateReply) -> Result<Box<RawValue>, Trouble> {
+fn value_of(reply: EvaluateReply) -> Result<Box<RawValue>, ObserveError> {
     if let Some(thrown) = reply.exception_details {
         return Err(thrown_by(thrown));
     }
-    let result = reply.result.ok_or(Trouble::Nothing)?;
+    let result = reply.result.ok_or(ObserveError::Nothing)?;
     // The decoder takes a null for an absent value.
     let is_null = result.subtype.as_deref() == Some("null");
     let null = || is_null.then(|| RawValue::NULL.to_owned());
-    result.value.or_else(null).ok_or(Trouble::Nothing)
+    result.value.or_else(null).ok_or(ObserveError::Nothing)
 }
 
 #[cfg(test)]

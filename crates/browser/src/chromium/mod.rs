@@ -3,22 +3,22 @@
 //! One task reads the events and writes the table; commands read the table and wait on a tab's state. What
 //! the table says never needs an answer of a page, so it can be told while pages are stuck.
 
+pub(crate) mod activity;
 mod downloads;
-mod follow;
-pub(crate) mod journal;
-mod left;
 mod local_files;
-mod proxies;
+mod orphans;
+mod proxy_auth;
+mod target_events;
 
-pub use left::Left;
+pub use orphans::OrphanTabs;
 
+use crate::backend_refs::IssuedBackendRefs;
 use crate::error::{Code, Error, Result};
 use crate::launch::{self, Launched, Options, Process};
 use crate::navigate;
 use crate::note::Note;
-use crate::proxy::{Proxy, ProxyLine};
-use crate::spelling::Written;
-use crate::tab::{End, Tab, TabId};
+use crate::proxy::{Proxy, ProxyInfo};
+use crate::tab::{Tab, TabEnd, TabId};
 use cdp::protocol::browser::{Close, GetVersion, SetDownloadBehavior};
 use cdp::protocol::storage::{TrackCacheStorageForOrigin, TrackIndexedDbForOrigin};
 use cdp::protocol::target::{
@@ -27,7 +27,7 @@ use cdp::protocol::target::{
 use cdp::{AutoAttach, Channel, Connection, Deadline, EventCursor};
 use downloads::Downloads;
 use local_files::LocalFiles;
-use proxies::Proxies;
+use proxy_auth::ProxyAuth;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::pin::pin;
@@ -52,14 +52,14 @@ const REGAIN: Duration = Duration::from_secs(2);
 const ORDERLY_END: Duration = Duration::from_millis(1500);
 
 /// A browser that runs.
-pub(crate) struct Live {
+pub(crate) struct RunningBrowser {
     pub(crate) connection: Connection,
     pub(crate) process: Option<Process>,
     pub(crate) path: Option<PathBuf>,
     pub(crate) product: String,
     pub(crate) since: Instant,
     pub(crate) options: Options,
-    table: Mutex<Table>,
+    table: Mutex<TargetTable>,
     /// How many tabs the browsers before this one had: numbers are never given out twice.
     tabs_before: u32,
     /// The tabs that we opened, in the default context too.
@@ -68,13 +68,13 @@ pub(crate) struct Live {
     /// Those of them that an owner before us opened and left.
     regained: Vec<String>,
     /// What that owner left in another browser.
-    pub(crate) left_elsewhere: Option<Left>,
+    pub(crate) left_elsewhere: Option<OrphanTabs>,
     /// Counts changes of the table.
     changed: watch::Sender<u64>,
     making_tab: tokio::sync::Mutex<()>,
     making_context: tokio::sync::Mutex<()>,
     pub(crate) downloads: Downloads,
-    pub(crate) proxies: Arc<Proxies>,
+    pub(crate) proxies: Arc<ProxyAuth>,
     pub(crate) local_files: Arc<LocalFiles>,
     /// The proxies of contexts, by name; of those that the browser before had, too.
     ways: Mutex<BTreeMap<String, Proxy>>,
@@ -85,13 +85,13 @@ pub(crate) struct Live {
 }
 
 #[derive(Default)]
-struct Table {
+struct TargetTable {
     tabs: BTreeMap<TabId, Arc<Tab>>,
     /// Flat sessions of every depth: which tab each belongs to, and what it is.
     sessions: HashMap<Arc<str>, SessionEntry>,
     contexts: BTreeMap<String, String>,
     /// How the tabs of each context have written their refs.
-    written: HashMap<Option<String>, Arc<Written>>,
+    written: HashMap<Option<String>, Arc<IssuedBackendRefs>>,
     /// The tab that commands of a context go to.
     current: HashMap<Option<String>, TabId>,
     /// Tabs that are somebody's own, who names them: they are never anybody's current one by themselves.
@@ -135,16 +135,16 @@ pub(crate) struct TabRow {
 
 /// What is left of the browsers before this one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Before {
+pub(crate) struct CarryOver {
     /// The highest number that a tab had.
     pub(crate) tabs: u32,
     /// The proxies of contexts.
     pub(crate) ways: BTreeMap<String, Proxy>,
     /// Tabs of ours in somebody else's browser.
-    pub(crate) left: Option<Left>,
+    pub(crate) left: Option<OrphanTabs>,
 }
 
-impl Before {
+impl CarryOver {
     /// Takes in what another one leaves.
     pub(crate) fn go_on(&mut self, after: Self) {
         let left = after.left.or(self.left.take());
@@ -152,12 +152,12 @@ impl Before {
     }
 }
 
-impl Live {
+impl RunningBrowser {
     /// Starts a browser or attaches to one, and learns what is in it, unless it is `unwanted` before it is up: then
     /// nothing is left of it.
     pub(crate) async fn start(
         options: &Options,
-        before: Before,
+        before: CarryOver,
         tab_made: Arc<Notify>,
         deadline: Deadline,
         unwanted: impl Future<Output = ()>,
@@ -167,14 +167,14 @@ impl Live {
             launched = launch::launch(options, deadline) => launched?,
             () = &mut unwanted => return Err(Error::new(Code::BrowserLost)),
         };
-        let events = connection.events(follow::EVENTS, follow::QUEUE);
-        let happenings = connection.events(journal::EVENTS, journal::QUEUE);
-        let held = connection.events(proxies::EVENTS, proxies::QUEUE);
+        let events = connection.events(target_events::EVENTS, target_events::QUEUE);
+        let happenings = connection.events(activity::EVENTS, activity::QUEUE);
+        let held = connection.events(proxy_auth::EVENTS, proxy_auth::QUEUE);
         let is_unseen = process.is_some() && !options.headed;
-        let proxies = Arc::<Proxies>::default();
+        let proxies = Arc::<ProxyAuth>::default();
         let local_files = Arc::<LocalFiles>::default();
         let preparation =
-            follow::preparation(options, is_unseen, proxies.clone(), local_files.clone());
+            target_events::preparation(options, is_unseen, proxies.clone(), local_files.clone());
         let attach = AutoAttach::new(connection.clone(), preparation);
         let browser = connection.browser();
         let greeting = async {
@@ -219,7 +219,7 @@ impl Live {
             product: version.product.unwrap_or_default(),
             since: Instant::now(),
             options: options.clone(),
-            table: Mutex::new(Table { next_tab: before.tabs, ..Table::default() }),
+            table: Mutex::new(TargetTable { next_tab: before.tabs, ..TargetTable::default() }),
             tabs_before: before.tabs,
             made: Mutex::new(regained.clone()),
             tab_made,
@@ -236,12 +236,13 @@ impl Live {
             is_over: AtomicBool::new(false),
         });
         live.catch_downloads(None);
-        tokio::spawn(follow::keep(events, attach, Arc::downgrade(&live)));
-        tokio::spawn(journal::keep(happenings, Arc::downgrade(&live)));
-        tokio::spawn(proxies::keep(held, Arc::downgrade(&live)));
+        tokio::spawn(target_events::keep(events, attach, Arc::downgrade(&live)));
+        tokio::spawn(activity::keep(happenings, Arc::downgrade(&live)));
+        tokio::spawn(proxy_auth::keep(held, Arc::downgrade(&live)));
         // So that they can be named.
-        let has_them =
-            |table: &Table| (live.regained_in(table).len() == live.regained.len()).then_some(());
+        let has_them = |table: &TargetTable| {
+            (live.regained_in(table).len() == live.regained.len()).then_some(())
+        };
         _ = live.wait_for(deadline.at_most(REGAIN), has_them).await;
         Ok((live, notes))
     }
@@ -463,22 +464,22 @@ impl Live {
     }
 
     /// The proxies of those contexts that go through one.
-    pub(crate) fn context_proxies(&self) -> BTreeMap<String, ProxyLine> {
+    pub(crate) fn context_proxies(&self) -> BTreeMap<String, ProxyInfo> {
         let ways = self.ways();
         let line = |name: String| Some((name.clone(), ways.get(&name)?.line()));
         self.contexts().into_iter().filter_map(line).collect()
     }
 
     /// What a browser after this one goes on with.
-    pub(crate) fn left(&self) -> Before {
-        Before { tabs: self.last_tab(), ways: self.ways().clone(), left: self.left_tabs() }
+    pub(crate) fn left(&self) -> CarryOver {
+        CarryOver { tabs: self.last_tab(), ways: self.ways().clone(), left: self.left_tabs() }
     }
 
     /// The tabs that would stay if we were gone now.
-    pub(crate) fn left_tabs(&self) -> Option<Left> {
+    pub(crate) fn left_tabs(&self) -> Option<OrphanTabs> {
         let cdp = self.options.cdp.clone().filter(|_| self.process.is_none())?;
         let tabs = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        (!tabs.is_empty()).then_some(Left { cdp, tabs })
+        (!tabs.is_empty()).then_some(OrphanTabs { cdp, tabs })
     }
 
     /// The tabs of an owner before us that are still there.
@@ -486,7 +487,7 @@ impl Live {
         self.regained_in(&self.table())
     }
 
-    fn regained_in(&self, table: &Table) -> Vec<TabId> {
+    fn regained_in(&self, table: &TargetTable) -> Vec<TabId> {
         let is_regained = |tab: &&Arc<Tab>| self.regained.contains(&tab.target_id);
         table.tabs.values().filter(is_regained).map(|tab| tab.id).collect()
     }
@@ -580,7 +581,7 @@ impl Live {
             return None;
         }
         let first = self.tabs_before + 1;
-        let made = |table: &Table| {
+        let made = |table: &TargetTable| {
             (table.next_tab >= first).then(|| table.tabs.get(&TabId(first)).cloned())
         };
         let tab = self.wait_for(deadline.at_most(INITIAL_TAB), made).await.ok()??;
@@ -624,7 +625,8 @@ impl Live {
         let target = created.target_id.unwrap_or_default();
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(target.clone());
         self.tab_made.notify_one();
-        let made = |table: &Table| table.tabs.values().find(|tab| tab.target_id == target).cloned();
+        let made =
+            |table: &TargetTable| table.tabs.values().find(|tab| tab.target_id == target).cloned();
         let tab = self.wait_for(deadline, made).await?;
         self.ready(&tab, deadline).await?;
         Ok(tab)
@@ -647,7 +649,7 @@ impl Live {
         self.connection.browser().call(close, deadline).await?;
         let mut state = tab.state.subscribe();
         let closed =
-            state.wait_for(|state| state.end == Some(End::Closed) || state.dialog.is_some());
+            state.wait_for(|state| state.end == Some(TabEnd::Closed) || state.dialog.is_some());
         match tokio::time::timeout_at(deadline.at(), closed).await {
             Ok(Ok(state)) if state.dialog.is_some() => {
                 Err(tab.obstacle(&state).unwrap_or_else(|| Error::new(Code::PageDialogOpen)))
@@ -737,7 +739,7 @@ impl Live {
     async fn wait_for<T>(
         &self,
         deadline: Deadline,
-        look: impl Fn(&Table) -> Option<T>,
+        look: impl Fn(&TargetTable) -> Option<T>,
     ) -> Result<T> {
         let mut changed = self.changed.subscribe();
         loop {
@@ -754,7 +756,7 @@ impl Live {
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, TargetTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
