@@ -1,6 +1,6 @@
 //! What is measured: ways of taking snapshots, each with a tool behind it.
 
-use crate::peer::Peer;
+use crate::json_child::Peer;
 use crate::tool::Tool;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

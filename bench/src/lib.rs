@@ -4,9 +4,9 @@
 
 pub mod contender;
 pub mod corpus;
+pub mod json_child;
 pub mod machine;
 pub mod ours;
-pub mod peer;
 pub mod plot;
 pub mod process;
 pub mod race;

@@ -49,7 +49,7 @@ pub enum Case {
 
 /// Where to go.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct BenchPage<'a> {
     /// Its address.
     pub url: &'a str,
     /// It takes the browser seconds to draw, which would fall into going there or into the first snapshot by chance: they
@@ -79,7 +79,7 @@ impl Racer {
     ///
     /// # Errors
     /// When anything on the way does not work. What it was doing is ended.
-    pub fn visit(&mut self, place: Place<'_>, numbers: &Numbers) -> Result<Visit> {
+    pub fn visit(&mut self, place: BenchPage<'_>, numbers: &Numbers) -> Result<Visit> {
         self.with(|contender| visit(contender, place, numbers))
     }
 
@@ -134,7 +134,7 @@ pub struct Visit {
     unseen: usize,
 }
 
-fn visit(contender: &mut dyn Contender, place: Place<'_>, numbers: &Numbers) -> Result<Visit> {
+fn visit(contender: &mut dyn Contender, place: BenchPage<'_>, numbers: &Numbers) -> Result<Visit> {
     let set_out = Instant::now();
     contender.open(place.url)?;
     if place.is_vast {
@@ -210,7 +210,7 @@ impl Times {
 /// None at present: failures are told with whom they belong to.
 pub fn race<'a>(
     racers: impl Iterator<Item = &'a mut Racer>,
-    place: Place<'_>,
+    place: BenchPage<'_>,
     rounds: usize,
     numbers: &Numbers,
 ) -> Result<Vec<(Form, Result<Times>)>> {
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn a_visit_goes_through_all_three_cases() {
         let log = Rc::default();
-        let place = Place { url: "u", is_vast: false };
+        let place = BenchPage { url: "u", is_vast: false };
         let visit = racer(Form::Library, &log, true, 9).visit(place, &Numbers::default()).unwrap();
         let (snapshot, change) = ("snapshot", "change");
         assert_eq!(
@@ -320,7 +320,7 @@ mod tests {
             racer(Form::Puppeteer, &log, true, 7),
             racer(Form::DevToolsMcp, &log, false, 99),
         ];
-        let place = Place { url: "u", is_vast: false };
+        let place = BenchPage { url: "u", is_vast: false };
         let told = race(racers.iter_mut(), place, 3, &Numbers::default()).unwrap();
         assert_eq!(told[0].1.as_ref().unwrap().unseen, 0);
         assert_eq!(told[1].1.as_ref().unwrap_err().to_string(), "tired");

@@ -4,7 +4,7 @@
 
 use crate::contender::{Contender, Taken};
 use crate::corpus::ONLY_LOOPBACK;
-use crate::peer::Peer;
+use crate::json_child::Peer;
 use crate::{Error, Result, project, tool};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -180,8 +180,8 @@ pub fn is_root() -> bool {
 pub struct Driver(Peer);
 
 impl Driver {
-    fn ask(&mut self, command: &Do<'_>) -> Result<Taken> {
-        let Told { ms, text, error } = self.0.ask(command)?.body;
+    fn ask(&mut self, command: &DriverCommand<'_>) -> Result<Taken> {
+        let DriverReply { ms, text, error } = self.0.ask(command)?.body;
         match error {
             Some(error) => Err(Error::Failed(error)),
             None => Ok(Taken { ms: ms.unwrap_or_default(), text: text.unwrap_or_default() }),
@@ -191,14 +191,14 @@ impl Driver {
 
 #[derive(Serialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
-enum Do<'a> {
+enum DriverCommand<'a> {
     Open { url: &'a str },
     Script { script: &'a str },
     Snapshot,
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct DriverReply {
     ms: Option<f64>,
     text: Option<String>,
     error: Option<String>,
@@ -206,16 +206,16 @@ struct Told {
 
 impl Contender for Driver {
     fn open(&mut self, url: &str) -> Result<()> {
-        self.ask(&Do::Open { url }).map(drop)
+        self.ask(&DriverCommand::Open { url }).map(drop)
     }
 
     fn script(&mut self, script: &str) -> Result<()> {
-        self.ask(&Do::Script { script }).map(drop)
+        self.ask(&DriverCommand::Script { script }).map(drop)
     }
 
     fn snapshot(&mut self) -> Result<Taken> {
         // The time is the driver's own, taken around the call alone.
-        self.ask(&Do::Snapshot)
+        self.ask(&DriverCommand::Snapshot)
     }
 }
 

@@ -8,9 +8,9 @@
 )]
 
 use agbrowse_bench::corpus::{Corpus, Page, Server};
+use agbrowse_bench::json_child::Peer;
 use agbrowse_bench::machine::{self, Machine};
 use agbrowse_bench::ours::{Clicked, Library, View};
-use agbrowse_bench::peer::Peer;
 use agbrowse_bench::plot::{self, Bar, Panel, Tone};
 use agbrowse_bench::report::{self, Requirement, Table};
 use agbrowse_bench::stats::{self, Summary};
@@ -160,7 +160,7 @@ fn measure(ours: &Tool, rival: Option<&Tool>, chrome: &Path, runs: usize) -> Res
         let asked = name.clone();
         let call = move || {
             let ask = Ask { action: "click", selector: asked.clone() };
-            let answer = peer.ask::<Told>(&ask)?;
+            let answer = peer.ask::<DriverReply>(&ask)?;
             match answer.body.success {
                 true => Ok(answer.ms),
                 false => Err(Error::Failed("agent-browser does not click".into())),
@@ -211,7 +211,7 @@ struct Ask {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct DriverReply {
     success: bool,
 }
 

@@ -83,7 +83,7 @@ fn main() -> ExitCode {
 
 /// Whether all requirements that were measured are met.
 fn run(cli: &Cli) -> Result<bool> {
-    let setting = Setting::of(cli)?;
+    let setting = BenchSetup::of(cli)?;
     let warm = warm(&setting, cli.runs)?;
     let cold = cold(&setting, cli.cold_runs)?;
     let (ours, rival) = memory(&setting, cli.commands)?;
@@ -98,7 +98,7 @@ fn run(cli: &Cli) -> Result<bool> {
 }
 
 /// Everything that stands before the first measurement.
-struct Setting {
+struct BenchSetup {
     ours: Tool,
     rival: Option<Tool>,
     corpus: Corpus,
@@ -107,7 +107,7 @@ struct Setting {
     versions: Vec<String>,
 }
 
-impl Setting {
+impl BenchSetup {
     fn of(cli: &Cli) -> Result<Self> {
         if cfg!(debug_assertions) {
             eprintln!("note: this is a debug build; times of a debug build beside it mean little");
@@ -153,7 +153,7 @@ struct Times {
 }
 
 /// `eval 1` with daemon and browser up, beside a process that does nothing.
-fn warm(setting: &Setting, rounds: usize) -> Result<Times> {
+fn warm(setting: &BenchSetup, rounds: usize) -> Result<Times> {
     if rounds == 0 {
         return Ok(Times::default());
     }
@@ -175,7 +175,7 @@ fn warm(setting: &Setting, rounds: usize) -> Result<Times> {
 }
 
 /// `eval 1` with neither daemon nor browser.
-fn cold(setting: &Setting, rounds: usize) -> Result<Times> {
+fn cold(setting: &BenchSetup, rounds: usize) -> Result<Times> {
     if rounds == 0 {
         return Ok(Times::default());
     }
@@ -196,19 +196,19 @@ fn cold(setting: &Setting, rounds: usize) -> Result<Times> {
 }
 
 /// What a daemon kept in memory.
-struct Kept {
+struct MemoryUse {
     idle: Memory,
     loaded: Memory,
     run: Run,
 }
 
 /// A daemon's memory with a browser and nothing to do, and after many commands.
-fn memory(setting: &Setting, commands: usize) -> Result<(Option<Kept>, Option<Kept>)> {
+fn memory(setting: &BenchSetup, commands: usize) -> Result<(Option<MemoryUse>, Option<MemoryUse>)> {
     if commands == 0 {
         return Ok((None, None));
     }
     let server = Server::start(&setting.corpus)?;
-    let kept = |tool: &Tool, allowed| -> Result<Kept> {
+    let kept = |tool: &Tool, allowed| -> Result<MemoryUse> {
         stop(tool);
         tool.eval_one()?;
         let idle = tool.daemon_memory()?;
@@ -223,7 +223,7 @@ fn memory(setting: &Setting, commands: usize) -> Result<(Option<Kept>, Option<Ke
         }
         let loaded = tool.daemon_memory()?;
         stop(tool);
-        Ok(Kept { idle, loaded, run })
+        Ok(MemoryUse { idle, loaded, run })
     };
     let ours = kept(&setting.ours, OUR_TIME)?;
     if ours.run.commands < commands || ours.run.failed * 20 > commands {
@@ -263,8 +263,8 @@ fn progress(phase: &str, rounds: Rounds) -> impl FnMut(usize) + use<> {
 struct Results {
     warm: Times,
     cold: Times,
-    ours: Option<Kept>,
-    rival: Option<Kept>,
+    ours: Option<MemoryUse>,
+    rival: Option<MemoryUse>,
 }
 
 impl Results {
@@ -275,7 +275,7 @@ impl Results {
         let cold =
             medians(&self.cold).and_then(|(ours, rival)| stats::ratio_above(0.0, ours, rival));
         let kept =
-            |memory: fn(&Kept) -> Memory| self.ours.as_ref().map(|kept| memory(kept).now_mb());
+            |memory: fn(&MemoryUse) -> Memory| self.ours.as_ref().map(|kept| memory(kept).now_mb());
         let requirement = |name: &str, limit, unit, measured| Requirement {
             name: name.into(),
             limit,
@@ -328,7 +328,7 @@ impl Results {
         let mut table =
             Table::new(["MB kept by the daemon", "idle", "after", "highest", "commands", "took"]);
         for (kind, kept) in [(Kind::Agbrowse, &self.ours), (Kind::AgentBrowser, &self.rival)] {
-            let Some(Kept { idle, loaded, run }) = kept else { continue };
+            let Some(MemoryUse { idle, loaded, run }) = kept else { continue };
             let mb = |kb| format!("{:.1}", megabytes(kb));
             let commands = match run.failed {
                 0 => run.commands.to_string(),
@@ -406,7 +406,7 @@ impl Results {
 /// Puts the section into the document, and the picture beside it.
 fn write(
     out: &Path,
-    setting: &Setting,
+    setting: &BenchSetup,
     results: &Results,
     requirements: &[Requirement],
 ) -> Result<()> {
@@ -436,7 +436,7 @@ fn write(
 }
 
 /// What the numbers were taken on.
-fn facts(setting: &Setting) -> String {
+fn facts(setting: &BenchSetup) -> String {
     let mut text = format!("- Date: {}\n- Machine: {}", machine::today(), setting.machine);
     _ = writeln!(text, "\n- Versions: {}", setting.versions.join("; "));
     _ = writeln!(text, "- Pages: {}", setting.corpus.describe());

@@ -83,7 +83,7 @@ fn main() -> ExitCode {
 
 /// What is measured of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum MeasuredStep {
     Start,
     Snapshot,
     Items,
@@ -93,7 +93,7 @@ enum What {
     Tokens,
 }
 
-impl What {
+impl MeasuredStep {
     const ALL: [Self; 7] = [
         Self::Start,
         Self::Snapshot,
@@ -117,7 +117,7 @@ impl What {
     }
 }
 
-type Results = BTreeMap<(What, &'static str), Summary>;
+type Results = BTreeMap<(MeasuredStep, &'static str), Summary>;
 
 const ORDER: [Server; 4] =
     [Server::Ours, Server::Playwright, Server::DevTools, Server::AgentBrowser];
@@ -266,7 +266,7 @@ impl Bench {
         if let Some(tool) = &self.agent_browser {
             tool.stop();
         }
-        add(results, What::Start, &samples);
+        add(results, MeasuredStep::Start, &samples);
         Ok(())
     }
 
@@ -288,8 +288,8 @@ impl Bench {
             costs.insert(server.name(), vec![tokens::count(&mcp.schemas) as f64]);
             weights.insert(server.name(), vec![self.weight(*server, mcp)?]);
         }
-        add(results, What::Tokens, &costs);
-        add(results, What::Idle, &weights);
+        add(results, MeasuredStep::Tokens, &costs);
+        add(results, MeasuredStep::Idle, &weights);
 
         let mut clicks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         let counter = self.pages.url(&self.counter);
@@ -317,7 +317,7 @@ impl Bench {
                 )));
             }
         }
-        add(results, What::Click, &clicks);
+        add(results, MeasuredStep::Click, &clicks);
         eprintln!("clicks: done");
 
         let mut medians: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -338,7 +338,7 @@ impl Bench {
                 }
             }
             if page.name == self.items.name {
-                add(results, What::Items, &samples);
+                add(results, MeasuredStep::Items, &samples);
                 continue;
             }
             for (name, samples) in samples {
@@ -348,12 +348,12 @@ impl Bench {
             }
             eprintln!("snapshots: {}", page.name);
         }
-        add(results, What::Snapshot, &medians);
+        add(results, MeasuredStep::Snapshot, &medians);
         let mut weights: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for (server, mcp) in &all {
             weights.insert(server.name(), vec![self.weight(*server, mcp)?]);
         }
-        add(results, What::After, &weights);
+        add(results, MeasuredStep::After, &weights);
         Ok(())
     }
 
@@ -373,7 +373,7 @@ impl Bench {
     }
 }
 
-fn add(results: &mut Results, what: What, samples: &BTreeMap<&str, Vec<f64>>) {
+fn add(results: &mut Results, what: MeasuredStep, samples: &BTreeMap<&str, Vec<f64>>) {
     for server in ORDER {
         let summary = samples.get(server.name()).and_then(|samples| stats::summarize(samples));
         results.extend(summary.map(|summary| ((what, server.name()), summary)));
@@ -391,12 +391,12 @@ fn ref_of(text: &str, name: &str) -> Result<String> {
 
 fn table(results: &Results) -> Table {
     let mut table = Table::new([""].into_iter().chain(ORDER.map(Server::name)));
-    for what in What::ALL {
+    for what in MeasuredStep::ALL {
         let cell = |server: Server| {
             results.get(&(what, server.name())).map_or_else(
                 || "–".to_owned(),
                 |summary| match what {
-                    What::Tokens => format!("{:.0}", summary.median),
+                    MeasuredStep::Tokens => format!("{:.0}", summary.median),
                     _ => format!("{:.1}", summary.median),
                 },
             )
@@ -421,33 +421,43 @@ fn requirements(results: &Results) -> Vec<Requirement> {
         measured,
     };
     vec![
-        row("start to first reply / fastest in Node", START_RATIO, "", ratio(What::Start, &node)),
+        row(
+            "start to first reply / fastest in Node",
+            START_RATIO,
+            "",
+            ratio(MeasuredStep::Start, &node),
+        ),
         row(
             "snapshot after a change, real pages / fastest",
             SNAPSHOT_RATIO,
             "",
-            ratio(What::Snapshot, &others),
+            ratio(MeasuredStep::Snapshot, &others),
         ),
         row(
             "snapshot after a change, 1,000 items / fastest",
             SNAPSHOT_RATIO,
             "",
-            ratio(What::Items, &others),
+            ratio(MeasuredStep::Items, &others),
         ),
-        row("click, settled / fastest", CLICK_RATIO, "", ratio(What::Click, &others)),
+        row("click, settled / fastest", CLICK_RATIO, "", ratio(MeasuredStep::Click, &others)),
         row(
             "memory before the first page, with the daemon",
             IDLE_MB,
             " MB",
-            of(What::Idle, Server::Ours),
+            of(MeasuredStep::Idle, Server::Ours),
         ),
         row(
             "memory after the corpus, with the daemon",
             AFTER_MB,
             " MB",
-            of(What::After, Server::Ours),
+            of(MeasuredStep::After, Server::Ours),
         ),
-        row("tokens of the list of tools", SCHEMA_TOKENS, "", of(What::Tokens, Server::Ours)),
+        row(
+            "tokens of the list of tools",
+            SCHEMA_TOKENS,
+            "",
+            of(MeasuredStep::Tokens, Server::Ours),
+        ),
     ]
 }
 
@@ -461,7 +471,7 @@ struct Facts {
 fn write(out: &Path, facts: &Facts, results: &Results, requirements: &[Requirement]) -> Result<()> {
     let folder = out.with_extension("");
     std::fs::create_dir_all(&folder)?;
-    let panels: Vec<Panel> = What::ALL
+    let panels: Vec<Panel> = MeasuredStep::ALL
         .into_iter()
         .map(|what| Panel {
             title: what.name().into(),

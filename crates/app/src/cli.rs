@@ -1,7 +1,7 @@
 //! The command line: what is understood, and which door each command takes.
 
 use crate::config::{Config, PROJECT_FILE, Settings, json_errors};
-use crate::daemon::{self, Action, Client, Place};
+use crate::daemon::{self, BlockingClient, DaemonRequest, SessionPaths};
 use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
@@ -12,7 +12,7 @@ use browser::command::{
 use browser::page::refs::Dialect;
 use browser::{Code, Command, Error, Note, Outcome, Request, Result, Target};
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fmt;
@@ -44,13 +44,13 @@ pub struct Cli {
     pub settings: Settings,
     /// The command.
     #[command(subcommand)]
-    pub command: Door,
+    pub command: Subcommand,
 }
 
 /// Every command: those of the browser, and those of this program.
-#[derive(Debug, Subcommand)]
+#[derive(Debug, clap::Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it")]
-pub enum Door {
+pub enum Subcommand {
     /// A verb of the browser.
     #[command(flatten)]
     Browser(Command),
@@ -58,14 +58,14 @@ pub enum Door {
     Sessions,
     /// Look after the daemon of this session.
     #[command(subcommand)]
-    Daemon(DaemonVerb),
+    Daemon(DaemonCommand),
     /// Check that everything needed is there, and say how to mend what is not.
     Doctor(Doctor),
     /// Get a browser where none is found.
     Install(Install),
     /// Show the settings in force.
     #[command(subcommand)]
-    Config(ConfigVerb),
+    Config(ConfigCommand),
     /// Serve the verbs to AI clients, over the Model Context Protocol.
     Mcp(mcp::Mcp),
     /// Print a short guide for agents that use the command line.
@@ -86,8 +86,8 @@ pub enum Door {
 }
 
 /// What to do with the daemon.
-#[derive(Debug, Subcommand)]
-pub enum DaemonVerb {
+#[derive(Debug, clap::Subcommand)]
+pub enum DaemonCommand {
     /// Tell what the daemon is doing.
     Status,
     /// Stop the daemon and its browser.
@@ -112,8 +112,8 @@ pub struct Stop {
 }
 
 /// What to show of the settings.
-#[derive(Debug, Subcommand)]
-pub enum ConfigVerb {
+#[derive(Debug, clap::Subcommand)]
+pub enum ConfigCommand {
     /// Every setting, its value, and where it comes from.
     Show,
 }
@@ -122,7 +122,7 @@ pub enum ConfigVerb {
 pub fn main() -> ExitCode {
     if let Some((session, idle_timeout)) = daemon_call(&std::env::args_os().collect::<Vec<_>>()) {
         let output = Output { json: false };
-        return match Place::of(session).and_then(|place| be_daemon(place, idle_timeout)) {
+        return match SessionPaths::of(session).and_then(|place| be_daemon(place, idle_timeout)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 output.error(&error);
@@ -170,7 +170,7 @@ fn daemon_call(args: &[OsString]) -> Option<(&str, Duration)> {
     Some((session, Duration::from_millis(milliseconds)))
 }
 
-fn be_daemon(place: Place, idle_timeout: Duration) -> Result<()> {
+fn be_daemon(place: SessionPaths, idle_timeout: Duration) -> Result<()> {
     log_to_stderr("info");
     runtime()?.block_on(daemon::serve(place, idle_timeout))
 }
@@ -197,15 +197,17 @@ fn quick_parse() -> Option<Cli> {
         false => Settings::default(),
     };
     let command = match verb {
-        "mcp" => Door::Mcp(mcp::Mcp::from_arg_matches(matches.subcommand_matches("mcp")?).ok()?),
-        _ => Door::Browser(Command::from_arg_matches(&matches).ok()?),
+        "mcp" => {
+            Subcommand::Mcp(mcp::Mcp::from_arg_matches(matches.subcommand_matches("mcp")?).ok()?)
+        }
+        _ => Subcommand::Browser(Command::from_arg_matches(&matches).ok()?),
     };
     Some(Cli { settings, command })
 }
 
-fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
+fn run(door: Subcommand, config: &Config, output: Output) -> Result<ExitCode> {
     match door {
-        Door::Browser(command) => {
+        Subcommand::Browser(command) => {
             let command = prepare(command, output)?;
             let mut outcome = ask(&command, config)?;
             if output.json {
@@ -213,23 +215,25 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
             }
             output.outcome(config.session(), &command, outcome)?;
         }
-        Door::Sessions => output.result(&sessions::sessions()?)?,
-        Door::Daemon(verb) => daemon_verb(&verb, config, output)?,
-        Door::Doctor(doctor) => {
+        Subcommand::Sessions => output.result(&sessions::sessions()?)?,
+        Subcommand::Daemon(verb) => daemon_verb(&verb, config, output)?,
+        Subcommand::Doctor(doctor) => {
             let report = runtime()?.block_on(doctor.run(config))?;
             output.report(report.ok, &report)?;
             return Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
-        Door::Install(install) => {
+        Subcommand::Install(install) => {
             let installed = runtime()?.block_on(install.run(&mut install::Terminal::default()))?;
             output.result(&installed)?;
         }
-        Door::Config(ConfigVerb::Show) => output.result(&Shown { settings: config.lines() })?,
-        Door::Demo(demo) => {
+        Subcommand::Config(ConfigCommand::Show) => {
+            output.result(&ConfigTable { settings: config.lines() })?
+        }
+        Subcommand::Demo(demo) => {
             let is_good = runtime()?.block_on(demo.run(config, output))?;
             return Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
-        Door::Mcp(mcp) => {
+        Subcommand::Mcp(mcp) => {
             log_to_stderr("warn");
             let runtime = runtime()?;
             let served = runtime.block_on(mcp.run(config));
@@ -237,22 +241,22 @@ fn run(door: Door, config: &Config, output: Output) -> Result<ExitCode> {
             runtime.shutdown_background();
             served?;
         }
-        Door::Skill => output::raw(crate::skill::guide().as_bytes())?,
-        Door::Completions { shell } => {
+        Subcommand::Skill => output::raw(crate::skill::guide().as_bytes())?,
+        Subcommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "agbrowse", &mut script);
             output::raw(&script)?;
         }
-        Door::Man { folder } => man(folder.as_deref())?,
+        Subcommand::Man { folder } => man(folder.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Has the session's daemon run a command. A daemon that was just stopping has done nothing: ask the next.
 fn ask(command: &Command, config: &Config) -> Result<Outcome> {
-    let place = Place::of(config.session())?;
+    let place = SessionPaths::of(config.session())?;
     let settings = &config.settings;
-    let action = Action::Run {
+    let action = DaemonRequest::Run {
         request: Request {
             command: command.clone(),
             context: settings.context.as_ref().map(|name| name.0.clone()),
@@ -270,7 +274,7 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
     let mut is_second = false;
     let mut slip = None;
     loop {
-        let mut client = match Client::connect(&place) {
+        let mut client = match BlockingClient::connect(&place) {
             Some(client) => client,
             None => {
                 slip = check_session(command, config)?.or(slip);
@@ -453,40 +457,40 @@ fn local_file(url: String) -> Result<String> {
     Ok(path.display().to_string())
 }
 
-fn daemon_verb(verb: &DaemonVerb, config: &Config, output: Output) -> Result<()> {
-    let place = Place::of(config.session())?;
+fn daemon_verb(verb: &DaemonCommand, config: &Config, output: Output) -> Result<()> {
+    let place = SessionPaths::of(config.session())?;
     match verb {
-        DaemonVerb::Status => {
+        DaemonCommand::Status => {
             let status = sessions::status(&place).ok_or_else(|| sessions::no_daemon(&place))??;
             output.result(&status)
         }
-        DaemonVerb::Stop(Stop { all }) => {
+        DaemonCommand::Stop(Stop { all }) => {
             let names = if *all { daemon::list_all() } else { vec![place.session] };
             let mut stopped = Vec::new();
             let mut failed = Ok(());
             for name in names {
-                match Place::of(&name).and_then(|place| sessions::stop(&place)) {
+                match SessionPaths::of(&name).and_then(|place| sessions::stop(&place)) {
                     Ok(true) => stopped.push(name),
                     Ok(false) => {}
                     // The others shall end all the same.
                     Err(error) => failed = Err(error),
                 }
             }
-            failed.and_then(|()| output.result(&Stopped { stopped }))
+            failed.and_then(|()| output.result(&StopReply { stopped }))
         }
-        DaemonVerb::Logs { lines } => {
+        DaemonCommand::Logs { lines } => {
             output::raw((sessions::log_tail(&place, *lines)? + "\n").as_bytes())
         }
-        DaemonVerb::Run => be_daemon(place, config.idle_timeout()),
+        DaemonCommand::Run => be_daemon(place, config.idle_timeout()),
     }
 }
 
 #[derive(Serialize)]
-struct Stopped {
+struct StopReply {
     stopped: Vec<String>,
 }
 
-impl fmt::Display for Stopped {
+impl fmt::Display for StopReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.stopped {
             [] => f.write_str("no daemon was running"),
@@ -496,11 +500,11 @@ impl fmt::Display for Stopped {
 }
 
 #[derive(Serialize)]
-struct Shown {
-    settings: Vec<crate::config::Line>,
+struct ConfigTable {
+    settings: Vec<crate::config::SettingRow>,
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ConfigTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = |value: &serde_json::Value| match value {
             serde_json::Value::Null => "-".to_owned(),

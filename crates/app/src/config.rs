@@ -23,11 +23,11 @@ pub struct Settings {
     /// The session to use: each has a daemon and a browser of its own.
     #[arg(long, short = 's', global = true, value_name = "NAME", help_heading = SHARED)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<Name>,
+    pub session: Option<SessionName>,
     /// The context to use: a cookie jar of its own inside the browser.
     #[arg(long, global = true, value_name = "NAME", help_heading = SHARED)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<Name>,
+    pub context: Option<SessionName>,
     /// The tab to use instead of the current one, such as `t2`.
     #[arg(long, global = true, value_name = "TAB", help_heading = SHARED)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub struct Settings {
     /// How long a command may take: `500ms`, `30s`, `2m`; a plain number is seconds.
     #[arg(long, global = true, value_name = "TIME", help_heading = SHARED)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Span>,
+    pub timeout: Option<DurationArg>,
     /// Print JSON: the result on standard output, an error on standard error.
     #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = SHARED)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct Settings {
     /// Use a profile that is kept, by this name, instead of a fresh one.
     #[arg(long, global = true, value_name = "NAME", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub profile: Option<Name>,
+    pub profile: Option<SessionName>,
     /// Attach to a running browser: `9222`, `http://host:9222` or `ws://…`. It is never closed by agbrowse.
     #[arg(long, global = true, value_name = "URL", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct Settings {
     /// Size of the window, such as `1280x720`.
     #[arg(long, global = true, value_name = "SIZE", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub viewport: Option<Size>,
+    pub viewport: Option<ViewportSize>,
     /// Run the browser without its sandbox. Done by itself where it cannot work, such as for root.
     #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +83,7 @@ pub struct Settings {
     /// Stop the daemon and its browser after so long without a command.
     #[arg(long, global = true, value_name = "TIME", help_heading = BROWSER)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub idle_timeout: Option<Span>,
+    pub idle_timeout: Option<DurationArg>,
 }
 
 const SHARED: &str = "Shared options";
@@ -137,7 +137,7 @@ pub struct Config {
 /// One line of `config show`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct SettingRow {
     /// The setting.
     pub key: String,
     /// Its value.
@@ -202,11 +202,11 @@ impl Config {
     }
 
     /// Every setting with where it came from.
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<SettingRow> {
         let set = values(&self.settings);
         let line = |key: &&str| {
             let default = default_value(key);
-            Line {
+            SettingRow {
                 key: (*key).to_owned(),
                 value: set.get(*key).cloned().unwrap_or(default),
                 origin: self.origins.get(*key).cloned().unwrap_or(Origin::Default),
@@ -470,8 +470,8 @@ fn values(settings: &Settings) -> serde_json::Map<String, serde_json::Value> {
 fn default_value(key: &str) -> serde_json::Value {
     match key {
         "session" => DEFAULT_SESSION.into(),
-        "timeout" => Span(DEFAULT_TIMEOUT).to_string().into(),
-        "idle-timeout" => Span(DEFAULT_IDLE).to_string().into(),
+        "timeout" => DurationArg(DEFAULT_TIMEOUT).to_string().into(),
+        "idle-timeout" => DurationArg(DEFAULT_IDLE).to_string().into(),
         "viewport" => "1280x720".into(),
         "color" => "auto".into(),
         key if is_flag(key) => false.into(),
@@ -494,9 +494,9 @@ pub enum Color {
 /// The name of a session, context or profile: letters, digits, `-`, `_` and `.`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Name(pub String);
+pub struct SessionName(pub String);
 
-impl FromStr for Name {
+impl FromStr for SessionName {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
@@ -513,9 +513,9 @@ impl FromStr for Name {
 
 /// A length of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span(pub Duration);
+pub struct DurationArg(pub Duration);
 
-impl FromStr for Span {
+impl FromStr for DurationArg {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let end = text
@@ -540,7 +540,7 @@ impl FromStr for Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for DurationArg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_millis() {
             ms if ms % 60_000 == 0 => write!(f, "{}m", ms / 60_000),
@@ -550,7 +550,7 @@ impl fmt::Display for Span {
     }
 }
 
-impl Serialize for Span {
+impl Serialize for DurationArg {
     fn serialize<S: serde::Serializer>(
         &self,
         serializer: S,
@@ -561,9 +561,9 @@ impl Serialize for Span {
 
 /// A window's size, written `1280x720`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u32, pub u32);
+pub struct ViewportSize(pub u32, pub u32);
 
-impl FromStr for Size {
+impl FromStr for ViewportSize {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let side = |text: &str| text.parse().ok().filter(|side| (1..=16_384).contains(side));
@@ -573,7 +573,7 @@ impl FromStr for Size {
     }
 }
 
-impl Serialize for Size {
+impl Serialize for ViewportSize {
     fn serialize<S: serde::Serializer>(
         &self,
         serializer: S,
@@ -692,10 +692,10 @@ mod tests {
         for (text, ms) in
             [("500ms", 500), ("3", 3000), ("1.5s", 1500), ("2m", 120_000), ("1h", 3_600_000)]
         {
-            assert_eq!(text.parse::<Span>().unwrap().0.as_millis(), ms, "{text}");
+            assert_eq!(text.parse::<DurationArg>().unwrap().0.as_millis(), ms, "{text}");
         }
         for wrong in ["", "x", "5 parsecs", "-1", "0", "1e9h", "..", "5ss"] {
-            assert!(wrong.parse::<Span>().is_err(), "{wrong}");
+            assert!(wrong.parse::<DurationArg>().is_err(), "{wrong}");
         }
     }
 }

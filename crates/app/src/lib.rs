@@ -8,11 +8,11 @@ pub mod config;
 pub mod daemon;
 pub mod demo;
 pub mod doctor;
+mod highlight;
+mod idle_memory;
 pub mod install;
 pub mod mcp;
 pub mod output;
-mod paint;
-mod rest;
 pub mod sessions;
 pub mod skill;
 

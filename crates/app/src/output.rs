@@ -1,7 +1,7 @@
 //! What people and programs read: results on standard output, everything else on standard error.
 
 use crate::config::{Color, json_errors};
-use crate::paint;
+use crate::highlight;
 use anstyle::{AnsiColor, Style};
 use browser::command::{ImageFormat, Screenshot, SnapshotReply, StorageAction};
 use browser::page::sanitize::escape_unsafe;
@@ -90,7 +90,7 @@ impl Output {
                 say(&format!("{DIM}{counts}{DIM:#}"));
             }
             if is_terminal || anstream::ColorChoice::global() == anstream::ColorChoice::Always {
-                return self.write(&(), &paint::snapshot(&escape_unsafe(&snapshot.text)));
+                return self.write(&(), &highlight::snapshot(&escape_unsafe(&snapshot.text)));
             }
         }
         // What a script gives and what an element has is taken as it is by who has it go elsewhere.

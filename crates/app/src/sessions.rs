@@ -1,7 +1,10 @@
 //! `agbrowse sessions` and `agbrowse daemon …`: what daemons there are, told by asking each.
 
 use crate::config::closest;
-use crate::daemon::{Action, Client, DaemonStatus, Done, Place, State, ensure, list};
+use crate::daemon::{
+    BlockingClient, DaemonRequest, DaemonResponse, DaemonState, DaemonStatus, SessionPaths, ensure,
+    list,
+};
 use browser::{Code, Error, OrphanTabs, Result, RetryHint};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -50,12 +53,12 @@ pub struct Session {
 pub fn sessions() -> Result<Sessions> {
     let mut sessions = Vec::new();
     for name in list() {
-        let place = Place::of(&name)?;
+        let place = SessionPaths::of(&name)?;
         let (state, daemon, detail) = match status(&place) {
             Some(Ok(status)) => ("running", Some(status), None),
             Some(Err(error)) if error.code() == Code::DaemonStopping => continue,
             Some(Err(error)) => ("stuck", None, Some(error.to_string())),
-            None => match State::read(&place).and_then(|state| state.loss()) {
+            None => match DaemonState::read(&place).and_then(|state| state.loss()) {
                 Some(loss) => ("lost", None, Some(loss)),
                 None => continue,
             },
@@ -66,10 +69,10 @@ pub fn sessions() -> Result<Sessions> {
 }
 
 /// Asks a session's daemon what it is; `None` when none runs.
-pub fn status(place: &Place) -> Option<Result<DaemonStatus>> {
-    let mut client = Client::connect(place)?;
-    Some(match client.ask(&Action::Status, PATIENCE) {
-        Ok(Done::Status(status)) => Ok(status),
+pub fn status(place: &SessionPaths) -> Option<Result<DaemonStatus>> {
+    let mut client = BlockingClient::connect(place)?;
+    Some(match client.ask(&DaemonRequest::Status, PATIENCE) {
+        Ok(DaemonResponse::Status(status)) => Ok(status),
         Ok(_) => {
             Err(Error::new(Code::DaemonBadFrame).message("the daemon answered something else"))
         }
@@ -84,12 +87,12 @@ pub fn status(place: &Place) -> Option<Result<DaemonStatus>> {
 ///
 /// # Errors
 /// When it does not end even so.
-pub fn stop(place: &Place) -> Result<bool> {
+pub fn stop(place: &SessionPaths) -> Result<bool> {
     let (mut daemon, mut client) = find(place);
     let was_dead = client.is_none() && !daemon.is_there();
     // It left tabs in somebody's browser, which the next daemon closes when it is stopped.
     if was_dead
-        && State::read(place).is_some_and(|state| state.left.is_some())
+        && DaemonState::read(place).is_some_and(|state| state.left.is_some())
         && ensure(place, ORDERLY_END).is_ok()
     {
         (daemon, client) = find(place);
@@ -99,7 +102,7 @@ pub fn stop(place: &Place) -> Result<bool> {
         return Ok(place.clear());
     }
     // One that has the lock and does not listen is about to end.
-    let asked = client.map(|mut client| client.ask(&Action::Stop, PATIENCE));
+    let asked = client.map(|mut client| client.ask(&DaemonRequest::Stop, PATIENCE));
     // Versions differ, or it is stuck: it is ours all the same.
     if let Some(Err(error)) = asked
         && error.code() != Code::DaemonStopping
@@ -124,7 +127,7 @@ pub fn stop(place: &Place) -> Result<bool> {
 ///
 /// # Errors
 /// `session.not-found` when it has none.
-pub fn log_tail(place: &Place, lines: usize) -> Result<String> {
+pub fn log_tail(place: &SessionPaths, lines: usize) -> Result<String> {
     let read = || -> std::io::Result<String> {
         let mut file = File::open(place.log())?;
         let length = file.metadata()?.len();
@@ -139,8 +142,8 @@ pub fn log_tail(place: &Place, lines: usize) -> Result<String> {
 }
 
 /// The error for a session without a daemon: it was lost, or there never was one.
-pub fn no_daemon(place: &Place) -> Error {
-    let state = State::read(place).unwrap_or_default();
+pub fn no_daemon(place: &SessionPaths) -> Error {
+    let state = DaemonState::read(place).unwrap_or_default();
     match state.loss() {
         Some(loss) => {
             Error::new(Code::BrowserLost).message(OrphanTabs::tell(state.left.as_ref(), &loss))
@@ -163,7 +166,7 @@ pub fn not_found(name: &str) -> Error {
 
 /// The daemon that has a session's lock, as it was found. One that comes after it has another lock or, where the first
 /// was killed and left its own, is another process.
-struct Holder {
+struct DaemonHandle {
     lock: Option<File>,
     /// The process that listens, where the system tells.
     listens: Option<Pid>,
@@ -172,28 +175,28 @@ struct Holder {
 }
 
 /// The daemon of a session, and the line to it if it listens.
-fn find(place: &Place) -> (Holder, Option<Client>) {
+fn find(place: &SessionPaths) -> (DaemonHandle, Option<BlockingClient>) {
     loop {
         // Before the line: if it is still in its place after that, it is the lock of who listens.
         let lock = File::open(place.lock()).ok();
-        let client = Client::connect(place);
+        let client = BlockingClient::connect(place);
         let is_its = match &lock {
             Some(lock) => place.is_lock(lock).unwrap_or(true),
             None => !place.lock().exists(),
         };
         if client.is_none() || is_its {
-            let listens = client.as_ref().and_then(Client::peer);
-            return (Holder { lock, listens, named: named_in(place) }, client);
+            let listens = client.as_ref().and_then(BlockingClient::peer);
+            return (DaemonHandle { lock, listens, named: named_in(place) }, client);
         }
     }
 }
 
 /// The process that the state file names.
-fn named_in(place: &Place) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(State::read(place)?.pid).ok()?)
+fn named_in(place: &SessionPaths) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(DaemonState::read(place)?.pid).ok()?)
 }
 
-impl Holder {
+impl DaemonHandle {
     fn is_there(&self) -> bool {
         let is_held = self.lock.as_ref().is_some_and(|lock| {
             let is_free = lock.try_lock().is_ok();
@@ -208,7 +211,7 @@ impl Holder {
 
     /// Sends its process a signal: the one that listened, else the one that the state file names. Only while it is there,
     /// so that nobody else is meant.
-    fn signal(&self, place: &Place, signal: Signal) -> Result<()> {
+    fn signal(&self, place: &SessionPaths, signal: Signal) -> Result<()> {
         // What another one has written since names that one.
         let named = self.named.filter(|pid| named_in(place) == Some(*pid));
         let Some(pid) = self.listens.or(named).filter(|_| self.is_there()) else { return Ok(()) };
@@ -287,12 +290,12 @@ mod tests {
         process.wait().unwrap().success()
     }
 
-    fn write_state(place: &Place, process: &Child) {
-        State { pid: process.id(), ..State::default() }.write(place).unwrap();
+    fn write_state(place: &SessionPaths, process: &Child) {
+        DaemonState { pid: process.id(), ..DaemonState::default() }.write(place).unwrap();
     }
 
     /// The session's lock. What another test starts may hold it for a moment longer than its holder.
-    fn seize(place: &Place) -> File {
+    fn seize(place: &SessionPaths) -> File {
         let began = Instant::now();
         loop {
             if let Some(lock) = place.seize().unwrap() {
@@ -305,7 +308,7 @@ mod tests {
     #[test]
     fn who_comes_after_a_daemon_is_not_taken_for_it() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::in_folder(folder.path(), "a");
+        let place = SessionPaths::in_folder(folder.path(), "a");
         let (first, next) = (process(), process());
         for was_killed in [false, true] {
             write_state(&place, &first);
@@ -328,7 +331,7 @@ mod tests {
     #[test]
     fn who_has_the_lock_gets_the_signal() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::in_folder(folder.path(), "a");
+        let place = SessionPaths::in_folder(folder.path(), "a");
         let daemon = process();
         write_state(&place, &daemon);
         let _lock = seize(&place);

@@ -19,7 +19,9 @@ use agbrowse_bench::rivals::{GET_RIVALS, PACKAGES, Rivals};
 use agbrowse_bench::tool::{self, Kind, Tool};
 use agbrowse_bench::{Error, Result, project};
 use clap::Parser;
-use results::{Course, Kept, LISTS, LONG_LIST, PageKind, Place, Results, Texts, Written};
+use results::{
+    BenchPage, LISTS, LONG_LIST, MemoryUse, PageKind, PageResult, Results, TextSize, Texts,
+};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -88,7 +90,7 @@ fn main() -> ExitCode {
 
 /// Whether all requirements that were measured are met.
 fn run(cli: &Cli) -> Result<bool> {
-    let mut setting = Setting::of(cli)?;
+    let mut setting = BenchSetup::of(cli)?;
     setting.warm_up()?;
     let mut results = Results::default();
     if cli.rounds > 0 {
@@ -113,16 +115,16 @@ fn run(cli: &Cli) -> Result<bool> {
 }
 
 /// Everything that stands before the first measurement.
-struct Setting {
+struct BenchSetup {
     chrome: PathBuf,
     racers: Vec<Racer>,
     ours: Rc<Tool>,
     library: Rc<Library>,
     agent_browser: Option<Rc<Tool>>,
     /// Saved pages, then lists.
-    pages: Vec<Place>,
+    pages: Vec<BenchPage>,
     corpus: Corpus,
-    warm_up: Place,
+    warm_up: BenchPage,
     numbers: Numbers,
     machine: Machine,
     /// Chromium, us, and the other tools.
@@ -131,7 +133,7 @@ struct Setting {
     notes: Vec<String>,
 }
 
-impl Setting {
+impl BenchSetup {
     fn of(cli: &Cli) -> Result<Self> {
         if cfg!(debug_assertions) {
             eprintln!("note: this is a debug build; times of its library mean little");
@@ -201,7 +203,7 @@ impl Setting {
         let racers = std::mem::take(&mut self.racers);
         for mut racer in racers {
             eprintln!("warm-up: {}", racer.form.name());
-            let place = race::Place { url: &self.warm_up.url, is_vast: false };
+            let place = race::BenchPage { url: &self.warm_up.url, is_vast: false };
             match racer.visit(place, &self.numbers) {
                 Ok(_) => self.racers.push(racer),
                 Err(error) if !racer.form.is_rival() => return Err(error),
@@ -212,7 +214,7 @@ impl Setting {
     }
 
     /// All pages, with everybody in turns on each.
-    fn courses(&mut self, rounds: usize) -> Result<Vec<Course>> {
+    fn courses(&mut self, rounds: usize) -> Result<Vec<PageResult>> {
         let mut courses = Vec::new();
         for (number, page) in self.pages.clone().into_iter().enumerate() {
             let began = Instant::now();
@@ -222,8 +224,8 @@ impl Setting {
                 .racers
                 .iter_mut()
                 .filter(|racer| !is_long || matches!(racer.form, Form::Walk | Form::Library));
-            let mut course = Course { page, elements, times: Vec::new(), failed: Vec::new() };
-            let place = race::Place { url: &course.page.url, is_vast: is_long };
+            let mut course = PageResult { page, elements, times: Vec::new(), failed: Vec::new() };
+            let place = race::BenchPage { url: &course.page.url, is_vast: is_long };
             for (form, times) in race::race(racers, place, rounds, &self.numbers)? {
                 match times {
                     Ok(times) => course.times.push((form, times)),
@@ -250,7 +252,7 @@ impl Setting {
     }
 
     /// How large a page is. For orientation only, so it is told if it can be.
-    fn elements(&self, page: &Place) -> Option<usize> {
+    fn elements(&self, page: &BenchPage) -> Option<usize> {
         self.library.open(&page.url).ok()?;
         let count = self.library.eval("document.querySelectorAll('*').length").ok()?;
         count.text.trim().parse().ok()
@@ -261,7 +263,7 @@ impl Setting {
         if let Some(folder) = keep {
             std::fs::create_dir_all(folder)?;
         }
-        let pages: Vec<Place> = self
+        let pages: Vec<BenchPage> = self
             .pages
             .iter()
             .filter(|page| matches!(page.kind, PageKind::Saved | PageKind::List(1_000)))
@@ -293,7 +295,7 @@ impl Setting {
 
     /// What everybody writes about a page, with a browser that has seen no other: refs that are numbered on
     /// from page to page would be more tokens.
-    fn written(&mut self, page: &Place) -> Result<Written> {
+    fn written(&mut self, page: &BenchPage) -> Result<TextSize> {
         let library = Library::new(&self.chrome)?;
         library.open(&page.url)?;
         let whole = library.snapshot(View::Whole)?.text;
@@ -319,7 +321,7 @@ impl Setting {
             Ok(text)
         });
         let agent_browser = self.unless_failed("agent-browser", page, agent_browser.transpose());
-        Ok(Written {
+        Ok(TextSize {
             whole,
             refs_only,
             is_delta_seen: delta.contains(&shown),
@@ -330,7 +332,12 @@ impl Setting {
         })
     }
 
-    fn unless_failed<T>(&mut self, name: &str, page: &Place, told: Result<Option<T>>) -> Option<T> {
+    fn unless_failed<T>(
+        &mut self,
+        name: &str,
+        page: &BenchPage,
+        told: Result<Option<T>>,
+    ) -> Option<T> {
         told.unwrap_or_else(|error| {
             self.note(format!("the tokens of {name} on {} are missing: {error}", page.name));
             None
@@ -338,8 +345,8 @@ impl Setting {
     }
 
     /// The daemon's memory after a tenth of the snapshots and after all, over the saved pages.
-    fn memory(&mut self, snapshots: usize) -> Result<Option<Kept>> {
-        let pages: Vec<Place> =
+    fn memory(&mut self, snapshots: usize) -> Result<Option<MemoryUse>> {
+        let pages: Vec<BenchPage> =
             self.pages.iter().filter(|page| page.kind == PageKind::Saved).cloned().collect();
         let early = snapshots / 10;
         if pages.is_empty() || early < pages.len() {
@@ -348,7 +355,7 @@ impl Setting {
         }
         stop(&self.ours);
         let began = Instant::now();
-        let mut kept = Kept { early: None, late: None, snapshots: 0, failed: 0 };
+        let mut kept = MemoryUse { early: None, late: None, snapshots: 0, failed: 0 };
         let read = |setting: &Self| -> Result<Memory> {
             // The same page each time, so that what is kept of the last one is the same.
             setting.ours.run(["open", &pages[0].url])?;
@@ -401,7 +408,7 @@ fn serve(
     corpus: &Corpus,
     skips_long: bool,
     is_wanted: impl Fn(&Page) -> bool,
-) -> Result<(Vec<Place>, Place)> {
+) -> Result<(Vec<BenchPage>, BenchPage)> {
     let warm_up = corpus::items(10);
     let long = (!skips_long).then_some(LONG_LIST);
     let lists: Vec<(usize, Page)> = LISTS
@@ -414,7 +421,8 @@ fn serve(
     served.pages.extend(lists.iter().map(|(_, page)| page.clone()));
     served.pages.push(warm_up.clone());
     let server = Server::start(&served)?;
-    let place = |page: &Page, kind| Place { name: page.name.clone(), url: server.url(page), kind };
+    let place =
+        |page: &Page, kind| BenchPage { name: page.name.clone(), url: server.url(page), kind };
     let saved = corpus.pages.iter().map(|page| place(page, PageKind::Saved));
     let lists = lists.iter().map(|(count, page)| place(page, PageKind::List(*count)));
     Ok((saved.chain(lists).collect(), place(&warm_up, PageKind::List(10))))
@@ -465,7 +473,7 @@ fn stop(tool: &Tool) {
 fn write(
     out: &Path,
     cli: &Cli,
-    setting: &Setting,
+    setting: &BenchSetup,
     results: &Results,
     requirements: &[Requirement],
 ) -> Result<()> {
@@ -498,7 +506,7 @@ fn write(
 }
 
 /// What the numbers were taken on, and what is missing.
-fn facts(setting: &Setting) -> String {
+fn facts(setting: &BenchSetup) -> String {
     let mut text = format!("- Date: {}\n- Machine: {}\n", machine::today(), setting.machine);
     _ = writeln!(text, "- Versions: {}", setting.versions.join("; "));
     _ = writeln!(text, "- Pages: {}, and lists of items", setting.corpus.describe());

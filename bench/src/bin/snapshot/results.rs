@@ -32,7 +32,7 @@ pub(super) const LONG_LIST: usize = 50_000;
 
 /// A page that is served.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct BenchPage {
     pub(super) name: String,
     pub(super) url: String,
     pub(super) kind: PageKind,
@@ -45,8 +45,8 @@ pub(super) enum PageKind {
 }
 
 /// What came of a page.
-pub(super) struct Course {
-    pub(super) page: Place,
+pub(super) struct PageResult {
+    pub(super) page: BenchPage,
     pub(super) elements: Option<usize>,
     pub(super) times: Vec<(Form, Times)>,
     pub(super) failed: Vec<Form>,
@@ -63,7 +63,7 @@ pub(super) enum Against {
     Walk,
 }
 
-impl Course {
+impl PageResult {
     fn median(&self, form: Form, case: Case) -> Option<f64> {
         let times = self.times.iter().find(|(other, _)| *other == form)?;
         Some(times.1.median(case))
@@ -85,7 +85,7 @@ impl Course {
 }
 
 /// What everybody wrote about a page.
-pub(super) struct Written {
+pub(super) struct TextSize {
     pub(super) whole: String,
     pub(super) refs_only: String,
     pub(super) delta: String,
@@ -95,7 +95,7 @@ pub(super) struct Written {
     pub(super) agent_browser: Option<String>,
 }
 
-impl Written {
+impl TextSize {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &String)> {
         [("agbrowse", &self.whole), ("agbrowse-refs-only", &self.refs_only)]
             .into_iter()
@@ -107,11 +107,11 @@ impl Written {
 
 /// The same, counted.
 pub(super) struct Texts {
-    pub(super) page: Place,
+    pub(super) page: BenchPage,
     whole: usize,
     playwright: Option<usize>,
-    refs_only: Pointing,
-    agent_browser: Option<Pointing>,
+    refs_only: RefCounts,
+    agent_browser: Option<RefCounts>,
     /// Only where the change was one of a heading.
     delta: Option<usize>,
     pub(super) is_delta_seen: bool,
@@ -119,12 +119,12 @@ pub(super) struct Texts {
 
 /// Text that is there to point at things.
 #[derive(Clone, Copy)]
-pub(super) struct Pointing {
+pub(super) struct RefCounts {
     tokens: usize,
     refs: Refs,
 }
 
-impl Pointing {
+impl RefCounts {
     fn count(text: &str) -> Self {
         Self { tokens: tokens::count(text), refs: tokens::refs(text) }
     }
@@ -135,14 +135,14 @@ impl Pointing {
 }
 
 impl Texts {
-    pub(super) fn count(page: &Place, written: &Written) -> Self {
+    pub(super) fn count(page: &BenchPage, written: &TextSize) -> Self {
         let count = |text: &String| tokens::count(text);
         Self {
             page: page.clone(),
             whole: count(&written.whole),
             playwright: written.playwright.as_ref().map(count),
-            refs_only: Pointing::count(&written.refs_only),
-            agent_browser: written.agent_browser.as_deref().map(Pointing::count),
+            refs_only: RefCounts::count(&written.refs_only),
+            agent_browser: written.agent_browser.as_deref().map(RefCounts::count),
             delta: written.is_heading.then(|| count(&written.delta)),
             is_delta_seen: written.is_delta_seen,
         }
@@ -161,7 +161,7 @@ impl Texts {
 
 /// What the daemon kept in memory.
 #[derive(Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct MemoryUse {
     pub(super) early: Option<Memory>,
     pub(super) late: Option<Memory>,
     pub(super) snapshots: usize,
@@ -171,11 +171,11 @@ pub(super) struct Kept {
 /// All that was measured.
 #[derive(Default)]
 pub(super) struct Results {
-    pub(super) courses: Vec<Course>,
+    pub(super) courses: Vec<PageResult>,
     pub(super) texts: Vec<Texts>,
     /// Names of pages that we wrote nothing about.
     pub(super) unwritten: Vec<String>,
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<MemoryUse>,
 }
 
 impl Results {
@@ -271,13 +271,13 @@ impl Results {
 
     /// Over all saved pages together, so that pages with few refs do not decide.
     fn per_ref_ratio(&self) -> Option<f64> {
-        let pairs: Vec<(Pointing, Pointing)> = self
+        let pairs: Vec<(RefCounts, RefCounts)> = self
             .texts
             .iter()
             .filter(|texts| texts.page.kind == PageKind::Saved)
             .filter_map(|texts| Some((texts.refs_only, texts.agent_browser?)))
             .collect();
-        let sum = |pick: fn(&(Pointing, Pointing)) -> Pointing| {
+        let sum = |pick: fn(&(RefCounts, RefCounts)) -> RefCounts| {
             let all = pairs
                 .iter()
                 .map(pick)
@@ -297,7 +297,7 @@ impl Results {
 
     fn failed(&self) -> Option<f64> {
         let is_failed =
-            |course: &&Course| course.failed.iter().any(|form| form.party() == Party::Ours);
+            |course: &&PageResult| course.failed.iter().any(|form| form.party() == Party::Ours);
         let courses = self.courses.iter().filter(is_failed).map(|course| &course.page.name);
         let failed: BTreeSet<&String> = courses.chain(&self.unwritten).collect();
         self.has_run().then_some(failed.len() as f64)
@@ -370,12 +370,12 @@ impl Results {
             "heading as delta",
         ]);
         let count = |count: Option<usize>| number(count.map(|count| count as f64), 0);
-        let pointing = |pointing: Option<Pointing>| {
+        let pointing = |pointing: Option<RefCounts>| {
             [
                 count(pointing.map(|one| one.tokens)),
                 count(pointing.map(|one| one.refs.all)),
                 count(pointing.map(|one| one.refs.usable)),
-                number(pointing.and_then(Pointing::per_ref), 1),
+                number(pointing.and_then(RefCounts::per_ref), 1),
             ]
         };
         for texts in &self.texts {
@@ -440,7 +440,7 @@ const CASES: [(Case, &str); 4] = [
     (Case::Unchanged, "Unchanged"),
 ];
 
-impl Kept {
+impl MemoryUse {
     fn table(&self) -> Table {
         let mut table = Table::new(["MB kept by the daemon", "now", "highest", "failed"]);
         for (snapshots, memory) in [(self.snapshots / 10, self.early), (self.snapshots, self.late)]

@@ -1,7 +1,7 @@
 //! The client's side: find the daemon, start it when there is none, ask one thing.
 
-use super::Place;
-use super::wire::{self, Action, Call, Done};
+use super::SessionPaths;
+use super::wire::{self, DaemonRequest, DaemonResponse, RequestEnvelope};
 use browser::{Code, Error, Outcome, Result};
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -17,13 +17,13 @@ const MAX_LOG: u64 = 4 << 20;
 
 /// An open line to a daemon.
 #[derive(Debug)]
-pub struct Client {
+pub struct BlockingClient {
     stream: UnixStream,
 }
 
-impl Client {
+impl BlockingClient {
     /// Connects to a session's daemon; `None` when none runs.
-    pub fn connect(place: &Place) -> Option<Self> {
+    pub fn connect(place: &SessionPaths) -> Option<Self> {
         UnixStream::connect(place.socket()).ok().map(|stream| Self { stream })
     }
 
@@ -39,8 +39,8 @@ impl Client {
     ///
     /// # Errors
     /// What the daemon answers, or that it did not.
-    pub fn ask(&mut self, action: &Action, allowed: Duration) -> Result<Done> {
-        let call = Call::new(action)?;
+    pub fn ask(&mut self, action: &DaemonRequest, allowed: Duration) -> Result<DaemonResponse> {
+        let call = RequestEnvelope::new(action)?;
         let broken = |error: std::io::Error| match error.kind() {
             ErrorKind::InvalidData => Error::new(Code::DaemonBadFrame)
                 .message(format!("the daemon's answer cannot be read: {error}")),
@@ -63,8 +63,8 @@ impl Client {
     /// Runs a command that may take as long as `allowed`.
     ///
     /// # Errors
-    /// As [`Client::ask`].
-    pub fn run(&mut self, action: &Action, allowed: Duration) -> Result<Outcome> {
+    /// As [`BlockingClient::ask`].
+    pub fn run(&mut self, action: &DaemonRequest, allowed: Duration) -> Result<Outcome> {
         self.ask(action, allowed + GRACE)?.outcome()
     }
 }
@@ -73,18 +73,18 @@ impl Client {
 ///
 /// # Errors
 /// `daemon.start-failed`, with what the daemon said.
-pub fn ensure(place: &Place, idle_timeout: Duration) -> Result<Client> {
-    if let Some(client) = Client::connect(place) {
+pub fn ensure(place: &SessionPaths, idle_timeout: Duration) -> Result<BlockingClient> {
+    if let Some(client) = BlockingClient::connect(place) {
         return Ok(client);
     }
     start(place, idle_timeout)?;
-    Client::connect(place).ok_or_else(|| {
+    BlockingClient::connect(place).ok_or_else(|| {
         Error::new(Code::DaemonStartFailed).message("the daemon started and ended again")
     })
 }
 
 /// Starts the daemon and waits until it listens.
-fn start(place: &Place, idle_timeout: Duration) -> Result<()> {
+fn start(place: &SessionPaths, idle_timeout: Duration) -> Result<()> {
     let failed = |message: String| {
         Error::new(Code::DaemonStartFailed)
             .message(message)

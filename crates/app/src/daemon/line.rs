@@ -1,7 +1,9 @@
 //! The client's side for those who wait for several things at once. Dropped half-way, the command is dropped too.
 
-use super::wire::{self, Action, Answer, Call, Done, HEADER, MAX_ANSWER};
-use super::{Place, client};
+use super::wire::{
+    self, DaemonRequest, DaemonResponse, HEADER, MAX_ANSWER, RequestEnvelope, ResponseEnvelope,
+};
+use super::{SessionPaths, client};
 use browser::{Code, Error, Outcome, Result};
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -10,13 +12,13 @@ use tokio::net::UnixStream;
 
 /// An open line to a daemon.
 #[derive(Debug)]
-pub struct Line {
+pub struct AsyncClient {
     stream: UnixStream,
 }
 
-impl Line {
+impl AsyncClient {
     /// Connects to a session's daemon; `None` when none runs.
-    pub async fn connect(place: &Place) -> Option<Self> {
+    pub async fn connect(place: &SessionPaths) -> Option<Self> {
         UnixStream::connect(place.socket()).await.ok().map(|stream| Self { stream })
     }
 
@@ -24,7 +26,7 @@ impl Line {
     ///
     /// # Errors
     /// `daemon.start-failed`, with what the daemon said.
-    pub async fn ensure(place: &Place, idle_timeout: Duration) -> Result<Self> {
+    pub async fn ensure(place: &SessionPaths, idle_timeout: Duration) -> Result<Self> {
         if let Some(line) = Self::connect(place).await {
             return Ok(line);
         }
@@ -39,8 +41,13 @@ impl Line {
     ///
     /// # Errors
     /// What the daemon answers, or that it did not.
-    pub async fn ask(&mut self, action: &Action, allowed: Duration) -> Result<Done> {
-        let call = wire::frame(&Call::new(action)?, &[]).map_err(|error| broken(&error))?;
+    pub async fn ask(
+        &mut self,
+        action: &DaemonRequest,
+        allowed: Duration,
+    ) -> Result<DaemonResponse> {
+        let call =
+            wire::frame(&RequestEnvelope::new(action)?, &[]).map_err(|error| broken(&error))?;
         let asked = async {
             // A daemon that refuses early stops reading; what it says is still there to be read.
             let sent = self.stream.write_all(&call).await;
@@ -59,12 +66,12 @@ impl Line {
     /// Runs a command that may take as long as `allowed`.
     ///
     /// # Errors
-    /// As [`Line::ask`].
-    pub async fn run(&mut self, action: &Action, allowed: Duration) -> Result<Outcome> {
+    /// As [`AsyncClient::ask`].
+    pub async fn run(&mut self, action: &DaemonRequest, allowed: Duration) -> Result<Outcome> {
         self.ask(action, allowed + client::GRACE).await?.outcome()
     }
 
-    async fn receive(&mut self) -> std::io::Result<(Answer, Vec<u8>)> {
+    async fn receive(&mut self) -> std::io::Result<(ResponseEnvelope, Vec<u8>)> {
         let mut header = [0; HEADER];
         self.stream.read_exact(&mut header).await?;
         let (json, file) = wire::lengths(&header);

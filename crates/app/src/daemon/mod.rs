@@ -4,16 +4,18 @@
 //! side uses no async runtime: one frame out, one frame in.
 
 mod client;
-mod guests;
+mod connection_limit;
 mod line;
-mod place;
 mod server;
+mod session_paths;
 mod state;
 mod wire;
 
-pub use client::{Client, ensure};
-pub use line::Line;
-pub use place::{Place, list, list_all, runtime_dir};
+pub use client::{BlockingClient, ensure};
+pub use line::AsyncClient;
 pub use server::serve;
-pub use state::{Ended, State};
-pub use wire::{Action, Answer, Call, DaemonStatus, Done, MAX_REQUEST};
+pub use session_paths::{SessionPaths, list, list_all, runtime_dir};
+pub use state::{DaemonState, ExitReason};
+pub use wire::{
+    DaemonRequest, DaemonResponse, DaemonStatus, MAX_REQUEST, RequestEnvelope, ResponseEnvelope,
+};

@@ -1,10 +1,13 @@
 //! The daemon's side: many clients at once, each answered in its own task, none able to harm another.
 
 use super::client::READY;
-use super::guests::{Guest, Guests};
-use super::wire::{self, Action, Answer, Call, DaemonStatus, Done, HEADER, MAX_REQUEST};
-use super::{Client, Ended, Place, State};
-use crate::{VERSION, rest};
+use super::connection_limit::{Connection, ConnectionLimit};
+use super::wire::{
+    self, DaemonRequest, DaemonResponse, DaemonStatus, HEADER, MAX_REQUEST, RequestEnvelope,
+    ResponseEnvelope,
+};
+use super::{BlockingClient, DaemonState, ExitReason, SessionPaths};
+use crate::{VERSION, idle_memory};
 use browser::{Browser, Code, Command, Error, Reply, Result};
 use std::fs::File;
 use std::future::Future;
@@ -39,7 +42,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When it cannot listen; the starter is told too.
-pub async fn serve(place: Place, idle_timeout: Duration) -> Result<()> {
+pub async fn serve(place: SessionPaths, idle_timeout: Duration) -> Result<()> {
     // The terminal's signals are not for us.
     _ = rustix::process::setsid();
     let (listener, _lock) = match listen(&place).await {
@@ -61,7 +64,7 @@ pub async fn serve(place: Place, idle_timeout: Duration) -> Result<()> {
         "listening"
     );
 
-    tokio::spawn(rest::keep());
+    tokio::spawn(idle_memory::keep());
     let ended = daemon.accept_until_stopped(&listener).await;
     daemon.is_stopping.store(true, Ordering::Release);
     // From here on nobody new can connect; who did get in is told to try again.
@@ -73,13 +76,13 @@ pub async fn serve(place: Place, idle_timeout: Duration) -> Result<()> {
 }
 
 struct Daemon {
-    place: Place,
+    place: SessionPaths,
     browser: Browser,
     idle_timeout: Duration,
     since: Instant,
     commands: AtomicU64,
     running: AtomicU64,
-    guests: Arc<Guests>,
+    guests: Arc<ConnectionLimit>,
     /// For large requests.
     room: Semaphore,
     /// Lines that the daemon stays for.
@@ -88,16 +91,16 @@ struct Daemon {
     is_private: AtomicBool,
     last_use: Mutex<Instant>,
     /// What the state file says.
-    told: Mutex<Option<State>>,
+    told: Mutex<Option<DaemonState>>,
     is_stopping: AtomicBool,
     stop: watch::Sender<bool>,
     used: Notify,
 }
 
 impl Daemon {
-    fn new(place: Place, idle_timeout: Duration) -> Self {
+    fn new(place: SessionPaths, idle_timeout: Duration) -> Self {
         let browser = Browser::new(browser::launch::Options::default());
-        let left = State::read(&place);
+        let left = DaemonState::read(&place);
         if let Some(left) = &left {
             browser.number_tabs_after(left.last_tab);
             left.left.clone().into_iter().for_each(|left| browser.take_over(left));
@@ -126,7 +129,7 @@ impl Daemon {
     }
 
     /// Serves clients until a client, the clock or the system ends it.
-    async fn accept_until_stopped(self: &Arc<Self>, listener: &UnixListener) -> Option<Ended> {
+    async fn accept_until_stopped(self: &Arc<Self>, listener: &UnixListener) -> Option<ExitReason> {
         let mut stop = self.stop.subscribe();
         let mut terminate = signals();
         loop {
@@ -150,14 +153,14 @@ impl Daemon {
                     }
                 },
                 _ = stop.wait_for(|stop| *stop) => return None,
-                () = self.idle() => return Some(Ended::Idle),
-                () = &mut terminate => return Some(Ended::Signal),
+                () = self.idle() => return Some(ExitReason::Idle),
+                () = &mut terminate => return Some(ExitReason::Signal),
             }
         }
     }
 
     /// Serves one client, request after request.
-    async fn attend(self: &Arc<Self>, stream: UnixStream, guest: Guest) {
+    async fn attend(self: &Arc<Self>, stream: UnixStream, guest: Connection) {
         let mut holds = false;
         self.converse(stream, &guest, &mut holds).await;
         if holds && self.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -167,14 +170,19 @@ impl Daemon {
         }
     }
 
-    async fn converse(self: &Arc<Self>, mut stream: UnixStream, guest: &Guest, holds: &mut bool) {
+    async fn converse(
+        self: &Arc<Self>,
+        mut stream: UnixStream,
+        guest: &Connection,
+        holds: &mut bool,
+    ) {
         loop {
             let (call, _room) = match read_call(&mut stream, guest, &self.room).await {
                 Ok(Some(call)) => call,
                 Ok(None) => return,
                 Err(error) => {
                     tracing::debug!(code = %error.code(), "bad request");
-                    _ = write_answer(&mut stream, Done::Error(error)).await;
+                    _ = write_answer(&mut stream, DaemonResponse::Error(error)).await;
                     return;
                 }
             };
@@ -190,11 +198,11 @@ impl Daemon {
                 tracing::debug!("client gone, command dropped");
                 return;
             };
-            if matches!(done, Done::Holding) && !std::mem::replace(holds, true) {
+            if matches!(done, DaemonResponse::Holding) && !std::mem::replace(holds, true) {
                 self.holders.fetch_add(1, Ordering::AcqRel);
                 self.is_private.store(true, Ordering::Release);
             }
-            let is_last = matches!(done, Done::Stopping) || closed_browser(&done);
+            let is_last = matches!(done, DaemonResponse::Stopping) || closed_browser(&done);
             if is_last {
                 // Before it is told: what comes after the answer must not be done by this daemon.
                 self.is_stopping.store(true, Ordering::Release);
@@ -213,12 +221,12 @@ impl Daemon {
         }
     }
 
-    async fn answer(&self, call: Call) -> Done {
+    async fn answer(&self, call: RequestEnvelope) -> DaemonResponse {
         if self.is_stopping.load(Ordering::Acquire) {
-            return Done::Error(Error::new(Code::DaemonStopping));
+            return DaemonResponse::Error(Error::new(Code::DaemonStopping));
         }
         if call.version != VERSION {
-            return Done::Error(
+            return DaemonResponse::Error(
                 Error::new(Code::DaemonVersionMismatch)
                     .message(format!(
                         "the daemon is version {VERSION}, this client is {}",
@@ -228,10 +236,10 @@ impl Daemon {
                     .evidence("client", &*call.version),
             );
         }
-        let action = match serde_json::from_str::<Action>(call.action.get()) {
+        let action = match serde_json::from_str::<DaemonRequest>(call.action.get()) {
             Ok(action) => action,
             Err(error) => {
-                return Done::Error(
+                return DaemonResponse::Error(
                     Error::new(Code::CommandInvalid)
                         .message(format!("the request is not understood: {error}")),
                 );
@@ -239,7 +247,7 @@ impl Daemon {
         };
         drop(call);
         match action {
-            Action::Run { request, wish } => {
+            DaemonRequest::Run { request, wish } => {
                 // Closing needs no agreement about the browser that is closed.
                 let is_control = matches!(
                     request.command,
@@ -248,15 +256,15 @@ impl Daemon {
                 if let Err(error) = self.browser.ask_for(&wish)
                     && !is_control
                 {
-                    return Done::Error(error);
+                    return DaemonResponse::Error(error);
                 }
                 let outcome = self.remembering_tabs(self.browser.run(request)).await;
                 self.remember();
-                outcome.map_or_else(Done::Error, Done::Outcome)
+                outcome.map_or_else(DaemonResponse::Error, DaemonResponse::Outcome)
             }
-            Action::Hold => Done::Holding,
-            Action::Status => Done::Status(self.status()),
-            Action::Stop => Done::Stopping,
+            DaemonRequest::Hold => DaemonResponse::Holding,
+            DaemonRequest::Status => DaemonResponse::Status(self.status()),
+            DaemonRequest::Stop => DaemonResponse::Stopping,
         }
     }
 
@@ -302,8 +310,8 @@ impl Daemon {
         }
     }
 
-    fn state(&self, ended: Option<Ended>) -> State {
-        State {
+    fn state(&self, ended: Option<ExitReason>) -> DaemonState {
+        DaemonState {
             pid: std::process::id(),
             version: VERSION.into(),
             had_browser: self.browser.is_running(),
@@ -314,8 +322,8 @@ impl Daemon {
         }
     }
 
-    async fn farewell(&self, ended: Option<Ended>) {
-        let state = State { left: None, ..self.state(ended) };
+    async fn farewell(&self, ended: Option<ExitReason>) {
+        let state = DaemonState { left: None, ..self.state(ended) };
         self.browser.close().await;
         self.last_answers().await;
         let word = match ended.and(state.loss()) {
@@ -347,7 +355,7 @@ impl Daemon {
     fn touch(&self) {
         *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.used.notify_waiters();
-        rest::used();
+        idle_memory::used();
     }
 
     /// Waits until nothing has happened for long enough.
@@ -369,7 +377,7 @@ impl Daemon {
 }
 
 /// Takes the session's lock and its socket; `None` when another daemon has them and answers.
-async fn listen(place: &Place) -> Result<Option<(UnixListener, File)>> {
+async fn listen(place: &SessionPaths) -> Result<Option<(UnixListener, File)>> {
     let failed = |what: &str, error: std::io::Error| {
         Error::new(Code::DaemonStartFailed).message(format!("{what}: {error}"))
     };
@@ -380,11 +388,11 @@ async fn listen(place: &Place) -> Result<Option<(UnixListener, File)>> {
         if let Some(lock) = seized {
             break lock;
         }
-        if Client::connect(place).is_some() {
+        if BlockingClient::connect(place).is_some() {
             return Ok(None);
         }
         if began.elapsed() > HANDOVER {
-            let holder = State::read(place).map_or(0, |state| state.pid);
+            let holder = DaemonState::read(place).map_or(0, |state| state.pid);
             return Err(Error::new(Code::DaemonStartFailed)
                 .message(format!(
                     "another daemon of session `{}` neither answers nor ends",
@@ -404,7 +412,8 @@ async fn listen(place: &Place) -> Result<Option<(UnixListener, File)>> {
 async fn refuse_the_rest(listener: &UnixListener) {
     let moment = Duration::from_millis(1);
     while let Ok(Ok((mut stream, _))) = tokio::time::timeout(moment, listener.accept()).await {
-        _ = write_answer(&mut stream, Done::Error(Error::new(Code::DaemonStopping))).await;
+        _ = write_answer(&mut stream, DaemonResponse::Error(Error::new(Code::DaemonStopping)))
+            .await;
     }
 }
 
@@ -412,9 +421,9 @@ async fn refuse_the_rest(listener: &UnixListener) {
 /// room that it takes.
 async fn read_call<'r>(
     stream: &mut UnixStream,
-    guest: &Guest,
+    guest: &Connection,
     room: &'r Semaphore,
-) -> Result<Option<(Call, Option<SemaphorePermit<'r>>)>> {
+) -> Result<Option<(RequestEnvelope, Option<SemaphorePermit<'r>>)>> {
     let bad = |message: String| Error::new(Code::DaemonBadFrame).message(message);
     let broken = |error: std::io::Error| bad(format!("the request broke off: {error}"));
     let late = |_| bad("the request did not come to its end".into());
@@ -485,12 +494,14 @@ async fn take_room(bytes: usize, room: &Semaphore) -> Result<Option<SemaphorePer
     }
 }
 
-async fn write_answer(stream: &mut UnixStream, mut done: Done) -> std::io::Result<()> {
+async fn write_answer(stream: &mut UnixStream, mut done: DaemonResponse) -> std::io::Result<()> {
     let file = match &mut done {
-        Done::Outcome(outcome) => outcome.reply.file_mut().map(std::mem::take).unwrap_or_default(),
+        DaemonResponse::Outcome(outcome) => {
+            outcome.reply.file_mut().map(std::mem::take).unwrap_or_default()
+        }
         _ => Vec::new(),
     };
-    let head = wire::frame(&Answer::new(done), &file)?;
+    let head = wire::frame(&ResponseEnvelope::new(done), &file)?;
     let write = async {
         stream.write_all(&head).await?;
         stream.write_all(&file).await
@@ -513,8 +524,8 @@ async fn unless_gone<T>(stream: &mut UnixStream, work: impl Future<Output = T>) 
 }
 
 /// Whether the whole browser was closed, after which the daemon has nothing left to do.
-fn closed_browser(done: &Done) -> bool {
-    matches!(done, Done::Outcome(outcome) if matches!(&outcome.reply, Reply::Close(closed) if closed.context.is_none()))
+fn closed_browser(done: &DaemonResponse) -> bool {
+    matches!(done, DaemonResponse::Outcome(outcome) if matches!(&outcome.reply, Reply::Close(closed) if closed.context.is_none()))
 }
 
 fn signals() -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {

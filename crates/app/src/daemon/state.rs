@@ -1,14 +1,14 @@
 //! What a daemon leaves behind for the next one: without it, a killed daemon's successor would show a blank
 //! tab where the caller's page was.
 
-use super::Place;
+use super::SessionPaths;
 use browser::OrphanTabs;
 use serde::{Deserialize, Serialize};
 
 /// What a daemon says of itself, in a file beside its socket. Removed at an orderly end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct State {
+pub struct DaemonState {
     /// The daemon's process.
     pub pid: u32,
     /// Its version.
@@ -22,27 +22,27 @@ pub struct State {
     /// The tabs that it made in a browser that somebody else runs: they outlive a killed daemon.
     pub left: Option<OrphanTabs>,
     /// Why it ended, when that was not what the caller asked for.
-    pub ended: Option<Ended>,
+    pub ended: Option<ExitReason>,
 }
 
 /// Why a daemon ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ended {
+pub enum ExitReason {
     /// Nobody used it.
     Idle,
     /// The system asked it to end.
     Signal,
 }
 
-impl State {
+impl DaemonState {
     /// What the last daemon of a session left.
-    pub fn read(place: &Place) -> Option<Self> {
+    pub fn read(place: &SessionPaths) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(place.state()).ok()?).ok()
     }
 
     /// Leaves it for the next.
-    pub fn write(&self, place: &Place) -> std::io::Result<()> {
+    pub fn write(&self, place: &SessionPaths) -> std::io::Result<()> {
         let path = place.state();
         let folder = path.parent().unwrap_or(std::path::Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -57,8 +57,8 @@ impl State {
             return self.lost.clone();
         }
         let how = match self.ended {
-            Some(Ended::Idle) => "ended after being idle",
-            Some(Ended::Signal) => "was told to end by the system",
+            Some(ExitReason::Idle) => "ended after being idle",
+            Some(ExitReason::Signal) => "was told to end by the system",
             None => "was killed",
         };
         self.had_browser.then(|| format!("the daemon of this session (process {}) {how}", self.pid))

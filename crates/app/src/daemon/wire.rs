@@ -19,7 +19,7 @@ pub(super) const HEADER: usize = 8;
 /// A request to the daemon. The version goes first, so that a daemon of another version can say so.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Call {
+pub struct RequestEnvelope {
     /// The client's version.
     pub version: String,
     /// What it wants, read only when the versions agree.
@@ -30,7 +30,7 @@ pub struct Call {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "lives for the length of one request")]
-pub enum Action {
+pub enum DaemonRequest {
     /// Run a command.
     Run {
         /// The command and where it goes.
@@ -50,18 +50,18 @@ pub enum Action {
 /// The daemon's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct ResponseEnvelope {
     /// The daemon's version.
     pub version: String,
     /// What came of it.
-    pub done: Done,
+    pub done: DaemonResponse,
 }
 
 /// What came of a request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "lives for the length of one request")]
-pub enum Done {
+pub enum DaemonResponse {
     /// A command was run.
     Outcome(Outcome),
     /// About the daemon.
@@ -74,7 +74,7 @@ pub enum Done {
     Error(Error),
 }
 
-impl Done {
+impl DaemonResponse {
     /// The same with the file that came beside it, unless it failed.
     pub(super) fn with_file(self, file: Vec<u8>) -> Result<Self> {
         match self {
@@ -128,12 +128,12 @@ pub struct DaemonStatus {
     pub idle_timeout_s: u64,
 }
 
-impl Call {
+impl RequestEnvelope {
     /// A request of this version. The one place where secrets go over the socket in clear.
     ///
     /// # Errors
     /// When the request cannot be written down.
-    pub fn new(action: &Action) -> Result<Self> {
+    pub fn new(action: &DaemonRequest) -> Result<Self> {
         let action = serde_json::value::to_raw_value(&InClear(action)).map_err(|error| {
             Error::new(Code::CommandInvalid).message(format!("the request cannot be sent: {error}"))
         })?;
@@ -141,8 +141,8 @@ impl Call {
     }
 }
 
-impl Answer {
-    pub(super) fn new(done: Done) -> Self {
+impl ResponseEnvelope {
+    pub(super) fn new(done: DaemonResponse) -> Self {
         Self { version: VERSION.into(), done }
     }
 }
@@ -170,12 +170,12 @@ pub(super) fn lengths(header: &[u8]) -> (usize, usize) {
 }
 
 /// Sends a request.
-pub(super) fn send(stream: &mut impl Write, call: &Call) -> std::io::Result<()> {
+pub(super) fn send(stream: &mut impl Write, call: &RequestEnvelope) -> std::io::Result<()> {
     stream.write_all(&frame(call, &[])?)
 }
 
 /// Receives an answer and the file beside it.
-pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(Answer, Vec<u8>)> {
+pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(ResponseEnvelope, Vec<u8>)> {
     let mut header = [0; HEADER];
     stream.read_exact(&mut header)?;
     let (json, file) = lengths(&header);

@@ -4,7 +4,7 @@
 //! answer: it is a demonstration that can fail.
 
 mod site;
-mod walk;
+mod tour;
 
 pub use site::Site;
 
@@ -52,7 +52,7 @@ impl Demo {
         let folder = self.folder()?;
         let (options, _) = config.wish().apply(&Options::default());
         let browser = Browser::new(options);
-        let told = walk::walk(&browser, &site, &folder, output).await;
+        let told = tour::walk(&browser, &site, &folder, output).await;
         browser.close().await;
         let told = told?;
         output.report(told.ok, &told)?;

@@ -1,6 +1,6 @@
 //! What has become of the daemons of all sessions: asked all at once, as one that is stuck takes long.
 
-use crate::daemon::{Place, State, list};
+use crate::daemon::{DaemonState, SessionPaths, list};
 use crate::sessions::status;
 use browser::{Code, Error, Evidence, Result};
 use tokio::task::JoinSet;
@@ -29,7 +29,8 @@ pub(super) enum Condition {
 /// # Errors
 /// When their folder cannot be used.
 pub(super) async fn ask_all() -> Result<Vec<Daemon>> {
-    let places = list().iter().map(|name| Place::of(name)).collect::<Result<Vec<Place>>>()?;
+    let places =
+        list().iter().map(|name| SessionPaths::of(name)).collect::<Result<Vec<SessionPaths>>>()?;
     let mut asked = JoinSet::new();
     for place in places {
         asked.spawn_blocking(move || {
@@ -43,7 +44,7 @@ pub(super) async fn ask_all() -> Result<Vec<Daemon>> {
 }
 
 /// `None` when there is nothing to tell.
-fn condition(place: &Place) -> Option<Condition> {
+fn condition(place: &SessionPaths) -> Option<Condition> {
     match status(place) {
         Some(Ok(status)) => Some(Condition::Running(status.version)),
         Some(Err(error)) => match error.code() {
@@ -51,7 +52,7 @@ fn condition(place: &Place) -> Option<Condition> {
             Code::DaemonStopping => None,
             _ => Some(Condition::Stuck(error.details().message.clone())),
         },
-        None => match State::read(place).and_then(|state| state.loss()) {
+        None => match DaemonState::read(place).and_then(|state| state.loss()) {
             Some(loss) => Some(Condition::Lost(loss)),
             None => place.socket().exists().then_some(Condition::Deaf),
         },

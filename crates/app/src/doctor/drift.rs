@@ -50,10 +50,10 @@ struct Comparison<'p> {
 }
 
 /// Something with fields: its name, and the domain in which the names of types in it are looked up.
-struct Place<'p> {
+struct FieldSite<'p> {
     name: String,
     domain: &'p str,
-    fields: &'p [Offered],
+    fields: &'p [ProtocolField],
 }
 
 impl<'p> Comparison<'p> {
@@ -66,12 +66,17 @@ impl<'p> Comparison<'p> {
         let read =
             if used.kind == ProtocolUseKind::Event { &offer.parameters } else { &offer.returns };
         for (used_fields, fields) in [(used.sent, &offer.parameters), (used.read, read)] {
-            let place = Place { name: used.name.to_owned(), domain, fields };
+            let place = FieldSite { name: used.name.to_owned(), domain, fields };
             self.fields(domain_of(used), used_fields, &place);
         }
     }
 
-    fn fields(&mut self, our_domain: &str, used: &'static [ProtocolUseField], place: &Place<'p>) {
+    fn fields(
+        &mut self,
+        our_domain: &str,
+        used: &'static [ProtocolUseField],
+        place: &FieldSite<'p>,
+    ) {
         self.drift.fields += used.len();
         for field in used {
             let name = wire_name(field.name);
@@ -114,51 +119,51 @@ struct Domain {
     #[serde(default)]
     types: Vec<Type>,
     #[serde(default)]
-    commands: Vec<Offer>,
+    commands: Vec<ProtocolItem>,
     #[serde(default)]
-    events: Vec<Offer>,
+    events: Vec<ProtocolItem>,
 }
 
 /// A method or an event. An event has no `returns`: what it brings is called parameters too.
 #[derive(Deserialize)]
-struct Offer {
+struct ProtocolItem {
     name: String,
     #[serde(default)]
-    parameters: Vec<Offered>,
+    parameters: Vec<ProtocolField>,
     #[serde(default)]
-    returns: Vec<Offered>,
+    returns: Vec<ProtocolField>,
 }
 
 #[derive(Deserialize)]
 struct Type {
     id: String,
     #[serde(flatten)]
-    of: Of,
+    of: FieldType,
 }
 
 #[derive(Deserialize)]
-struct Offered {
+struct ProtocolField {
     name: String,
     #[serde(flatten)]
-    of: Of,
+    of: FieldType,
 }
 
 /// What something is: the name of a type, a list of something, or something with fields. Otherwise it has
 /// nothing inside.
 #[derive(Deserialize)]
-struct Of {
+struct FieldType {
     #[serde(rename = "$ref")]
     named: Option<String>,
-    items: Option<Box<Of>>,
+    items: Option<Box<FieldType>>,
     #[serde(default)]
-    properties: Vec<Offered>,
+    properties: Vec<ProtocolField>,
 }
 
 /// A type that is called by another name, which is a list of … is not followed for ever.
 const DEEPEST: usize = 8;
 
 impl Protocol {
-    fn offer(&self, used: &ProtocolUse) -> Option<(&str, &Offer)> {
+    fn offer(&self, used: &ProtocolUse) -> Option<(&str, &ProtocolItem)> {
         let (domain, name) = used.name.split_once('.')?;
         let domain = self.domain(domain)?;
         let offers =
@@ -171,7 +176,13 @@ impl Protocol {
     }
 
     /// What the fields in something are. It has the name of its type where it has one, else that of the way.
-    fn inside<'p>(&'p self, way: String, domain: &'p str, of: &'p Of, depth: usize) -> Place<'p> {
+    fn inside<'p>(
+        &'p self,
+        way: String,
+        domain: &'p str,
+        of: &'p FieldType,
+        depth: usize,
+    ) -> FieldSite<'p> {
         let named = of.named.as_deref().and_then(|named| self.named(domain, named));
         match (named, &of.items) {
             (Some((domain, found)), _) if depth < DEEPEST => {
@@ -179,7 +190,7 @@ impl Protocol {
                 self.inside(name, domain, &found.of, depth + 1)
             }
             (None, Some(items)) if depth < DEEPEST => self.inside(way, domain, items, depth + 1),
-            _ => Place { name: way, domain, fields: &of.properties },
+            _ => FieldSite { name: way, domain, fields: &of.properties },
         }
     }
 

@@ -70,13 +70,13 @@ fn fix(error: &Error, headed: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Name;
+    use crate::config::SessionName;
 
     #[test]
     fn nothing_of_the_users_is_touched() {
         let mut config = Config::default();
         config.settings.cdp = Some("9222".into());
-        config.settings.profile = Some(Name("work".into()));
+        config.settings.profile = Some(SessionName("work".into()));
         config.settings.trace_cdp = Some("/tmp/trace".into());
         config.settings.chrome_arg = Some(vec!["--lang=de".into()]);
         let expected = Options { args: vec!["--lang=de".into()], ..Options::default() };

@@ -77,13 +77,13 @@ impl Finding {
     }
 }
 
-type Look = for<'a> fn(&'a Config) -> Pin<Box<dyn Future<Output = Finding> + 'a>>;
+type CheckFn = for<'a> fn(&'a Config) -> Pin<Box<dyn Future<Output = Finding> + 'a>>;
 
 struct Check {
     id: &'static str,
     limit: Duration,
     starts_browser: bool,
-    look: Look,
+    look: CheckFn,
 }
 
 /// All checks, in the order in which one would look.
@@ -99,7 +99,7 @@ const CHECKS: &[Check] = &[
     check("version", 20, |config| Box::pin(version::look(config))),
 ];
 
-const fn check(id: &'static str, limit_s: u64, look: Look) -> Check {
+const fn check(id: &'static str, limit_s: u64, look: CheckFn) -> Check {
     Check { id, limit: Duration::from_secs(limit_s), starts_browser: false, look }
 }
 

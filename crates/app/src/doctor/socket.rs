@@ -2,14 +2,14 @@
 
 use super::{Finding, Severity};
 use crate::config::Config;
-use crate::daemon::{Place, runtime_dir};
+use crate::daemon::{SessionPaths, runtime_dir};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 pub(super) async fn look(config: &Config) -> Finding {
     let folder = runtime_dir();
     let shown = folder.display();
-    let tried = Place::of(config.session())
+    let tried = SessionPaths::of(config.session())
         .map_err(|error| error.details().message.clone())
         .and_then(|_| {
             listen_once(&folder)

@@ -18,21 +18,22 @@ const MAX_LINK_BYTES: u64 = 4096;
 
 /// Why an archive was not unpacked.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum ArchiveError {
     /// The archive is damaged or hostile.
     Corrupt(String),
     /// The archive may be fine, the disk is not.
     Disk(PathBuf, io::Error),
 }
 
-type Result<T> = std::result::Result<T, Refusal>;
+type Result<T> = std::result::Result<T, ArchiveError>;
 
 /// Unpack a zip into a folder that does not exist yet.
 pub(super) fn unpack(archive: &Path, into: &Path) -> Result<()> {
-    let file = File::open(archive).map_err(|error| Refusal::Disk(archive.to_owned(), error))?;
+    let file =
+        File::open(archive).map_err(|error| ArchiveError::Disk(archive.to_owned(), error))?;
     let mut zip =
         ZipArchive::new(BufReader::new(file)).map_err(|error| unreadable(archive, error))?;
-    fs::create_dir_all(into).map_err(|error| Refusal::Disk(into.to_owned(), error))?;
+    fs::create_dir_all(into).map_err(|error| ArchiveError::Disk(into.to_owned(), error))?;
     let mut links = BTreeMap::new();
     let mut left = MAX_BYTES;
     for index in 0..zip.len() {
@@ -69,7 +70,9 @@ fn kind(name: &str, mode: Option<u32>) -> Result<Kind> {
         0o120_000 => Ok(Kind::Link),
         _ if name.ends_with('/') => Ok(Kind::Folder),
         0 | 0o100_000 => Ok(Kind::File),
-        _ => Err(Refusal::Corrupt(format!("`{name}` is neither a file nor a folder nor a link"))),
+        _ => Err(ArchiveError::Corrupt(format!(
+            "`{name}` is neither a file nor a folder nor a link"
+        ))),
     }
 }
 
@@ -78,7 +81,7 @@ fn inside(name: &str) -> Result<PathBuf> {
     let path = Path::new(name);
     let leads_down = path.components().all(|part| matches!(part, Component::Normal(_)));
     if name.is_empty() || !leads_down || name.contains(['\\', '\0']) {
-        return Err(Refusal::Corrupt(format!(
+        return Err(ArchiveError::Corrupt(format!(
             "`{}` leads outside the archive",
             name.escape_debug()
         )));
@@ -103,12 +106,13 @@ fn write_file(name: &str, entry: &mut impl Read, path: &Path, left: u64) -> Resu
         }
         written += count as u64;
         if written > left {
-            return Err(Refusal::Corrupt(format!(
+            return Err(ArchiveError::Corrupt(format!(
                 "it unpacks to more than {} GB",
                 MAX_BYTES >> 30
             )));
         }
-        file.write_all(&buffer[..count]).map_err(|error| Refusal::Disk(path.to_owned(), error))?;
+        file.write_all(&buffer[..count])
+            .map_err(|error| ArchiveError::Disk(path.to_owned(), error))?;
     }
 }
 
@@ -124,7 +128,7 @@ fn read_link(name: &str, entry: &mut impl Read) -> Result<PathBuf> {
     let target = String::from_utf8(target).ok().filter(|_| is_plain);
     target
         .map(PathBuf::from)
-        .ok_or_else(|| Refusal::Corrupt(format!("link `{name}` has no readable target")))
+        .ok_or_else(|| ArchiveError::Corrupt(format!("link `{name}` has no readable target")))
 }
 
 #[cfg(unix)]
@@ -134,7 +138,7 @@ fn make_link(path: &Path, target: &Path) -> Result<()> {
 
 #[cfg(not(unix))]
 fn make_link(path: &Path, _target: &Path) -> Result<()> {
-    Err(Refusal::Corrupt(format!(
+    Err(ArchiveError::Corrupt(format!(
         "link `{}` in an archive for a system without links",
         path.display()
     )))
@@ -143,14 +147,16 @@ fn make_link(path: &Path, _target: &Path) -> Result<()> {
 /// Follow a link to its very end. Reading its text would not do: `a/../..` stays inside when `a` is a folder
 /// and may not when `a` is itself a link.
 fn stays_inside(path: &Path, root: &Path) -> Result<()> {
-    let root = root.canonicalize().map_err(|error| Refusal::Disk(root.to_owned(), error))?;
+    let root = root.canonicalize().map_err(|error| ArchiveError::Disk(root.to_owned(), error))?;
     match path.canonicalize() {
         Ok(end) if end.starts_with(&root) => Ok(()),
-        Ok(_) => Err(Refusal::Corrupt(format!(
+        Ok(_) => Err(ArchiveError::Corrupt(format!(
             "link `{}` leads outside the archive",
             shown(path, &root)
         ))),
-        Err(_) => Err(Refusal::Corrupt(format!("link `{}` leads nowhere", shown(path, &root)))),
+        Err(_) => {
+            Err(ArchiveError::Corrupt(format!("link `{}` leads nowhere", shown(path, &root))))
+        }
     }
 }
 
@@ -162,7 +168,7 @@ fn shown(path: &Path, root: &Path) -> String {
 fn set_mode(path: &Path, mode: Option<u32>) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(kept_mode(mode)))
-        .map_err(|error| Refusal::Disk(path.to_owned(), error))
+        .map_err(|error| ArchiveError::Disk(path.to_owned(), error))
 }
 
 /// Keep who may read, write and run; drop set-user-id and its like, and never lock ourselves out.
@@ -177,29 +183,31 @@ fn set_mode(_path: &Path, _mode: Option<u32>) -> Result<()> {
 }
 
 /// In a folder of our own, a name that is taken was taken by the archive itself.
-fn taken_or_disk(path: &Path, error: io::Error) -> Refusal {
+fn taken_or_disk(path: &Path, error: io::Error) -> ArchiveError {
     match error.kind() {
         io::ErrorKind::AlreadyExists
         | io::ErrorKind::NotADirectory
         | io::ErrorKind::IsADirectory => {
-            Refusal::Corrupt(format!("two entries want to be `{}`", path.display()))
+            ArchiveError::Corrupt(format!("two entries want to be `{}`", path.display()))
         }
-        _ => Refusal::Disk(path.to_owned(), error),
+        _ => ArchiveError::Disk(path.to_owned(), error),
     }
 }
 
-fn unreadable(archive: &Path, error: ZipError) -> Refusal {
+fn unreadable(archive: &Path, error: ZipError) -> ArchiveError {
     match error {
-        ZipError::Io(error) if is_the_systems(&error) => Refusal::Disk(archive.to_owned(), error),
-        error => Refusal::Corrupt(error.to_string()),
+        ZipError::Io(error) if is_the_systems(&error) => {
+            ArchiveError::Disk(archive.to_owned(), error)
+        }
+        error => ArchiveError::Corrupt(error.to_string()),
     }
 }
 
-fn unreadable_entry(name: &str, path: &Path, error: io::Error) -> Refusal {
+fn unreadable_entry(name: &str, path: &Path, error: io::Error) -> ArchiveError {
     if is_the_systems(&error) {
-        Refusal::Disk(path.to_owned(), error)
+        ArchiveError::Disk(path.to_owned(), error)
     } else {
-        Refusal::Corrupt(format!("`{name}`: {error}"))
+        ArchiveError::Corrupt(format!("`{name}`: {error}"))
     }
 }
 
@@ -252,7 +260,7 @@ mod tests {
 
     fn refused(bytes: &[u8]) -> String {
         match unpacked(bytes) {
-            (_, Err(Refusal::Corrupt(why))) => why,
+            (_, Err(ArchiveError::Corrupt(why))) => why,
             (_, other) => panic!("expected a refusal, got {other:?}"),
         }
     }
@@ -365,7 +373,7 @@ mod tests {
     fn a_missing_archive_is_not_called_corrupt() {
         let home = TempDir::new().expect("a temporary folder");
         let outcome = unpack(&home.path().join("none.zip"), &home.path().join("out"));
-        assert!(matches!(outcome, Err(Refusal::Disk(..))), "{outcome:?}");
+        assert!(matches!(outcome, Err(ArchiveError::Disk(..))), "{outcome:?}");
     }
 
     #[test]

@@ -201,13 +201,13 @@ fn steps(family: Family) -> &'static [&'static [&'static str]] {
 
 /// The right to install packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rights {
+enum Privilege {
     Root,
     /// `sudo` that asks for no password.
     Sudo,
 }
 
-impl Rights {
+impl Privilege {
     async fn find() -> Option<Self> {
         if let Ok(output) = output_within(Path::new("id"), &["-u"], QUESTION_LIMIT).await
             && output.stdout.trim_ascii() == b"0"
@@ -258,7 +258,7 @@ pub(super) async fn package(distro: &Distro) -> Result<Package> {
         }
         _ => {}
     }
-    match Rights::find().await {
+    match Privilege::find().await {
         Some(rights) => Ok(Package::new(family, rights)),
         None => unsupported(format!(
             "installing a package needs root or sudo without a password; run `{}`, or use `--via testing`",
@@ -268,7 +268,7 @@ pub(super) async fn package(distro: &Distro) -> Result<Package> {
 }
 
 impl Package {
-    fn new(family: Family, rights: Rights) -> Self {
+    fn new(family: Family, rights: Privilege) -> Self {
         Self { commands: steps(family).iter().map(|step| rights.apply(step)).collect() }
     }
 
@@ -391,17 +391,17 @@ mod tests {
         };
         check(
             Family::Debian,
-            Rights::Root,
+            Privilege::Root,
             "apt-get update && apt-get install -y --no-install-recommends chromium",
         );
         check(
             Family::Debian,
-            Rights::Sudo,
+            Privilege::Sudo,
             "sudo -n env DEBIAN_FRONTEND=noninteractive apt-get update && \
              sudo -n env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium",
         );
-        check(Family::Alpine, Rights::Sudo, "sudo -n apk add --no-cache chromium");
-        check(Family::Arch, Rights::Root, "pacman -S --noconfirm --needed chromium");
+        check(Family::Alpine, Privilege::Sudo, "sudo -n apk add --no-cache chromium");
+        check(Family::Arch, Privilege::Root, "pacman -S --noconfirm --needed chromium");
     }
 
     #[test]

@@ -103,13 +103,13 @@ pub(super) async fn fetch(
     limits: &Limits,
     progress: &mut Progress<'_>,
 ) -> Result<u64> {
-    let mut furthest = Kept::read(part, url).map_or(0, |kept| kept.bytes);
+    let mut furthest = ResumePoint::read(part, url).map_or(0, |kept| kept.bytes);
     let mut retries = 0;
     loop {
         let why = match attempt(client, url, part, limits, progress).await {
             Ok(bytes) => return Ok(bytes),
-            Err(Trouble::Final(error)) => return Err(error),
-            Err(Trouble::Dropped(why)) => why,
+            Err(FetchError::Final(error)) => return Err(error),
+            Err(FetchError::Dropped(why)) => why,
         };
         let reached = fs::metadata(part).map_or(0, |file| file.len());
         if reached <= furthest || retries == RETRIES {
@@ -131,7 +131,7 @@ pub(super) fn discard(part: &Path) {
 }
 
 /// Why an attempt ended early.
-enum Trouble {
+enum FetchError {
     /// Something between us and the server; worth another try.
     Dropped(String),
     /// Another try would end the same way.
@@ -141,13 +141,13 @@ enum Trouble {
 /// What the server said the bytes in the `.part` file are.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
-struct Meta {
+struct PartMeta {
     url: String,
     etag: Option<String>,
     last_modified: Option<String>,
 }
 
-impl Meta {
+impl PartMeta {
     fn of(url: &str, headers: &HeaderMap) -> Self {
         let text =
             |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -169,15 +169,15 @@ impl Meta {
 
 /// A partial download worth going on with.
 #[derive(Debug, PartialEq, Eq)]
-struct Kept {
+struct ResumePoint {
     bytes: u64,
     validator: String,
 }
 
-impl Kept {
+impl ResumePoint {
     fn read(part: &Path, url: &str) -> Option<Self> {
         let bytes = fs::metadata(part).ok()?.len();
-        let meta: Meta = serde_json::from_slice(&fs::read(meta_path(part)).ok()?).ok()?;
+        let meta: PartMeta = serde_json::from_slice(&fs::read(meta_path(part)).ok()?).ok()?;
         let validator = meta.validator()?.to_owned();
         (bytes > 0 && meta.url == url).then_some(Self { bytes, validator })
     }
@@ -191,7 +191,7 @@ fn meta_path(part: &Path) -> PathBuf {
 
 /// What an answer means for the bytes we have.
 #[derive(Debug, PartialEq, Eq)]
-enum Step {
+enum ResumeAction {
     /// The rest follows.
     Append { total: Option<u64> },
     /// The whole follows, from the first byte.
@@ -204,44 +204,53 @@ enum Step {
     Refuse,
 }
 
-fn judge(kept: Option<&Kept>, status: StatusCode, headers: &HeaderMap, url: &str) -> Step {
+fn judge(
+    kept: Option<&ResumePoint>,
+    status: StatusCode,
+    headers: &HeaderMap,
+    url: &str,
+) -> ResumeAction {
     let range =
         headers.get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).and_then(parse_range);
     match (status, kept) {
-        (StatusCode::OK, _) => Step::Replace { total: number(headers, CONTENT_LENGTH) },
+        (StatusCode::OK, _) => ResumeAction::Replace { total: number(headers, CONTENT_LENGTH) },
         (StatusCode::PARTIAL_CONTENT, Some(kept)) => {
-            let meta = Meta::of(url, headers);
+            let meta = PartMeta::of(url, headers);
             // A 206 need not repeat the validator; one that does and differs belongs to other bytes.
             let is_same = meta.validator().is_none_or(|validator| validator == kept.validator);
             match range {
-                Some(Span { first: Some(first), total }) if is_same && first == kept.bytes => {
+                Some(ContentRange { first: Some(first), total })
+                    if is_same && first == kept.bytes =>
+                {
                     let rest = || number(headers, CONTENT_LENGTH).map(|rest| first + rest);
-                    Step::Append { total: total.or_else(rest) }
+                    ResumeAction::Append { total: total.or_else(rest) }
                 }
-                _ => Step::Forget,
+                _ => ResumeAction::Forget,
             }
         }
         // Under `If-Range` this says: the same bytes as yours, and none after them. Unless the total differs.
         (StatusCode::RANGE_NOT_SATISFIABLE, Some(kept)) => match range {
-            Some(Span { first: None, total: Some(total) }) if total == kept.bytes => Step::Complete,
-            _ => Step::Forget,
+            Some(ContentRange { first: None, total: Some(total) }) if total == kept.bytes => {
+                ResumeAction::Complete
+            }
+            _ => ResumeAction::Forget,
         },
-        _ => Step::Refuse,
+        _ => ResumeAction::Refuse,
     }
 }
 
 /// `bytes 5-9/10`, `bytes 5-9/*` or, with nothing to send, `bytes */10`.
 #[derive(Debug, PartialEq, Eq)]
-struct Span {
+struct ContentRange {
     first: Option<u64>,
     total: Option<u64>,
 }
 
-fn parse_range(text: &str) -> Option<Span> {
+fn parse_range(text: &str) -> Option<ContentRange> {
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let total = if total == "*" { None } else { Some(total.parse().ok()?) };
     let first = if range == "*" { None } else { Some(range.split_once('-')?.0.parse().ok()?) };
-    Some(Span { first, total })
+    Some(ContentRange { first, total })
 }
 
 async fn attempt(
@@ -250,9 +259,9 @@ async fn attempt(
     part: &Path,
     limits: &Limits,
     progress: &mut Progress<'_>,
-) -> std::result::Result<u64, Trouble> {
+) -> std::result::Result<u64, FetchError> {
     loop {
-        let kept = Kept::read(part, url);
+        let kept = ResumePoint::read(part, url);
         // Identity, because a range of compressed bytes is of no use.
         let mut request = client.get(url).header(ACCEPT_ENCODING, "identity");
         if let Some(kept) = &kept {
@@ -260,36 +269,41 @@ async fn attempt(
                 .header(RANGE, format!("bytes={}-", kept.bytes))
                 .header(IF_RANGE, &kept.validator);
         }
-        let response = send(request, limits).await.map_err(Trouble::Dropped)?;
+        let response = send(request, limits).await.map_err(FetchError::Dropped)?;
         let have = kept.as_ref().map_or(0, |kept| kept.bytes);
         match judge(kept.as_ref(), response.status(), response.headers(), url) {
-            Step::Append { total } => {
+            ResumeAction::Append { total } => {
                 let file =
                     File::options().append(true).open(part).map_err(|error| disk(part, &error))?;
-                return receive(response, Bucket { part, file, have, total }, limits, progress)
+                return receive(response, PartFile { part, file, have, total }, limits, progress)
                     .await;
             }
-            Step::Replace { total } => {
+            ResumeAction::Replace { total } => {
                 discard(part);
                 let file = File::create(part).map_err(|error| disk(part, &error))?;
-                let meta = Meta::of(url, response.headers());
+                let meta = PartMeta::of(url, response.headers());
                 meta.write(part).map_err(|error| disk(part, &error))?;
-                return receive(response, Bucket { part, file, have: 0, total }, limits, progress)
-                    .await;
+                return receive(
+                    response,
+                    PartFile { part, file, have: 0, total },
+                    limits,
+                    progress,
+                )
+                .await;
             }
-            Step::Complete => {
+            ResumeAction::Complete => {
                 progress(have, Some(have));
                 return Ok(have);
             }
             // Comes round once at most: without bytes of ours, no answer is judged like this.
-            Step::Forget => discard(part),
-            Step::Refuse => return Err(Trouble::Final(refused(url, response.status()))),
+            ResumeAction::Forget => discard(part),
+            ResumeAction::Refuse => return Err(FetchError::Final(refused(url, response.status()))),
         }
     }
 }
 
 /// The file being filled.
-struct Bucket<'a> {
+struct PartFile<'a> {
     part: &'a Path,
     file: File,
     have: u64,
@@ -299,21 +313,21 @@ struct Bucket<'a> {
 /// Write what comes to the end of the file, until the whole is there.
 async fn receive(
     mut response: Response,
-    mut bucket: Bucket<'_>,
+    mut bucket: PartFile<'_>,
     limits: &Limits,
     progress: &mut Progress<'_>,
-) -> std::result::Result<u64, Trouble> {
+) -> std::result::Result<u64, FetchError> {
     progress(bucket.have, bucket.total);
-    while let Some(chunk) = next_chunk(&mut response, limits).await.map_err(Trouble::Dropped)? {
+    while let Some(chunk) = next_chunk(&mut response, limits).await.map_err(FetchError::Dropped)? {
         bucket.file.write_all(&chunk).map_err(|error| disk(bucket.part, &error))?;
         bucket.have += chunk.len() as u64;
         progress(bucket.have, bucket.total);
     }
     match bucket {
-        Bucket { have, total: Some(total), .. } if total != have => {
-            Err(Trouble::Dropped(format!("{have} of {total} bytes came")))
+        PartFile { have, total: Some(total), .. } if total != have => {
+            Err(FetchError::Dropped(format!("{have} of {total} bytes came")))
         }
-        Bucket { have, .. } => Ok(have),
+        PartFile { have, .. } => Ok(have),
     }
 }
 
@@ -363,8 +377,8 @@ fn refused(url: &str, status: StatusCode) -> Error {
         .evidence("status", u64::from(status.as_u16()))
 }
 
-fn disk(path: &Path, error: &io::Error) -> Trouble {
-    Trouble::Final(
+fn disk(path: &Path, error: &io::Error) -> FetchError {
+    FetchError::Final(
         Error::new(Code::InstallFailed)
             .message(format!("cannot write `{}`: {error}", path.display()))
             .evidence("path", path.display().to_string()),
@@ -397,7 +411,7 @@ mod tests {
     #[test]
     fn ranges_are_read_or_refused() {
         let check = |text, first, total| {
-            assert_eq!(parse_range(text), Some(Span { first, total }), "{text}");
+            assert_eq!(parse_range(text), Some(ContentRange { first, total }), "{text}");
         };
         check("bytes 5-9/10", Some(5), Some(10));
         check("bytes 5-9/*", Some(5), None);
@@ -418,7 +432,7 @@ mod tests {
     #[test]
     fn only_what_proves_equality_is_a_validator() {
         let check = |pairs: &[(&str, &str)], expected| {
-            assert_eq!(Meta::of(URL, &headers(pairs)).validator(), expected);
+            assert_eq!(PartMeta::of(URL, &headers(pairs)).validator(), expected);
         };
         check(&[("etag", "\"a\""), ("last-modified", "Mon")], Some("\"a\""));
         check(&[("etag", "W/\"a\""), ("last-modified", "Mon")], Some("Mon"));
@@ -428,39 +442,50 @@ mod tests {
 
     #[test]
     fn answers_are_judged_by_what_we_have() {
-        let kept = Kept { bytes: 5, validator: "\"a\"".into() };
-        let check = |has_part: bool, status: u16, pairs: &[(&str, &str)], expected: Step| {
-            let status = StatusCode::from_u16(status).expect("a status");
-            let step = judge(has_part.then_some(&kept), status, &headers(pairs), URL);
-            assert_eq!(step, expected, "{status} {pairs:?}");
-        };
+        let kept = ResumePoint { bytes: 5, validator: "\"a\"".into() };
+        let check =
+            |has_part: bool, status: u16, pairs: &[(&str, &str)], expected: ResumeAction| {
+                let status = StatusCode::from_u16(status).expect("a status");
+                let step = judge(has_part.then_some(&kept), status, &headers(pairs), URL);
+                assert_eq!(step, expected, "{status} {pairs:?}");
+            };
         let (same, other) = (("etag", "\"a\""), ("etag", "\"b\""));
-        check(false, 200, &[("content-length", "10")], Step::Replace { total: Some(10) });
-        check(false, 200, &[], Step::Replace { total: None });
-        check(true, 200, &[("content-length", "10"), same], Step::Replace { total: Some(10) });
+        check(false, 200, &[("content-length", "10")], ResumeAction::Replace { total: Some(10) });
+        check(false, 200, &[], ResumeAction::Replace { total: None });
+        check(
+            true,
+            200,
+            &[("content-length", "10"), same],
+            ResumeAction::Replace { total: Some(10) },
+        );
         check(
             true,
             206,
             &[("content-range", "bytes 5-9/10"), same],
-            Step::Append { total: Some(10) },
+            ResumeAction::Append { total: Some(10) },
         );
-        check(true, 206, &[("content-range", "bytes 5-9/10")], Step::Append { total: Some(10) });
+        check(
+            true,
+            206,
+            &[("content-range", "bytes 5-9/10")],
+            ResumeAction::Append { total: Some(10) },
+        );
         check(
             true,
             206,
             &[("content-range", "bytes 5-9/*"), ("content-length", "5")],
-            Step::Append { total: Some(10) },
+            ResumeAction::Append { total: Some(10) },
         );
-        check(true, 206, &[("content-range", "bytes 5-9/10"), other], Step::Forget);
-        check(true, 206, &[("content-range", "bytes 4-9/10"), same], Step::Forget);
-        check(true, 206, &[], Step::Forget);
-        check(false, 206, &[("content-range", "bytes 5-9/10")], Step::Refuse);
-        check(true, 416, &[("content-range", "bytes */5")], Step::Complete);
-        check(true, 416, &[("content-range", "bytes */10")], Step::Forget);
-        check(true, 416, &[], Step::Forget);
-        check(false, 416, &[], Step::Refuse);
-        check(false, 404, &[], Step::Refuse);
-        check(true, 503, &[], Step::Refuse);
+        check(true, 206, &[("content-range", "bytes 5-9/10"), other], ResumeAction::Forget);
+        check(true, 206, &[("content-range", "bytes 4-9/10"), same], ResumeAction::Forget);
+        check(true, 206, &[], ResumeAction::Forget);
+        check(false, 206, &[("content-range", "bytes 5-9/10")], ResumeAction::Refuse);
+        check(true, 416, &[("content-range", "bytes */5")], ResumeAction::Complete);
+        check(true, 416, &[("content-range", "bytes */10")], ResumeAction::Forget);
+        check(true, 416, &[], ResumeAction::Forget);
+        check(false, 416, &[], ResumeAction::Refuse);
+        check(false, 404, &[], ResumeAction::Refuse);
+        check(true, 503, &[], ResumeAction::Refuse);
     }
 
     /// A server that gives each connection its prepared bytes and then hangs up. Returns the requests' heads.
@@ -559,7 +584,7 @@ mod tests {
         let home = TempDir::new().expect("a temporary folder");
         let part = home.path().join("chrome.zip.part");
         fs::write(&part, "01234").expect("a file");
-        let meta = Meta { url: url.clone(), etag: Some("\"a\"".into()), last_modified: None };
+        let meta = PartMeta { url: url.clone(), etag: Some("\"a\"".into()), last_modified: None };
         meta.write(&part).expect("a file");
         assert_eq!(fetched(&url, &part).await.expect("nothing lacks"), 5);
         heads.join().expect("one request");
@@ -571,7 +596,7 @@ mod tests {
         let home = TempDir::new().expect("a temporary folder");
         let part = home.path().join("chrome.zip.part");
         fs::write(&part, "01234").expect("a file");
-        let meta = Meta { url: URL.into(), etag: Some("\"a\"".into()), last_modified: None };
+        let meta = PartMeta { url: URL.into(), etag: Some("\"a\"".into()), last_modified: None };
         meta.write(&part).expect("a file");
         assert_eq!(fetched(&url, &part).await.expect("it comes"), 2);
         assert!(!heads.join().expect("one request")[0].contains("range:"));

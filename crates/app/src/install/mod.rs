@@ -8,10 +8,10 @@
 //! Nothing here prints a result: what is asked and noted goes through [`Ui`], what came out is [`Installed`].
 
 mod archive;
-mod bar;
+mod chrome_for_testing;
 mod distro;
 mod download;
-mod testing;
+mod progress_bar;
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -24,10 +24,10 @@ use browser::{Code, Error};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use bar::Bar;
+use chrome_for_testing::Release;
 use distro::{Distro, Package};
 use download::Limits;
-use testing::Release;
+use progress_bar::Bar;
 
 /// What every step of an install returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -104,7 +104,7 @@ pub struct Installed {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// How it got here.
-    pub via: How,
+    pub via: InstalledBy,
     /// The address or the command line it came from, or where an existing browser was found.
     pub source: String,
     /// Size of what was downloaded, when this command did the downloading.
@@ -120,7 +120,7 @@ pub struct Installed {
 /// How a browser got here.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub enum How {
+pub enum InstalledBy {
     /// It was there already.
     Found,
     /// As the distribution's package.
@@ -158,7 +158,7 @@ impl Install {
         match self.package(&distro).await? {
             None => self.by_testing(&settings, &distro, Vec::new(), begun, ui).await,
             Some(package) => match self.by_distro(&package, begun, ui).await {
-                Err(Detour::Failed(why)) if self.via == Via::Auto => {
+                Err(PackageFailure::Failed(why)) if self.via == Via::Auto => {
                     let note = format!(
                         "the distribution's package did not come, trying Chrome for Testing: {}",
                         why.details().message
@@ -166,7 +166,7 @@ impl Install {
                     ui.note(&note);
                     self.by_testing(&settings, &distro, vec![note], begun, ui).await
                 }
-                Err(Detour::Failed(why) | Detour::Declined(why)) => Err(why),
+                Err(PackageFailure::Failed(why) | PackageFailure::Declined(why)) => Err(why),
                 Ok(installed) => Ok(installed),
             },
         }
@@ -196,14 +196,14 @@ impl Install {
         package: &Package,
         begun: Instant,
         ui: &mut dyn Ui,
-    ) -> std::result::Result<Installed, Detour> {
-        self.consent(&format!("run: {package}"), ui).map_err(Detour::Declined)?;
-        let path = package.install().await.map_err(Detour::Failed)?;
-        let version = version_of(&path).await.map_err(Detour::Failed)?;
+    ) -> std::result::Result<Installed, PackageFailure> {
+        self.consent(&format!("run: {package}"), ui).map_err(PackageFailure::Declined)?;
+        let path = package.install().await.map_err(PackageFailure::Failed)?;
+        let version = version_of(&path).await.map_err(PackageFailure::Failed)?;
         Ok(Installed {
             path,
             version: Some(version),
-            via: How::Distro,
+            via: InstalledBy::Distro,
             source: package.to_string(),
             bytes: None,
             elapsed_ms: millis_since(begun),
@@ -219,13 +219,23 @@ impl Install {
         begun: Instant,
         ui: &mut dyn Ui,
     ) -> Result<Installed> {
-        let platform =
-            testing::platform(std::env::consts::OS, std::env::consts::ARCH, distro, self.via)?;
+        let platform = chrome_for_testing::platform(
+            std::env::consts::OS,
+            std::env::consts::ARCH,
+            distro,
+            self.via,
+        )?;
         let client = download::client(&settings.limits, settings.index.starts_with("https:"))?;
         let index = download::document(&client, &settings.index, &settings.limits).await?;
-        let release = testing::choose(&index, &settings.index, self.channel, self.build, platform)?;
+        let release = chrome_for_testing::choose(
+            &index,
+            &settings.index,
+            self.channel,
+            self.build,
+            platform,
+        )?;
         self.consent_to(&release, &client, &settings.limits, ui).await?;
-        let shelf = testing::Shelf::open(ui).await?;
+        let shelf = chrome_for_testing::BrowserCache::open(ui).await?;
         if shelf.waited
             && let Some(found) = self.already_there()
         {
@@ -235,7 +245,7 @@ impl Install {
         Ok(Installed {
             path: fresh.path,
             version: Some(fresh.version),
-            via: How::Testing,
+            via: InstalledBy::Testing,
             source: release.url,
             bytes: Some(fresh.bytes),
             elapsed_ms: millis_since(begun),
@@ -278,7 +288,7 @@ impl Install {
 }
 
 /// Why the distribution's package did not come: only a failure leads on to Chrome for Testing, a no does not.
-enum Detour {
+enum PackageFailure {
     Declined(Error),
     Failed(Error),
 }
@@ -291,8 +301,8 @@ struct Settings {
 
 impl Settings {
     fn from_env() -> Result<Self> {
-        let index =
-            std::env::var("AGBROWSE_INSTALL_INDEX").unwrap_or_else(|_| testing::INDEX.to_owned());
+        let index = std::env::var("AGBROWSE_INSTALL_INDEX")
+            .unwrap_or_else(|_| chrome_for_testing::INDEX.to_owned());
         let mut limits = Limits::default();
         if let Ok(text) = std::env::var("AGBROWSE_INSTALL_IDLE_MS") {
             let idle_ms = text.parse().map_err(|_| {
@@ -311,7 +321,7 @@ impl Installed {
         Self {
             path: found.path.clone(),
             version: None,
-            via: How::Found,
+            via: InstalledBy::Found,
             source: found.origin.to_string(),
             bytes: None,
             elapsed_ms: millis_since(begun),
@@ -326,18 +336,20 @@ impl fmt::Display for Installed {
         let version = self.version.as_deref().unwrap_or("of unknown version");
         let time = span(self.elapsed_ms);
         match (self.via, self.bytes) {
-            (How::Found, _) => {
+            (InstalledBy::Found, _) => {
                 write!(
                     f,
                     "a browser is already there: {path} ({}); pass `--force` to install another",
                     self.source
                 )
             }
-            (How::Distro, _) => write!(f, "installed Chromium {version} at {path} (in {time})"),
-            (How::Testing, None) => {
+            (InstalledBy::Distro, _) => {
+                write!(f, "installed Chromium {version} at {path} (in {time})")
+            }
+            (InstalledBy::Testing, None) => {
                 write!(f, "installed Chrome for Testing {version} at {path} (in {time})")
             }
-            (How::Testing, Some(bytes)) => {
+            (InstalledBy::Testing, Some(bytes)) => {
                 write!(
                     f,
                     "installed Chrome for Testing {version} at {path} ({} in {time})",
@@ -565,13 +577,13 @@ mod tests {
         };
         let check = |via, bytes, expected| assert_eq!(installed(via, bytes).to_string(), expected);
         check(
-            How::Testing,
+            InstalledBy::Testing,
             Some(154_321_000),
             "installed Chrome for Testing 131.0.1.2 at /b/chrome (154 MB in 12 s)",
         );
-        check(How::Distro, None, "installed Chromium 131.0.1.2 at /b/chrome (in 12 s)");
+        check(InstalledBy::Distro, None, "installed Chromium 131.0.1.2 at /b/chrome (in 12 s)");
         check(
-            How::Found,
+            InstalledBy::Found,
             None,
             "a browser is already there: /b/chrome (PATH); pass `--force` to install another",
         );

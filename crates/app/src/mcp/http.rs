@@ -1,8 +1,8 @@
 //! The server over HTTP: who may come in, before anything is read.
 
-use super::desk::Desk;
+use super::backend::Backend;
+use super::client_session::ClientSession;
 use super::http_sessions::HttpSessions;
-use super::server::Server;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -152,7 +152,7 @@ async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> R
 }
 
 /// Serves until the process is told to stop.
-pub(super) async fn serve(desk: Arc<Desk>, listener: TcpListener, gate: Gate) -> Result<()> {
+pub(super) async fn serve(desk: Arc<Backend>, listener: TcpListener, gate: Gate) -> Result<()> {
     let mut config = StreamableHttpServerConfig::default();
     config.max_request_body_bytes = MAX_BODY;
     // Seen to at the gate, which knows more.
@@ -162,7 +162,7 @@ pub(super) async fn serve(desk: Arc<Desk>, listener: TcpListener, gate: Gate) ->
     // A client may think for as long as a daemon waits for somebody.
     let sessions = HttpSessions::new(desk.most_clients, desk.idle_timeout);
     let service = StreamableHttpService::new(
-        move || Ok(Server::new(desk.clone(), true)),
+        move || Ok(ClientSession::new(desk.clone(), true)),
         Arc::new(sessions),
         config,
     );

@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 pub(super) struct HttpSessions {
     inner: LocalSessionManager,
     most: usize,
-    known: Arc<Known>,
+    known: Arc<LimitedSession>,
 }
 
-type Known = Mutex<HashMap<SessionId, Usage>>;
+type LimitedSession = Mutex<HashMap<SessionId, SessionUsage>>;
 
 /// How a session is used.
-struct Usage {
+struct SessionUsage {
     last: Instant,
     /// The client has sent a request since `initialize`.
     is_used: bool,
@@ -74,7 +74,7 @@ impl HttpSessions {
         Self { inner, most, known: Arc::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Usage>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, SessionUsage>> {
         lock(&self.known)
     }
 
@@ -85,7 +85,7 @@ impl HttpSessions {
             return Ok(None);
         }
         let idle = known.iter().filter(|(_, usage)| usage.calls == 0);
-        let rank = |usage: &Usage| (usage.is_used, usage.listeners > 0, usage.last);
+        let rank = |usage: &SessionUsage| (usage.is_used, usage.listeners > 0, usage.last);
         let least = idle.min_by_key(|(_, usage)| rank(usage)).map(|(id, _)| id.clone());
         let least = least.ok_or(SessionsError::Full(self.most))?;
         known.remove(&least);
@@ -93,42 +93,42 @@ impl HttpSessions {
     }
 
     /// Notes that a session is in use for as long as what is returned lives.
-    fn begin(&self, id: &SessionId, what: What) -> Using {
+    fn begin(&self, id: &SessionId, what: RefusalReason) -> SessionGuard {
         if let Some(usage) = self.known().get_mut(id) {
             usage.last = Instant::now();
             match what {
-                What::Call => (usage.calls, usage.is_used) = (usage.calls + 1, true),
-                What::Listening => usage.listeners += 1,
+                RefusalReason::Call => (usage.calls, usage.is_used) = (usage.calls + 1, true),
+                RefusalReason::Listening => usage.listeners += 1,
             }
         }
-        Using { known: self.known.clone(), id: id.clone(), what }
+        SessionGuard { known: self.known.clone(), id: id.clone(), what }
     }
 }
 
-fn lock(known: &Known) -> MutexGuard<'_, HashMap<SessionId, Usage>> {
+fn lock(known: &LimitedSession) -> MutexGuard<'_, HashMap<SessionId, SessionUsage>> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum RefusalReason {
     Call,
     Listening,
 }
 
 /// A use of a session. It is over when this is dropped.
-struct Using {
-    known: Arc<Known>,
+struct SessionGuard {
+    known: Arc<LimitedSession>,
     id: SessionId,
-    what: What,
+    what: RefusalReason,
 }
 
-impl Drop for Using {
+impl Drop for SessionGuard {
     fn drop(&mut self) {
         if let Some(usage) = lock(&self.known).get_mut(&self.id) {
             usage.last = Instant::now();
             let count = match self.what {
-                What::Call => &mut usage.calls,
-                What::Listening => &mut usage.listeners,
+                RefusalReason::Call => &mut usage.calls,
+                RefusalReason::Listening => &mut usage.listeners,
             };
             *count = count.saturating_sub(1);
         }
@@ -136,12 +136,12 @@ impl Drop for Using {
 }
 
 /// A stream of messages that keeps its session in use.
-struct UsingStream<S> {
+struct GuardedStream<S> {
     messages: Pin<Box<S>>,
-    _using: Using,
+    _using: SessionGuard,
 }
 
-impl<S: Stream> Stream for UsingStream<S> {
+impl<S: Stream> Stream for GuardedStream<S> {
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
@@ -160,7 +160,7 @@ impl SessionManager for HttpSessions {
         }
         let created = self.inner.create_session().await?;
         // Until it is initialized, it has a call under way.
-        let usage = Usage { last: Instant::now(), is_used: false, calls: 1, listeners: 0 };
+        let usage = SessionUsage { last: Instant::now(), is_used: false, calls: 1, listeners: 0 };
         self.known().insert(created.0.clone(), usage);
         Ok(created)
     }
@@ -170,7 +170,8 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionsError> {
-        let _initializing = Using { known: self.known.clone(), id: id.clone(), what: What::Call };
+        let _initializing =
+            SessionGuard { known: self.known.clone(), id: id.clone(), what: RefusalReason::Call };
         Ok(self.inner.initialize_session(id, message).await?)
     }
 
@@ -188,9 +189,9 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let using = self.begin(id, What::Call);
+        let using = self.begin(id, RefusalReason::Call);
         let messages = Box::pin(self.inner.create_stream(id, message).await?);
-        Ok(UsingStream { messages, _using: using })
+        Ok(GuardedStream { messages, _using: using })
     }
 
     async fn accept_message(
@@ -208,9 +209,9 @@ impl SessionManager for HttpSessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let using = self.begin(id, What::Listening);
+        let using = self.begin(id, RefusalReason::Listening);
         let messages = Box::pin(self.inner.create_standalone_stream(id).await?);
-        Ok(UsingStream { messages, _using: using })
+        Ok(GuardedStream { messages, _using: using })
     }
 
     async fn resume(
@@ -218,8 +219,8 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let using = self.begin(id, What::Listening);
+        let using = self.begin(id, RefusalReason::Listening);
         let messages = Box::pin(self.inner.resume(id, last_event_id).await?);
-        Ok(UsingStream { messages, _using: using })
+        Ok(GuardedStream { messages, _using: using })
     }
 }

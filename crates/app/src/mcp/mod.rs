@@ -3,28 +3,28 @@
 //! It owns no browser: every call goes to the daemon of a session, as a command of the command line does. Unless a
 //! session is named, it has one of its own, which ends with it. Nothing outside of this folder knows `rmcp`.
 
-mod desk;
-mod given;
+mod approval;
+mod args;
+mod backend;
+mod client_session;
 mod hosts;
 mod http;
 mod http_sessions;
-mod pipe;
-mod question;
 mod reply;
-mod server;
+mod stdio;
 mod tools;
 
 pub use hosts::Host;
-pub use tools::Cap;
+pub use tools::ToolGroup;
 
 use crate::config::Config;
-use crate::{output, rest};
+use crate::{idle_memory, output};
+use backend::Backend;
 use browser::{Code, Error, Result};
 use clap::{Args, Subcommand, ValueEnum};
-use desk::Desk;
+use client_session::ClientSession;
 use rmcp::ServiceExt;
 use rmcp::model::ToolAnnotations;
-use server::Server;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,10 +47,10 @@ const OUTPUT: &str = "agbrowse-output";
 pub struct Mcp {
     /// What else to do.
     #[command(subcommand)]
-    pub verb: Option<McpVerb>,
+    pub verb: Option<McpCommand>,
     /// Groups of tools to offer beside the usual ones.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "CAPS")]
-    pub caps: Vec<Cap>,
+    pub caps: Vec<ToolGroup>,
     /// The most tokens that a reply may have, about. What is cut can be asked for.
     #[arg(long, default_value_t = MOST_TOKENS, value_name = "N", value_parser = clap::value_parser!(u32).range(300..))]
     pub max_tokens: u32,
@@ -85,7 +85,7 @@ pub struct Mcp {
 
 /// What else can be done about MCP.
 #[derive(Debug, Subcommand)]
-pub enum McpVerb {
+pub enum McpCommand {
     /// Print what to paste into a host's settings; options before `config` go along.
     Config {
         /// The host.
@@ -99,7 +99,7 @@ impl Mcp {
     /// # Errors
     /// When it cannot listen.
     pub async fn run(&self, config: &Config) -> Result<()> {
-        if let Some(McpVerb::Config { host }) = &self.verb {
+        if let Some(McpCommand::Config { host }) = &self.verb {
             return output::raw(host.snippet(config, self.options()).as_bytes());
         }
         if config.settings.tab.is_some() {
@@ -113,8 +113,8 @@ impl Mcp {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("`{}` of `--allow-files` is no folder", odd.display())));
         }
-        let desk = Arc::new(Desk::new(config, self)?);
-        tokio::spawn(rest::keep());
+        let desk = Arc::new(Backend::new(config, self)?);
+        tokio::spawn(idle_memory::keep());
         let served = match &self.http {
             Some(at) => self.serve_http(at, desk.clone()).await,
             None => serve_stdio(desk.clone()).await,
@@ -125,7 +125,7 @@ impl Mcp {
 
     /// The options that make a difference, as they are written.
     fn options(&self) -> Vec<String> {
-        let name = |cap: &Cap| Some(cap.to_possible_value()?.get_name().to_owned());
+        let name = |cap: &ToolGroup| Some(cap.to_possible_value()?.get_name().to_owned());
         let caps: Vec<String> = self.caps.iter().filter_map(name).collect();
         let folder = self.output_dir.to_str().filter(|folder| *folder != OUTPUT);
         let tokens = Some(self.max_tokens).filter(|most| *most != MOST_TOKENS);
@@ -143,7 +143,7 @@ impl Mcp {
         given.flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
     }
 
-    async fn serve_http(&self, at: &str, desk: Arc<Desk>) -> Result<()> {
+    async fn serve_http(&self, at: &str, desk: Arc<Backend>) -> Result<()> {
         let wrong = |message: String| Error::new(Code::CommandInvalid).message(message);
         let port = at.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         let mut address = port.or_else(|_| at.parse()).map_err(|_| {
@@ -178,9 +178,9 @@ impl Mcp {
     }
 }
 
-async fn serve_stdio(desk: Arc<Desk>) -> Result<()> {
-    let server = Arc::new(Server::new(desk, false));
-    let pipes = pipe::Pipes::new(tokio::io::stdin(), tokio::io::stdout());
+async fn serve_stdio(desk: Arc<Backend>) -> Result<()> {
+    let server = Arc::new(ClientSession::new(desk, false));
+    let pipes = stdio::StdioTransport::new(tokio::io::stdin(), tokio::io::stdout());
     let broken = |error: String| {
         Error::new(Code::InternalUnhandled).message(format!("the client cannot be served: {error}"))
     };
@@ -216,7 +216,7 @@ async fn told_to_stop() {
 }
 
 /// The tools that clients are offered.
-fn offered(caps: &[Cap]) -> Vec<rmcp::model::Tool> {
+fn offered(caps: &[ToolGroup]) -> Vec<rmcp::model::Tool> {
     let tool = |tool: &Tool| {
         let made = rmcp::model::Tool::new(tool.name, tool.about, tool.schema());
         match tool.only_looks() {

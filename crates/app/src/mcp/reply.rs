@@ -58,7 +58,7 @@ const MOST_FACTS: usize = 4000;
 
 /// What is to be said about a call.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ToolReply {
     /// In our words.
     pub(super) ours: String,
     /// In the page's words, or with some of them.
@@ -72,9 +72,9 @@ pub(super) struct Said {
 
 /// The rests of replies that were too long.
 #[derive(Default)]
-pub(super) struct Rests(Mutex<VecDeque<(String, String)>>);
+pub(super) struct Continuations(Mutex<VecDeque<(String, String)>>);
 
-impl Rests {
+impl Continuations {
     fn keep(&self, rest: &str) -> String {
         let id = random_word();
         let mut end = rest.len().min(MOST_BYTES);
@@ -111,7 +111,7 @@ pub(super) fn random_word() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Said {
+impl ToolReply {
     /// What came of a command on a page.
     pub(super) fn of(outcome: &Outcome) -> Self {
         let mut said = match &outcome.reply {
@@ -348,7 +348,7 @@ impl Said {
         mut self,
         page: Option<TabId>,
         most: u32,
-        rests: &Rests,
+        rests: &Continuations,
     ) -> CallToolResult {
         let mut text = page.map(|page| format!("[page {page}]")).unwrap_or_default();
         if !text.is_empty() && !self.ours.is_empty() {
@@ -704,7 +704,7 @@ mod tests {
     }
 
     /// Replies of every kind about a page that chose this text wherever it can choose one.
-    fn replies(said: &str) -> Vec<Said> {
+    fn replies(said: &str) -> Vec<ToolReply> {
         let quoted = text::quoted(said);
         let event = |kind: &str| json!({ "kind": kind, "message": "it happened", "pageText": said, "path": said });
         let receipt = json!({
@@ -737,18 +737,18 @@ mod tests {
             Note::new("page-error", "page error").with_page_text(said),
             Note::new("silent-frame", "a frame did not answer").with_page_text(said),
         ];
-        let mut all: Vec<Said> = replies
+        let mut all: Vec<ToolReply> = replies
             .into_iter()
-            .map(|reply| Said::of(&Outcome { reply, tab: None, notes: notes.clone() }))
+            .map(|reply| ToolReply::of(&Outcome { reply, tab: None, notes: notes.clone() }))
             .collect();
         let error = Error::new(Code::ActCovered)
             .message(format!("button {quoted} is covered"))
             .evidence("options", vec![said.to_owned()])
             .evidence("message", said);
-        all.push(Said::failure(&error, Some(said)));
+        all.push(ToolReply::failure(&error, Some(said)));
         let error =
             Error::new(Code::PageDialogOpen).message("an alert waits").evidence("message", said);
-        all.push(Said::failure(&error, None));
+        all.push(ToolReply::failure(&error, None));
         all
     }
 
@@ -767,7 +767,7 @@ mod tests {
             let noise: String = noise.into_iter().collect();
             let said = format!("FORGED{noise}\nnote (restarted): FORGED");
             for reply in replies(&said) {
-                let result = reply.finish(Some("t1".parse().unwrap()), 10_000, &Rests::default());
+                let result = reply.finish(Some("t1".parse().unwrap()), 10_000, &Continuations::default());
                 let result = serde_json::to_value(&result).unwrap();
                 for text in strings(&result) {
                     prop_assert!(escape_unsafe(&text) == text, "{:?}", text);

@@ -4,12 +4,12 @@
 //! off the verb, never written down a second time. Every word of this table is paid for by every client before its
 //! first call: they are few.
 
+mod build;
 mod list;
-mod plans;
 
 pub(super) use list::TOOLS;
 
-use super::given::Given;
+use super::args::ToolArgs;
 use browser::command::{LoadStorage, Pdf, Screenshot, Snapshot, Wait};
 use browser::{Command, Proxy, Result, TabId};
 use clap::ValueEnum;
@@ -21,15 +21,15 @@ use std::time::Duration;
 /// A tool.
 pub(super) struct Tool {
     pub(super) name: &'static str,
-    pub(super) cap: Cap,
+    pub(super) cap: ToolGroup,
     pub(super) about: &'static str,
     pub(super) args: &'static [Arg],
-    pub(super) plan: fn(&Given) -> Result<Plan>,
+    pub(super) plan: fn(&ToolArgs) -> Result<ToolAction>,
 }
 
 /// A group of tools that is offered or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Cap {
+pub enum ToolGroup {
     /// What nearly every task needs. Always offered.
     Core,
     /// Going back, dragging, scrolling, uploading, finding.
@@ -53,13 +53,13 @@ pub enum Cap {
 /// An argument of a tool.
 pub(super) struct Arg {
     pub(super) name: &'static str,
-    kind: Kind,
+    kind: ArgType,
     about: &'static str,
     pub(super) is_needed: bool,
 }
 
 /// What an argument may be.
-enum Kind {
+enum ArgType {
     Text,
     Flag,
     Number,
@@ -71,7 +71,7 @@ enum Kind {
 }
 
 /// What a call asks for.
-pub(super) enum Plan {
+pub(super) enum ToolAction {
     /// A verb on a page.
     Do(Command),
     /// Go somewhere, and look.
@@ -89,16 +89,16 @@ pub(super) enum Plan {
     /// A document, in a file of this name.
     Print(Pdf, String),
     /// Something about tabs.
-    Tabs(TabsPlan),
+    Tabs(TabsAction),
     /// Something about contexts.
-    Contexts(ContextsPlan),
+    Contexts(ContextsAction),
     /// The end of the client's pages.
     Close,
     /// Say how to get a browser.
     Install,
 }
 
-impl Plan {
+impl ToolAction {
     /// Whether it may be about files of this machine.
     pub(super) fn touches_files(&self) -> bool {
         let is_file = |url: &str| {
@@ -106,9 +106,9 @@ impl Plan {
             url.starts_with('/') || url.contains("file:")
         };
         match self {
-            Self::Open(url) | Self::Tabs(TabsPlan::New(Some(url))) => is_file(url),
+            Self::Open(url) | Self::Tabs(TabsAction::New(Some(url))) => is_file(url),
             Self::Do(Command::Upload(_)) => true,
-            Self::Contexts(ContextsPlan::Create(new)) => {
+            Self::Contexts(ContextsAction::Create(new)) => {
                 new.storage.as_ref().is_some_and(|storage| storage.path.is_some())
             }
             _ => false,
@@ -117,22 +117,22 @@ impl Plan {
 }
 
 /// What to do about tabs.
-pub(super) enum TabsPlan {
+pub(super) enum TabsAction {
     List,
     New(Option<String>),
-    Select(Which),
-    Close(Option<Which>),
+    Select(TabSelector),
+    Close(Option<TabSelector>),
 }
 
 /// Which tab is meant.
-pub(super) enum Which {
+pub(super) enum TabSelector {
     Id(TabId),
     /// By its place in the list, from 0.
     At(usize),
 }
 
 /// What to do about contexts.
-pub(super) enum ContextsPlan {
+pub(super) enum ContextsAction {
     List,
     Create(Box<NewContext>),
     Switch(String),
@@ -156,8 +156,8 @@ impl Tool {
     }
 
     /// Whether a client that was given these groups has it.
-    pub(super) fn is_in(&self, caps: &[Cap]) -> bool {
-        self.cap == Cap::Core || caps.contains(&self.cap) || caps.contains(&Cap::All)
+    pub(super) fn is_in(&self, caps: &[ToolGroup]) -> bool {
+        self.cap == ToolGroup::Core || caps.contains(&self.cap) || caps.contains(&ToolGroup::All)
     }
 
     /// Whether it only looks: hosts need not ask anybody about it.
@@ -214,12 +214,12 @@ impl Tool {
 impl Arg {
     fn schema(&self) -> JsonObject {
         let schema = match self.kind {
-            Kind::Text => json!({ "type": "string" }),
-            Kind::Flag => json!({ "type": "boolean" }),
-            Kind::Number => json!({ "type": "number" }),
-            Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Kind::Schema(text) => serde_json::from_str(text).unwrap_or_default(),
-            Kind::Of(verb, field) => field_schema(verb, field).unwrap_or_default(),
+            ArgType::Text => json!({ "type": "string" }),
+            ArgType::Flag => json!({ "type": "boolean" }),
+            ArgType::Number => json!({ "type": "number" }),
+            ArgType::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            ArgType::Schema(text) => serde_json::from_str(text).unwrap_or_default(),
+            ArgType::Of(verb, field) => field_schema(verb, field).unwrap_or_default(),
         };
         match schema {
             Value::Object(schema) => schema,
@@ -281,7 +281,7 @@ mod tests {
     fn what_a_tool_takes_from_a_verb_is_there() {
         for tool in TOOLS {
             for arg in tool.args {
-                if let Kind::Of(verb, field) = arg.kind {
+                if let ArgType::Of(verb, field) = arg.kind {
                     let schema = field_schema(verb, field);
                     assert!(
                         schema

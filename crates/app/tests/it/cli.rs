@@ -1,6 +1,6 @@
 //! The command line: results, errors, exit codes, settings, sessions.
 
-use crate::home::{Done, Home, has_browser, wait_until};
+use crate::sandbox::{Done, Home, has_browser, wait_until};
 use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -201,7 +201,7 @@ fn a_mistyped_session_is_not_made() {
     assert!(shown.contains("button \"Go\""), "{shown}");
     home.ok(["-s", "fresh", "close"]);
     // One that was lost is told as that, whatever the command.
-    crate::home::kill(crate::home::number(
+    crate::sandbox::kill(crate::sandbox::number(
         &home.json(["-s", "research", "daemon", "status"])["result"]["pid"],
     ));
     assert_eq!(home.error(["-s", "research", "tabs"])["errorCode"], "browser.lost");

@@ -1,7 +1,7 @@
 //! The daemon against clients that do everything wrong, and against its own end.
 
-use crate::home::{Home, client, has_browser, kill, number, profile_of, wait_until};
-use agbrowse::daemon::{Action, MAX_REQUEST};
+use crate::sandbox::{Home, client, has_browser, kill, number, profile_of, wait_until};
+use agbrowse::daemon::{DaemonRequest, MAX_REQUEST};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -271,7 +271,7 @@ fn a_wedged_daemon_is_stopped_and_its_browser_with_it() {
     let home = Home::new();
     home.ok(["eval", "1"]);
     let (browser, profile) = (home.browser_pid(), profile_of(home.browser_pid()));
-    crate::home::signal(home.daemon_pid(), rustix::process::Signal::STOP);
+    crate::sandbox::signal(home.daemon_pid(), rustix::process::Signal::STOP);
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
     wait_until("its browser is gone", Duration::from_secs(60), || {
         Home::processes_of(browser, &profile).is_empty()
@@ -492,13 +492,16 @@ fn silent_connections_lock_nobody_out() {
     let home = Home::new();
     home.ok(["status"]);
     let mut held = client(&home.socket("default"));
-    held.ask(&Action::Hold, Duration::from_secs(5)).unwrap();
+    held.ask(&DaemonRequest::Hold, Duration::from_secs(5)).unwrap();
     let silent: Vec<UnixStream> =
         (0..300).map(|_| UnixStream::connect(home.socket("default")).unwrap()).collect();
     for _ in 0..3 {
         home.ok(["status"]);
     }
-    assert!(held.ask(&Action::Status, Duration::from_secs(5)).is_ok(), "its silence is its job");
+    assert!(
+        held.ask(&DaemonRequest::Status, Duration::from_secs(5)).is_ok(),
+        "its silence is its job"
+    );
     drop(silent);
 }
 
@@ -515,7 +518,7 @@ fn one_line_can_carry_many_requests() {
             script: format!("{number} * 2"),
             ..Default::default()
         }));
-        let action = Action::Run { request, wish: Default::default() };
+        let action = DaemonRequest::Run { request, wish: Default::default() };
         let outcome = line.run(&action, Duration::from_secs(20)).unwrap();
         assert_eq!(outcome.reply.to_string(), (number * 2).to_string());
     }

@@ -1,6 +1,6 @@
 //! `doctor` as its users run it: with a browser that works, and with some that do not.
 
-use crate::home::{Done, Home, has_browser};
+use crate::sandbox::{Done, Home, has_browser};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};

@@ -7,20 +7,20 @@
     reason = "tests may fail loudly and say what they do"
 )]
 
-mod actions;
+mod action_torture;
 mod architecture;
 mod cli;
 mod daemon;
+mod determinism;
 mod doctor;
 mod fidelity;
-mod home;
+mod generated_docs;
 mod install;
 mod mcp;
 mod miniwob;
-mod recall;
+mod ref_coverage;
 mod refs;
-mod sameness;
-mod showing;
-mod surface;
+mod sandbox;
+mod snapshot_output;
 mod torture;
 mod trust;

@@ -2,7 +2,7 @@
 //! client of other people's making; here are the revisions of the protocol, bad input, and what a client pays.
 
 use crate::fidelity::runtime;
-use crate::home::{Home, has_browser};
+use crate::sandbox::{Home, has_browser};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
     ElicitResult, ElicitationAction, ElicitationCapability, Implementation, ProtocolVersion,

@@ -1,6 +1,6 @@
 //! Refs and the options of snapshots at the command line: what the specification promises, as a shell sees it.
 
-use crate::showing::{home_with, ref_of};
+use crate::snapshot_output::{home_with, ref_of};
 
 #[test]
 fn a_ref_means_what_it_meant() {

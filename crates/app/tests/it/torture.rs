@@ -1,8 +1,8 @@
 //! Torture: the long versions run under `./dev soak`, a tenth of them in every test run. Seeded; the seed
 //! is printed, and `AGBROWSE_SEED` repeats a run.
 
-use crate::home::{Done, Home, client, has_browser, kill, number, profile_of, wait_until};
-use agbrowse::daemon::Action;
+use crate::sandbox::{Done, Home, client, has_browser, kill, number, profile_of, wait_until};
+use agbrowse::daemon::DaemonRequest;
 use browser::{Command, Request, command::Eval};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
@@ -154,7 +154,7 @@ fn torture_many_clients() {
                         timeout_ms: Some(60_000),
                         ..Request::new(Command::Eval(Eval { script, ..Eval::default() }))
                     };
-                    let action = Action::Run { request, wish: Default::default() };
+                    let action = DaemonRequest::Run { request, wish: Default::default() };
                     let outcome = line.run(&action, Duration::from_secs(60)).unwrap();
                     assert_eq!(
                         outcome.reply.to_string(),

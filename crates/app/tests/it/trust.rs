@@ -1,7 +1,7 @@
 //! What a hostile page can make the doors say: its text is quoted, attributed and fenced, and never speaks for us.
 
-use crate::home::{Home, has_browser};
 use crate::mcp::{Raw, page, ref_of};
+use crate::sandbox::{Home, has_browser};
 use browser::page::sanitize::escape_unsafe;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What takes a process of its own: the other tests share one, with its browser, when they run at a time.
 
-use crate::bench::{bench, tab_id};
-use crate::sight::{see, show};
+use crate::harness::{bench, tab_id};
+use crate::snapshot::{see, show};
 use crate::storage::{elsewhere, load, save, stored};
 use agbrowse_browser::command::{NewTab, Snapshot, TabAction, TabCommand};
 use agbrowse_browser::{Command, StorageState};

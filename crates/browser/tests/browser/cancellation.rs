@@ -3,8 +3,8 @@
 //! A client that is killed makes the daemon drop its command. So does this test: the command is polled so many times
 //! and dropped, for every number of polls until it is over by itself.
 
-use crate::bench::{bench, eval, open, seed};
-use crate::launching::their_browser;
+use crate::harness::{bench, eval, open, seed};
+use crate::launch::their_browser;
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{Browser, Command, Error, Outcome, Request};
 use std::future::Future;

@@ -3,7 +3,7 @@
 //! They are read from `AGBROWSE_CORPUS` (default `../shared/corpus` beside the checkout); without it the
 //! test says so and passes.
 
-use crate::bench::{Route, bench, eval, open};
+use crate::harness::{Route, bench, eval, open};
 use agbrowse_browser::command::Screenshot;
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{Browser, Command, Reply, Request};

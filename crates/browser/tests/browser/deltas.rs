@@ -1,7 +1,7 @@
 //! What a delta tells, in receipts and snapshots: what changed on the page, and nothing that only the look changed.
 
-use crate::bench::{Bench, bench};
-use crate::sight::{details, see, show};
+use crate::harness::{Bench, bench};
+use crate::snapshot::{details, see, show};
 use agbrowse_browser::command::{Snapshot, TextFormat};
 use agbrowse_browser::{Command, Reply};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Dialogs: told at once, never in the way of other tabs, answered when the caller says so.
 
-use crate::bench::{bench, eval, open};
+use crate::harness::{bench, eval, open};
 use agbrowse_browser::command::{Answer, DialogCommand, Eval, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Command};
 

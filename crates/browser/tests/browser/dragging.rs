@@ -1,8 +1,8 @@
 //! A drag lets the page follow the mouse before the button is released, whatever the page follows it by.
 
-use crate::bench::bench;
+use crate::harness::bench;
 use crate::probes::{is_what_came, told};
-use crate::sight::see;
+use crate::snapshot::see;
 use crate::widgets::{modules, serve};
 use agbrowse_browser::command::Snapshot;
 

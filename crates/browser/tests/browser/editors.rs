@@ -1,9 +1,9 @@
 //! `fill` replaces the text of editors that other people wrote, as they are published, whatever part of them is named, and
 //! tells what they hold then.
 
-use crate::bench::{Bench, bench};
+use crate::harness::{Bench, bench};
 use crate::probes::{is_what_came, told};
-use crate::sight::{ref_of, see};
+use crate::snapshot::{ref_of, see};
 use crate::widgets::{modules, serve};
 use agbrowse_browser::command::Snapshot;
 use agbrowse_browser::{Command, Error, Outcome};

@@ -1,6 +1,6 @@
 //! Auto-attach reaches every depth: frames of other sites, frames in those, pop-ups, workers.
 
-use crate::bench::{Route, bench};
+use crate::harness::{Route, bench};
 
 #[test]
 fn frames_and_workers_of_any_depth_are_attached() {

@@ -1,8 +1,8 @@
 //! Refs in lists that frameworks draw: ten of them and two virtual lists, as they are published, each with a small list
 //! of todos (`todo.html`). The same changes everywhere; `data-id` tells which todo a button is about.
 
-use crate::bench::{Bench, bench};
-use crate::sight::{get, see};
+use crate::harness::{Bench, bench};
+use crate::snapshot::{get, see};
 use crate::widgets::{modules, serve};
 use agbrowse_browser::command::{Property, Snapshot};
 use agbrowse_browser::{Code, Reply};
@@ -113,7 +113,7 @@ async fn drive(t: &Bench, framework: &str, is_keyed: bool, score: &mut Score) {
         assert!(buttons.len() > 3, "{framework}: {text}");
         let mut targets = Vec::new();
         for line in [buttons[0], buttons[2]] {
-            let name = crate::sight::ref_of(line, "Delete");
+            let name = crate::snapshot::ref_of(line, "Delete");
             let (id, _) = id_of(t, &name).await;
             let id = id.unwrap().unwrap();
             let title = t.eval(&format!("titleOf({id:?})")).await;

@@ -1,7 +1,7 @@
 //! Pages that do their worst: each gives a snapshot or an error with a code, in time, and the next command works.
 
-use crate::bench::{Bench, bench, eval, open, tab_id};
-use crate::sight::{details, get, has_ref, ref_of, renumbered, see, show, snapshot};
+use crate::harness::{Bench, bench, eval, open, tab_id};
+use crate::snapshot::{details, get, has_ref, ref_of, renumbered, see, show, snapshot};
 use crate::tabs::new_tab;
 use agbrowse_browser::command::{Open, Property, Snapshot, Until};
 use agbrowse_browser::{Code, Command};
@@ -201,7 +201,7 @@ fn a_name_cannot_forge_a_line_or_a_ref() {
                    b.setAttribute('aria-haspopup', {script}); b.setAttribute('aria-roledescription', {script})</script>"
             );
             show(&t, &html, Snapshot::default()).await;
-            for options in [fresh(), Snapshot { fresh: true, ..crate::sight::viewpoint() }] {
+            for options in [fresh(), Snapshot { fresh: true, ..crate::snapshot::viewpoint() }] {
                 let text = see(&t, options).await;
                 let lines: Vec<&str> = text.lines().collect();
                 let is_forged = |line: &&&str| {
@@ -435,7 +435,7 @@ fn odd_characters_survive() {
         show(&t, html, Snapshot::default()).await;
         for options in [
             fresh(),
-            crate::sight::viewpoint(),
+            crate::snapshot::viewpoint(),
             Snapshot { details: true, nodes: true, ..fresh() },
             Snapshot { redact: true, ..fresh() },
             Snapshot { find: Some("\u{fffd}".into()), ..fresh() },
@@ -561,7 +561,7 @@ fn a_page_sees_nothing_of_a_snapshot() {
         for options in [
             fresh(),
             Snapshot { details: true, nodes: true, boxes: true, urls: true, ..fresh() },
-            Snapshot { fresh: true, ..crate::sight::viewpoint() },
+            Snapshot { fresh: true, ..crate::snapshot::viewpoint() },
             Snapshot { include_hidden: true, all_refs: true, ..fresh() },
         ] {
             t.run(snapshot(options)).await.unwrap();

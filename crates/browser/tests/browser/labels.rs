@@ -1,9 +1,9 @@
 //! A click in a label reaches the labelled control, however the page hides it. The cases are generated: how the control
 //! is hidden × where it stands × the markup of the label × the tree it is in × what points at it.
 
-use crate::bench::bench;
+use crate::harness::bench;
 use crate::probes::{is_what_came, told};
-use crate::sight::{ref_of, see};
+use crate::snapshot::{ref_of, see};
 use agbrowse_browser::Command;
 use agbrowse_browser::command::Snapshot;
 use std::fmt::Write as _;

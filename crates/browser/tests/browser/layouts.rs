@@ -4,8 +4,8 @@
 //! (`layouts.html`) knows which item each control is about. Seeded: `AGBROWSE_SEED` repeats a run. The long version runs
 //! under `./dev soak`.
 
-use crate::bench::{Bench, bench, seed};
-use crate::meaning::{Opener, Random};
+use crate::harness::{Bench, bench, seed};
+use crate::ref_torture::{Opener, Random};
 use agbrowse_browser::command::{Get, Property, Snapshot};
 use agbrowse_browser::{Code, Command, Error, Reply};
 use std::collections::{BTreeMap, BTreeSet};

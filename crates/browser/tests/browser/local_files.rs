@@ -1,6 +1,6 @@
 //! What a page of a restricted caller may load of this machine's files, whatever it loads them by.
 
-use crate::bench::{bench, eval, open};
+use crate::harness::{bench, eval, open};
 use agbrowse_browser::command::{Json, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Access, Code, Command, Outcome, Phase, Reply};
 use std::path::Path;

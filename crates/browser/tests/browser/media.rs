@@ -1,8 +1,8 @@
 //! Media with controls is played and paused by a click on its ref, and says when it plays.
 
-use crate::bench::bench;
+use crate::harness::bench;
 use crate::probes::{is_what_came, told};
-use crate::sight::{ref_of, see};
+use crate::snapshot::{ref_of, see};
 use agbrowse_browser::command::Snapshot;
 
 /// Ten seconds of silence, and a recording of a canvas.

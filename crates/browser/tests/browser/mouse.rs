@@ -1,6 +1,6 @@
 //! The mouse step by step, long presses, typing where the focus is, and scrolling to the edges.
 
-use crate::bench::{Bench, bench};
+use crate::harness::{Bench, bench};
 use crate::probes::{is_what_came, told};
 
 /// Runs commands one after the other; each must come to what stands beside it.

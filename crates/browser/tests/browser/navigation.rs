@@ -1,6 +1,6 @@
 //! Going places, and knowing when one has arrived.
 
-use crate::bench::{Route, arrival, bench, eval, open};
+use crate::harness::{Route, arrival, bench, eval, open};
 use agbrowse_browser::command::{Back, Forward, Open, Reload, Requests, Resize, Snapshot, Until};
 use agbrowse_browser::{Code, Command, Phase};
 

@@ -1,8 +1,8 @@
 //! What a receipt tells of what an action led to: lists in another order, a new page and its refs, an answered dialog.
 
-use crate::bench::{Bench, Route, bench};
-use crate::launching::kill;
-use crate::sight::{see, show};
+use crate::harness::{Bench, Route, bench};
+use crate::launch::kill;
+use crate::snapshot::{see, show};
 use agbrowse_browser::command::{
     Answer, CloseTab, DialogCommand, DialogReply, Effect, Receipt, Snapshot, TabAction, TabCommand,
     Wait,
@@ -304,7 +304,7 @@ fn a_wait_ends_at_once_with_its_tab_page_or_browser() {
         t.serve("/hang", Route::Hang);
         let url = t.url("/restless");
         let browser = Browser::new(Options::default());
-        let pid = async || crate::launching::pid(&browser).await;
+        let pid = async || crate::launch::pid(&browser).await;
         for (end, expected) in [
             (End::TabClosed, Code::TabTargetLost),
             (End::PageCrashed, Code::TabCrashed),

@@ -1,8 +1,8 @@
 //! What acting has to get right: named behaviours, each a page of its own, what is done to it, and what must come of
 //! it. The table in `docs/benchmarks.md` is written from here.
 
-use crate::bench::{Bench, Route, bench};
-use crate::sight::ref_of;
+use crate::harness::{Bench, Route, bench};
+use crate::snapshot::ref_of;
 use agbrowse_browser::command::{Receipt, Snapshot, SnapshotReply};
 use agbrowse_browser::{Code, Command, Error, Outcome, Reply, Request};
 use std::fmt::Write as _;

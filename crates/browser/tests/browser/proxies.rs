@@ -1,6 +1,6 @@
 //! Contexts that go through a proxy, and others that do not.
 
-use crate::bench::{Bench, arrival, bench, eval, open};
+use crate::harness::{Bench, arrival, bench, eval, open};
 use agbrowse_browser::command::{NewTab, Status, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Error, Outcome, Proxy, Reply, Request};
 use std::sync::{Arc, Mutex};

@@ -3,7 +3,7 @@
 //! Each consequence is tried on a page that is quiet and on one that changes all the time, with the first click after the
 //! page was opened. The right effect is known by construction.
 
-use crate::bench::{Bench, Route, bench, open};
+use crate::harness::{Bench, Route, bench, open};
 use crate::probes::{is_what_came, told};
 use agbrowse_browser::command::{Open, Receipt, Until};
 use agbrowse_browser::{Command, Error, Outcome, Reply};

@@ -1,7 +1,7 @@
 //! Secrets: passwords, one-time codes, card numbers and tokens are in nothing that is told of a page.
 
-use crate::bench::{Bench, bench, eval, open};
-use crate::sight::{details, get, see, show};
+use crate::harness::{Bench, bench, eval, open};
+use crate::snapshot::{details, get, see, show};
 use agbrowse_browser::Command;
 use agbrowse_browser::command::{
     Answer, Console, DialogCommand, Find, Get, Property, Requests, Snapshot, TabAction, TabCommand,

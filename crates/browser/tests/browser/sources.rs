@@ -1,8 +1,8 @@
 //! The two sources of a snapshot: a script of ours in the page, and the browser's own tree. A ref means the same
 //! whichever gave it, and when the first fails the second one is asked.
 
-use crate::bench::{Bench, bench, eval, open};
-use crate::sight::{
+use crate::harness::{Bench, bench, eval, open};
+use crate::snapshot::{
     details, get, has_ref, message, ref_of, renumbered, see, show, snapshot, viewpoint,
 };
 use agbrowse_browser::command::{Property, Snapshot, TreeSource};

@@ -1,6 +1,6 @@
 //! What contexts keep, into a file and back.
 
-use crate::bench::{Bench, Route, bench, eval, open, tab_id};
+use crate::harness::{Bench, Route, bench, eval, open, tab_id};
 use agbrowse_browser::command::{
     LoadStorage, NewTab, SaveStorage, StorageAction, StorageCommand, StorageReply, TabAction,
     TabCommand,

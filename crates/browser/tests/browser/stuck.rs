@@ -1,6 +1,6 @@
 //! A page in an endless loop: everything else goes on.
 
-use crate::bench::{bench, eval, open, tab_id};
+use crate::harness::{bench, eval, open, tab_id};
 use agbrowse_browser::command::{
     CloseTab, NewTab, Open, Screenshot, Status, TabAction, TabCommand, Tabs, Until,
 };
@@ -69,13 +69,13 @@ fn a_stuck_tab_can_be_left_by_opening_another_page() {
 }
 
 /// Opens the page at `/loop` and waits until it really is stuck: an answer would have to come from it.
-async fn get_stuck(t: &crate::bench::Bench) {
+async fn get_stuck(t: &crate::harness::Bench) {
     let there = Open { url: t.url("/loop"), until: Until::Commit, new_tab: false };
     t.run(Command::Open(there)).await.unwrap();
     while t.run_within(150, eval("1")).await.is_ok() {}
 }
 
-async fn close(t: &crate::bench::Bench, id: TabId) {
+async fn close(t: &crate::harness::Bench, id: TabId) {
     let began = Instant::now();
     let close = TabCommand { action: TabAction::Close(CloseTab { id: Some(id) }) };
     t.run(Command::Tab(close)).await.unwrap();

@@ -1,6 +1,6 @@
 //! Tabs and contexts: which is meant, and that none disturbs another.
 
-use crate::bench::{Route, bench, eval, open, tab_id};
+use crate::harness::{Route, bench, eval, open, tab_id};
 use agbrowse_browser::command::{CloseTab, NewTab, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Request, TabId};
 use futures_util::future::join_all;

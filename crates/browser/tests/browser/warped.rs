@@ -1,7 +1,7 @@
 //! Clicks inside of frames that are drawn rotated, skewed, mirrored, scaled, zoomed or in perspective hit what they
 //! are meant for, also in frames in frames and in other processes.
 
-use crate::bench::bench;
+use crate::harness::bench;
 use crate::probes::told;
 use std::fmt::Write as _;
 

@@ -5,9 +5,9 @@
 //! a folder, run `npm install --prefix FOLDER`, and name that folder in `AGBROWSE_WIDGETS`. Without it the tests that
 //! need it say so and pass, unless `AGBROWSE_REQUIRE_WIDGETS` is set.
 
-use crate::bench::{Bench, Route, bench};
+use crate::harness::{Bench, Route, bench};
 use crate::probes::{is_what_came, told};
-use crate::sight::see;
+use crate::snapshot::see;
 use agbrowse_browser::command::Snapshot;
 use agbrowse_browser::{Command, Error, Outcome, Reply};
 use std::fmt::Write as _;

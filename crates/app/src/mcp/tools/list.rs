@@ -1,11 +1,11 @@
 //! The table of all tools.
 
-use super::super::given::wrong;
-use super::plans::{
+use super::super::args::wrong;
+use super::build::{
     click, fill_form, margin, point, proxy, screenshot, snapshot, storage_state, tabs, type_text,
     wait_for,
 };
-use super::{Arg, Cap, ContextsPlan, Kind, NewContext, Plan, Tool};
+use super::{Arg, ArgType, ContextsAction, NewContext, Tool, ToolAction, ToolGroup};
 use browser::Command;
 use browser::command::{
     Answer, Back, Button, Can, Click, Console, DialogCommand, Drag, Eval, Find, Hover, Mouse,
@@ -15,11 +15,11 @@ use browser::command::{
 use serde_json::Value;
 use std::path::PathBuf;
 
-const fn arg(name: &'static str, kind: Kind) -> Arg {
+const fn arg(name: &'static str, kind: ArgType) -> Arg {
     Arg { name, kind, about: "", is_needed: false }
 }
 
-const fn needs(name: &'static str, kind: Kind) -> Arg {
+const fn needs(name: &'static str, kind: ArgType) -> Arg {
     Arg { name, kind, about: "", is_needed: true }
 }
 
@@ -29,7 +29,7 @@ impl Arg {
     }
 }
 
-const REF: Arg = needs("ref", Kind::Text);
+const REF: Arg = needs("ref", ArgType::Text);
 const FIELDS: &str = r#"{"type":"array","items":{"type":"object","properties":{"ref":{"type":"string"},"value":{"type":"string"}},"required":["ref","value"]}}"#;
 const PROXY: &str = r#"{"type":"object","properties":{"server":{"type":"string"},"username":{"type":"string"},"password":{"type":"string"}},"required":["server"]}"#;
 const STORAGE: &str = r#"{"type":["string","object"]}"#;
@@ -37,164 +37,169 @@ const TABS: &str = r#"{"enum":["list","new","close","select"]}"#;
 const MARGIN: &str = r#"{"type":["number","object"]}"#;
 const LEVELS: &str = r#"{"enum":["error","warning","info","debug"]}"#;
 
-/// All tools. Those of [`Cap::Core`] are offered always.
+/// All tools. Those of [`ToolGroup::Core`] are offered always.
 pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "browser_navigate",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Open a URL. Returns the page id and a short snapshot.",
-        args: &[needs("url", Kind::Text)],
-        plan: |given| Ok(Plan::Open(given.words("url")?)),
+        args: &[needs("url", ArgType::Text)],
+        plan: |given| Ok(ToolAction::Open(given.words("url")?)),
     },
     Tool {
         name: "browser_snapshot",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "See the page: text, and a ref for what you can act on. Refs stay valid until the element changes.",
         args: &[
-            arg("delta", Kind::Flag).says("only what changed since the last one"),
-            arg("find", Kind::Text).says("only lines with this text"),
-            arg("root", Kind::Text).says("one element, texts in full"),
-            arg("budget", Kind::Number).says("max tokens"),
-            arg("allRefs", Kind::Flag),
-            arg("more", Kind::Text).says("id of a cut reply: the rest of it"),
+            arg("delta", ArgType::Flag).says("only what changed since the last one"),
+            arg("find", ArgType::Text).says("only lines with this text"),
+            arg("root", ArgType::Text).says("one element, texts in full"),
+            arg("budget", ArgType::Number).says("max tokens"),
+            arg("allRefs", ArgType::Flag),
+            arg("more", ArgType::Text).says("id of a cut reply: the rest of it"),
         ],
         plan: snapshot,
     },
     Tool {
         name: "browser_click",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Click. Returns what it did and what changed. ref: from a snapshot, or css=, text=, label=, role=button[name=\"…\"].",
         args: &[
             REF,
-            arg("doubleClick", Kind::Flag),
-            arg("button", Kind::Of("click", "button")),
-            arg("modifiers", Kind::Of("click", "modifiers")),
-            arg("expect", Kind::Text).says("fail unless: changed, navigated, or this text appears"),
+            arg("doubleClick", ArgType::Flag),
+            arg("button", ArgType::Of("click", "button")),
+            arg("modifiers", ArgType::Of("click", "modifiers")),
+            arg("expect", ArgType::Text)
+                .says("fail unless: changed, navigated, or this text appears"),
         ],
         plan: click,
     },
     Tool {
         name: "browser_type",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Fill a field, replacing what is in it.",
         args: &[
             REF,
-            arg("text", Kind::Text),
-            arg("secret", Kind::Text).says("instead of text: name of a secret of the user's"),
-            arg("submit", Kind::Flag).says("then press Enter"),
-            arg("slowly", Kind::Flag).says("append, key by key"),
+            arg("text", ArgType::Text),
+            arg("secret", ArgType::Text).says("instead of text: name of a secret of the user's"),
+            arg("submit", ArgType::Flag).says("then press Enter"),
+            arg("slowly", ArgType::Flag).says("append, key by key"),
         ],
         plan: type_text,
     },
     Tool {
         name: "browser_fill_form",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Fill several fields. Checkboxes take true or false, lists an option's text.",
-        args: &[needs("fields", Kind::Schema(FIELDS))],
+        args: &[needs("fields", ArgType::Schema(FIELDS))],
         plan: fill_form,
     },
     Tool {
         name: "browser_select_option",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Choose options of a list or combobox by text or value.",
-        args: &[REF, needs("values", Kind::Texts)],
+        args: &[REF, needs("values", ArgType::Texts)],
         plan: |given| {
             let (aim, after) = (TargetArgs::at(given.aim("ref")?), SettleArgs::default());
             let options = given.texts("values")?;
-            Ok(Plan::Do(Command::Select(Select { aim, options, after })))
+            Ok(ToolAction::Do(Command::Select(Select { aim, options, after })))
         },
     },
     Tool {
         name: "browser_press_key",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Press a key where the focus is, such as Enter or Control+A.",
-        args: &[needs("key", Kind::Text)],
+        args: &[needs("key", ArgType::Text)],
         plan: |given| {
             let keys = vec![given.words("key")?];
-            Ok(Plan::Do(Command::Press(Press { keys, on: None, after: SettleArgs::default() })))
+            Ok(ToolAction::Do(Command::Press(Press {
+                keys,
+                on: None,
+                after: SettleArgs::default(),
+            })))
         },
     },
     Tool {
         name: "browser_hover",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Move the mouse over an element.",
         args: &[REF],
         plan: |given| {
             let (aim, after) = (TargetArgs::at(given.aim("ref")?), SettleArgs::default());
-            Ok(Plan::Do(Command::Hover(Hover { aim, after })))
+            Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
         },
     },
     Tool {
         name: "browser_wait_for",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Wait for a text, for its end, or for seconds. Acting tools wait by themselves.",
         args: &[
-            arg("text", Kind::Text),
-            arg("textGone", Kind::Text),
-            arg("time", Kind::Number).says("seconds"),
+            arg("text", ArgType::Text),
+            arg("textGone", ArgType::Text),
+            arg("time", ArgType::Number).says("seconds"),
         ],
         plan: wait_for,
     },
     Tool {
         name: "browser_tabs",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "List, open, close or select tabs.",
-        args: &[needs("action", Kind::Schema(TABS)), arg("index", Kind::Number)],
+        args: &[needs("action", ArgType::Schema(TABS)), arg("index", ArgType::Number)],
         plan: tabs,
     },
     Tool {
         name: "browser_take_screenshot",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "A picture, for what text cannot tell. Use browser_snapshot to act.",
         args: &[
-            arg("ref", Kind::Text),
-            arg("fullPage", Kind::Flag),
-            arg("filename", Kind::Text).says("save instead of showing"),
-            arg("type", Kind::Of("screenshot", "format")),
+            arg("ref", ArgType::Text),
+            arg("fullPage", ArgType::Flag),
+            arg("filename", ArgType::Text).says("save instead of showing"),
+            arg("type", ArgType::Of("screenshot", "format")),
         ],
         plan: screenshot,
     },
     Tool {
         name: "browser_handle_dialog",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Answer the alert, confirm or prompt that is open.",
-        args: &[needs("accept", Kind::Flag), arg("promptText", Kind::Text)],
+        args: &[needs("accept", ArgType::Flag), arg("promptText", ArgType::Text)],
         plan: |given| {
             let answer = match given.flag("accept")? {
                 true => Answer::Accept { text: given.text("promptText")? },
                 false => Answer::Dismiss,
             };
-            Ok(Plan::Do(Command::Dialog(DialogCommand { answer })))
+            Ok(ToolAction::Do(Command::Dialog(DialogCommand { answer })))
         },
     },
     Tool {
         name: "browser_can",
-        cap: Cap::Core,
+        cap: ToolGroup::Core,
         about: "Whether an action would work now, and if not, why. Does nothing.",
-        args: &[needs("action", Kind::Of("can", "action")), REF],
+        args: &[needs("action", ArgType::Of("can", "action")), REF],
         plan: |given| {
             let action = serde_json::from_value(Value::String(given.words("action")?));
             let action = action.map_err(|error| wrong(format!("`action`: {error}")))?;
-            Ok(Plan::Do(Command::Can(Can { action, aim: TargetArgs::at(given.aim("ref")?) })))
+            Ok(ToolAction::Do(Command::Can(Can { action, aim: TargetArgs::at(given.aim("ref")?) })))
         },
     },
     Tool {
         name: "browser_navigate_back",
-        cap: Cap::Input,
+        cap: ToolGroup::Input,
         about: "Go back in the history.",
         args: &[],
-        plan: |_| Ok(Plan::Do(Command::Back(Back::default()))),
+        plan: |_| Ok(ToolAction::Do(Command::Back(Back::default()))),
     },
     Tool {
         name: "browser_scroll_into_view",
-        cap: Cap::Input,
+        cap: ToolGroup::Input,
         about: "Scroll until an element is in view.",
         args: &[REF],
         plan: |given| {
             let target = serde_json::to_value(given.aim("ref")?).ok();
             let target = target.and_then(|target| Some(target.as_str()?.to_owned()));
             let after = SettleArgs::default();
-            Ok(Plan::Do(Command::Scroll(Scroll {
+            Ok(ToolAction::Do(Command::Scroll(Scroll {
                 target,
                 way: None,
                 by: None,
@@ -206,20 +211,20 @@ pub(crate) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "browser_drag",
-        cap: Cap::Input,
+        cap: ToolGroup::Input,
         about: "Drag one element onto another.",
-        args: &[needs("startRef", Kind::Text), needs("endRef", Kind::Text)],
+        args: &[needs("startRef", ArgType::Text), needs("endRef", ArgType::Text)],
         plan: |given| {
             let aim = TargetArgs::at(given.aim("startRef")?);
             let (to, after) = (given.aim("endRef")?, SettleArgs::default());
-            Ok(Plan::Do(Command::Drag(Drag { aim, to, after })))
+            Ok(ToolAction::Do(Command::Drag(Drag { aim, to, after })))
         },
     },
     Tool {
         name: "browser_file_upload",
-        cap: Cap::Input,
+        cap: ToolGroup::Input,
         about: "Answer the open file chooser; without paths, cancel it. With ref, fill a file field.",
-        args: &[arg("paths", Kind::Texts), arg("ref", Kind::Text)],
+        args: &[arg("paths", ArgType::Texts), arg("ref", ArgType::Text)],
         plan: |given| {
             let aim = given.target("ref")?.map(TargetArgs::at);
             if aim.is_some() && !given.has("paths") {
@@ -232,52 +237,55 @@ pub(crate) const TOOLS: &[Tool] = &[
             };
             let mut upload = Upload { aim, files, chooser, after: SettleArgs::default() };
             upload.resolve();
-            Ok(Plan::Do(Command::Upload(upload)))
+            Ok(ToolAction::Do(Command::Upload(upload)))
         },
     },
     Tool {
         name: "browser_find",
-        cap: Cap::Input,
+        cap: ToolGroup::Input,
         about: "List what has a text, a role or a name, with refs.",
-        args: &[arg("text", Kind::Text), arg("role", Kind::Text), arg("name", Kind::Text)],
+        args: &[arg("text", ArgType::Text), arg("role", ArgType::Text), arg("name", ArgType::Text)],
         plan: |given| {
             let (text, role, name) =
                 (given.text("text")?, given.text("role")?, given.text("name")?);
             if text.is_none() && role.is_none() && name.is_none() {
                 return Err(wrong("browser_find needs `text`, `role` or `name`".into()));
             }
-            Ok(Plan::Do(Command::Find(Find { text, role, name, exact: false })))
+            Ok(ToolAction::Do(Command::Find(Find { text, role, name, exact: false })))
         },
     },
     Tool {
         name: "browser_console_messages",
-        cap: Cap::Network,
+        cap: ToolGroup::Network,
         about: "What the page wrote to its console.",
-        args: &[arg("level", Kind::Schema(LEVELS)).says("and what is worse")],
+        args: &[arg("level", ArgType::Schema(LEVELS)).says("and what is worse")],
         plan: |given| {
             let level = given.text("level")?.unwrap_or_else(|| "info".into());
-            Ok(Plan::Do(Command::Console(Console { level: Some(level), ..Console::default() })))
+            Ok(ToolAction::Do(Command::Console(Console {
+                level: Some(level),
+                ..Console::default()
+            })))
         },
     },
     Tool {
         name: "browser_network_requests",
-        cap: Cap::Network,
+        cap: ToolGroup::Network,
         about: "What the page asked of servers.",
-        args: &[arg("includeStatic", Kind::Flag).says("pictures, styles and scripts too")],
+        args: &[arg("includeStatic", ArgType::Flag).says("pictures, styles and scripts too")],
         plan: |given| {
             let r#type = (!given.flag("includeStatic")?).then(|| {
                 "document,xhr,fetch,websocket,eventsource,ping,other,preflight".to_owned()
             });
-            Ok(Plan::Do(Command::Requests(Requests { r#type, ..Requests::default() })))
+            Ok(ToolAction::Do(Command::Requests(Requests { r#type, ..Requests::default() })))
         },
     },
     Tool {
         name: "browser_evaluate",
-        cap: Cap::Script,
+        cap: ToolGroup::Script,
         about: "Run a JavaScript function in the page and get what it returns.",
         args: &[
-            needs("function", Kind::Text).says("() => … or, with ref, (element) => …"),
-            arg("ref", Kind::Text),
+            needs("function", ArgType::Text).says("() => … or, with ref, (element) => …"),
+            arg("ref", ArgType::Text),
         ],
         plan: |given| {
             let function = given.words("function")?;
@@ -290,174 +298,185 @@ pub(crate) const TOOLS: &[Tool] = &[
                 ),
                 Some(_) => function,
             };
-            Ok(Plan::Do(Command::Eval(Eval { script, gesture: false, isolated: false, on })))
+            Ok(ToolAction::Do(Command::Eval(Eval { script, gesture: false, isolated: false, on })))
         },
     },
     Tool {
         name: "browser_context_create",
-        cap: Cap::Contexts,
+        cap: ToolGroup::Contexts,
         about: "Make a context with cookies of its own, and use it from now on.",
         args: &[
-            needs("name", Kind::Text),
-            arg("proxy", Kind::Schema(PROXY)),
-            arg("storageState", Kind::Schema(STORAGE)).says("path of a saved one, or the object"),
+            needs("name", ArgType::Text),
+            arg("proxy", ArgType::Schema(PROXY)),
+            arg("storageState", ArgType::Schema(STORAGE))
+                .says("path of a saved one, or the object"),
         ],
         plan: |given| {
             let (name, proxy, storage) =
                 (given.words("name")?, proxy(given)?, storage_state(given)?);
             let new = Box::new(NewContext { name, proxy, storage });
-            Ok(Plan::Contexts(ContextsPlan::Create(new)))
+            Ok(ToolAction::Contexts(ContextsAction::Create(new)))
         },
     },
     Tool {
         name: "browser_context_switch",
-        cap: Cap::Contexts,
+        cap: ToolGroup::Contexts,
         about: "Use another context from now on.",
-        args: &[needs("name", Kind::Text)],
-        plan: |given| Ok(Plan::Contexts(ContextsPlan::Switch(given.words("name")?))),
+        args: &[needs("name", ArgType::Text)],
+        plan: |given| Ok(ToolAction::Contexts(ContextsAction::Switch(given.words("name")?))),
     },
     Tool {
         name: "browser_context_close",
-        cap: Cap::Contexts,
+        cap: ToolGroup::Contexts,
         about: "Close a context with its pages and cookies.",
-        args: &[needs("name", Kind::Text)],
-        plan: |given| Ok(Plan::Contexts(ContextsPlan::Close(given.words("name")?))),
+        args: &[needs("name", ArgType::Text)],
+        plan: |given| Ok(ToolAction::Contexts(ContextsAction::Close(given.words("name")?))),
     },
     Tool {
         name: "browser_context_list",
-        cap: Cap::Contexts,
+        cap: ToolGroup::Contexts,
         about: "List the contexts.",
         args: &[],
-        plan: |_| Ok(Plan::Contexts(ContextsPlan::List)),
+        plan: |_| Ok(ToolAction::Contexts(ContextsAction::List)),
     },
     Tool {
         name: "browser_context_save_storage",
-        cap: Cap::Contexts,
+        cap: ToolGroup::Contexts,
         about: "Save a context's cookies and local storage, for storageState.",
-        args: &[needs("path", Kind::Text), arg("name", Kind::Text)],
+        args: &[needs("path", ArgType::Text), arg("name", ArgType::Text)],
         plan: |given| {
-            Ok(Plan::Contexts(ContextsPlan::Save(given.text("name")?, given.words("path")?)))
+            Ok(ToolAction::Contexts(ContextsAction::Save(
+                given.text("name")?,
+                given.words("path")?,
+            )))
         },
     },
     Tool {
         name: "browser_close",
-        cap: Cap::Window,
+        cap: ToolGroup::Window,
         about: "Close your pages.",
         args: &[],
-        plan: |_| Ok(Plan::Close),
+        plan: |_| Ok(ToolAction::Close),
     },
     Tool {
         name: "browser_resize",
-        cap: Cap::Window,
+        cap: ToolGroup::Window,
         about: "Give the view another size.",
         args: &[
-            needs("width", Kind::Of("resize", "width")),
-            needs("height", Kind::Of("resize", "height")),
+            needs("width", ArgType::Of("resize", "width")),
+            needs("height", ArgType::Of("resize", "height")),
         ],
         plan: |given| {
             let side = |name: &str| given.count(name).map(Option::unwrap_or_default);
             let (width, height) = (side("width")?, side("height")?);
-            Ok(Plan::Do(Command::Resize(Resize { width, height })))
+            Ok(ToolAction::Do(Command::Resize(Resize { width, height })))
         },
     },
     Tool {
         name: "browser_install",
-        cap: Cap::Window,
+        cap: ToolGroup::Window,
         about: "Say how to get a browser where none is found.",
         args: &[],
-        plan: |_| Ok(Plan::Install),
+        plan: |_| Ok(ToolAction::Install),
     },
     Tool {
         name: "browser_mouse_click_xy",
-        cap: Cap::Vision,
+        cap: ToolGroup::Vision,
         about: "Click at a point of the view, in CSS pixels.",
         args: &[
-            needs("x", Kind::Number),
-            needs("y", Kind::Number),
-            arg("button", Kind::Of("click", "button")),
-            arg("clickCount", Kind::Of("click", "count")),
+            needs("x", ArgType::Number),
+            needs("y", ArgType::Number),
+            arg("button", ArgType::Of("click", "button")),
+            arg("clickCount", ArgType::Of("click", "count")),
         ],
         plan: |given| {
             let aim = TargetArgs::at(point(given, "x", "y")?);
             let count = given.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
             let button = given.of::<Button>("button")?;
             let (modifiers, hold_ms, after) = (Vec::new(), None, SettleArgs::default());
-            Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, hold_ms, after })))
+            Ok(ToolAction::Do(Command::Click(Click {
+                aim,
+                button,
+                count,
+                modifiers,
+                hold_ms,
+                after,
+            })))
         },
     },
     Tool {
         name: "browser_mouse_move_xy",
-        cap: Cap::Vision,
+        cap: ToolGroup::Vision,
         about: "Move the mouse to a point of the view.",
-        args: &[needs("x", Kind::Number), needs("y", Kind::Number)],
+        args: &[needs("x", ArgType::Number), needs("y", ArgType::Number)],
         plan: |given| {
             let (aim, after) = (TargetArgs::at(point(given, "x", "y")?), SettleArgs::default());
-            Ok(Plan::Do(Command::Hover(Hover { aim, after })))
+            Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
         },
     },
     Tool {
         name: "browser_mouse_drag_xy",
-        cap: Cap::Vision,
+        cap: ToolGroup::Vision,
         about: "Drag from a point of the view to another.",
         args: &[
-            needs("startX", Kind::Number),
-            needs("startY", Kind::Number),
-            needs("endX", Kind::Number),
-            needs("endY", Kind::Number),
+            needs("startX", ArgType::Number),
+            needs("startY", ArgType::Number),
+            needs("endX", ArgType::Number),
+            needs("endY", ArgType::Number),
         ],
         plan: |given| {
             let aim = TargetArgs::at(point(given, "startX", "startY")?);
             let (to, after) = (point(given, "endX", "endY")?, SettleArgs::default());
-            Ok(Plan::Do(Command::Drag(Drag { aim, to, after })))
+            Ok(ToolAction::Do(Command::Drag(Drag { aim, to, after })))
         },
     },
     Tool {
         name: "browser_mouse_down",
-        cap: Cap::Vision,
+        cap: ToolGroup::Vision,
         about: "Press a mouse button where the mouse is, and leave it down.",
-        args: &[arg("button", Kind::Of("click", "button"))],
+        args: &[arg("button", ArgType::Of("click", "button"))],
         plan: |given| {
             let (button, target, after) =
                 (given.of::<Button>("button")?, None, SettleArgs::default());
             let action = MouseAction::Down { target, button, after };
-            Ok(Plan::Do(Command::Mouse(Mouse { action })))
+            Ok(ToolAction::Do(Command::Mouse(Mouse { action })))
         },
     },
     Tool {
         name: "browser_mouse_up",
-        cap: Cap::Vision,
+        cap: ToolGroup::Vision,
         about: "Release the mouse button that is down.",
         args: &[],
         plan: |_| {
             let action = MouseAction::Up { target: None, after: SettleArgs::default() };
-            Ok(Plan::Do(Command::Mouse(Mouse { action })))
+            Ok(ToolAction::Do(Command::Mouse(Mouse { action })))
         },
     },
     Tool {
         name: "browser_mouse_wheel",
-        cap: Cap::Vision,
+        cap: ToolGroup::Vision,
         about: "Turn the mouse wheel, in CSS pixels.",
-        args: &[arg("deltaX", Kind::Number), arg("deltaY", Kind::Number)],
+        args: &[arg("deltaX", ArgType::Number), arg("deltaY", ArgType::Number)],
         plan: |given| {
             let delta = |name| given.number(name).map(Option::unwrap_or_default);
             let (delta_x, delta_y) = (delta("deltaX")?, delta("deltaY")?);
             let (target, after) = (None, SettleArgs::default());
             let action = MouseAction::Wheel { delta_y, delta_x, target, after };
-            Ok(Plan::Do(Command::Mouse(Mouse { action })))
+            Ok(ToolAction::Do(Command::Mouse(Mouse { action })))
         },
     },
     Tool {
         name: "browser_pdf_save",
-        cap: Cap::Pdf,
+        cap: ToolGroup::Pdf,
         about: "Save the page as PDF.",
         args: &[
-            needs("path", Kind::Text),
-            arg("landscape", Kind::Of("pdf", "landscape")),
-            arg("pageRanges", Kind::Of("pdf", "pages")),
-            arg("printBackground", Kind::Flag),
-            arg("format", Kind::Of("pdf", "format")),
-            arg("scale", Kind::Of("pdf", "scale")),
-            arg("margin", Kind::Schema(MARGIN)).says("inches"),
+            needs("path", ArgType::Text),
+            arg("landscape", ArgType::Of("pdf", "landscape")),
+            arg("pageRanges", ArgType::Of("pdf", "pages")),
+            arg("printBackground", ArgType::Flag),
+            arg("format", ArgType::Of("pdf", "format")),
+            arg("scale", ArgType::Of("pdf", "scale")),
+            arg("margin", ArgType::Schema(MARGIN)).says("inches"),
         ],
         plan: |given| {
             let no_background = given.has("printBackground") && !given.flag("printBackground")?;
@@ -471,7 +490,7 @@ pub(crate) const TOOLS: &[Tool] = &[
                 scale: given.number("scale")?,
                 margin: margin(given)?,
             };
-            Ok(Plan::Print(pdf, given.words("path")?))
+            Ok(ToolAction::Print(pdf, given.words("path")?))
         },
     },
 ];

@@ -1,7 +1,7 @@
 //! Who gets a ref, and what it is called.
 
 use super::{details, has_ref, ref_of, renumbered, see, show, snapshot, viewpoint};
-use crate::bench::bench;
+use crate::harness::bench;
 use agbrowse_browser::Command;
 use agbrowse_browser::command::{Snapshot, TreeSource};
 

@@ -15,32 +15,32 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// The connected clients.
 #[derive(Default)]
-pub(super) struct Guests {
-    house: Mutex<House>,
+pub(super) struct ConnectionLimit {
+    house: Mutex<LimitState>,
     /// Somebody left, or fell silent. There is one who waits for it.
     news: Notify,
 }
 
 #[derive(Default)]
-struct House {
-    guests: HashMap<u64, Seat>,
+struct LimitState {
+    guests: HashMap<u64, Slot>,
     next: u64,
 }
 
-struct Seat {
+struct Slot {
     /// Since when nothing was asked; `None` while a request is read or worked on, and for those who may be silent.
     silent_since: Option<Instant>,
     leave: Arc<Notify>,
 }
 
 /// One of the clients. Dropped, it has left.
-pub(super) struct Guest {
+pub(super) struct Connection {
     number: u64,
     leave: Arc<Notify>,
-    all: Arc<Guests>,
+    all: Arc<ConnectionLimit>,
 }
 
-impl Guests {
+impl ConnectionLimit {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.house().guests.len()
@@ -65,7 +65,7 @@ impl Guests {
     }
 
     /// Lets one more in. In a full house, who has been silent longest has to leave.
-    pub(super) fn enter(self: &Arc<Self>) -> Guest {
+    pub(super) fn enter(self: &Arc<Self>) -> Connection {
         let mut house = self.house();
         if house.guests.len() >= MOST
             && let Some((number, _)) = house.silent()
@@ -76,25 +76,25 @@ impl Guests {
         }
         house.next += 1;
         let (number, leave) = (house.next, Arc::new(Notify::new()));
-        let seat = Seat { silent_since: Some(Instant::now()), leave: leave.clone() };
+        let seat = Slot { silent_since: Some(Instant::now()), leave: leave.clone() };
         house.guests.insert(number, seat);
-        Guest { number, leave, all: self.clone() }
+        Connection { number, leave, all: self.clone() }
     }
 
-    fn house(&self) -> MutexGuard<'_, House> {
+    fn house(&self) -> MutexGuard<'_, LimitState> {
         self.house.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl House {
+impl LimitState {
     /// Who has been silent longest, and since when.
     fn silent(&self) -> Option<(u64, Instant)> {
-        let since = |(number, seat): (&u64, &Seat)| Some((*number, seat.silent_since?));
+        let since = |(number, seat): (&u64, &Slot)| Some((*number, seat.silent_since?));
         self.guests.iter().filter_map(since).min_by_key(|(_, since)| *since)
     }
 }
 
-impl Guest {
+impl Connection {
     /// Nothing is asked from now on.
     pub(super) fn falls_silent(&self) {
         self.since(Some(Instant::now()));
@@ -118,7 +118,7 @@ impl Guest {
     }
 }
 
-impl Drop for Guest {
+impl Drop for Connection {
     fn drop(&mut self) {
         self.all.house().guests.remove(&self.number);
         self.all.news.notify_one();
@@ -130,14 +130,14 @@ mod tests {
     use super::*;
 
     /// Whether there is room at once.
-    async fn has_room(guests: &Guests) -> bool {
+    async fn has_room(guests: &ConnectionLimit) -> bool {
         tokio::time::timeout(Duration::ZERO, guests.room()).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_is_silent_longest_makes_room() {
-        let guests = Arc::new(Guests::default());
-        let mut all: Vec<Guest> = (0..MOST - 1).map(|_| guests.enter()).collect();
+        let guests = Arc::new(ConnectionLimit::default());
+        let mut all: Vec<Connection> = (0..MOST - 1).map(|_| guests.enter()).collect();
         for guest in &all {
             guest.is_welcome();
         }

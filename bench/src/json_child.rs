@@ -216,12 +216,12 @@ mod tests {
     use super::*;
 
     #[derive(Serialize)]
-    struct Say {
+    struct ChildRequest {
         say: &'static str,
     }
 
     #[derive(Debug, Deserialize)]
-    struct Said {
+    struct ChildReply {
         said: Option<String>,
     }
 
@@ -240,7 +240,7 @@ mod tests {
             done"#,
         );
         for expected in ["1", "2"] {
-            let answer: Answer<Said> = peer.ask(&Say { say: "hello" }).unwrap();
+            let answer: Answer<ChildReply> = peer.ask(&ChildRequest { say: "hello" }).unwrap();
             assert_eq!(answer.body.said.as_deref(), Some(expected));
             assert!(answer.ms > 0.0);
         }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn the_last_words_of_a_program_that_ended_are_told() {
         let mut peer = shell("echo no such thing >&2; exit 1");
-        let error = peer.ask::<Said>(&Say { say: "hello" }).unwrap_err();
+        let error = peer.ask::<ChildReply>(&ChildRequest { say: "hello" }).unwrap_err();
         assert!(error.to_string().contains("no such thing"), "{error}");
     }
 

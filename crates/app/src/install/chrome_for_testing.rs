@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use browser::{Code, Error};
 use serde::Deserialize;
 
-use super::archive::{self, Refusal};
+use super::archive::{self, ArchiveError};
 use super::distro::{Distro, Family, missing_libraries};
 use super::download::{self, Limits};
 use super::{Build, Channel, Result, Ui, Via, version_of};
@@ -200,7 +200,7 @@ pub(super) fn choose(
 }
 
 /// The folder all installed browsers are in, ours alone until dropped.
-pub(super) struct Shelf {
+pub(super) struct BrowserCache {
     folder: PathBuf,
     /// Another install was at work, so a browser may be there by now.
     pub(super) waited: bool,
@@ -208,14 +208,14 @@ pub(super) struct Shelf {
 }
 
 /// A browser just put on the shelf.
-pub(super) struct Fresh {
+pub(super) struct InstalledBuild {
     pub(super) path: PathBuf,
     pub(super) version: String,
     /// Size of the archive.
     pub(super) bytes: u64,
 }
 
-impl Shelf {
+impl BrowserCache {
     pub(super) async fn open(ui: &mut dyn Ui) -> Result<Self> {
         let folder = browser::launch::browsers_dir();
         fs::create_dir_all(&folder).map_err(|error| disk(&folder, &error))?;
@@ -254,7 +254,7 @@ impl Shelf {
         limits: &Limits,
         distro: &Distro,
         ui: &mut dyn Ui,
-    ) -> Result<Fresh> {
+    ) -> Result<InstalledBuild> {
         let part =
             self.folder.join(format!("{}-{}.zip.part", release.folder(), release.platform.name()));
         self.sweep(&part);
@@ -266,25 +266,25 @@ impl Shelf {
         let place = self.folder.join(release.folder());
         self.swap_in(&unpacked.0, &place).map_err(|error| disk(&place, &error))?;
         download::discard(&part);
-        Ok(Fresh { path: place.join(release.program()), version, bytes })
+        Ok(InstalledBuild { path: place.join(release.program()), version, bytes })
     }
 
     async fn unpack(&self, release: &Release, part: &Path) -> Result<Scratch> {
         let scratch = Scratch(self.folder.join(UNPACKING));
         let (from, into) = (part.to_owned(), scratch.0.clone());
         let done = tokio::task::spawn_blocking(move || archive::unpack(&from, &into)).await;
-        let broken = |_| Err(Refusal::Corrupt("no reader can make sense of it".to_owned()));
+        let broken = |_| Err(ArchiveError::Corrupt("no reader can make sense of it".to_owned()));
         let done = done.unwrap_or_else(broken).and_then(|()| {
             let program = release.program();
             if scratch.0.join(&program).is_file() {
                 Ok(())
             } else {
-                Err(Refusal::Corrupt(format!("it has no `{}`", program.display())))
+                Err(ArchiveError::Corrupt(format!("it has no `{}`", program.display())))
             }
         });
         done.map(|()| scratch).map_err(|refusal| match refusal {
-            Refusal::Disk(path, error) => disk(&path, &error),
-            Refusal::Corrupt(why) => {
+            ArchiveError::Disk(path, error) => disk(&path, &error),
+            ArchiveError::Corrupt(why) => {
                 // Resuming it would only give the same bytes again.
                 download::discard(part);
                 Error::new(Code::InstallCorrupt)

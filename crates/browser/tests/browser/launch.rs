@@ -1,6 +1,6 @@
 //! Browsers of their own: how they start, how they end, who may end them.
 
-use crate::bench::{bench, eval, open};
+use crate::harness::{bench, eval, open};
 use agbrowse_browser::command::{Close, CloseTab, NewTab, Reload, Status, TabAction, TabCommand};
 use agbrowse_browser::launch::{LaunchOverrides, Options, find};
 use agbrowse_browser::{Browser, Code, Command, Outcome, Reply, Request, TabId};
@@ -339,7 +339,7 @@ fn many_new_tabs_at_once_are_many_tabs() {
         let browser = Browser::new(Options::default());
         let new = || Command::Tab(TabCommand { action: TabAction::New(NewTab::default()) });
         let all = futures_util::future::join_all((0..5).map(|_| run(&browser, new()))).await;
-        let mut ids: Vec<TabId> = all.into_iter().map(crate::bench::tab_id).collect();
+        let mut ids: Vec<TabId> = all.into_iter().map(crate::harness::tab_id).collect();
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), 5, "{ids:?}");

@@ -1,7 +1,7 @@
 //! Pages in pages.
 
 use super::{details, get, has_ref, ref_of, see, show, snapshot, value, viewpoint};
-use crate::bench::{Route, bench};
+use crate::harness::{Route, bench};
 use agbrowse_browser::command::{Property, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Outcome};
 use std::time::{Duration, Instant};

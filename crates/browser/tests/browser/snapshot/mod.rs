@@ -2,14 +2,14 @@
 //! anew.
 
 mod cache;
-mod capture;
-mod drawn;
+mod find_root_delta;
 mod frames;
-mod given;
-mod parts;
+mod output;
+mod ref_assignment;
 mod refs;
+mod visibility;
 
-use crate::bench::Bench;
+use crate::harness::Bench;
 use agbrowse_browser::command::{Get, Property, Snapshot, SnapshotReply, TextFormat};
 use agbrowse_browser::page::snapshot::WebAiSnapshot;
 use agbrowse_browser::{Command, Error, Outcome, Reply};

@@ -1,7 +1,7 @@
 //! What a call with these arguments means, where that takes more than a line.
 
-use super::super::given::{Given, wrong};
-use super::{Plan, TabsPlan, Which};
+use super::super::args::{ToolArgs, wrong};
+use super::{TabSelector, TabsAction, ToolAction};
 use browser::command::{
     Button, Click, Expect, Field, Fill, FillForm, ImageFormat, LoadStorage, Margins, Modifier,
     Screenshot, SettleArgs, Snapshot, TargetArgs, TextFormat, Type, Wait,
@@ -14,7 +14,7 @@ use std::time::Duration;
 const MOST_SECONDS: f64 = 60.0;
 
 /// Margins: a number for all sides, or an object with some of them.
-pub(super) fn margin(given: &Given) -> Result<Option<Margins>> {
+pub(super) fn margin(given: &ToolArgs) -> Result<Option<Margins>> {
     let side = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
     let sides = match given.value("margin") {
         None | Some(Value::Null) => return Ok(None),
@@ -31,11 +31,11 @@ pub(super) fn margin(given: &Given) -> Result<Option<Margins>> {
     }
 }
 
-pub(super) fn snapshot(given: &Given) -> Result<Plan> {
+pub(super) fn snapshot(given: &ToolArgs) -> Result<ToolAction> {
     if let Some(more) = given.text("more")? {
-        return Ok(Plan::More(more));
+        return Ok(ToolAction::More(more));
     }
-    Ok(Plan::Look(Box::new(Snapshot {
+    Ok(ToolAction::Look(Box::new(Snapshot {
         delta: given.flag("delta")?,
         find: given.text("find")?.filter(|text| !text.is_empty()),
         root: given.target("root")?,
@@ -46,21 +46,28 @@ pub(super) fn snapshot(given: &Given) -> Result<Plan> {
     })))
 }
 
-pub(super) fn click(given: &Given) -> Result<Plan> {
+pub(super) fn click(given: &ToolArgs) -> Result<ToolAction> {
     let aim = TargetArgs::at(given.aim("ref")?);
     let button = given.of::<Button>("button")?;
     let count = if given.flag("doubleClick")? { 2 } else { 1 };
     let modifiers = given.of::<Vec<Modifier>>("modifiers")?;
     let after = after(given)?;
-    Ok(Plan::Do(Command::Click(Click { aim, button, count, modifiers, hold_ms: None, after })))
+    Ok(ToolAction::Do(Command::Click(Click {
+        aim,
+        button,
+        count,
+        modifiers,
+        hold_ms: None,
+        after,
+    })))
 }
 
-pub(super) fn after(given: &Given) -> Result<SettleArgs> {
+pub(super) fn after(given: &ToolArgs) -> Result<SettleArgs> {
     let expect = given.text("expect")?.map(|text| text.parse::<Expect>()).transpose();
     Ok(SettleArgs { expect: expect.map_err(wrong)?, ..SettleArgs::default() })
 }
 
-pub(super) fn type_text(given: &Given) -> Result<Plan> {
+pub(super) fn type_text(given: &ToolArgs) -> Result<ToolAction> {
     let aim = TargetArgs::at(given.aim("ref")?);
     let (text, secret) = (given.text("text")?, given.text("secret")?);
     if text.is_some() == secret.is_some() {
@@ -82,7 +89,7 @@ pub(super) fn type_text(given: &Given) -> Result<Plan> {
             Command::Fill(fill)
         }
     };
-    Ok(Plan::Do(command))
+    Ok(ToolAction::Do(command))
 }
 
 /// What variables for clients begin with: not everything in the environment is meant for pages.
@@ -104,16 +111,16 @@ fn secret_name(name: &str) -> Result<String> {
     }
 }
 
-pub(super) fn fill_form(given: &Given) -> Result<Plan> {
+pub(super) fn fill_form(given: &ToolArgs) -> Result<ToolAction> {
     let mut fields = Vec::new();
     for row in given.rows("fields")? {
-        let target = super::super::given::target(&row.words("ref")?)?;
+        let target = super::super::args::target(&row.words("ref")?)?;
         fields.push(Field { target, value: browser::SecretString::from(&*row.words("value")?) });
     }
-    Ok(Plan::Do(Command::FillForm(FillForm { fields, after: SettleArgs::default() })))
+    Ok(ToolAction::Do(Command::FillForm(FillForm { fields, after: SettleArgs::default() })))
 }
 
-pub(super) fn wait_for(given: &Given) -> Result<Plan> {
+pub(super) fn wait_for(given: &ToolArgs) -> Result<ToolAction> {
     let (text, text_gone) = (given.text("text")?, given.text("textGone")?);
     let seconds = given.number("time")?;
     let asked = usize::from(text.is_some())
@@ -128,22 +135,22 @@ pub(super) fn wait_for(given: &Given) -> Result<Plan> {
         Some(seconds) if seconds > MOST_SECONDS => {
             Err(wrong(format!("`time` of browser_wait_for goes up to {MOST_SECONDS} seconds")))
         }
-        Some(seconds) => Ok(Plan::Sleep(Duration::from_secs_f64(seconds))),
-        None => Ok(Plan::Wait(Wait { text, text_gone, ..Wait::default() })),
+        Some(seconds) => Ok(ToolAction::Sleep(Duration::from_secs_f64(seconds))),
+        None => Ok(ToolAction::Wait(Wait { text, text_gone, ..Wait::default() })),
     }
 }
 
-pub(super) fn tabs(given: &Given) -> Result<Plan> {
+pub(super) fn tabs(given: &ToolArgs) -> Result<ToolAction> {
     let which = match (given.page()?, given.count("index")?) {
-        (Some(id), _) => Some(Which::Id(id)),
-        (None, index) => index.map(|index| Which::At(index as usize)),
+        (Some(id), _) => Some(TabSelector::Id(id)),
+        (None, index) => index.map(|index| TabSelector::At(index as usize)),
     };
     let needed = || wrong("browser_tabs select needs `index` or `page`".into());
-    Ok(Plan::Tabs(match &*given.words("action")? {
-        "list" => TabsPlan::List,
-        "new" => TabsPlan::New(None),
-        "close" => TabsPlan::Close(which),
-        "select" => TabsPlan::Select(which.ok_or_else(needed)?),
+    Ok(ToolAction::Tabs(match &*given.words("action")? {
+        "list" => TabsAction::List,
+        "new" => TabsAction::New(None),
+        "close" => TabsAction::Close(which),
+        "select" => TabsAction::Select(which.ok_or_else(needed)?),
         other => {
             return Err(wrong(format!(
                 "`action` of browser_tabs must be list, new, close or select, not `{other}`"
@@ -152,7 +159,7 @@ pub(super) fn tabs(given: &Given) -> Result<Plan> {
     }))
 }
 
-pub(super) fn screenshot(given: &Given) -> Result<Plan> {
+pub(super) fn screenshot(given: &ToolArgs) -> Result<ToolAction> {
     let target = given.target("ref")?;
     let full_page = given.flag("fullPage")?;
     if target.is_some() && full_page {
@@ -163,11 +170,11 @@ pub(super) fn screenshot(given: &Given) -> Result<Plan> {
         false => None,
     };
     let shot = Screenshot { target, full_page, format, ..Screenshot::default() };
-    Ok(Plan::Picture(Box::new(shot), given.text("filename")?))
+    Ok(ToolAction::Picture(Box::new(shot), given.text("filename")?))
 }
 
 /// A proxy, as an object or as its address.
-pub(super) fn proxy(given: &Given) -> Result<Option<Proxy>> {
+pub(super) fn proxy(given: &ToolArgs) -> Result<Option<Proxy>> {
     let Some(value) = given.value("proxy") else { return Ok(None) };
     let read = match value {
         Value::String(text) => text.parse().ok(),
@@ -180,7 +187,7 @@ pub(super) fn proxy(given: &Given) -> Result<Option<Proxy>> {
 }
 
 /// A saved storage, as an object or as the path of a file.
-pub(super) fn storage_state(given: &Given) -> Result<Option<LoadStorage>> {
+pub(super) fn storage_state(given: &ToolArgs) -> Result<Option<LoadStorage>> {
     let object = match given.value("storageState") {
         None => return Ok(None),
         Some(Value::String(text)) if !text.trim_start().starts_with('{') => {
@@ -196,7 +203,7 @@ pub(super) fn storage_state(given: &Given) -> Result<Option<LoadStorage>> {
     Ok(Some(LoadStorage { path: None, state: Some(state) }))
 }
 
-pub(super) fn point(given: &Given, x: &str, y: &str) -> Result<Target> {
+pub(super) fn point(given: &ToolArgs, x: &str, y: &str) -> Result<Target> {
     let at = |name: &str| given.number(name).map(Option::unwrap_or_default);
     Ok(Target::Point { x: at(x)?, y: at(y)? })
 }

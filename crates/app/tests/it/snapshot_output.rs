@@ -1,6 +1,6 @@
 //! What the command line shows of a page: in colours, as plain text, as JSON, in part, only what changed, as pictures.
 
-use crate::home::{Done, Home, has_browser, number};
+use crate::sandbox::{Done, Home, has_browser, number};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 

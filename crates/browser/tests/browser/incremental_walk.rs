@@ -3,8 +3,8 @@
 //!
 //! Seeded; the seed is printed, and `AGBROWSE_SEED` repeats a run. The long version runs under `./dev soak`.
 
-use crate::bench::{bench, eval, open, seed};
-use crate::sight::{see, snapshot};
+use crate::harness::{bench, eval, open, seed};
+use crate::snapshot::{see, snapshot};
 use agbrowse_browser::command::{Snapshot, TreeSource};
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{Browser, Request};

@@ -1,7 +1,7 @@
 //! What a person cannot see is not told, and what nobody should see is told to nobody.
 
-use crate::bench::{Bench, bench};
-use crate::sight::{details, get, ref_of, see, show, snapshot, viewpoint};
+use crate::harness::{Bench, bench};
+use crate::snapshot::{details, get, ref_of, see, show, snapshot, viewpoint};
 use agbrowse_browser::Command;
 use agbrowse_browser::command::{Get, Property, Snapshot};
 
@@ -802,7 +802,7 @@ fn tokens_in_addresses_are_masked() {
                 t.url("/leaf"), t.other_url("/leaf")
             );
             t.page("/", html);
-            t.run(crate::bench::open(&format!("{}{query}", t.url("/")))).await.unwrap();
+            t.run(crate::harness::open(&format!("{}{query}", t.url("/")))).await.unwrap();
             for options in [
                 Snapshot { urls: true, ..Snapshot::default() },
                 Snapshot { urls: true, ..viewpoint() },

@@ -1,12 +1,12 @@
 //! One client of the server: its page, its context, and what it calls.
 
-use super::desk::{DEFAULT_CONTEXT, Desk, Whereto, no_page};
-use super::given::Given;
-use super::question::Question;
-use super::reply::Said;
-use super::tools::{ContextsPlan, NewContext, Plan, TOOLS, TabsPlan, Tool, Which};
+use super::approval::ApprovalRequest;
+use super::args::ToolArgs;
+use super::backend::{Backend, CallTarget, DEFAULT_CONTEXT, no_page};
+use super::reply::ToolReply;
+use super::tools::{ContextsAction, NewContext, TOOLS, TabSelector, TabsAction, Tool, ToolAction};
+use crate::idle_memory;
 use crate::output::{Readers, replace_file};
-use crate::rest;
 use browser::command::{
     Close, CloseTab, NewTab, Open, SaveStorage, Snapshot, Status, StorageAction, StorageCommand,
     TabAction, TabCommand, Tabs, TextFormat, Wait,
@@ -50,15 +50,15 @@ const MOST_PICTURE: usize = 3_500_000;
 const MOST_SIDE: u32 = 8000;
 
 /// One client.
-pub(super) struct Server {
-    desk: Arc<Desk>,
+pub(super) struct ClientSession {
+    desk: Arc<Backend>,
     /// It comes over HTTP, where those who speak the newest revision come anew with every call.
     is_http: bool,
-    me: Mutex<Me>,
+    me: Mutex<SessionState>,
 }
 
 /// What is known of a client.
-struct Me {
+struct SessionState {
     /// The context that is meant when none is named.
     context: String,
     /// Its page in each context.
@@ -73,7 +73,7 @@ struct Me {
     roots: Option<Vec<PathBuf>>,
 }
 
-impl Me {
+impl SessionState {
     fn new(context: &str) -> Self {
         Self {
             context: context.into(),
@@ -100,9 +100,9 @@ impl Me {
     }
 }
 
-impl Server {
-    pub(super) fn new(desk: Arc<Desk>, is_http: bool) -> Self {
-        let me = Mutex::new(Me::new(&desk.context));
+impl ClientSession {
+    pub(super) fn new(desk: Arc<Backend>, is_http: bool) -> Self {
+        let me = Mutex::new(SessionState::new(&desk.context));
         Self { desk, is_http, me }
     }
 
@@ -113,7 +113,7 @@ impl Server {
         !(self.is_http && is_new)
     }
 
-    fn me(&self) -> MutexGuard<'_, Me> {
+    fn me(&self) -> MutexGuard<'_, SessionState> {
         self.me.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,16 +121,16 @@ impl Server {
     async fn call(
         &self,
         tool: &'static Tool,
-        given: &Given,
+        given: &ToolArgs,
         context: &RequestContext<RoleServer>,
-    ) -> (Result<Said>, Option<TabId>) {
+    ) -> (Result<ToolReply>, Option<TabId>) {
         let mut to = match self.whereto(given) {
             Ok(to) => to,
-            Err(error) => return (Ok(Said::misunderstood(&error)), self.me().page()),
+            Err(error) => return (Ok(ToolReply::misunderstood(&error)), self.me().page()),
         };
         let plan = match (tool.plan)(given) {
             Ok(plan) => plan,
-            Err(error) => return (Ok(Said::misunderstood(&error)), to.page),
+            Err(error) => return (Ok(ToolReply::misunderstood(&error)), to.page),
         };
         if plan.touches_files() {
             self.learn_roots(context).await;
@@ -142,7 +142,7 @@ impl Server {
     }
 
     /// The page and the context that a call is about.
-    fn whereto(&self, given: &Given) -> Result<Whereto> {
+    fn whereto(&self, given: &ToolArgs) -> Result<CallTarget> {
         let (page, context) = (given.page()?, given.context()?);
         let me = self.me();
         let context = context.unwrap_or_else(|| me.context.clone());
@@ -150,7 +150,7 @@ impl Server {
         if let Some(page) = page {
             self.desk.touch(page);
         }
-        Ok(Whereto { page, context, ..Whereto::default() })
+        Ok(CallTarget { page, context, ..CallTarget::default() })
     }
 
     /// Asks the client for its roots, once. Those of a client on another machine mean nothing here.
@@ -171,52 +171,57 @@ impl Server {
         self.me().roots = Some(roots);
     }
 
-    async fn follow(&self, plan: Plan, to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
+    async fn follow(
+        &self,
+        plan: ToolAction,
+        to: CallTarget,
+        page: &mut Option<TabId>,
+    ) -> Result<ToolReply> {
         match plan {
-            Plan::Open(url) => self.open(url, to, page).await,
-            Plan::More(id) => match self.desk.rests.get(&id) {
-                Some(theirs) => Ok(Said { theirs, ..Said::default() }),
+            ToolAction::Open(url) => self.open(url, to, page).await,
+            ToolAction::More(id) => match self.desk.rests.get(&id) {
+                Some(theirs) => Ok(ToolReply { theirs, ..ToolReply::default() }),
                 None => Err(Error::new(Code::CommandInvalid)
                     .message(format!("there is no rest `{id}`, or it is too old"))),
             },
-            Plan::Sleep(time) => self.pause(time, to, page).await,
-            Plan::Wait(wait) => self.wait(wait, to, page).await,
-            Plan::Look(mut look) => {
+            ToolAction::Sleep(time) => self.pause(time, to, page).await,
+            ToolAction::Wait(wait) => self.wait(wait, to, page).await,
+            ToolAction::Look(mut look) => {
                 // What is cut from a reply can be asked for; what is folded has to be looked at again.
                 look.budget = look.budget.map(|budget| budget.min(self.desk.most_tokens));
                 let outcome = self.on_page(Command::Snapshot(*look), to, page).await?;
-                Ok(Said::of(&outcome))
+                Ok(ToolReply::of(&outcome))
             }
-            Plan::Do(command) => {
+            ToolAction::Do(command) => {
                 let outcome = self.on_page(command, to, page).await?;
-                Ok(Said::of(&outcome))
+                Ok(ToolReply::of(&outcome))
             }
-            Plan::Picture(shot, name) => {
+            ToolAction::Picture(shot, name) => {
                 let mut outcome = self.on_page(Command::Screenshot(*shot), to, page).await?;
                 self.picture(&mut outcome, name)
             }
-            Plan::Print(pdf, name) => {
+            ToolAction::Print(pdf, name) => {
                 let mut outcome = self.on_page(Command::Pdf(pdf), to, page).await?;
                 let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
                 self.saved(&name, "pdf", &data)
             }
-            Plan::Tabs(plan) => self.tabs(plan, to, page).await,
-            Plan::Contexts(plan) => self.contexts(plan, to, page).await,
+            ToolAction::Tabs(plan) => self.tabs(plan, to, page).await,
+            ToolAction::Contexts(plan) => self.contexts(plan, to, page).await,
             // Of who is not known nothing is known but the page that is named.
-            Plan::Close if self.me().is_passing => match to.page {
+            ToolAction::Close if self.me().is_passing => match to.page {
                 Some(named) => {
                     self.desk.close_tabs(vec![named]).await;
                     *page = None;
-                    Ok(Said { ours: format!("closed page {named}"), ..Said::default() })
+                    Ok(ToolReply { ours: format!("closed page {named}"), ..ToolReply::default() })
                 }
                 None => Err(no_page()),
             },
-            Plan::Close => self.close_all(page).await,
-            Plan::Install => Ok(Said {
+            ToolAction::Close => self.close_all(page).await,
+            ToolAction::Install => Ok(ToolReply {
                 ours: "Have the user run `agbrowse install`: it gets Chromium from the system's packages, or Chrome \
                        for Testing."
                     .into(),
-                ..Said::default()
+                ..ToolReply::default()
             }),
         }
     }
@@ -225,7 +230,7 @@ impl Server {
     async fn on_page(
         &self,
         command: Command,
-        mut to: Whereto,
+        mut to: CallTarget,
         page: &mut Option<TabId>,
     ) -> Result<Outcome> {
         if to.page.is_none() {
@@ -253,13 +258,18 @@ impl Server {
     }
 
     /// Lets a time pass, unless the page goes meanwhile. The tab stays free for others.
-    async fn pause(&self, time: Duration, to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
+    async fn pause(
+        &self,
+        time: Duration,
+        to: CallTarget,
+        page: &mut Option<TabId>,
+    ) -> Result<ToolReply> {
         let end = Instant::now() + time;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let ours = format!("waited {} s", time.as_secs_f64());
-                return Ok(Said { ours, ..Said::default() });
+                return Ok(ToolReply { ours, ..ToolReply::default() });
             }
             tokio::time::sleep(left.min(PULSE)).await;
             if let Some(id) = to.page
@@ -273,7 +283,7 @@ impl Server {
     }
 
     /// Whether a page is there and has not crashed, as the browser's own process knows it.
-    async fn is_alive(&self, page: TabId, to: &Whereto) -> bool {
+    async fn is_alive(&self, page: TabId, to: &CallTarget) -> bool {
         match self.desk.run(Command::Tabs(Tabs {}), to).await {
             Ok(Outcome { reply: Reply::Tabs(list), .. }) => {
                 list.tabs.iter().any(|tab| tab.id == page && !tab.crashed)
@@ -283,7 +293,12 @@ impl Server {
     }
 
     /// Waits for something, a while at a time: what somebody else does to the page in between may bring it about.
-    async fn wait(&self, wait: Wait, mut to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
+    async fn wait(
+        &self,
+        wait: Wait,
+        mut to: CallTarget,
+        page: &mut Option<TabId>,
+    ) -> Result<ToolReply> {
         let began = Instant::now();
         to.patience = Some(WHILE);
         loop {
@@ -304,12 +319,17 @@ impl Server {
                 }
                 _ => {}
             }
-            return Ok(Said::of(&done?));
+            return Ok(ToolReply::of(&done?));
         }
     }
 
     /// A browser that died is replaced at once; what was on its pages is gone.
-    async fn begin_anew(&self, error: Error, mut to: Whereto, page: &mut Option<TabId>) -> Error {
+    async fn begin_anew(
+        &self,
+        error: Error,
+        mut to: CallTarget,
+        page: &mut Option<TabId>,
+    ) -> Error {
         to.page = None;
         self.me().forget(|_| true);
         *page = None;
@@ -325,7 +345,7 @@ impl Server {
         }
     }
 
-    fn now_on(&self, page: Option<TabId>, to: &Whereto) {
+    fn now_on(&self, page: Option<TabId>, to: &CallTarget) {
         let mut me = self.me();
         match page {
             Some(page) => me.pages.insert(to.context.clone(), page),
@@ -341,7 +361,12 @@ impl Server {
         }
     }
 
-    async fn open(&self, url: String, mut to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
+    async fn open(
+        &self,
+        url: String,
+        mut to: CallTarget,
+        page: &mut Option<TabId>,
+    ) -> Result<ToolReply> {
         let open =
             |new_tab: bool| Command::Open(Open { url: url.clone(), new_tab, ..Open::default() });
         let mut outcome = self.desk.run(open(to.page.is_none()), &to).await;
@@ -362,22 +387,22 @@ impl Server {
         *page = outcome.tab;
         self.now_on(outcome.tab, &to);
         to.page = outcome.tab;
-        let arrived = Said::of(&outcome);
+        let arrived = ToolReply::of(&outcome);
         let budget = Some(ON_ARRIVAL.min(self.desk.most_tokens));
         let look = Snapshot { budget, format: TextFormat::Viewpoint, ..Snapshot::default() };
         // Where one has arrived is known, whatever a look at it gives.
         match self.desk.run(Command::Snapshot(look), &to).await {
-            Ok(seen) => Ok(arrived.then(Said::of(&seen))),
-            Err(error) => Ok(arrived.then(Said {
+            Ok(seen) => Ok(arrived.then(ToolReply::of(&seen))),
+            Err(error) => Ok(arrived.then(ToolReply {
                 ours: format!("the page cannot be shown yet ({})", error.code()),
-                ..Said::default()
+                ..ToolReply::default()
             })),
         }
     }
 
-    fn picture(&self, outcome: &mut Outcome, name: Option<String>) -> Result<Said> {
+    fn picture(&self, outcome: &mut Outcome, name: Option<String>) -> Result<ToolReply> {
         let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
-        let Reply::Screenshot(shot) = &outcome.reply else { return Ok(Said::default()) };
+        let Reply::Screenshot(shot) = &outcome.reply else { return Ok(ToolReply::default()) };
         let ending = shot.format.as_str();
         if let Some(name) = name {
             return self.saved(&name, ending, &data);
@@ -398,18 +423,25 @@ impl Server {
         };
         let ours = format!("{} × {} pixels", shot.width, shot.height);
         let facts = json!({ "width": shot.width, "height": shot.height, "bytes": data.len() });
-        let mut said = Said { ours, facts, picture: Some((data, kind)), ..Said::default() };
+        let mut said =
+            ToolReply { ours, facts, picture: Some((data, kind)), ..ToolReply::default() };
         said.add_notes(&outcome.notes);
         Ok(said)
     }
 
     /// Writes a file into the folder for files, whatever path its name pretends to have.
-    fn saved(&self, name: &str, ending: &str, data: &[u8]) -> Result<Said> {
+    fn saved(&self, name: &str, ending: &str, data: &[u8]) -> Result<ToolReply> {
         self.saved_as(name, ending, data, Readers::Anybody)
     }
 
     /// The same, readable by the user alone or not.
-    fn saved_as(&self, name: &str, ending: &str, data: &[u8], readers: Readers) -> Result<Said> {
+    fn saved_as(
+        &self,
+        name: &str,
+        ending: &str,
+        data: &[u8],
+        readers: Readers,
+    ) -> Result<ToolReply> {
         let base = Path::new(name).file_name().and_then(|name| name.to_str());
         let base = base.filter(|base| !base.starts_with('.')).unwrap_or("page");
         let base = match base.contains('.') {
@@ -426,10 +458,15 @@ impl Server {
         let path = std::fs::canonicalize(&path).unwrap_or(path);
         let ours = format!("saved {} ({} bytes)", path.display(), data.len());
         let facts = json!({ "path": path, "bytes": data.len() });
-        Ok(Said { ours, facts, ..Said::default() })
+        Ok(ToolReply { ours, facts, ..ToolReply::default() })
     }
 
-    async fn tabs(&self, plan: TabsPlan, to: Whereto, page: &mut Option<TabId>) -> Result<Said> {
+    async fn tabs(
+        &self,
+        plan: TabsAction,
+        to: CallTarget,
+        page: &mut Option<TabId>,
+    ) -> Result<ToolReply> {
         match self.change_tabs(plan, to.clone(), page).await {
             Err(error) if error.code() == Code::BrowserLost => {
                 Err(self.begin_anew(error, to, page).await)
@@ -440,43 +477,43 @@ impl Server {
 
     async fn change_tabs(
         &self,
-        plan: TabsPlan,
-        to: Whereto,
+        plan: TabsAction,
+        to: CallTarget,
         page: &mut Option<TabId>,
-    ) -> Result<Said> {
+    ) -> Result<ToolReply> {
         let mut notes = Vec::new();
         match plan {
-            TabsPlan::List => {}
-            TabsPlan::New(url) => {
-                let to = Whereto { page: None, ..to };
+            TabsAction::List => {}
+            TabsAction::New(url) => {
+                let to = CallTarget { page: None, ..to };
                 let new = self.desk.new_page(url);
                 let opened = self.desk.run(new, &to).await?;
                 self.now_on(opened.tab, &to);
                 notes = opened.notes;
             }
-            TabsPlan::Select(_) if self.me().is_passing => return Err(passing()),
-            TabsPlan::Select(which) => {
+            TabsAction::Select(_) if self.me().is_passing => return Err(passing()),
+            TabsAction::Select(which) => {
                 let (id, context) = self.which(which).await?;
                 let mut me = self.me();
                 me.context.clone_from(&context);
                 me.pages.insert(context, id);
             }
-            TabsPlan::Close(which) => {
+            TabsAction::Close(which) => {
                 let id = match which {
                     Some(which) => self.which(which).await?.0,
                     None => to.page.ok_or_else(no_page)?,
                 };
                 let close = TabAction::Close(CloseTab { id: Some(id) });
                 self.desk
-                    .run(Command::Tab(TabCommand { action: close }), &Whereto::default())
+                    .run(Command::Tab(TabCommand { action: close }), &CallTarget::default())
                     .await?;
                 self.me().forget(|page| page == id);
             }
         }
         let current = self.me().page();
         *page = current;
-        let listed = self.desk.run(Command::Tabs(Tabs {}), &Whereto::default()).await?;
-        let Reply::Tabs(list) = &listed.reply else { return Ok(Said::default()) };
+        let listed = self.desk.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
+        let Reply::Tabs(list) = &listed.reply else { return Ok(ToolReply::default()) };
         let mut theirs = String::new();
         let mut rows = Vec::new();
         for (index, tab) in list.tabs.iter().enumerate() {
@@ -494,18 +531,18 @@ impl Server {
         };
         let facts = json!({ "tabs": rows });
         let theirs = theirs.trim_end().to_owned();
-        let mut said = Said { ours, theirs, facts, ..Said::default() };
+        let mut said = ToolReply { ours, theirs, facts, ..ToolReply::default() };
         said.add_notes(&notes);
         Ok(said)
     }
 
     /// The tab that is meant, and the context it is in.
-    async fn which(&self, which: Which) -> Result<(TabId, String)> {
-        let listed = self.desk.run(Command::Tabs(Tabs {}), &Whereto::default()).await?;
+    async fn which(&self, which: TabSelector) -> Result<(TabId, String)> {
+        let listed = self.desk.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
         let Reply::Tabs(list) = &listed.reply else { return Err(no_page()) };
         let found = match which {
-            Which::Id(id) => list.tabs.iter().find(|tab| tab.id == id),
-            Which::At(index) => list.tabs.get(index),
+            TabSelector::Id(id) => list.tabs.iter().find(|tab| tab.id == id),
+            TabSelector::At(index) => list.tabs.get(index),
         };
         let context =
             |name: &Option<String>| name.clone().unwrap_or_else(|| DEFAULT_CONTEXT.into());
@@ -518,19 +555,19 @@ impl Server {
 
     async fn contexts(
         &self,
-        plan: ContextsPlan,
-        to: Whereto,
+        plan: ContextsAction,
+        to: CallTarget,
         page: &mut Option<TabId>,
-    ) -> Result<Said> {
+    ) -> Result<ToolReply> {
         let mut notes = Vec::new();
         match plan {
-            ContextsPlan::List => {}
-            ContextsPlan::Save(name, file) => {
+            ContextsAction::List => {}
+            ContextsAction::Save(name, file) => {
                 return self.save_storage(name.unwrap_or(to.context), &file).await;
             }
-            ContextsPlan::Create(new) => notes = self.create_context(*new, &to).await?,
-            ContextsPlan::Switch(_) if self.me().is_passing => return Err(passing()),
-            ContextsPlan::Switch(name) => {
+            ContextsAction::Create(new) => notes = self.create_context(*new, &to).await?,
+            ContextsAction::Switch(_) if self.me().is_passing => return Err(passing()),
+            ContextsAction::Switch(name) => {
                 let known = self.known_contexts().await?;
                 if !known.iter().any(|(known, _)| *known == name) {
                     return Err(unknown_context(&name, &known));
@@ -538,7 +575,7 @@ impl Server {
                 // Its pages may be another client's: ours is the one that we opened there.
                 self.me().context = name;
             }
-            ContextsPlan::Close(name) => {
+            ContextsAction::Close(name) => {
                 let known = self.known_contexts().await?;
                 let Some((_, pages)) = known.iter().find(|(known, _)| *known == name) else {
                     return Err(unknown_context(&name, &known));
@@ -555,7 +592,7 @@ impl Server {
                         self.desk.close_tabs(own.map(|(page, _)| page).collect()).await;
                     }
                     false => {
-                        let to = Whereto { context: name.clone(), ..Whereto::default() };
+                        let to = CallTarget { context: name.clone(), ..CallTarget::default() };
                         self.desk.run(Command::Close(Close {}), &to).await?;
                     }
                 }
@@ -590,13 +627,13 @@ impl Server {
         let facts = json!({ "contexts": rows, "activeContext": active, "totalCount": known.len() });
         let ours = format!("context {active} is in use");
         let theirs = theirs.trim_end().to_owned();
-        let mut said = Said { ours, theirs, facts, ..Said::default() };
+        let mut said = ToolReply { ours, theirs, facts, ..ToolReply::default() };
         said.add_notes(&notes);
         Ok(said)
     }
 
     /// Makes a context with what it shall keep, and has the client use it.
-    async fn create_context(&self, new: NewContext, by: &Whereto) -> Result<Vec<Note>> {
+    async fn create_context(&self, new: NewContext, by: &CallTarget) -> Result<Vec<Note>> {
         let NewContext { name, proxy, mut storage } = new;
         if self.known_contexts().await?.iter().any(|(known, _)| *known == name) {
             return Err(Error::new(Code::CommandInvalid)
@@ -612,7 +649,7 @@ impl Server {
             }
             storage.read()?;
         }
-        let to = Whereto { context: name, ..Whereto::default() };
+        let to = CallTarget { context: name, ..CallTarget::default() };
         let new = TabAction::New(NewTab { proxy, ..NewTab::default() });
         let opened = self.desk.run(Command::Tab(TabCommand { action: new }), &to).await?;
         let mut notes = opened.notes;
@@ -638,16 +675,16 @@ impl Server {
         if saved.is_file() { saved } else { path }
     }
 
-    async fn save_storage(&self, context: String, file: &str) -> Result<Said> {
+    async fn save_storage(&self, context: String, file: &str) -> Result<ToolReply> {
         let known = self.known_contexts().await?;
         if !known.iter().any(|(known, _)| *known == context) {
             return Err(unknown_context(&context, &known));
         }
-        let to = Whereto { context, ..Whereto::default() };
+        let to = CallTarget { context, ..CallTarget::default() };
         let save = StorageCommand { action: StorageAction::Save(SaveStorage::default()) };
         let mut outcome = self.desk.run(Command::Storage(save), &to).await?;
         let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
-        let Reply::Storage(stored) = &outcome.reply else { return Ok(Said::default()) };
+        let Reply::Storage(stored) = &outcome.reply else { return Ok(ToolReply::default()) };
         let mut said = self.saved_as(file, "json", &data, Readers::Owner)?;
         said.ours = format!("{}: {stored}", said.ours);
         for (name, count) in
@@ -661,14 +698,14 @@ impl Server {
 
     /// The proxies of those contexts that go through one.
     async fn proxies(&self) -> Result<BTreeMap<String, ProxyInfo>> {
-        let told = self.desk.run(Command::Status(Status {}), &Whereto::default()).await?;
+        let told = self.desk.run(Command::Status(Status {}), &CallTarget::default()).await?;
         let Reply::Status(status) = told.reply else { return Ok(BTreeMap::new()) };
         Ok(status.browser.map(|browser| browser.proxies).unwrap_or_default())
     }
 
     /// The contexts that there are, with their pages. There is always a default one.
     async fn known_contexts(&self) -> Result<Vec<(String, Vec<TabId>)>> {
-        let listed = self.desk.run(Command::Tabs(Tabs {}), &Whereto::default()).await?;
+        let listed = self.desk.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
         let mut known = vec![(DEFAULT_CONTEXT.to_owned(), Vec::new())];
         if let Reply::Tabs(list) = &listed.reply {
             for tab in &list.tabs {
@@ -683,7 +720,7 @@ impl Server {
     }
 
     /// Closes what was opened for this client.
-    async fn close_all(&self, page: &mut Option<TabId>) -> Result<Said> {
+    async fn close_all(&self, page: &mut Option<TabId>) -> Result<ToolReply> {
         let opened = {
             let mut me = self.me();
             me.pages.clear();
@@ -693,7 +730,7 @@ impl Server {
         let count = opened.len();
         self.desk.close_tabs(opened.into_iter().map(|(page, _)| page).collect()).await;
         let ours = format!("closed {count} page{}", if count == 1 { "" } else { "s" });
-        Ok(Said { ours, facts: json!({ "closed": count }), ..Said::default() })
+        Ok(ToolReply { ours, facts: json!({ "closed": count }), ..ToolReply::default() })
     }
 
     /// Leaves nothing behind in a session that goes on without this client.
@@ -722,7 +759,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ClientSession {
     /// What a client left open is closed when its session is.
     fn drop(&mut self) {
         let opened = std::mem::take(&mut self.me().opened);
@@ -749,7 +786,7 @@ fn unknown_context(name: &str, known: &[(String, Vec<TabId>)]) -> Error {
         .message(format!("there is no context `{name}`: there are {}", names.join(", ")))
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for ClientSession {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("agbrowse", crate::VERSION))
@@ -773,7 +810,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        let _use = rest::Use::begin();
+        let _use = idle_memory::ActivityGuard::begin();
         let tool = Tool::named(&request.name).ok_or_else(|| unknown_tool(&request.name))?;
         if !tool.is_in(&self.desk.caps) {
             return Err(ErrorData::invalid_params(
@@ -782,21 +819,21 @@ impl ServerHandler for Server {
             ));
         }
         let most = self.desk.most_tokens;
-        let given = match Given::new(tool, request.arguments.clone()) {
+        let given = match ToolArgs::new(tool, request.arguments.clone()) {
             Ok(given) => given,
             Err(error) => {
-                let said = Said::misunderstood(&error);
+                let said = ToolReply::misunderstood(&error);
                 return Ok(said.finish(self.me().page(), most, &self.desk.rests).into());
             }
         };
         self.me().is_passing = !self.is_lasting(&context);
         if self.desk.delicate.iter().any(|name| name == tool.name) {
-            let question = Question::about(tool, &request);
+            let question = ApprovalRequest::about(tool, &request);
             match question.put(&self.desk.asked, &request, &context).await {
-                super::question::Word::Yes => {}
-                super::question::Word::Wait(question) => return Ok((*question).into()),
-                super::question::Word::No(error) => {
-                    let said = Said::failure(&error, given.element());
+                super::approval::Approval::Yes => {}
+                super::approval::Approval::Wait(question) => return Ok((*question).into()),
+                super::approval::Approval::No(error) => {
+                    let said = ToolReply::failure(&error, given.element());
                     return Ok(said.finish(None, most, &self.desk.rests).into());
                 }
             }
@@ -812,7 +849,7 @@ impl ServerHandler for Server {
             self.me().cancelled = Some(tool.name.to_owned());
             return Err(ErrorData::internal_error(format!("{} was cancelled", tool.name), None));
         };
-        let mut said = said.unwrap_or_else(|error| Said::failure(&error, given.element()));
+        let mut said = said.unwrap_or_else(|error| ToolReply::failure(&error, given.element()));
         if let Some(tool) = before {
             said.add_notes(&[Note::new(
                 "cancelled",

@@ -22,14 +22,14 @@ const MOST: usize = 64;
 const KEY: &str = "allow";
 
 /// A question about a call.
-pub(super) struct Question {
+pub(super) struct ApprovalRequest {
     message: String,
     /// What the answer counts for.
     about: String,
 }
 
 /// What a person says.
-pub(super) enum Word {
+pub(super) enum Approval {
     Yes,
     No(Error),
     /// Nothing yet: the client has to ask, and to call again.
@@ -38,9 +38,9 @@ pub(super) enum Word {
 
 /// Questions that clients were told to ask.
 #[derive(Default)]
-pub(super) struct Asked(Mutex<VecDeque<(String, String)>>);
+pub(super) struct PendingApprovals(Mutex<VecDeque<(String, String)>>);
 
-impl Asked {
+impl PendingApprovals {
     fn park(&self, about: &str) -> String {
         let id = format!("{}{}", super::reply::random_word(), super::reply::random_word());
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +59,7 @@ impl Asked {
     }
 }
 
-impl Question {
+impl ApprovalRequest {
     /// Whether a call may be made.
     pub(super) fn about(tool: &Tool, request: &CallToolRequestParams) -> Self {
         let args = serde_json::to_string(&request.arguments).unwrap_or_default();
@@ -82,12 +82,12 @@ impl Question {
     /// Asks, or looks at the answer that came with the call.
     pub(super) async fn put(
         self,
-        asked: &Asked,
+        asked: &PendingApprovals,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Word {
+    ) -> Approval {
         let schema = ElicitationSchema::builder().required_bool(KEY).build();
-        let Ok(requested_schema) = schema else { return Word::No(unavailable()) };
+        let Ok(requested_schema) = schema else { return Approval::No(unavailable()) };
         let form = ElicitRequestParams::FormElicitationParams {
             meta: None,
             message: self.message.clone(),
@@ -95,14 +95,14 @@ impl Question {
         };
         let can_ask = context.client_capabilities().is_some_and(|it| it.elicitation.is_some());
         if !can_ask {
-            return Word::No(unavailable());
+            return Approval::No(unavailable());
         }
         let is_new =
             context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28);
         if !is_new {
             return match context.peer.create_elicitation(form).await {
                 Ok(answer) => said(&answer.action, answer.content.as_ref()),
-                Err(_) => Word::No(unavailable()),
+                Err(_) => Approval::No(unavailable()),
             };
         }
         let answer = request.input_responses.as_ref().and_then(|all| all.get(KEY));
@@ -112,7 +112,7 @@ impl Question {
                 let action = answer.get("action").cloned().unwrap_or_default();
                 match serde_json::from_value(action) {
                     Ok(action) => said(&action, answer.get("content")),
-                    Err(_) => Word::No(declined()),
+                    Err(_) => Approval::No(declined()),
                 }
             }
             // Not asked yet, or about something else.
@@ -120,7 +120,7 @@ impl Question {
                 let ask = InputRequest::Elicitation(ElicitRequest::new(form));
                 let requests = [(KEY.to_owned(), ask)].into_iter().collect();
                 let state = asked.park(&self.about);
-                Word::Wait(Box::new(InputRequiredResult::new(Some(requests), Some(state))))
+                Approval::Wait(Box::new(InputRequiredResult::new(Some(requests), Some(state))))
             }
         }
     }
@@ -139,11 +139,11 @@ fn presentable(name: &str, value: &Value) -> String {
     }
 }
 
-fn said(action: &ElicitationAction, content: Option<&Value>) -> Word {
+fn said(action: &ElicitationAction, content: Option<&Value>) -> Approval {
     let is_yes = content.and_then(|it| it.get(KEY)).and_then(Value::as_bool).unwrap_or_default();
     match action {
-        ElicitationAction::Accept if is_yes => Word::Yes,
-        _ => Word::No(declined()),
+        ElicitationAction::Accept if is_yes => Approval::Yes,
+        _ => Approval::No(declined()),
     }
 }
 

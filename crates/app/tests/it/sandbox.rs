@@ -1,6 +1,6 @@
 //! A home for one test: sockets, settings and caches of its own, and the real program.
 
-use agbrowse::daemon::{Client, Place};
+use agbrowse::daemon::{BlockingClient, SessionPaths};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -204,8 +204,8 @@ fn names(pid: u32, part: &str) -> bool {
 }
 
 /// Talks to the daemon of a socket without the program in between.
-pub fn client(socket: &Path) -> Client {
+pub fn client(socket: &Path) -> BlockingClient {
     let folder = socket.parent().unwrap();
     let session = socket.file_stem().unwrap().to_str().unwrap();
-    Client::connect(&Place::in_folder(folder, session)).expect("a daemon")
+    BlockingClient::connect(&SessionPaths::in_folder(folder, session)).expect("a daemon")
 }

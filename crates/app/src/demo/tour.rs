@@ -2,7 +2,7 @@
 //! printed, and checked.
 
 use super::Site;
-use crate::cli::{self, Cli, Door};
+use crate::cli::{self, Cli, Subcommand};
 use crate::config::DEFAULT_SESSION;
 use crate::output::{self, Output, say};
 use anstyle::{AnsiColor, Style};
@@ -27,7 +27,7 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 /// What came of the walk.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Told {
+pub(super) struct TourReport {
     /// Whether every step did what it promised.
     pub(super) ok: bool,
     /// The steps.
@@ -52,9 +52,9 @@ pub(super) async fn walk(
     site: &Site,
     folder: &Path,
     output: Output,
-) -> Result<Told> {
+) -> Result<TourReport> {
     let began = Instant::now();
-    let mut walk = Walk { browser, quiet: output.json, steps: Vec::new() };
+    let mut walk = Tour { browser, quiet: output.json, steps: Vec::new() };
     let shop = &*site.origin;
     let at = |path: &str| format!("{shop}{path}");
     let file = |name: &str| folder.join(name).display().to_string();
@@ -63,7 +63,7 @@ pub(super) async fn walk(
     walk.run(&["open", shop], |done| is_titled(done, "Fernway")).await;
     let count = "document.querySelectorAll('[data-product]').length";
     walk.run(&["eval", count], |done| prints(done, "12")).await;
-    walk.run(&["screenshot", "--full-page", &file("shop.png")], Done::is_ok).await;
+    walk.run(&["screenshot", "--full-page", &file("shop.png")], StepResult::is_ok).await;
 
     walk.title("A page in few words, with a ref for everything that can be acted on");
     walk.run(&["open", &at("/product/camp-kettle")], |done| is_titled(done, "Kettle")).await;
@@ -83,10 +83,10 @@ pub(super) async fn walk(
         matches!(done, Ok(Outcome { reply: Reply::Tabs(list), .. }) if list.tabs.iter().any(|tab| tab.frames == 1))
     })
     .await;
-    walk.run(&["pdf", &file("checkout.pdf")], Done::is_ok).await;
+    walk.run(&["pdf", &file("checkout.pdf")], StepResult::is_ok).await;
 
     walk.title("What is not ready is waited for, and what changed is told alone");
-    walk.run(&["open", &at("/lab")], Done::is_ok).await;
+    walk.run(&["open", &at("/lab")], StepResult::is_ok).await;
     let slow = "role=region[name=\"slow to enable\"]";
     // On a slow machine it may be ready before it is looked at; then nothing changes.
     let mut was_disabled = false;
@@ -95,7 +95,7 @@ pub(super) async fn walk(
         shows(done, "Pour the tea")
     })
     .await;
-    walk.run(&["wait", "text=Pour the tea", "--state", "enabled"], Done::is_ok).await;
+    walk.run(&["wait", "text=Pour the tea", "--state", "enabled"], StepResult::is_ok).await;
     walk.run(&["snapshot", "--delta", "--root", slow], |done| {
         done.is_ok() && shows(done, "was [disabled=true]") == was_disabled
     })
@@ -105,7 +105,7 @@ pub(super) async fn walk(
     walk.run(&["snapshot", "--find", "dial"], |done| shows(done, "\"Turn the dial\" [ref=@e"))
         .await;
     walk.run(&["click", "text=Turn the dial"], |done| shows(done, "Facing east")).await;
-    walk.run(&["screenshot", &file("lab.png")], Done::is_ok).await;
+    walk.run(&["screenshot", &file("lab.png")], StepResult::is_ok).await;
 
     walk.title("What cannot be done is refused with the reason, and nothing else is hit instead");
     walk.run(&["can", "click", "text=Pick the berry"], |done| shows(done, "fail")).await;
@@ -125,8 +125,8 @@ pub(super) async fn walk(
     let ada = ["--context", "ada"];
     let tea = at("/account/subscription");
     // Who is not signed in is asked to, and comes back here.
-    walk.run_in(ada, &["open", &tea], Done::is_ok).await;
-    walk.run_in(ada, &["fill", "label=e-mail", "ada.fern@example.com"], Done::is_ok).await;
+    walk.run_in(ada, &["open", &tea], StepResult::is_ok).await;
+    walk.run_in(ada, &["fill", "label=e-mail", "ada.fern@example.com"], StepResult::is_ok).await;
     let password = ["fill", "label=password", "--secret", PASSWORD_NAME, "--submit"];
     walk.run_in(ada, &password, |done| shows(done, "navigated")).await;
     let who = "document.querySelector('#user-name')?.textContent ?? 'nobody'";
@@ -136,7 +136,7 @@ pub(super) async fn walk(
     walk.run_in(ada, &["storage", "save", &kept], |done| shows(done, "saved 1 cookie")).await;
     let later = ["--context", "later"];
     walk.run_in(later, &["storage", "load", &kept], |done| shows(done, "loaded 1 cookie")).await;
-    walk.run_in(later, &["open", shop], Done::is_ok).await;
+    walk.run_in(later, &["open", shop], StepResult::is_ok).await;
     walk.run_in(later, &["eval", who], |done| prints(done, "Ada Fern")).await;
 
     walk.title("A dialog never blocks in silence: it is an error that says how to go on");
@@ -144,15 +144,15 @@ pub(super) async fn walk(
         fails(done, Code::PageDialogOpen)
     })
     .await;
-    walk.run(&["dialog", "accept"], Done::is_ok).await;
+    walk.run(&["dialog", "accept"], StepResult::is_ok).await;
 
     walk.title("A page in an endless loop: its command ends in time, everything else goes on");
     let stuck = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
-    walk.run(&["open", "--new-tab", "--until", "commit", stuck], Done::is_ok).await;
+    walk.run(&["open", "--new-tab", "--until", "commit", stuck], StepResult::is_ok).await;
     walk.run(&["eval", "1", "--timeout", "800ms"], |done| fails(done, Code::PageUnresponsive))
         .await;
-    walk.run(&["status"], Done::is_ok).await;
-    walk.run(&["tab", "new", shop], Done::is_ok).await;
+    walk.run(&["status"], StepResult::is_ok).await;
+    walk.run(&["tab", "new", shop], StepResult::is_ok).await;
     walk.run(&["eval", "document.title"], |done| shows(done, "Fernway")).await;
 
     walk.title("A crash is told as what it is, and mended by a reload");
@@ -161,18 +161,23 @@ pub(super) async fn walk(
     walk.run(&["reload"], |done| is_titled(done, "Fernway")).await;
 
     let ok = walk.steps.iter().all(|step| step.ok);
-    Ok(Told { ok, steps: walk.steps, ms: millis(began), pictures: folder.display().to_string() })
+    Ok(TourReport {
+        ok,
+        steps: walk.steps,
+        ms: millis(began),
+        pictures: folder.display().to_string(),
+    })
 }
 
-struct Walk<'a> {
+struct Tour<'a> {
     browser: &'a Browser,
     quiet: bool,
     steps: Vec<Step>,
 }
 
-type Done = Result<Outcome>;
+type StepResult = Result<Outcome>;
 
-impl Walk<'_> {
+impl Tour<'_> {
     fn title(&self, text: &str) {
         if !self.quiet {
             say(&format!("\n{TITLE}{text}{TITLE:#}"));
@@ -183,13 +188,13 @@ impl Walk<'_> {
         &mut self,
         context: [&str; 2],
         words: &[&str],
-        promise: impl FnOnce(&Done) -> bool,
+        promise: impl FnOnce(&StepResult) -> bool,
     ) {
         self.run(&[&context, words].concat(), promise).await;
     }
 
     /// Runs a command line, tells it with its answer, and notes whether that is what was promised.
-    async fn run(&mut self, words: &[&str], promise: impl FnOnce(&Done) -> bool) {
+    async fn run(&mut self, words: &[&str], promise: impl FnOnce(&StepResult) -> bool) {
         let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         let cli = Cli::try_parse_from([&["agbrowse"], words].concat());
         let is_json = cli.as_ref().is_ok_and(|cli| cli.settings.json == Some(true));
@@ -210,8 +215,8 @@ impl Walk<'_> {
     }
 
     /// Does what the program does with a command line, with our browser in the daemon's place.
-    async fn ask(&self, Cli { settings, command }: Cli) -> Done {
-        let Door::Browser(mut command) = command else {
+    async fn ask(&self, Cli { settings, command }: Cli) -> StepResult {
+        let Subcommand::Browser(mut command) = command else {
             return Err(Error::new(Code::CommandInvalid).message("this is no verb of the browser"));
         };
         if let Command::Fill(fill) = &mut command
@@ -238,7 +243,7 @@ impl Walk<'_> {
 }
 
 /// Says what the program would say.
-fn tell(done: &Done, is_json: bool) {
+fn tell(done: &StepResult, is_json: bool) {
     match done {
         Ok(outcome) if is_json => say(&format!("  {}", output::json(DEFAULT_SESSION, outcome))),
         Ok(outcome) => {
@@ -268,19 +273,19 @@ fn quoted(word: &str) -> Cow<'_, str> {
     }
 }
 
-fn shows(done: &Done, part: &str) -> bool {
+fn shows(done: &StepResult, part: &str) -> bool {
     matches!(done, Ok(outcome) if outcome.reply.to_string().contains(part))
 }
 
-fn prints(done: &Done, text: &str) -> bool {
+fn prints(done: &StepResult, text: &str) -> bool {
     matches!(done, Ok(outcome) if outcome.reply.to_string() == text)
 }
 
-fn is_titled(done: &Done, part: &str) -> bool {
+fn is_titled(done: &StepResult, part: &str) -> bool {
     matches!(done, Ok(Outcome { reply: Reply::Open(there) | Reply::Reload(there), .. }) if there.title.contains(part))
 }
 
-fn fails(done: &Done, code: Code) -> bool {
+fn fails(done: &StepResult, code: Code) -> bool {
     matches!(done, Err(error) if error.code() == code)
 }
 
@@ -288,7 +293,7 @@ fn millis(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for TourReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let good = self.steps.iter().filter(|step| step.ok).count();
         write!(

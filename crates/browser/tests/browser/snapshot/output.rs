@@ -1,7 +1,7 @@
 //! What a page is shown as.
 
 use super::{get, ref_of, renumbered, see, show, snapshot, value, viewpoint};
-use crate::bench::{bench, open};
+use crate::harness::{bench, open};
 use agbrowse_browser::command::{Property, Snapshot};
 
 #[test]

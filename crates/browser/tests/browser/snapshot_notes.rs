@@ -1,7 +1,7 @@
 //! What a look says about itself: what is missing, what is different, who did not answer, and why.
 
-use crate::bench::{Bench, Route, bench, eval, open};
-use crate::sight::{details, get, message, ref_of, renumbered, see, show, snapshot};
+use crate::harness::{Bench, Route, bench, eval, open};
+use crate::snapshot::{details, get, message, ref_of, renumbered, see, show, snapshot};
 use agbrowse_browser::command::{
     Find, ImageFormat, Open, Property, Screenshot, Snapshot, SnapshotReply, TextFormat, Until,
 };

@@ -5,7 +5,7 @@
 //! and `AGBROWSE_SEED` repeats a run. The page is changed from another tab, so that no command on its own tab
 //! tells us that something happened.
 
-use crate::bench::{Bench, bench, eval, seed};
+use crate::harness::{Bench, bench, eval, seed};
 use agbrowse_browser::command::{Find, Get, Property, Snapshot};
 use agbrowse_browser::{Code, Command, Error, Evidence, Outcome, Reply, TabId};
 use std::collections::BTreeMap;

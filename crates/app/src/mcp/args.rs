@@ -11,12 +11,12 @@ use serde_json::Value;
 const ALWAYS: &[&str] = &["page", "context", "element", "startElement", "endElement"];
 
 /// The arguments of one call.
-pub(super) struct Given {
+pub(super) struct ToolArgs {
     tool: &'static Tool,
     args: JsonObject,
 }
 
-impl Given {
+impl ToolArgs {
     /// Takes the arguments of a call.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Given {
         }
     }
 
-    /// A text that is there: [`Given::new`] has seen to it.
+    /// A text that is there: [`ToolArgs::new`] has seen to it.
     pub(super) fn words(&self, name: &str) -> Result<String> {
         Ok(self.text(name)?.unwrap_or_default())
     }
@@ -144,7 +144,7 @@ impl Given {
     }
 
     /// The objects of a list.
-    pub(super) fn rows<'a>(&'a self, name: &'a str) -> Result<Vec<Row<'a>>> {
+    pub(super) fn rows<'a>(&'a self, name: &'a str) -> Result<Vec<ArgObject<'a>>> {
         let value = self.args.get(name);
         let all = value.and_then(Value::as_array).filter(|all| !all.is_empty());
         let Some(all) = all else {
@@ -158,7 +158,7 @@ impl Given {
         Ok(all
             .iter()
             .filter_map(Value::as_object)
-            .map(|row| Row { given: self, name, row })
+            .map(|row| ArgObject { given: self, name, row })
             .collect())
     }
 
@@ -167,7 +167,7 @@ impl Given {
         self.text(name)?.map(|text| target(&text)).transpose()
     }
 
-    /// What a ref points at, which is there: [`Given::new`] has seen to it.
+    /// What a ref points at, which is there: [`ToolArgs::new`] has seen to it.
     pub(super) fn aim(&self, name: &str) -> Result<Target> {
         target(&self.words(name)?)
     }
@@ -207,13 +207,13 @@ impl Given {
 }
 
 /// One object of a list.
-pub(super) struct Row<'a> {
-    given: &'a Given,
+pub(super) struct ArgObject<'a> {
+    given: &'a ToolArgs,
     name: &'a str,
     row: &'a JsonObject,
 }
 
-impl Row<'_> {
+impl ArgObject<'_> {
     pub(super) fn words(&self, key: &str) -> Result<String> {
         match self.row.get(key) {
             Some(Value::String(text)) => Ok(text.clone()),

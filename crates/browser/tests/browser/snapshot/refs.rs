@@ -1,7 +1,7 @@
 //! What a ref stands for later.
 
 use super::{get, message, ref_of, see, show, value};
-use crate::bench::{Bench, bench, tab_id};
+use crate::harness::{Bench, bench, tab_id};
 use agbrowse_browser::command::{Get, NewTab, Property, Snapshot, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Target};
 

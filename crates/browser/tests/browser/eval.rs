@@ -1,6 +1,6 @@
 //! Scripts in the page.
 
-use crate::bench::{bench, eval};
+use crate::harness::{bench, eval};
 use agbrowse_browser::command::{Console, Eval, Open, Until};
 use agbrowse_browser::{Code, Command, Outcome, Reply};
 

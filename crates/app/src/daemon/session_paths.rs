@@ -1,6 +1,6 @@
 //! Where a session's socket, lock, state and log are.
 
-use crate::config::Name;
+use crate::config::SessionName;
 use browser::{Code, Error, Result};
 use std::fs::{DirEntry, File, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
@@ -15,13 +15,13 @@ const OLD_LOG: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The files of one session.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct SessionPaths {
     /// The session's name.
     pub session: String,
     folder: PathBuf,
 }
 
-impl Place {
+impl SessionPaths {
     /// The place of a session. Its folder is made if needed, and must be private to this user.
     ///
     /// # Errors
@@ -174,8 +174,8 @@ fn names_in(folder: &Path, endings: &[&str]) -> Vec<String> {
         let ending = path.extension()?.to_str().filter(|ending| endings.contains(ending))?;
         let kind = entry.file_type().ok()?;
         let is_kind = if ending == "sock" { kind.is_socket() } else { kind.is_file() };
-        let Name(name) = path.file_stem()?.to_str()?.parse::<Name>().ok()?;
-        (is_kind && Place::in_folder(folder, &name).takes_socket()).then_some(name)
+        let SessionName(name) = path.file_stem()?.to_str()?.parse::<SessionName>().ok()?;
+        (is_kind && SessionPaths::in_folder(folder, &name).takes_socket()).then_some(name)
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| session(entry.ok()?)).collect();
@@ -204,8 +204,8 @@ mod tests {
     use super::*;
     use std::time::SystemTime;
 
-    fn place(folder: &Path, session: &str) -> Place {
-        Place::in_folder(folder, session)
+    fn place(folder: &Path, session: &str) -> SessionPaths {
+        SessionPaths::in_folder(folder, session)
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Screenshots and PDF files: what is in them, by their own headers.
 
-use crate::bench::bench;
+use crate::harness::bench;
 use agbrowse_browser::command::{
     ImageFormat, Pdf, Property, Screenshot, ScreenshotReply, Snapshot,
 };
 use agbrowse_browser::{Command, Outcome, Reply};
 
-async fn shoot(t: &crate::bench::Bench, screenshot: Screenshot) -> (ScreenshotReply, Outcome) {
+async fn shoot(t: &crate::harness::Bench, screenshot: Screenshot) -> (ScreenshotReply, Outcome) {
     let mut outcome = t.run(Command::Screenshot(screenshot)).await.unwrap();
     let Reply::Screenshot(shot) = &mut outcome.reply else { panic!("no picture") };
     (shot.clone(), outcome)
@@ -66,8 +66,8 @@ fn two_tabs_can_be_pictured_at_the_same_time() {
                 action: TabAction::New(NewTab { url: Some(url), ..NewTab::default() }),
             })
         };
-        let first = crate::bench::tab_id(t.run(new(t.url("/"))).await);
-        let second = crate::bench::tab_id(t.run(new(t.url("/"))).await);
+        let first = crate::harness::tab_id(t.run(new(t.url("/"))).await);
+        let second = crate::harness::tab_id(t.run(new(t.url("/"))).await);
         let picture = || Command::Screenshot(Screenshot::default());
         let (first, second) = tokio::join!(t.run_on(first, picture()), t.run_on(second, picture()));
         for outcome in [first, second] {
@@ -133,7 +133,7 @@ fn an_area_of_a_picture_is_where_the_picture_has_it() {
             ("role=link[name=\"Corner\"]", "15 2025 30 40", (30, 40)),
             ("role=link[name=\"Ring\"]", "85 2035 40 40", (40, 40)),
         ] {
-            let found = t.run(crate::sight::get(Property::Box, target)).await.unwrap();
+            let found = t.run(crate::snapshot::get(Property::Box, target)).await.unwrap();
             assert_eq!(found.reply.to_string(), place, "{target}");
             let asked =
                 Screenshot { target: Some(target.parse().unwrap()), ..Screenshot::default() };
@@ -193,14 +193,14 @@ fn boxes_are_where_the_page_has_them_also_in_frames() {
         );
         t.open("/").await;
         let asked = Snapshot { boxes: true, ..Snapshot::default() };
-        let full = crate::sight::details(&t, asked.clone()).await;
-        let text = crate::sight::see(&t, asked).await;
+        let full = crate::snapshot::details(&t, asked.clone()).await;
+        let text = crate::snapshot::see(&t, asked).await;
         assert!(text.contains("heading \"Heading\" [level=1 box=0,0,1280,40]"), "{text}");
         let mut places = Vec::new();
         for line in text.lines().filter(|line| line.contains("Inner")) {
-            let name = crate::sight::ref_of(line, "Inner");
+            let name = crate::snapshot::ref_of(line, "Inner");
             let got =
-                t.run(crate::sight::get(Property::Box, &name)).await.unwrap().reply.to_string();
+                t.run(crate::snapshot::get(Property::Box, &name)).await.unwrap().reply.to_string();
             let place = got.split(' ').map(|it| it.parse::<f32>().unwrap().round().to_string());
             let place = place.collect::<Vec<_>>().join(",");
             assert!(line.contains(&format!("box={place}]")), "{line} {got}");

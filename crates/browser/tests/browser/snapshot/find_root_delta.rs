@@ -1,7 +1,7 @@
 //! Parts of a page, searches, changes.
 
 use super::{details, get, message, ref_of, renumbered, see, show, snapshot, value, viewpoint};
-use crate::bench::bench;
+use crate::harness::bench;
 use agbrowse_browser::command::{Find, Property, Snapshot, SnapshotReply, TextFormat};
 use agbrowse_browser::{Code, Command, Reply};
 

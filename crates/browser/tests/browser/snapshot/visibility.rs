@@ -1,7 +1,7 @@
 //! What is drawn and what is not.
 
 use super::{check, see};
-use crate::bench::bench;
+use crate::harness::bench;
 use agbrowse_browser::command::Snapshot;
 
 #[test]

@@ -21,16 +21,16 @@ pub(crate) fn used() {
 }
 
 /// Something that is being done: used when it begins and when it ends.
-pub(crate) struct Use;
+pub(crate) struct ActivityGuard;
 
-impl Use {
+impl ActivityGuard {
     pub(crate) fn begin() -> Self {
         used();
         Self
     }
 }
 
-impl Drop for Use {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
         used();
     }

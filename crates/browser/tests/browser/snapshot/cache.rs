@@ -1,7 +1,7 @@
 //! When a page is looked at anew.
 
 use super::{see, show, snapshot};
-use crate::bench::{Bench, bench, eval};
+use crate::harness::{Bench, bench, eval};
 use agbrowse_browser::command::{Snapshot, SnapshotReply};
 use agbrowse_browser::{Reply, TabId};
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! What the clients of a server share: the way to the daemon that owns the browser.
 
-use super::question::Asked;
-use super::reply::Rests;
-use super::tools::Cap;
+use super::approval::PendingApprovals;
+use super::reply::Continuations;
+use super::tools::ToolGroup;
 use crate::config::Config;
-use crate::daemon::{Action, Line, Place};
+use crate::daemon::{AsyncClient, DaemonRequest, SessionPaths};
 use browser::command::{CloseTab, NewTab, TabAction, TabCommand};
 use browser::launch::LaunchOverrides;
 use browser::page::refs::Dialect;
@@ -22,21 +22,21 @@ const HANDOVER: Duration = Duration::from_secs(10);
 const STOPPING: Duration = Duration::from_secs(2);
 
 /// Where calls go to.
-pub(super) struct Desk {
-    place: Place,
+pub(super) struct Backend {
+    place: SessionPaths,
     wish: LaunchOverrides,
     pub(super) timeout: Duration,
     pub(super) idle_timeout: Duration,
     /// The session is ours alone: its daemon stays for us, and ends with us.
     is_private: bool,
-    held: Mutex<Option<Line>>,
+    held: Mutex<Option<AsyncClient>>,
     /// The context that clients begin in.
     pub(super) context: String,
-    pub(super) caps: Vec<Cap>,
+    pub(super) caps: Vec<ToolGroup>,
     pub(super) most_tokens: u32,
     /// How many clients may have a session over HTTP at a time.
     pub(super) most_clients: usize,
-    pub(super) rests: Rests,
+    pub(super) rests: Continuations,
     /// Where files go.
     pub(super) folder: PathBuf,
     /// Folders and schemes that the user allows.
@@ -46,7 +46,7 @@ pub(super) struct Desk {
     /// Tools that a person is asked about first.
     pub(super) delicate: Vec<String>,
     /// What was asked.
-    pub(super) asked: Asked,
+    pub(super) asked: PendingApprovals,
     /// Pages of clients that are not known at their next call, and when each was last used.
     strays: std::sync::Mutex<HashMap<TabId, Instant>>,
 }
@@ -56,7 +56,7 @@ pub(super) const DEFAULT_CONTEXT: &str = "default";
 
 /// Where a command goes.
 #[derive(Clone, Debug)]
-pub(super) struct Whereto {
+pub(super) struct CallTarget {
     pub(super) page: Option<TabId>,
     pub(super) context: String,
     /// How long what is waited for may take, if not as long as usual.
@@ -65,13 +65,13 @@ pub(super) struct Whereto {
     pub(super) access: Option<Access>,
 }
 
-impl Default for Whereto {
+impl Default for CallTarget {
     fn default() -> Self {
         Self { page: None, context: DEFAULT_CONTEXT.into(), patience: None, access: None }
     }
 }
 
-impl Desk {
+impl Backend {
     pub(super) fn new(config: &Config, options: &super::Mcp) -> Result<Self> {
         let named = config.settings.session.as_ref().map(|name| name.0.clone());
         let is_private = named.is_none();
@@ -82,7 +82,7 @@ impl Desk {
             wish.downloads = std::path::absolute(&options.output_dir).ok();
         }
         Ok(Self {
-            place: Place::of(&session)?,
+            place: SessionPaths::of(&session)?,
             wish,
             timeout: config.timeout(),
             idle_timeout: config.idle_timeout(),
@@ -96,7 +96,7 @@ impl Desk {
             caps: options.caps.clone(),
             most_tokens: options.max_tokens,
             most_clients: options.max_clients as usize,
-            rests: Rests::default(),
+            rests: Continuations::default(),
             allowed: Access {
                 folders: options.allow_files.clone(),
                 schemes: options.allow_schemes.clone(),
@@ -104,7 +104,7 @@ impl Desk {
             heeds_roots: options.bind.is_none(),
             folder: options.output_dir.clone(),
             delicate: options.ask.clone(),
-            asked: Asked::default(),
+            asked: PendingApprovals::default(),
             strays: Default::default(),
         })
     }
@@ -139,9 +139,9 @@ impl Desk {
     }
 
     /// Runs a command. Dropped half-way, the command is dropped too.
-    pub(super) async fn run(&self, command: Command, to: &Whereto) -> Result<Outcome> {
+    pub(super) async fn run(&self, command: Command, to: &CallTarget) -> Result<Outcome> {
         let allowed = self.timeout;
-        let action = Action::Run {
+        let action = DaemonRequest::Run {
             request: Request {
                 command,
                 context: Some(to.context.clone()).filter(|name| name != DEFAULT_CONTEXT),
@@ -168,19 +168,19 @@ impl Desk {
         }
     }
 
-    async fn line(&self) -> Result<Line> {
-        let known = Line::connect(&self.place).await;
+    async fn line(&self) -> Result<AsyncClient> {
+        let known = AsyncClient::connect(&self.place).await;
         let is_new = known.is_none();
         let line = match known {
             Some(line) => line,
-            None => Line::ensure(&self.place, self.idle_timeout).await?,
+            None => AsyncClient::ensure(&self.place, self.idle_timeout).await?,
         };
         if self.is_private {
             let mut held = self.held.lock().await;
             // A call that was cancelled may have started it without coming so far.
             if is_new || held.is_none() {
-                let mut hold = Line::ensure(&self.place, self.idle_timeout).await?;
-                hold.ask(&Action::Hold, self.timeout).await?;
+                let mut hold = AsyncClient::ensure(&self.place, self.idle_timeout).await?;
+                hold.ask(&DaemonRequest::Hold, self.timeout).await?;
                 *held = Some(hold);
             }
         }
@@ -227,7 +227,7 @@ impl Desk {
     pub(super) async fn close_tabs(&self, tabs: Vec<TabId>) {
         for id in tabs {
             let close = TabAction::Close(CloseTab { id: Some(id) });
-            _ = self.run(Command::Tab(TabCommand { action: close }), &Whereto::default()).await;
+            _ = self.run(Command::Tab(TabCommand { action: close }), &CallTarget::default()).await;
         }
     }
 
@@ -236,9 +236,9 @@ impl Desk {
         if !self.is_private {
             return;
         }
-        if let Some(mut line) = Line::connect(&self.place).await {
+        if let Some(mut line) = AsyncClient::connect(&self.place).await {
             // It ends with the line that it is held by, too.
-            _ = line.ask(&Action::Stop, STOPPING).await;
+            _ = line.ask(&DaemonRequest::Stop, STOPPING).await;
         }
         *self.held.lock().await = None;
     }

@@ -29,7 +29,7 @@ const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
 /// The two pipes.
-pub(super) struct Pipes<R, W> {
+pub(super) struct StdioTransport<R, W> {
     read: BufReader<R>,
     /// What was read of the line that is being read.
     line: Vec<u8>,
@@ -39,11 +39,11 @@ pub(super) struct Pipes<R, W> {
     has_begun: bool,
     /// What came in one line and is not taken in yet.
     waiting: VecDeque<ClientJsonRpcMessage>,
-    out: Arc<Out<W>>,
+    out: Arc<Writer<W>>,
 }
 
 /// The way out.
-struct Out<W> {
+struct Writer<W> {
     write: Mutex<Option<W>>,
     /// Requests that are not answered.
     open: std::sync::Mutex<HashSet<RequestId>>,
@@ -51,7 +51,7 @@ struct Out<W> {
     answered: Notify,
 }
 
-impl<W: AsyncWrite + Unpin> Out<W> {
+impl<W: AsyncWrite + Unpin> Writer<W> {
     async fn send(&self, mut line: Vec<u8>) -> io::Result<()> {
         line.push(b'\n');
         match &mut *self.write.lock().await {
@@ -75,7 +75,7 @@ impl<W: AsyncWrite + Unpin> Out<W> {
 }
 
 /// A line that was read.
-enum Line {
+enum ReadLine {
     Whole,
     TooLong,
     End,
@@ -83,17 +83,17 @@ enum Line {
 
 /// What a text turned out to be.
 #[derive(Debug)]
-enum Understood {
+enum Parsed {
     Message(Box<ClientJsonRpcMessage>),
     /// It is answered with this.
     Wrong(Value),
     Nothing,
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Pipes<R, W> {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> StdioTransport<R, W> {
     pub(super) fn new(read: R, write: W) -> Self {
         let write = Mutex::new(Some(write));
-        let out = Out { write, open: Default::default(), answered: Notify::new() };
+        let out = Writer { write, open: Default::default(), answered: Notify::new() };
         Self {
             read: BufReader::new(read),
             line: Vec::new(),
@@ -105,11 +105,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Pipes<R, W> {
     }
 
     /// Reads up to the end of a line. Dropped half-way, it goes on from there.
-    async fn read_line(&mut self) -> io::Result<Line> {
+    async fn read_line(&mut self) -> io::Result<ReadLine> {
         loop {
             let found = self.read.fill_buf().await?;
             if found.is_empty() {
-                return Ok(Line::End);
+                return Ok(ReadLine::End);
             }
             let end = found.iter().position(|byte| *byte == b'\n');
             let count = end.map_or(found.len(), |end| end + 1);
@@ -121,11 +121,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Pipes<R, W> {
             if is_too_long && !self.is_skipping {
                 self.line = Vec::new();
                 self.is_skipping = end.is_none();
-                return Ok(Line::TooLong);
+                return Ok(ReadLine::TooLong);
             }
             match end {
                 Some(_) if self.is_skipping => self.is_skipping = false,
-                Some(_) => return Ok(Line::Whole),
+                Some(_) => return Ok(ReadLine::Whole),
                 None => {}
             }
         }
@@ -142,9 +142,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Pipes<R, W> {
         };
         for one in all {
             match one {
-                Understood::Message(message) => self.waiting.push_back(*message),
-                Understood::Wrong(answer) => self.answer(&answer),
-                Understood::Nothing => {}
+                Parsed::Message(message) => self.waiting.push_back(*message),
+                Parsed::Wrong(answer) => self.answer(&answer),
+                Parsed::Nothing => {}
             }
         }
     }
@@ -181,12 +181,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Pipes<R, W> {
                 self.out.answered.notified().await;
             }
             match self.read_line().await? {
-                Line::End => return Ok(None),
-                Line::TooLong => {
+                ReadLine::End => return Ok(None),
+                ReadLine::TooLong => {
                     let message = format!("a message may have {MAX_LINE} bytes");
                     self.answer(&error(&Value::Null, INVALID_REQUEST, &message));
                 }
-                Line::Whole => {
+                ReadLine::Whole => {
                     let line = std::mem::take(&mut self.line);
                     self.take_in(line.trim_ascii());
                     self.line = line;
@@ -199,31 +199,29 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Pipes<R, W> {
 }
 
 /// Reads a message.
-fn understand(text: &[u8]) -> Understood {
+fn understand(text: &[u8]) -> Parsed {
     // Whoever sends us something that is no JSON may send us our own answer back: nothing is said to that.
-    let Ok(value) = serde_json::from_slice::<Value>(text) else { return Understood::Nothing };
+    let Ok(value) = serde_json::from_slice::<Value>(text) else { return Parsed::Nothing };
     let wrong = |code, message: &str| {
-        Understood::Wrong(error(value.get("id").unwrap_or(&Value::Null), code, message))
+        Parsed::Wrong(error(value.get("id").unwrap_or(&Value::Null), code, message))
     };
     let method = value.get("method").and_then(Value::as_str);
     match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
         Ok(JsonRpcMessage::Request(request)) => match (&request.request, method) {
             (ClientRequest::CustomRequest(_), Some(method)) if METHODS.contains(&method) => {
                 match with_arguments(&value) {
-                    Some(message) => Understood::Message(Box::new(message)),
+                    Some(message) => Parsed::Message(Box::new(message)),
                     None => wrong(INVALID_PARAMS, &expected(method)),
                 }
             }
-            _ => Understood::Message(Box::new(JsonRpcMessage::Request(request))),
+            _ => Parsed::Message(Box::new(JsonRpcMessage::Request(request))),
         },
-        Ok(message) => Understood::Message(Box::new(message)),
+        Ok(message) => Parsed::Message(Box::new(message)),
         // Who answers or tells something expects nothing.
-        Err(_) if method.is_some() && value.get("id").is_none() => Understood::Nothing,
-        Err(_) if value.get("result").is_some() || value.get("error").is_some() => {
-            Understood::Nothing
-        }
+        Err(_) if method.is_some() && value.get("id").is_none() => Parsed::Nothing,
+        Err(_) if value.get("result").is_some() || value.get("error").is_some() => Parsed::Nothing,
         Err(_) => match with_arguments(&value) {
-            Some(message) => Understood::Message(Box::new(message)),
+            Some(message) => Parsed::Message(Box::new(message)),
             None if method.is_some_and(|method| METHODS.contains(&method)) && is_id(&value) => {
                 wrong(INVALID_PARAMS, &expected(method.unwrap_or_default()))
             }
@@ -268,7 +266,7 @@ fn error(id: &Value, code: i32, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
-impl<R, W> Transport<RoleServer> for Pipes<R, W>
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -317,9 +315,9 @@ mod tests {
     /// What becomes of a line: `message`, `nothing`, or the code and the id of the answer.
     fn check(line: &str, expected: &str) {
         let came = match understand(line.as_bytes()) {
-            Understood::Message(_) => "message".to_owned(),
-            Understood::Nothing => "nothing".to_owned(),
-            Understood::Wrong(answer) => format!("{} {}", answer["error"]["code"], answer["id"]),
+            Parsed::Message(_) => "message".to_owned(),
+            Parsed::Nothing => "nothing".to_owned(),
+            Parsed::Wrong(answer) => format!("{} {}", answer["error"]["code"], answer["id"]),
         };
         assert_eq!(came, expected, "{line}");
     }
@@ -350,7 +348,7 @@ mod tests {
                 "params": { "name": "browser_click", "arguments": arguments } })
             .to_string()
         };
-        let Understood::Message(message) = understand(call(r#"{"ref":"e1"}"#).as_bytes()) else {
+        let Parsed::Message(message) = understand(call(r#"{"ref":"e1"}"#).as_bytes()) else {
             panic!("not understood");
         };
         assert!(serde_json::to_string(&message).unwrap().contains(r#""arguments":{"ref":"e1"}"#));
@@ -362,7 +360,7 @@ mod tests {
     async fn what_is_too_long_is_skipped_and_what_comes_early_means_nothing() {
         let (mut client, theirs) = tokio::io::duplex(1 << 10);
         let (read, write) = tokio::io::split(theirs);
-        let mut pipes = Pipes::new(read, write);
+        let mut pipes = StdioTransport::new(read, write);
         let say = tokio::spawn(async move {
             let early = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n\n";
             client.write_all(early).await.unwrap();
