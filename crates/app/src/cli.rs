@@ -267,7 +267,7 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
             dialect: Dialect::Cli,
             access: None,
         },
-        wish: config.wish(),
+        overrides: config.launch_overrides(),
     };
     let began = Instant::now();
     let only_looks = matches!(command, Command::Tabs(_) | Command::Status(_));

@@ -161,7 +161,7 @@ impl Config {
             config.add_file(&path, &Origin::ProjectFile(path.clone()))?;
         }
         config.add_variables()?;
-        config.lay(flags, |_| Origin::Flag);
+        config.merge(flags, |_| Origin::Flag);
         Ok(config)
     }
 
@@ -186,7 +186,7 @@ impl Config {
     }
 
     /// What is asked of the browser.
-    pub fn wish(&self) -> LaunchOverrides {
+    pub fn launch_overrides(&self) -> LaunchOverrides {
         let settings = &self.settings;
         LaunchOverrides {
             chrome: settings.chrome.as_deref().map(|name| absolute(&program_named(name))),
@@ -252,7 +252,7 @@ impl Config {
                 layer.set(key, &text).map_err(wrong)?;
             }
         }
-        self.lay(&layer, |_| origin.clone());
+        self.merge(&layer, |_| origin.clone());
         if let Some(why) = mistrust.filter(|_| !skipped.is_empty()) {
             self.notes.push(Note::new(
                 "settings-skipped",
@@ -279,13 +279,13 @@ impl Config {
                     .message(format!("`{name}`: {message}"))
                     .evidence("variable", &*name)
             })?;
-            self.lay(&layer, |_| Origin::Variable(name.clone()));
+            self.merge(&layer, |_| Origin::Variable(name.clone()));
         }
         Ok(())
     }
 
     /// Puts a layer over what is there.
-    fn lay(&mut self, layer: &Settings, origin: impl Fn(&str) -> Origin) {
+    fn merge(&mut self, layer: &Settings, origin: impl Fn(&str) -> Origin) {
         for key in values(layer).keys() {
             self.origins.insert(key.clone(), origin(key));
         }
@@ -615,8 +615,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(config.timeout(), Duration::from_secs(5));
-        assert_eq!(config.wish().args.unwrap(), ["--a", "--b=1"]);
-        assert_eq!(config.wish().viewport, Some((800, 600)));
+        assert_eq!(config.launch_overrides().args.unwrap(), ["--a", "--b=1"]);
+        assert_eq!(config.launch_overrides().viewport, Some((800, 600)));
         let headed = config.lines().into_iter().find(|line| line.key == "headed").unwrap();
         assert_eq!(
             (headed.value, headed.origin),
@@ -629,7 +629,7 @@ mod tests {
         let mut config = file("timeout = \"5s\"\nsession = \"a\"").unwrap();
         let mut flags = Settings::default();
         flags.set("timeout", "250ms").unwrap();
-        config.lay(&flags, |_| Origin::Flag);
+        config.merge(&flags, |_| Origin::Flag);
         assert_eq!(config.timeout(), Duration::from_millis(250));
         assert_eq!(config.session(), "a");
         let origin =

@@ -39,12 +39,12 @@ impl Drop for ActivityGuard {
 /// Gives back memory whenever it has been quiet, for as long as the process lives.
 pub(crate) async fn keep() {
     loop {
-        let uses = USES.load(Ordering::Relaxed);
+        let used_protocol = USES.load(Ordering::Relaxed);
         tokio::time::sleep(QUIET).await;
-        if USES.load(Ordering::Relaxed) == uses {
+        if USES.load(Ordering::Relaxed) == used_protocol {
             give_back();
             // Word of a use before that may still be there.
-            while USES.load(Ordering::Relaxed) == uses {
+            while USES.load(Ordering::Relaxed) == used_protocol {
                 USED.notified().await;
             }
         }

@@ -112,30 +112,30 @@ impl Drop for BackendRefs {
 /// Finds out how refs are spelled.
 pub(crate) async fn learn(
     tab: &Tab,
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     numbers: &[u32],
     deadline: Deadline,
 ) {
     let mut unknown: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
     for number in numbers {
-        if sight.spellings.of_number.contains_key(number) {
+        if observation.spellings.of_number.contains_key(number) {
             continue;
         }
-        if let Some((document, element)) = sight.registry.place(*number) {
+        if let Some((document, element)) = observation.registry.place(*number) {
             unknown.entry(document.to_owned()).or_default().push((*number, element));
         }
     }
-    if sight.spellings.of_number.len() + unknown.len() > MOST {
-        let registry = &sight.registry;
-        sight.spellings.keep(|number| registry.place(number).is_some());
+    if observation.spellings.of_number.len() + unknown.len() > MOST {
+        let registry = &observation.registry;
+        observation.spellings.keep(|number| registry.place(number).is_some());
     }
     let main = tab.channel.session().cloned();
     for (document, asked) in unknown {
-        let Some(world) = sight.world_of(&document) else { continue };
+        let Some(world) = observation.world_of(&document) else { continue };
         let session = world.channel.session().cloned();
         let elements: Vec<u32> = asked.iter().map(|(_, element)| *element).collect();
         let ids = world.backend_ids(&elements, deadline).await.unwrap_or_default();
-        let spellings = &mut sight.spellings;
+        let spellings = &mut observation.spellings;
         let mark = (session != main).then(|| spellings.mark((session.clone(), None, 0)));
         for ((number, _), id) in asked.into_iter().zip(ids) {
             if let Some(id) = id.and_then(|id| u64::try_from(id).ok()) {
@@ -147,11 +147,11 @@ pub(crate) async fn learn(
 
 /// How a ref is spelled, once that was found out; ours where the browser has no number for it.
 pub(crate) fn spelled(
-    sight: &TabObservation,
+    observation: &TabObservation,
     context: Option<&str>,
     number: u32,
 ) -> Option<String> {
-    let (frame, id) = *sight.spellings.of_number.get(&number)?;
+    let (frame, id) = *observation.spellings.of_number.get(&number)?;
     let context = context.map(str::to_owned);
     Some(RefName::Backend { context, frame, id }.to_string())
 }
@@ -162,14 +162,15 @@ pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline
     if numbers.is_empty() {
         return;
     }
-    let Ok(mut sight) = tokio::time::timeout_at(deadline.at(), tab.sight.lock()).await else {
+    let Ok(mut observation) = tokio::time::timeout_at(deadline.at(), tab.observation.lock()).await
+    else {
         return;
     };
-    learn(tab, &mut sight, &numbers, deadline).await;
+    learn(tab, &mut observation, &numbers, deadline).await;
     for text in &mut texts {
         // What cannot be written so is better not written: it would be read as another one's.
         **text = rewrite_refs(text, |number| {
-            let known = spelled(&sight, tab.context.as_deref(), number);
+            let known = spelled(&observation, tab.context.as_deref(), number);
             Some(known.unwrap_or_else(|| "-".to_owned()))
         });
     }
@@ -182,8 +183,8 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
         Reply::Find(found) => {
             let rows = found.found.iter_mut();
             rows.flat_map(|row| {
-                let beside = row.beside.iter_mut().map(|it| &mut it.name_of_ref);
-                row.name_of_ref.iter_mut().chain(beside)
+                let beside = row.beside.iter_mut().map(|it| &mut it.ref_name);
+                row.ref_name.iter_mut().chain(beside)
             })
             .collect()
         }
@@ -208,11 +209,11 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
         | Reply::Scroll(receipt)
         | Reply::Focus(receipt)
         | Reply::Download(receipt) => {
-            let target = receipt.target.as_mut().and_then(|target| target.name_of_ref.as_mut());
+            let target = receipt.target.as_mut().and_then(|target| target.ref_name.as_mut());
             let attempts = receipt.attempts.iter_mut().map(|attempt| &mut attempt.target);
             let value = receipt.value.as_mut();
             let fields = receipt.blocked.iter_mut().filter_map(|it| it.field.as_mut());
-            let fields = fields.filter_map(|field| field.name_of_ref.as_mut());
+            let fields = fields.filter_map(|field| field.ref_name.as_mut());
             let target = target.into_iter().chain(fields);
             target.chain(attempts).chain(value).chain([&mut receipt.delta]).collect()
         }

@@ -183,7 +183,7 @@ impl Browser {
             access: request.access,
         };
         let (closes, _) = *lock(&self.shared.closes);
-        self.shared.learn_end().await;
+        self.shared.await_exit().await;
         let mut reply = request.command.run(&mut cx).await;
         if let Err(denied) = cx.check_shown().await {
             let is_mutated =
@@ -205,8 +205,8 @@ impl Browser {
         }
         let outcome = match reply {
             Ok(reply) => {
-                let happened = cx.happened().await.into_iter();
-                cx.notes.extend(happened.map(Note::from));
+                let drain_page_events = cx.drain_page_events().await.into_iter();
+                cx.notes.extend(drain_page_events.map(Note::from));
                 let secrets = &self.shared.secrets;
                 secrets.scrub_reply(reply).and_then(|reply| {
                     let notes = secrets.scrub(std::mem::take(&mut cx.notes))?;
@@ -214,7 +214,7 @@ impl Browser {
                 })
             }
             Err(error) => {
-                let error = self.blame(error, closes).await;
+                let error = self.explain_failure(error, closes).await;
                 let error = error.with_notes(std::mem::take(&mut cx.notes));
                 Err(self.shared.secrets.scrub(error).unwrap_or_else(|withheld| withheld))
             }
@@ -262,7 +262,7 @@ impl Browser {
     pub async fn set_cache_lifetime(&self, tab: TabId, lifetime: Duration) -> Result<()> {
         let mut cx = CommandContext { tab: Some(tab), ..self.test_cx() };
         let turn = cx.turn(TabNeed::Page).await?;
-        turn.sight.lock().await.cache_lifetime = lifetime;
+        turn.observation.lock().await.cache_lifetime = lifetime;
         Ok(())
     }
 
@@ -290,12 +290,12 @@ impl Browser {
     ///
     /// # Errors
     /// `browser.options-conflict`, naming what differs.
-    pub fn ask_for(&self, wish: &LaunchOverrides) -> Result<()> {
+    pub fn set_launch_overrides(&self, overrides: &LaunchOverrides) -> Result<()> {
         let is_starting = self.is_starting();
         let running = self.live().map(|live| live.options.clone());
         let mut options = lock(&self.shared.options);
         let running = running.or_else(|| is_starting.then(|| options.clone()));
-        let (wanted, changed) = wish.apply(running.as_ref().unwrap_or(&options));
+        let (wanted, changed) = overrides.apply(running.as_ref().unwrap_or(&options));
         if running.is_none() {
             *options = wanted;
             return Ok(());
@@ -394,7 +394,7 @@ impl Browser {
 
     /// Takes in the tabs that an earlier owner left in somebody else's browser: they are ours again once it is attached
     /// to, and go with the next close.
-    pub fn take_over(&self, left: OrphanTabs) {
+    pub fn adopt_orphan_tabs(&self, left: OrphanTabs) {
         lock(&self.shared.before).left = Some(left);
     }
 
@@ -457,7 +457,7 @@ impl Browser {
 
     /// A call that failed because the browser ended is told as that, with the reason. `closes` is how many browsers had
     /// been closed when it began.
-    async fn blame(&self, error: Error, closes: u64) -> Error {
+    async fn explain_failure(&self, error: Error, closes: u64) -> Error {
         let is_suspect =
             matches!(error.code(), Code::BrowserLost | Code::TabTargetLost | Code::TabCrashed);
         let (closes_now, closer) = *lock(&self.shared.closes);
@@ -510,7 +510,7 @@ impl Shared {
     }
 
     /// Where the browser has hung up, waits a moment for its process to end: that says more about why.
-    async fn learn_end(&self) {
+    async fn await_exit(&self) {
         let live = match &*self.slot() {
             BrowserState::Live(live) if live.connection.closed().is_some() => live.clone(),
             _ => return,
@@ -631,7 +631,7 @@ impl CommandContext<'_> {
         let turn = tab.turn(self.deadline).await?;
         // Whoever has the turn says how refs are given: another client's batch has no part in it.
         let deferred = self.batch.as_mut().map(|batch| batch.entry(turn.id).or_default().clone());
-        turn.sight.lock().await.deferred = deferred;
+        turn.observation.lock().await.deferred = deferred;
         // It may have been led elsewhere before its turn came.
         self.check_page(&turn, needs)?;
         if let Some(live) = self.browser.live() {
@@ -745,23 +745,23 @@ impl CommandContext<'_> {
         let live = self.browser.live();
         for (id, deferred) in self.batch.take().into_iter().flatten() {
             let Some(tab) = live.as_ref().and_then(|live| live.tab(id).ok()) else { continue };
-            let mut sight = tab.sight.lock().await;
+            let mut observation = tab.observation.lock().await;
             for (tree, nodes) in deferred.take() {
-                sight.registry.show_some(&tree, &nodes);
+                observation.registry.issue_nodes(&tree, &nodes);
             }
         }
     }
 
     /// What happened on the tab since the last reply, if its reply does not tell it itself.
-    async fn happened(&self) -> Vec<PageEvent> {
+    async fn drain_page_events(&self) -> Vec<PageEvent> {
         let Some((live, id)) = self.browser.live().zip(self.used) else { return Vec::new() };
         let Ok(tab) = live.tab(id) else { return Vec::new() };
-        live.journals_are_written().await;
-        tab.journal.take_untold()
+        live.activity_is_current().await;
+        tab.activity.take_untold()
     }
 
     /// A way to go somewhere with a tab.
-    pub(crate) fn trip<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Navigation<'t> {
+    pub(crate) fn navigation<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Navigation<'t> {
         let (deadline, reserved) = (self.deadline, Duration::ZERO);
         Navigation { tab, until, deadline, reserved, notes: &mut self.notes }
     }

@@ -51,4 +51,4 @@ pub use tab::{Dialog, Phase, TabId};
 pub use target::Target;
 
 /// The protocol methods and events that this build relies on: `agbrowse doctor` compares them with a browser.
-pub use cdp::protocol::{ProtocolUse, ProtocolUseField, ProtocolUseKind, uses, wire_name};
+pub use cdp::protocol::{ProtocolUse, ProtocolUseField, ProtocolUseKind, used_protocol, wire_name};

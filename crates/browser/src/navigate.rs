@@ -76,8 +76,8 @@ pub(crate) struct Navigation<'a> {
 }
 
 /// Goes to an address.
-pub(crate) async fn go(trip: Navigation<'_>, url: &str) -> Result<Arrival> {
-    let (tab, deadline) = (trip.tab, trip.deadline);
+pub(crate) async fn go(navigation: Navigation<'_>, url: &str) -> Result<Arrival> {
+    let (tab, deadline) = (navigation.tab, navigation.deadline);
     let before = free_of_dialogs(tab)?;
     let navigate = Navigate { url: url.to_owned(), ..Navigate::default() };
     // Answered when the server has answered. A crashed page cannot hold it up: it gets a new process.
@@ -93,13 +93,13 @@ pub(crate) async fn go(trip: Navigation<'_>, url: &str) -> Result<Arrival> {
                 .message(format!("`{}` cannot be opened: {message}", short(url))));
         }
         Some(Err(other)) => return Err(tab.explain(other)),
-        None => return at_dialog(trip, &before).await,
+        None => return at_dialog(navigation, &before).await,
     };
     if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
         if reply.is_download == Some(true) {
             let note = "the address is a download; the page stays where it was";
-            trip.notes.push(Note::new("download", note));
-            return arrived(trip).await;
+            navigation.notes.push(Note::new("download", note));
+            return arrived(navigation).await;
         }
         if error == "net::ERR_ABORTED"
             && let Some(crash) = crash_of(tab).await
@@ -112,9 +112,9 @@ pub(crate) async fn go(trip: Navigation<'_>, url: &str) -> Result<Arrival> {
     }
     if let Some(loader) = reply.loader_id {
         // Just this load: a script of the page before may have gone somewhere else meanwhile.
-        return wait(trip, |state| state.recent.contains(&loader)).await;
+        return wait(navigation, |state| state.recent.contains(&loader)).await;
     }
-    arrived(trip).await
+    arrived(navigation).await
 }
 
 /// Ends a load that nobody waits for any more: a page that waits for a server answers nobody else.
@@ -153,24 +153,24 @@ async fn crash_of(tab: &Tab) -> Option<Error> {
 }
 
 /// Loads the page again.
-pub(crate) async fn reload(trip: Navigation<'_>, ignore_cache: bool) -> Result<Arrival> {
-    let tab = trip.tab;
+pub(crate) async fn reload(navigation: Navigation<'_>, ignore_cache: bool) -> Result<Arrival> {
+    let tab = navigation.tab;
     let before = free_of_dialogs(tab)?;
-    let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, trip.deadline);
+    let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, navigation.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(|error| tab.explain(error))?,
-        None => return at_dialog(trip, &before).await,
+        None => return at_dialog(navigation, &before).await,
     };
-    wait(trip, |state| state.documents > before.documents).await
+    wait(navigation, |state| state.documents > before.documents).await
 }
 
 /// Goes `by` steps through the history.
-pub(crate) async fn history(trip: Navigation<'_>, by: i64) -> Result<Arrival> {
-    let tab = trip.tab;
+pub(crate) async fn history(navigation: Navigation<'_>, by: i64) -> Result<Arrival> {
+    let tab = navigation.tab;
     let before = free_of_dialogs(tab)?;
     let explain = |error| tab.explain(error);
     let history =
-        tab.channel.call(GetNavigationHistory {}, trip.deadline).await.map_err(explain)?;
+        tab.channel.call(GetNavigationHistory {}, navigation.deadline).await.map_err(explain)?;
     let here = history.current_index.unwrap_or_default();
     let entries = history.entries.unwrap_or_default();
     let entry = usize::try_from(here + by).ok().and_then(|index| entries.get(index));
@@ -182,26 +182,26 @@ pub(crate) async fn history(trip: Navigation<'_>, by: i64) -> Result<Arrival> {
             .evidence("position", here)
             .evidence("entries", entries.len()));
     };
-    let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, trip.deadline);
+    let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, navigation.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(explain)?,
-        None => return at_dialog(trip, &before).await,
+        None => return at_dialog(navigation, &before).await,
     };
     // A page may change its own address at any time; only the one asked for is an arrival.
     let stepped = |state: &TabState| state.steps > before.steps && state.url == url;
-    wait(trip, |state| state.documents > before.documents || stepped(state)).await
+    wait(navigation, |state| state.documents > before.documents || stepped(state)).await
 }
 
 /// A dialog opened on the way. Asked by the new page, it is a note; asked by the old one, which objects to
 /// being left, nothing has happened yet.
-async fn at_dialog(trip: Navigation<'_>, before: &TabState) -> Result<Arrival> {
-    let state = trip.tab.state.borrow().clone();
+async fn at_dialog(navigation: Navigation<'_>, before: &TabState) -> Result<Arrival> {
+    let state = navigation.tab.state.borrow().clone();
     if state.documents == before.documents
-        && let Some(obstacle) = trip.tab.obstacle(&state)
+        && let Some(obstacle) = navigation.tab.obstacle(&state)
     {
         return Err(obstacle);
     }
-    arrived(trip).await
+    arrived(navigation).await
 }
 
 /// Waits for a call, unless a dialog of the page opens meanwhile: then there is no answer.
@@ -219,22 +219,22 @@ async fn or_dialog<T>(
 
 /// Waits until the page has moved and come far enough. One that has its own text but is still loading at
 /// the deadline is there, with a note.
-async fn wait(trip: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> Result<Arrival> {
-    let (tab, deadline) = (trip.tab, trip.deadline);
+async fn wait(navigation: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> Result<Arrival> {
+    let (tab, deadline) = (navigation.tab, navigation.deadline);
     let mut states = tab.state.subscribe();
     let there = |state: &TabState| {
         state.dialog.is_some()
             || state.end.is_some()
-            || (moved(state) && state.phase >= trip.until.phase())
+            || (moved(state) && state.phase >= navigation.until.phase())
     };
     let mut is_there = false;
     // Who wants to do something with the page takes it as far as it has come when time gets short.
-    if !trip.reserved.is_zero() {
-        let early = deadline.at() - trip.reserved;
+    if !navigation.reserved.is_zero() {
+        let early = deadline.at() - navigation.reserved;
         is_there = tokio::time::timeout_at(early, states.wait_for(there)).await.is_ok();
     }
     let moved_at_least =
-        |state: &TabState| there(state) || !trip.reserved.is_zero() && moved(state);
+        |state: &TabState| there(state) || !navigation.reserved.is_zero() && moved(state);
     if !is_there {
         let limit = deadline.at();
         is_there = tokio::time::timeout_at(limit, states.wait_for(moved_at_least)).await.is_ok();
@@ -245,7 +245,7 @@ async fn wait(trip: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> Result
         return match tab.obstacle(&state) {
             // The old page objects to being left, or the tab is gone.
             Some(obstacle) if state.end.is_some() || !moved(&state) => Err(obstacle),
-            _ => arrived(trip).await,
+            _ => arrived(navigation).await,
         };
     }
     if !moved(&state) {
@@ -255,8 +255,8 @@ async fn wait(trip: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> Result
         return Err(late(tab, deadline, "the page came but did not become ready"));
     }
     let after = deadline.total().saturating_sub(deadline.left()).as_millis();
-    trip.notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
-    arrived(trip).await
+    navigation.notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
+    arrived(navigation).await
 }
 
 /// The error for a load of which nothing came. A page that is busy lets nobody leave it, whatever the server said; and no
@@ -284,15 +284,15 @@ fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
 }
 
 /// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
-async fn arrived(trip: Navigation<'_>) -> Result<Arrival> {
-    let mut arrival = looked_at(trip).await?;
+async fn arrived(navigation: Navigation<'_>) -> Result<Arrival> {
+    let mut arrival = looked_at(navigation).await?;
     arrival.url = mask(&arrival.url).into_owned();
     arrival.title = mask(&arrival.title).into_owned();
     Ok(arrival)
 }
 
-async fn looked_at(trip: Navigation<'_>) -> Result<Arrival> {
-    let Navigation { tab, until, deadline, notes, .. } = trip;
+async fn looked_at(navigation: Navigation<'_>) -> Result<Arrival> {
+    let Navigation { tab, until, deadline, notes, .. } = navigation;
     let state = tab.state.borrow().clone();
     let mut arrival =
         Arrival { url: state.url, title: state.title, status: None, phase: state.phase };

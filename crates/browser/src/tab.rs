@@ -151,7 +151,7 @@ impl FileChooser {
     }
 
     /// Lets go of the field.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn release(&self) {
         self.channel.post(&ReleaseObjectGroup { object_group: self.group() });
     }
 
@@ -220,9 +220,9 @@ pub(crate) struct Tab {
     pub(crate) channel: Channel,
     pub(crate) state: watch::Sender<TabState>,
     /// What it has been seen as. Whoever has the turn looks.
-    pub(crate) sight: tokio::sync::Mutex<TabObservation>,
+    pub(crate) observation: tokio::sync::Mutex<TabObservation>,
     /// What happened in it besides what commands did.
-    pub(crate) journal: TabActivity,
+    pub(crate) activity: TabActivity,
     /// How often a frame in it got another document, or went.
     pub(crate) frame_moves: Arc<AtomicU64>,
     /// It is being clicked in a way that opens tabs of which nobody says that they are its own.
@@ -265,8 +265,10 @@ impl Tab {
             opener,
             channel,
             state,
-            sight: tokio::sync::Mutex::new(TabObservation::new(BackendRefs::new(id, written))),
-            journal: TabActivity::default(),
+            observation: tokio::sync::Mutex::new(TabObservation::new(BackendRefs::new(
+                id, written,
+            ))),
+            activity: TabActivity::default(),
             frame_moves: Arc::default(),
             opens_tabs: AtomicBool::new(false),
             watched: std::sync::Mutex::default(),
@@ -353,7 +355,7 @@ impl Tab {
     /// Turns a failure of the wire into one for people, knowing that it was about this tab.
     pub(crate) fn explain(&self, error: cdp::Error) -> Error {
         let tab = self.id.to_string();
-        let why = |allowed| match self.journal.bound_for() {
+        let why = |allowed| match self.activity.bound_for() {
             // Chromium has it answer nothing meanwhile.
             Some(url) => format!("it is on its way to {}", page::text::mask_url(&url)),
             None if allowed < SHORT => "a script of it is busy, or that is too short".to_owned(),

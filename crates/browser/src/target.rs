@@ -204,13 +204,13 @@ impl JsonSchema for Target {
 /// changed is refused.
 pub(crate) async fn find(
     tab: &Tab,
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     tree: &Arc<Tree>,
     target: &Target,
     deadline: Deadline,
     notes: &mut Vec<Note>,
 ) -> Result<usize> {
-    let all = candidates(tab, sight, tree, target, deadline, notes).await?;
+    let all = candidates(tab, observation, tree, target, deadline, notes).await?;
     let first = all.first().copied().ok_or_else(|| none(target))?;
     if all.len() > 1 {
         let role = tree.nodes[first].role.name();
@@ -228,18 +228,18 @@ pub(crate) async fn find(
 /// `target.ambiguous` with everything that it could be, unless `nth` says which, counted from 0.
 pub(crate) async fn find_one(
     tab: &Tab,
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     tree: &Arc<Tree>,
     (target, nth): (&Target, Option<u32>),
     deadline: Deadline,
     notes: &mut Vec<Note>,
 ) -> Result<usize> {
-    let all = candidates(tab, sight, tree, target, deadline, notes).await?;
+    let all = candidates(tab, observation, tree, target, deadline, notes).await?;
     let mut all = shown_first(tree, all);
     if all.len() > 1
         && nth.is_none()
         && matches!(target, Target::Text(_))
-        && let Some(one) = same_control(sight, tree, &all, deadline).await
+        && let Some(one) = same_control(observation, tree, &all, deadline).await
     {
         all = vec![one];
     }
@@ -256,13 +256,13 @@ pub(crate) async fn find_one(
         ([one], None) => Ok(*one),
         (all, None) => Err(Error::new(Code::TargetAmbiguous)
             .message(format!("`{target}` matches {} elements", all.len()))
-            .evidence("candidates", listed(sight, tree, all))),
+            .evidence("candidates", listed(observation, tree, all))),
     }
 }
 
 /// Of a control, its label and what is in that, the one to act on, if these are all that was found.
 async fn same_control(
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     all: &[usize],
     deadline: Deadline,
@@ -271,7 +271,7 @@ async fn same_control(
     if all.len() > MOST_LISTED || all.iter().any(|node| tree.nodes[*node].frame != frame) {
         return None;
     }
-    let world = sight.world_of(&tree.frames.get(usize::from(frame))?.document)?;
+    let world = observation.world_of(&tree.frames.get(usize::from(frame))?.document)?;
     let numbers: Vec<u32> = all.iter().map(|node| tree.nodes[*node].element).collect();
     let script = format!("agbrowse.sameControl({})", json(&numbers));
     let number: u32 = world.ask::<Option<u32>>(&script, deadline).await.ok()??;
@@ -289,9 +289,9 @@ fn shown_first(tree: &Tree, all: Vec<usize>) -> Vec<usize> {
 const MOST_LISTED: usize = 12;
 
 /// Nodes as lines with refs, which can be used from here on.
-fn listed(sight: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
+fn listed(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
     let nodes = &nodes[..nodes.len().min(MOST_LISTED)];
-    let numbers = sight.bind(tree, nodes);
+    let numbers = observation.issue_refs(tree, nodes);
     let line = |(node, number): (&usize, u32)| {
         format!("@e{number} {}", described(&Fingerprint::new(tree, *node)))
     };
@@ -348,7 +348,7 @@ fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
 /// Everything that a target could mean in the page as it is now, in reading order.
 async fn candidates(
     tab: &Tab,
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     tree: &Arc<Tree>,
     target: &Target,
     deadline: Deadline,
@@ -357,20 +357,20 @@ async fn candidates(
     let has_element = |node: &usize| tree.nodes[*node].element > 0;
     Ok(match target {
         Target::Ref(name) => {
-            let (node, found) = find_ref(sight, tree, name)?;
+            let (node, found) = find_ref(observation, tree, name)?;
             // Who looks again is told the same.
             notes
                 .extend(found.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
             vec![node]
         }
-        Target::Css(css) => matched(tab, sight, tree, css, css, deadline).await?,
+        Target::Css(css) => matched(tab, observation, tree, css, css, deadline).await?,
         Target::TestId(id) => {
             let css = format!("[data-testid={}]", json(id));
-            matched(tab, sight, tree, &css, &target.to_string(), deadline).await?
+            matched(tab, observation, tree, &css, &target.to_string(), deadline).await?
         }
         Target::Placeholder(text) => {
             let css = format!("[placeholder*={} i]", json(text));
-            matched(tab, sight, tree, &css, &target.to_string(), deadline).await?
+            matched(tab, observation, tree, &css, &target.to_string(), deadline).await?
         }
         Target::Role { role, name } => {
             let query = Query { role: Some(*role), name: name.clone(), ..Query::default() };
@@ -399,7 +399,7 @@ async fn candidates(
             best(tree, innermost(tree, &found), Some(text))
         }
         Target::Point { x, y } => {
-            let found = point_at(tab, sight, tree, (*x, *y), deadline).await?;
+            let found = point_at(tab, observation, tree, (*x, *y), deadline).await?;
             found.map(|(node, _)| node).into_iter().collect()
         }
     })
@@ -426,13 +426,13 @@ pub(crate) fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
 /// What a selector matches and is shown.
 async fn matched(
     tab: &Tab,
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     css: &str,
     spelled: &str,
     deadline: Deadline,
 ) -> Result<Vec<usize>> {
-    let all = find_css(tab, sight, tree, css, deadline).await?;
+    let all = find_css(tab, observation, tree, css, deadline).await?;
     if all.is_empty() {
         return Ok(Vec::new());
     }
@@ -445,7 +445,7 @@ async fn matched(
         .collect();
     let shown: Vec<usize> = all.iter().filter_map(|place| nodes.get(place).copied()).collect();
     if shown.is_empty() {
-        if let Some(error) = kept(sight, tree, all[0], spelled, deadline).await {
+        if let Some(error) = kept(observation, tree, all[0], spelled, deadline).await {
             return Err(error);
         }
         return Err(Error::new(Code::TargetNotFound)
@@ -457,13 +457,13 @@ async fn matched(
 
 /// The error for what is drawn but kept from readers, and so from snapshots.
 async fn kept(
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     (frame, element): (u16, u32),
     spelled: &str,
     deadline: Deadline,
 ) -> Option<Error> {
-    let world = sight.world_of(&tree.frames.get(usize::from(frame))?.document)?;
+    let world = observation.world_of(&tree.frames.get(usize::from(frame))?.document)?;
     let at: Option<[i64; 2]> =
         world.ask(&format!("agbrowse.kept({element})"), deadline).await.ok()?;
     let [x, y] = at?;
@@ -480,7 +480,7 @@ async fn kept(
 /// What is drawn at a point, in whatever frame, and the same point in its document.
 pub(crate) async fn point_at(
     tab: &Tab,
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     (mut x, mut y): (f64, f64),
     deadline: Deadline,
@@ -488,7 +488,7 @@ pub(crate) async fn point_at(
     let mut frame = 0_u16;
     loop {
         let document = tree.frames.get(usize::from(frame)).map(|frame| &*frame.document);
-        let Some(world) = document.and_then(|document| sight.world_of(document)) else {
+        let Some(world) = document.and_then(|document| observation.world_of(document)) else {
             return Ok(None);
         };
         let at: Option<HitTestReply> = world
@@ -514,7 +514,7 @@ pub(crate) async fn point_at(
         });
         let inside = match inner {
             Some(inner) if at.is_warped => {
-                let inside = quads::inward(sight, tree, inner, (x, y), deadline).await;
+                let inside = quads::inward(observation, tree, inner, (x, y), deadline).await;
                 inside.map(|(left, top)| [left, top]).ok()
             }
             _ => at.inside,
@@ -543,18 +543,18 @@ struct HitTestReply {
 
 /// The element of a ref in the page as it is now, and notes on what changed about it.
 fn find_ref(
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     tree: &Arc<Tree>,
     name: &RefName,
 ) -> Result<(usize, Vec<Note>)> {
     let spelled = name.to_string();
-    let issued = look_up(sight, name).map_err(|problem| {
+    let issued = look_up(observation, name).map_err(|problem| {
         let code = match problem {
             refs::RefError::Expired(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
         };
         let error = Error::new(code).message(problem.to_string()).evidence("ref", &*spelled);
-        match tab_beside(sight, name) {
+        match tab_beside(observation, name) {
             Some(tab) => error
                 .message(format!(
                     "ref `{name}` was given by a snapshot of tab {tab} and not of this one"
@@ -568,7 +568,7 @@ fn find_ref(
     }
     let frame = issued.tree.nodes[issued.node].frame;
     let document = issued.tree.frames.get(usize::from(frame)).map_or("", |it| &*it.document);
-    let edited = sight.registry.edited(document);
+    let edited = observation.registry.edited(document);
     match refs::resolve(&issued.tree, issued.node, tree, &edited) {
         Resolution::Same { node, changes, is_renumbered } => {
             let message = if is_renumbered { refs::MINOR_NOTE } else { refs::STATE_NOTE };
@@ -577,7 +577,7 @@ fn find_ref(
             Ok((node, if changes.is_empty() { Vec::new() } else { vec![note] }))
         }
         Resolution::Moved { node, changes } => {
-            sight.registry.rebind(issued.number, tree, node);
+            observation.registry.rebind(issued.number, tree, node);
             let message = format!(
                 "the page replaced the element of {spelled}: the one with the same fingerprint is used"
             );
@@ -590,7 +590,7 @@ fn find_ref(
             Ok((node, notes))
         }
         Resolution::Changed { was, now, heir } => {
-            let hint = nearest(sight, tree, heir.as_slice());
+            let hint = nearest(observation, tree, heir.as_slice());
             let message = refs::changed_message(&was, &now);
             let error = Error::new(Code::SnapshotRefStale)
                 .message(format!("{message}. {}{hint}", refs::CHANGED_HINT))
@@ -600,7 +600,7 @@ fn find_ref(
             Err(with_hint(error, &hint))
         }
         Resolution::Gone { was, nearest: nodes } => {
-            let hint = nearest(sight, tree, &nodes);
+            let hint = nearest(observation, tree, &nodes);
             Err(gone(&was, &spelled, &hint))
         }
     }
@@ -611,13 +611,13 @@ fn with_hint(error: Error, hint: &str) -> Error {
 }
 
 /// Names what is most like an element that cannot be used.
-fn nearest(sight: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> String {
+fn nearest(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> String {
     let lines: Vec<String> = nodes
         .iter()
-        .filter_map(|node| match means_otherwise(sight, tree, *node) {
+        .filter_map(|node| match means_otherwise(observation, tree, *node) {
             // Its ref goes on meaning what it was issued for, until a snapshot is taken.
             true => Some(described(&Fingerprint::new(tree, *node))),
-            false => listed(sight, tree, &[*node]).pop(),
+            false => listed(observation, tree, &[*node]).pop(),
         })
         .collect();
     match lines.as_slice() {
@@ -628,12 +628,12 @@ fn nearest(sight: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> Str
 }
 
 /// Whether the ref of an element was issued for something that the element does not mean any more.
-fn means_otherwise(sight: &mut TabObservation, tree: &Arc<Tree>, node: usize) -> bool {
+fn means_otherwise(observation: &mut TabObservation, tree: &Arc<Tree>, node: usize) -> bool {
     let it = &tree.nodes[node];
     let document = &*tree.frames[usize::from(it.frame)].document;
-    let number = sight.registry.number(document, it.element);
-    let Ok(issued) = sight.registry.lookup(&RefName::Local(number)) else { return false };
-    let edited = sight.registry.edited(document);
+    let number = observation.registry.number(document, it.element);
+    let Ok(issued) = observation.registry.lookup(&RefName::Local(number)) else { return false };
+    let edited = observation.registry.edited(document);
     !Arc::ptr_eq(&issued.tree, tree)
         && !matches!(
             refs::resolve(&issued.tree, issued.node, tree, &edited),
@@ -643,25 +643,25 @@ fn means_otherwise(sight: &mut TabObservation, tree: &Arc<Tree>, node: usize) ->
 
 /// The element that a ref was issued for, however it is spelled.
 fn look_up(
-    sight: &TabObservation,
+    observation: &TabObservation,
     name: &RefName,
 ) -> std::result::Result<refs::IssuedRef, refs::RefError> {
     let number = match name {
         RefName::Local(number) => Some(*number),
-        RefName::Backend { frame, id, .. } => sight.spellings.number(*frame, *id),
+        RefName::Backend { frame, id, .. } => observation.spellings.number(*frame, *id),
     };
     let number = number.ok_or_else(|| refs::RefError::Unknown(name.clone()))?;
-    sight.registry.lookup(&RefName::Local(number)).map_err(|problem| match problem {
+    observation.registry.lookup(&RefName::Local(number)).map_err(|problem| match problem {
         refs::RefError::Expired(_) => refs::RefError::Expired(name.clone()),
         _ => refs::RefError::Unknown(name.clone()),
     })
 }
 
 /// The tab that gave a ref, if this one did not.
-fn tab_beside(sight: &TabObservation, name: &RefName) -> Option<TabId> {
+fn tab_beside(observation: &TabObservation, name: &RefName) -> Option<TabId> {
     match name {
         RefName::Local(_) => None,
-        RefName::Backend { frame, id, .. } => sight.spellings.tab_beside(*frame, *id),
+        RefName::Backend { frame, id, .. } => observation.spellings.tab_beside(*frame, *id),
     }
 }
 
@@ -676,9 +676,9 @@ fn gone(was: &Fingerprint, spelled: &str, hint: &str) -> Error {
 }
 
 /// The error for an element that went away after it was found.
-pub(crate) fn gone_since(sight: &TabObservation, target: &Target) -> Error {
+pub(crate) fn stale_target_error(observation: &TabObservation, target: &Target) -> Error {
     if let Target::Ref(name) = target
-        && let Ok(issued) = look_up(sight, name)
+        && let Ok(issued) = look_up(observation, name)
     {
         return gone(&Fingerprint::new(&issued.tree, issued.node), &name.to_string(), "");
     }
@@ -697,13 +697,13 @@ fn described(fingerprint: &Fingerprint) -> String {
 /// The elements that a selector matches, in the page itself or else in the first of its frames that has any.
 async fn find_css(
     tab: &Tab,
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     css: &str,
     deadline: Deadline,
 ) -> Result<Vec<(u16, u32)>> {
     for (index, frame) in tree.frames.iter().enumerate() {
-        let Some(world) = sight.world_of(&frame.document) else { continue };
+        let Some(world) = observation.world_of(&frame.document) else { continue };
         let found: Option<String> = world
             .ask(&format!("agbrowse.find({})", json(css)), deadline)
             .await

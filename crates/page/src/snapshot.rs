@@ -80,7 +80,7 @@ pub struct WebAiSnapshot {
 pub struct ElementRef {
     /// The ref.
     #[serde(rename = "ref")]
-    pub name_of_ref: String,
+    pub ref_name: String,
     /// What it is.
     pub role: String,
     /// What it is called.
@@ -145,7 +145,7 @@ pub struct SnapshotNode {
     pub text: String,
     /// Its ref.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
-    pub name_of_ref: Option<String>,
+    pub ref_name: Option<String>,
     /// How deep it is.
     pub depth: u32,
     /// Who the document belongs to that it is from.
@@ -261,7 +261,7 @@ pub struct DoctorSnapshot {
 pub struct DoctorRef {
     /// The ref.
     #[serde(rename = "ref")]
-    pub name_of_ref: String,
+    pub ref_name: String,
     /// What it is.
     pub role: String,
     /// The hash of its name.
@@ -276,7 +276,7 @@ pub const DOCTOR_REFS: usize = 8;
 /// What a report may say about a snapshot.
 pub fn summarize_for_doctor(snapshot: &WebAiSnapshot, max_refs: usize) -> DoctorSnapshot {
     let top_refs = snapshot.refs.iter().take(max_refs).map(|it| DoctorRef {
-        name_of_ref: it.name_of_ref.clone(),
+        ref_name: it.ref_name.clone(),
         role: it.role.clone(),
         name_hash: (!it.name.is_empty()).then(|| field_hash(&it.name)),
         name_chars: text::utf16_len(&it.name) as u32,
@@ -320,7 +320,7 @@ fn element_ref(
     let (depth, path) = view.path(line);
     let url = extra.map_or("", |extra| tree.str(extra.url));
     ElementRef {
-        name_of_ref: format!("@e{number}"),
+        ref_name: format!("@e{number}"),
         role: node.role.name().to_owned(),
         signature_hash: signature_hash(node.role.name(), &name, depth, &path),
         name: redacted(name.into_owned(), print),
@@ -353,7 +353,7 @@ pub fn nodes<'v>(
             role: node.role.name().to_owned(),
             name: name(line.node),
             text: line.text.map(name).unwrap_or_default(),
-            name_of_ref: line.number.map(|number| format!("@e{number}")),
+            ref_name: line.number.map(|number| format!("@e{number}")),
             depth: line.depth,
             origin: origin.unwrap_or_default(),
             hidden: tree.extra(node).map_or("", |extra| tree.str(extra.why_hidden)).to_owned(),
@@ -409,7 +409,7 @@ mod as_map {
         refs: &[ElementRef],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(refs.iter().map(|it| (&it.name_of_ref, it)))
+        serializer.collect_map(refs.iter().map(|it| (&it.ref_name, it)))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
@@ -477,7 +477,7 @@ mod tests {
     #[test]
     fn build_web_ai_snapshot_assigns_monotonic_refs_only_to_interactive_elements() {
         let snapshot = golden_snapshot();
-        let refs: Vec<_> = snapshot.refs.iter().map(|it| (&*it.name_of_ref, &*it.role)).collect();
+        let refs: Vec<_> = snapshot.refs.iter().map(|it| (&*it.ref_name, &*it.role)).collect();
         assert_eq!(
             refs,
             [("@e1", "textbox"), ("@e2", "button"), ("@e3", "link"), ("@e4", "checkbox")]
@@ -523,8 +523,7 @@ mod tests {
             "webarea 1\n generic 2\n  button 3 \"a\"\n  generic 4\n   link 5\n    text \"b\"\n    cell 6",
         );
         let refs = extract_interactive_refs(&page);
-        let names: Vec<_> =
-            refs.iter().map(|it| (&*it.name_of_ref, &*it.role, &*it.name)).collect();
+        let names: Vec<_> = refs.iter().map(|it| (&*it.ref_name, &*it.role, &*it.name)).collect();
         assert_eq!(names, [("@e1", "button", "a"), ("@e2", "link", ""), ("@e3", "cell", "")]);
         assert_eq!(refs[2].signature_hash, signature_hash("cell", "", 4, &[0, 1, 0, 1]));
         let deep: String =

@@ -96,18 +96,18 @@ impl LimitState {
 
 impl Connection {
     /// Nothing is asked from now on.
-    pub(super) fn falls_silent(&self) {
+    pub(super) fn set_idle(&self) {
         self.since(Some(Instant::now()));
         self.all.news.notify_one();
     }
 
     /// Something is being asked, or it may be silent for as long as it likes.
-    pub(super) fn is_welcome(&self) {
+    pub(super) fn set_busy(&self) {
         self.since(None);
     }
 
     /// Waits until it has to make room.
-    pub(super) async fn has_to_leave(&self) {
+    pub(super) async fn evicted(&self) {
         self.leave.notified().await;
     }
 
@@ -139,15 +139,15 @@ mod tests {
         let guests = Arc::new(ConnectionLimit::default());
         let mut all: Vec<Connection> = (0..MOST - 1).map(|_| guests.enter()).collect();
         for guest in &all {
-            guest.is_welcome();
+            guest.set_busy();
         }
         let silent = guests.enter();
         assert!(!has_room(&guests).await, "it was let in just now");
         guests.room().await;
         let next = guests.enter();
-        silent.has_to_leave().await;
+        silent.evicted().await;
         drop(silent);
-        next.is_welcome();
+        next.set_busy();
         assert!(!has_room(&guests).await, "all are being served");
         all.pop();
         assert!(has_room(&guests).await, "one left");

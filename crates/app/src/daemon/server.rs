@@ -54,7 +54,7 @@ pub async fn serve(place: SessionPaths, idle_timeout: Duration) -> Result<()> {
         }
     };
     let daemon = Arc::new(Daemon::new(place, idle_timeout));
-    daemon.remember();
+    daemon.save_state();
     daemon.place.remove_old_logs();
     say(READY)?;
     tracing::info!(
@@ -70,7 +70,7 @@ pub async fn serve(place: SessionPaths, idle_timeout: Duration) -> Result<()> {
     // From here on nobody new can connect; who did get in is told to try again.
     _ = std::fs::remove_file(daemon.place.socket());
     refuse_the_rest(&listener).await;
-    daemon.farewell(ended).await;
+    daemon.shut_down(ended).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -103,7 +103,7 @@ impl Daemon {
         let left = DaemonState::read(&place);
         if let Some(left) = &left {
             browser.number_tabs_after(left.last_tab);
-            left.left.clone().into_iter().for_each(|left| browser.take_over(left));
+            left.left.clone().into_iter().for_each(|left| browser.adopt_orphan_tabs(left));
         }
         if let Some(reason) = left.and_then(|left| left.loss()) {
             tracing::warn!(reason, "the session was lost");
@@ -142,7 +142,7 @@ impl Daemon {
                     Ok((stream, _)) => {
                         let (daemon, guest) = (self.clone(), self.guests.enter());
                         tokio::spawn(async move {
-                            daemon.attend(stream, guest).await;
+                            daemon.serve_connection(stream, guest).await;
                             daemon.touch();
                         });
                     }
@@ -160,9 +160,9 @@ impl Daemon {
     }
 
     /// Serves one client, request after request.
-    async fn attend(self: &Arc<Self>, stream: UnixStream, guest: Connection) {
+    async fn serve_connection(self: &Arc<Self>, stream: UnixStream, guest: Connection) {
         let mut holds = false;
-        self.converse(stream, &guest, &mut holds).await;
+        self.serve_requests(stream, &guest, &mut holds).await;
         if holds && self.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
             tracing::info!("nobody is left to stay for");
             self.is_stopping.store(true, Ordering::Release);
@@ -170,7 +170,7 @@ impl Daemon {
         }
     }
 
-    async fn converse(
+    async fn serve_requests(
         self: &Arc<Self>,
         mut stream: UnixStream,
         guest: &Connection,
@@ -194,7 +194,7 @@ impl Daemon {
             self.touch();
             let Some(done) = done else {
                 // It may have started a browser all the same.
-                self.remember();
+                self.save_state();
                 tracing::debug!("client gone, command dropped");
                 return;
             };
@@ -216,7 +216,7 @@ impl Daemon {
             }
             // Whom the daemon stays for has nothing else to say.
             if !*holds {
-                guest.falls_silent();
+                guest.set_idle();
             }
         }
     }
@@ -247,19 +247,19 @@ impl Daemon {
         };
         drop(call);
         match action {
-            DaemonRequest::Run { request, wish } => {
+            DaemonRequest::Run { request, overrides } => {
                 // Closing needs no agreement about the browser that is closed.
                 let is_control = matches!(
                     request.command,
                     Command::Close(_) | Command::Status(_) | Command::Tabs(_)
                 );
-                if let Err(error) = self.browser.ask_for(&wish)
+                if let Err(error) = self.browser.set_launch_overrides(&overrides)
                     && !is_control
                 {
                     return DaemonResponse::Error(error);
                 }
                 let outcome = self.remembering_tabs(self.browser.run(request)).await;
-                self.remember();
+                self.save_state();
                 outcome.map_or_else(DaemonResponse::Error, DaemonResponse::Outcome)
             }
             DaemonRequest::Hold => DaemonResponse::Holding,
@@ -285,7 +285,7 @@ impl Daemon {
     }
 
     /// Leaves word for a successor, should this daemon be killed.
-    fn remember(&self) {
+    fn save_state(&self) {
         let state = self.state(None);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.as_ref() == Some(&state) {
@@ -305,7 +305,7 @@ impl Daemon {
             tokio::select! {
                 biased;
                 done = work.as_mut() => return done,
-                () = self.browser.tab_was_made() => self.remember(),
+                () = self.browser.tab_was_made() => self.save_state(),
             }
         }
     }
@@ -322,7 +322,7 @@ impl Daemon {
         }
     }
 
-    async fn farewell(&self, ended: Option<ExitReason>) {
+    async fn shut_down(&self, ended: Option<ExitReason>) {
         let state = DaemonState { left: None, ..self.state(ended) };
         self.browser.close().await;
         self.last_answers().await;
@@ -433,7 +433,7 @@ async fn read_call<'r>(
     let read = tokio::select! {
         biased;
         read = stream.read(&mut first) => read,
-        () = guest.has_to_leave() => {
+        () = guest.evicted() => {
             tracing::debug!("silent client sent away");
             return Ok(None);
         }
@@ -443,7 +443,7 @@ async fn read_call<'r>(
         Ok(got) => got,
     };
     // It is heard from its first byte on, and what it has begun has an end of its own.
-    guest.is_welcome();
+    guest.set_busy();
     let header = async {
         while got < HEADER {
             match stream.read(&mut first[got..HEADER]).await? {

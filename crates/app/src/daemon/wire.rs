@@ -37,7 +37,7 @@ pub enum DaemonRequest {
         request: Request,
         /// What is asked of the browser.
         #[serde(default)]
-        wish: LaunchOverrides,
+        overrides: LaunchOverrides,
     },
     /// Stay for as long as this line is open, and stop when the last such line is closed.
     Hold,

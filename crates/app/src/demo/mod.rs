@@ -50,7 +50,7 @@ impl Demo {
             return Ok(true);
         }
         let folder = self.folder()?;
-        let (options, _) = config.wish().apply(&Options::default());
+        let (options, _) = config.launch_overrides().apply(&Options::default());
         let browser = Browser::new(options);
         let told = tour::walk(&browser, &site, &folder, output).await;
         browser.close().await;

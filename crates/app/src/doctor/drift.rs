@@ -23,11 +23,11 @@ pub(super) struct Drift {
 /// When that is no description of a protocol.
 pub(super) fn drift(
     protocol_json: &str,
-    uses: impl Iterator<Item = &'static ProtocolUse>,
+    used_protocol: impl Iterator<Item = &'static ProtocolUse>,
 ) -> serde_json::Result<Drift> {
     let protocol: Protocol = serde_json::from_str(protocol_json)?;
     let (types, calls): (Vec<_>, Vec<_>) =
-        uses.partition(|used| used.kind == ProtocolUseKind::Type);
+        used_protocol.partition(|used| used.kind == ProtocolUseKind::Type);
     let mut comparison = Comparison {
         protocol: &protocol,
         types,
@@ -387,8 +387,8 @@ mod tests {
 
     #[test]
     fn everything_we_use_is_compared() {
-        let drift = drift(r#"{"domains":[]}"#, browser::uses()).unwrap();
-        let calls = browser::uses().filter(|used| used.kind != ProtocolUseKind::Type);
+        let drift = drift(r#"{"domains":[]}"#, browser::used_protocol()).unwrap();
+        let calls = browser::used_protocol().filter(|used| used.kind != ProtocolUseKind::Type);
         assert_eq!(drift.calls, calls.count());
         assert_eq!(drift.missing_calls.len(), drift.calls);
         assert!(drift.fields > 0);

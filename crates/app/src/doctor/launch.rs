@@ -31,8 +31,9 @@ pub(super) async fn look(config: &Config) -> Finding {
 
 /// What is configured, except what would touch the user's own browser, profile or trace.
 fn options(config: &Config) -> Options {
-    let wish = LaunchOverrides { cdp: None, profile: None, trace: None, ..config.wish() };
-    wish.apply(&Options::default()).0
+    let overrides =
+        LaunchOverrides { cdp: None, profile: None, trace: None, ..config.launch_overrides() };
+    overrides.apply(&Options::default()).0
 }
 
 /// What happened, with the line in which the browser says why.

@@ -168,8 +168,8 @@ impl Doctor {
 
 /// The browser that a command would start.
 fn program(config: &Config) -> Result<Found> {
-    let wish = config.wish();
-    find(&BrowserQuery { chrome: wish.chrome, headed: wish.headed.unwrap_or_default() })
+    let overrides = config.launch_overrides();
+    find(&BrowserQuery { chrome: overrides.chrome, headed: overrides.headed.unwrap_or_default() })
 }
 
 fn ms_since(began: Instant) -> u64 {

@@ -47,7 +47,7 @@ pub(super) async fn look(config: &Config) -> Finding {
     let no_sandbox =
         config.settings.no_sandbox == Some(true) || sandbox(&found.path) != Sandbox::Usable;
     match ask(&found.path, no_sandbox).await {
-        Ok(json) => match drift(&json, browser::uses()) {
+        Ok(json) => match drift(&json, browser::used_protocol()) {
             Ok(drift) => finding(&drift),
             Err(error) => {
                 let detail = format!("the browser's own description cannot be read: {error}");

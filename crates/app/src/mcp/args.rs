@@ -37,15 +37,15 @@ impl ToolArgs {
                 tool.expected()
             )));
         }
-        let given = Self { tool, args };
-        match tool.args.iter().find(|arg| arg.is_needed && !given.args.contains_key(arg.name)) {
+        let args = Self { tool, args };
+        match tool.args.iter().find(|arg| arg.is_needed && !args.args.contains_key(arg.name)) {
             Some(arg) => Err(wrong(format!(
                 "{} needs `{}`: expected {}",
                 tool.name,
                 arg.name,
                 tool.expected()
             ))),
-            None => Ok(given),
+            None => Ok(args),
         }
     }
 
@@ -77,7 +77,7 @@ impl ToolArgs {
     }
 
     /// A text that is there: [`ToolArgs::new`] has seen to it.
-    pub(super) fn words(&self, name: &str) -> Result<String> {
+    pub(super) fn required_str(&self, name: &str) -> Result<String> {
         Ok(self.text(name)?.unwrap_or_default())
     }
 
@@ -128,7 +128,7 @@ impl ToolArgs {
     }
 
     /// A value of one of our own types, as its own words say it; the default when there is none.
-    pub(super) fn of<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
+    pub(super) fn parse<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
         let Some(value) = self.args.get(name) else { return Ok(T::default()) };
         // As other servers spell it, or one where several may be.
         let low = value.as_str().map(|text| Value::String(text.to_lowercase()));
@@ -158,7 +158,7 @@ impl ToolArgs {
         Ok(all
             .iter()
             .filter_map(Value::as_object)
-            .map(|row| ArgObject { given: self, name, row })
+            .map(|row| ArgObject { args: self, name, row })
             .collect())
     }
 
@@ -168,8 +168,8 @@ impl ToolArgs {
     }
 
     /// What a ref points at, which is there: [`ToolArgs::new`] has seen to it.
-    pub(super) fn aim(&self, name: &str) -> Result<Target> {
-        target(&self.words(name)?)
+    pub(super) fn required_target(&self, name: &str) -> Result<Target> {
+        target(&self.required_str(name)?)
     }
 
     /// The page that is meant, if it is said.
@@ -208,20 +208,20 @@ impl ToolArgs {
 
 /// One object of a list.
 pub(super) struct ArgObject<'a> {
-    given: &'a ToolArgs,
+    args: &'a ToolArgs,
     name: &'a str,
     row: &'a JsonObject,
 }
 
 impl ArgObject<'_> {
-    pub(super) fn words(&self, key: &str) -> Result<String> {
+    pub(super) fn required_str(&self, key: &str) -> Result<String> {
         match self.row.get(key) {
             Some(Value::String(text)) => Ok(text.clone()),
             Some(Value::Number(number)) => Ok(number.to_string()),
             Some(Value::Bool(flag)) => Ok(flag.to_string()),
             _ => Err(wrong(format!(
                 "each of `{}` of {} needs `{key}`",
-                self.name, self.given.tool.name
+                self.name, self.args.tool.name
             ))),
         }
     }

@@ -24,7 +24,7 @@ const STOPPING: Duration = Duration::from_secs(2);
 /// Where calls go to.
 pub(super) struct Backend {
     place: SessionPaths,
-    wish: LaunchOverrides,
+    overrides: LaunchOverrides,
     pub(super) timeout: Duration,
     pub(super) idle_timeout: Duration,
     /// The session is ours alone: its daemon stays for us, and ends with us.
@@ -76,14 +76,14 @@ impl Backend {
         let named = config.settings.session.as_ref().map(|name| name.0.clone());
         let is_private = named.is_none();
         let session = named.unwrap_or_else(|| format!("mcp-{}", std::process::id()));
-        let mut wish = config.wish();
+        let mut overrides = config.launch_overrides();
         // A session of others has its own place for them.
-        if is_private && wish.downloads.is_none() {
-            wish.downloads = std::path::absolute(&options.output_dir).ok();
+        if is_private && overrides.downloads.is_none() {
+            overrides.downloads = std::path::absolute(&options.output_dir).ok();
         }
         Ok(Self {
             place: SessionPaths::of(&session)?,
-            wish,
+            overrides,
             timeout: config.timeout(),
             idle_timeout: config.idle_timeout(),
             is_private,
@@ -151,7 +151,7 @@ impl Backend {
                 dialect: Dialect::Mcp,
                 access: Some(to.access.clone().unwrap_or_else(|| self.access(None))),
             },
-            wish: self.wish.clone(),
+            overrides: self.overrides.clone(),
         };
         let began = Instant::now();
         loop {

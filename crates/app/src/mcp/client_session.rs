@@ -121,14 +121,14 @@ impl ClientSession {
     async fn call(
         &self,
         tool: &'static Tool,
-        given: &ToolArgs,
+        args: &ToolArgs,
         context: &RequestContext<RoleServer>,
     ) -> (Result<ToolReply>, Option<TabId>) {
-        let mut to = match self.whereto(given) {
+        let mut to = match self.whereto(args) {
             Ok(to) => to,
             Err(error) => return (Ok(ToolReply::misunderstood(&error)), self.me().page()),
         };
-        let plan = match (tool.plan)(given) {
+        let plan = match (tool.plan)(args) {
             Ok(plan) => plan,
             Err(error) => return (Ok(ToolReply::misunderstood(&error)), to.page),
         };
@@ -137,13 +137,13 @@ impl ClientSession {
         }
         to.access = Some(self.desk.access(self.me().roots.as_deref()));
         let mut page = to.page;
-        let said = self.follow(plan, to, &mut page).await;
+        let said = self.execute(plan, to, &mut page).await;
         (said, page)
     }
 
     /// The page and the context that a call is about.
-    fn whereto(&self, given: &ToolArgs) -> Result<CallTarget> {
-        let (page, context) = (given.page()?, given.context()?);
+    fn whereto(&self, args: &ToolArgs) -> Result<CallTarget> {
+        let (page, context) = (args.page()?, args.context()?);
         let me = self.me();
         let context = context.unwrap_or_else(|| me.context.clone());
         let page = page.or_else(|| me.pages.get(&context).copied());
@@ -171,7 +171,7 @@ impl ClientSession {
         self.me().roots = Some(roots);
     }
 
-    async fn follow(
+    async fn execute(
         &self,
         plan: ToolAction,
         to: CallTarget,
@@ -244,7 +244,7 @@ impl ClientSession {
             }
             let new = self.desk.new_page(None);
             let opened = self.desk.run(new, &to).await?;
-            self.now_on(opened.tab, &to);
+            self.set_current_page(opened.tab, &to);
             to.page = opened.tab;
             *page = opened.tab;
         }
@@ -336,7 +336,7 @@ impl ClientSession {
         let new = self.desk.new_page(None);
         match self.desk.run(new, &to).await {
             Ok(opened) => {
-                self.now_on(opened.tab, &to);
+                self.set_current_page(opened.tab, &to);
                 *page = opened.tab;
                 let message = error.details().message.clone();
                 error.message(format!("{message}; a new browser was started with an empty page"))
@@ -345,7 +345,7 @@ impl ClientSession {
         }
     }
 
-    fn now_on(&self, page: Option<TabId>, to: &CallTarget) {
+    fn set_current_page(&self, page: Option<TabId>, to: &CallTarget) {
         let mut me = self.me();
         match page {
             Some(page) => me.pages.insert(to.context.clone(), page),
@@ -385,7 +385,7 @@ impl ClientSession {
         }
         let outcome = outcome?;
         *page = outcome.tab;
-        self.now_on(outcome.tab, &to);
+        self.set_current_page(outcome.tab, &to);
         to.page = outcome.tab;
         let arrived = ToolReply::of(&outcome);
         let budget = Some(ON_ARRIVAL.min(self.desk.most_tokens));
@@ -488,7 +488,7 @@ impl ClientSession {
                 let to = CallTarget { page: None, ..to };
                 let new = self.desk.new_page(url);
                 let opened = self.desk.run(new, &to).await?;
-                self.now_on(opened.tab, &to);
+                self.set_current_page(opened.tab, &to);
                 notes = opened.notes;
             }
             TabsAction::Select(_) if self.me().is_passing => return Err(passing()),
@@ -664,7 +664,7 @@ impl ClientSession {
                 }
             }
         }
-        self.now_on(opened.tab, &to);
+        self.set_current_page(opened.tab, &to);
         self.me().context = to.context;
         Ok(notes)
     }
@@ -819,8 +819,8 @@ impl ServerHandler for ClientSession {
             ));
         }
         let most = self.desk.most_tokens;
-        let given = match ToolArgs::new(tool, request.arguments.clone()) {
-            Ok(given) => given,
+        let args = match ToolArgs::new(tool, request.arguments.clone()) {
+            Ok(args) => args,
             Err(error) => {
                 let said = ToolReply::misunderstood(&error);
                 return Ok(said.finish(self.me().page(), most, &self.desk.rests).into());
@@ -833,7 +833,7 @@ impl ServerHandler for ClientSession {
                 super::approval::Approval::Yes => {}
                 super::approval::Approval::Wait(question) => return Ok((*question).into()),
                 super::approval::Approval::No(error) => {
-                    let said = ToolReply::failure(&error, given.element());
+                    let said = ToolReply::failure(&error, args.element());
                     return Ok(said.finish(None, most, &self.desk.rests).into());
                 }
             }
@@ -842,14 +842,14 @@ impl ServerHandler for ClientSession {
         let done = tokio::select! {
             biased;
             () = context.ct.cancelled() => None,
-            done = self.call(tool, &given, &context) => Some(done),
+            done = self.call(tool, &args, &context) => Some(done),
             () = Self::tell_progress(&context, tool.name) => None,
         };
         let Some((said, page)) = done else {
             self.me().cancelled = Some(tool.name.to_owned());
             return Err(ErrorData::internal_error(format!("{} was cancelled", tool.name), None));
         };
-        let mut said = said.unwrap_or_else(|error| ToolReply::failure(&error, given.element()));
+        let mut said = said.unwrap_or_else(|error| ToolReply::failure(&error, args.element()));
         if let Some(tool) = before {
             said.add_notes(&[Note::new(
                 "cancelled",

@@ -79,8 +79,8 @@ impl Gate {
 
     /// What speaks against who sends a request.
     fn unknown(&self, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        match given.and_then(|value| value.split_once(' ')) {
+        let args = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        match args.and_then(|value| value.split_once(' ')) {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
                 let is_right = same(token.trim().as_bytes(), self.token.as_bytes());
                 (!is_right).then_some((StatusCode::FORBIDDEN, "this is not the token"))
@@ -107,9 +107,9 @@ fn is_local(origin: &str) -> bool {
 }
 
 /// Compares in a time that does not tell how much is right.
-fn same(given: &[u8], right: &[u8]) -> bool {
-    given.len() == right.len()
-        && given.iter().zip(right).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+fn same(args: &[u8], right: &[u8]) -> bool {
+    args.len() == right.len()
+        && args.iter().zip(right).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
 async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {

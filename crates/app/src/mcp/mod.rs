@@ -138,9 +138,9 @@ impl Mcp {
         ];
         let folders = self.allow_files.iter();
         let folders = folders.map(|it| ("--allow-files", it.to_str().map(str::to_owned)));
-        let given = all.into_iter().chain(folders).filter_map(|(flag, value)| Some((flag, value?)));
-        let given = given.filter(|(_, value)| !value.is_empty());
-        given.flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
+        let args = all.into_iter().chain(folders).filter_map(|(flag, value)| Some((flag, value?)));
+        let args = args.filter(|(_, value)| !value.is_empty());
+        args.flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
     }
 
     async fn serve_http(&self, at: &str, desk: Arc<Backend>) -> Result<()> {

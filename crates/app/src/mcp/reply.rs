@@ -201,7 +201,7 @@ impl ToolReply {
     fn of_receipt(receipt: &Receipt) -> Self {
         let mut ours = receipt.action.clone();
         if let Some(target) = &receipt.target {
-            let name = target.name_of_ref.as_deref().unwrap_or_default();
+            let name = target.ref_name.as_deref().unwrap_or_default();
             ours.push_str(&format!(
                 " {}{}{name}",
                 target.role,
@@ -225,7 +225,7 @@ impl ToolReply {
             let separator = if at == 0 { ":" } else { ";" };
             match &blocker.field {
                 Some(field) => {
-                    let name = field.name_of_ref.as_deref().unwrap_or(&field.role);
+                    let name = field.ref_name.as_deref().unwrap_or(&field.role);
                     ours.push_str(&format!("{separator} {name} {}", blocker.reason));
                     theirs.push_str(&format!("blocked: {blocker}\n"));
                 }

@@ -518,7 +518,7 @@ fn one_line_can_carry_many_requests() {
             script: format!("{number} * 2"),
             ..Default::default()
         }));
-        let action = DaemonRequest::Run { request, wish: Default::default() };
+        let action = DaemonRequest::Run { request, overrides: Default::default() };
         let outcome = line.run(&action, Duration::from_secs(20)).unwrap();
         assert_eq!(outcome.reply.to_string(), (number * 2).to_string());
     }

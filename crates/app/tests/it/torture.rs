@@ -154,7 +154,7 @@ fn torture_many_clients() {
                         timeout_ms: Some(60_000),
                         ..Request::new(Command::Eval(Eval { script, ..Eval::default() }))
                     };
-                    let action = DaemonRequest::Run { request, wish: Default::default() };
+                    let action = DaemonRequest::Run { request, overrides: Default::default() };
                     let outcome = line.run(&action, Duration::from_secs(60)).unwrap();
                     assert_eq!(
                         outcome.reply.to_string(),

@@ -21,16 +21,17 @@ impl Action<'_> {
         }
         let limit = self.deadline.at_most(LOOK);
         let look = ObserveOptions::default();
-        let tree = match observe::observe(self.live, self.tab, self.sight, &look, limit).await {
+        let tree = match observe::observe(self.live, self.tab, self.observation, &look, limit).await
+        {
             Ok(tree) => tree,
             Err(error) => {
                 tracing::debug!(code = %error.code(), "no outline of a new page");
                 return String::new();
             }
         };
-        let registry = &mut self.sight.registry;
+        let registry = &mut self.observation.registry;
         let outline = outline(&tree, BUDGET, &mut registry.numbering(&tree));
-        self.sight.bind(&tree, &outline.nodes);
+        self.observation.issue_refs(&tree, &outline.nodes);
         outline.text
     }
 }

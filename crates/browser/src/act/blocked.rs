@@ -38,10 +38,10 @@ impl Action<'_> {
             Some((tree, index))
         });
         let mut hit =
-            ReceiptTarget { name_of_ref: None, role: "field".into(), name: field.name.clone() };
+            ReceiptTarget { ref_name: None, role: "field".into(), name: field.name.clone() };
         if let Some((tree, index)) = found {
-            let number = self.sight.bind(&tree, &[index]).first().copied();
-            hit.name_of_ref = number.map(|number| format!("@e{number}"));
+            let number = self.observation.issue_refs(&tree, &[index]).first().copied();
+            hit.ref_name = number.map(|number| format!("@e{number}"));
             tree.nodes[index].role.name().clone_into(&mut hit.role);
             let name = page::refs::name(&tree, index);
             if !name.is_empty() {

@@ -255,8 +255,8 @@ impl Action<'_> {
         for event in chords.iter().flat_map(Chord::events) {
             sent.push(self.tab.channel.start(&event).map_err(|error| self.tab.explain(error))?);
         }
-        self.taken(sent).await;
-        self.done();
+        self.await_input_acks(sent).await;
+        self.mark_dispatched();
         Ok(())
     }
 
@@ -277,9 +277,9 @@ impl Action<'_> {
                 }
             }
         }
-        self.taken(keys).await;
-        self.taken(inserted).await;
-        self.done();
+        self.await_input_acks(keys).await;
+        self.await_input_acks(inserted).await;
+        self.mark_dispatched();
         Ok(())
     }
 
@@ -287,8 +287,8 @@ impl Action<'_> {
     pub(crate) async fn insert(&mut self, text: &str) -> Result<()> {
         let insert = InsertText { text: text.to_owned() };
         let sent = self.tab.channel.start(&insert).map_err(|error| self.tab.explain(error))?;
-        self.taken(vec![sent]).await;
-        self.done();
+        self.await_input_acks(vec![sent]).await;
+        self.mark_dispatched();
         Ok(())
     }
 }

@@ -244,7 +244,7 @@ pub(crate) struct Baseline {
 /// What comes after its end is not because of an action.
 impl Drop for Action<'_> {
     fn drop(&mut self) {
-        self.tab.journal.action_ends();
+        self.tab.activity.action_ends();
     }
 }
 
@@ -252,7 +252,7 @@ impl Drop for Action<'_> {
 pub(crate) struct Action<'a> {
     pub(crate) live: &'a RunningBrowser,
     pub(crate) tab: &'a Turn,
-    pub(crate) sight: &'a mut TabObservation,
+    pub(crate) observation: &'a mut TabObservation,
     pub(crate) deadline: Deadline,
     pub(crate) notes: &'a mut Vec<Note>,
     patience: Duration,
@@ -286,15 +286,15 @@ impl<'a> Action<'a> {
         cx: &'a mut CommandContext<'_>,
         live: &'a RunningBrowser,
         tab: &'a Turn,
-        sight: &'a mut TabObservation,
+        observation: &'a mut TabObservation,
     ) -> Self {
-        let before = Baseline { state: tab.state.borrow().clone(), mark: tab.journal.mark() };
-        tab.journal.action_begins();
+        let before = Baseline { state: tab.state.borrow().clone(), mark: tab.activity.mark() };
+        tab.activity.action_begins();
         live.watch_databases(tab);
         Self {
             live,
             tab,
-            sight,
+            observation,
             deadline: cx.deadline,
             patience: cx.patience().unwrap_or(PATIENCE),
             notes: &mut cx.notes,
@@ -324,9 +324,12 @@ impl<'a> Action<'a> {
     pub(crate) async fn look(&mut self) -> Result<Arc<Tree>> {
         let look = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
-        let tree = match self.sight.confirmed(&look, &loader, self.deadline).await {
+        let tree = match self.observation.revalidated_page(&look, &loader, self.deadline).await {
             Some(tree) => tree,
-            None => observe::observe(self.live, self.tab, self.sight, &look, self.deadline).await?,
+            None => {
+                observe::observe(self.live, self.tab, self.observation, &look, self.deadline)
+                    .await?
+            }
         };
         self.tree = Some(tree.clone());
         Ok(tree)
@@ -334,20 +337,23 @@ impl<'a> Action<'a> {
 
     /// The page as it was last seen if it is not known to have changed, and whether it is known not to have. A look
     /// for nothing costs as much as the click itself.
-    async fn glance(&mut self) -> Result<(Arc<Tree>, bool)> {
+    async fn observe_cached(&mut self) -> Result<(Arc<Tree>, bool)> {
         let loader = self.tab.state.borrow().loader.clone();
-        if let Some(tree) = self.sight.glimpsed(&ObserveOptions::default(), &loader) {
+        if let Some(tree) =
+            self.observation.cached_page_any_source(&ObserveOptions::default(), &loader)
+        {
             self.tree = Some(tree.clone());
             return Ok((tree, false));
         }
-        Ok((self.look_anew().await?, true))
+        Ok((self.observe_fresh().await?, true))
     }
 
-    async fn look_anew(&mut self) -> Result<Arc<Tree>> {
+    async fn observe_fresh(&mut self) -> Result<Arc<Tree>> {
         // Word of a change may still be on its way.
-        self.sight.doubt();
+        self.observation.invalidate();
         let look = ObserveOptions::default();
-        let tree = observe::observe(self.live, self.tab, self.sight, &look, self.deadline).await?;
+        let tree =
+            observe::observe(self.live, self.tab, self.observation, &look, self.deadline).await?;
         self.tree = Some(tree.clone());
         Ok(tree)
     }
@@ -356,7 +362,7 @@ impl<'a> Action<'a> {
     ///
     /// # Errors
     /// The last target's, with all attempts.
-    pub(crate) async fn reach(
+    pub(crate) async fn resolve_actionable(
         &mut self,
         aim: &TargetArgs,
         wants: Actionability,
@@ -378,12 +384,12 @@ impl<'a> Action<'a> {
                 ms: millis(begun.elapsed()),
             });
             match reached {
-                Ok(spot) => {
+                Ok(point) => {
                     // Only to look is no attempt.
                     if guard == EventGuard::Look {
                         self.attempts.clear();
                     }
-                    return Ok(spot);
+                    return Ok(point);
                 }
                 Err(error) => failure = Some(error),
             }
@@ -433,7 +439,7 @@ impl<'a> Action<'a> {
         // Only of refs and points is the page itself asked before anything is done.
         let mut spoiled = 0;
         let mut seen = match target {
-            Target::Ref(_) => Some(self.glance().await?),
+            Target::Ref(_) => Some(self.observe_cached().await?),
             _ => None,
         };
         loop {
@@ -445,8 +451,13 @@ impl<'a> Action<'a> {
             let found = match target {
                 // A point is taken as it is, not the middle of what is there.
                 Target::Point { x, y } => {
-                    let found =
-                        target::point_at(self.tab, self.sight, &tree, (*x, *y), self.deadline);
+                    let found = target::point_at(
+                        self.tab,
+                        self.observation,
+                        &tree,
+                        (*x, *y),
+                        self.deadline,
+                    );
                     let found = found.await?;
                     at = found.map(|(_, at)| at);
                     found.map(|(node, _)| node).ok_or_else(|| target::none(target))
@@ -454,7 +465,7 @@ impl<'a> Action<'a> {
                 _ => {
                     let found = target::find_one(
                         self.tab,
-                        self.sight,
+                        self.observation,
                         &tree,
                         (target, aim.nth),
                         self.deadline,
@@ -465,37 +476,40 @@ impl<'a> Action<'a> {
             };
             let wants = Actionability { at: at.filter(|_| wants.point), ..wants };
             let failure = match found {
-                Ok(node) => match self.ready(&tree, node, target, wants, guard, is_sure).await? {
-                    Ok(spot) => {
-                        let it = &tree.nodes[node];
-                        let document = &tree.frames[usize::from(it.frame)].document;
-                        self.sight.registry.mark_edited(document, it.element);
-                        return Ok(spot);
-                    }
-                    Err(obstacle) if obstacle.problem == "spoiled" && spoiled < SPOILED => {
-                        spoiled += 1;
-                        seen = Some((self.look_anew().await?, true));
-                        continue;
-                    }
-                    Err(obstacle) => {
-                        // A part of a control that cannot be hit itself is clicked with the control.
-                        if let Some(around) = control_around(&tree, node)
-                            && wants.point
-                            && wants.at.is_none()
-                            && matches!(&*obstacle.problem, "hidden" | "covered")
-                            && let Ok(spot) =
-                                self.ready(&tree, around, target, wants, guard, is_sure).await?
-                        {
-                            return Ok(spot);
+                Ok(node) => {
+                    match self.check_and_arm(&tree, node, target, wants, guard, is_sure).await? {
+                        Ok(point) => {
+                            let it = &tree.nodes[node];
+                            let document = &tree.frames[usize::from(it.frame)].document;
+                            self.observation.registry.mark_edited(document, it.element);
+                            return Ok(point);
                         }
-                        let refusal = self.refusal(&tree, node, target, &obstacle);
-                        // Another kind of thing will not become a field by waiting.
-                        if refusal.details().evidence.iter().any(|all| all.contains_key(USE)) {
-                            return Err(refusal);
+                        Err(obstacle) if obstacle.problem == "spoiled" && spoiled < SPOILED => {
+                            spoiled += 1;
+                            seen = Some((self.observe_fresh().await?, true));
+                            continue;
                         }
-                        refusal
+                        Err(obstacle) => {
+                            // A part of a control that cannot be hit itself is clicked with the control.
+                            if let Some(around) = control_around(&tree, node)
+                                && wants.point
+                                && wants.at.is_none()
+                                && matches!(&*obstacle.problem, "hidden" | "covered")
+                                && let Ok(point) = self
+                                    .check_and_arm(&tree, around, target, wants, guard, is_sure)
+                                    .await?
+                            {
+                                return Ok(point);
+                            }
+                            let refusal = self.refusal(&tree, node, target, &obstacle);
+                            // Another kind of thing will not become a field by waiting.
+                            if refusal.details().evidence.iter().any(|all| all.contains_key(USE)) {
+                                return Err(refusal);
+                            }
+                            refusal
+                        }
                     }
-                },
+                }
                 // What was seen some time ago is no reason to refuse.
                 Err(_) if !is_sure => {
                     seen = Some((self.look().await?, true));
@@ -540,7 +554,7 @@ impl<'a> Action<'a> {
 
     /// Waits until something happens in the page, for a moment at most.
     pub(crate) async fn wait_for_change(&self, tree: &Tree, limit: Deadline) -> Result<()> {
-        let main = tree.frames.first().and_then(|frame| self.sight.world_of(&frame.document));
+        let main = tree.frames.first().and_then(|frame| self.observation.world_of(&frame.document));
         let tick = limit.at_most(TICK);
         let mut state = self.tab.state.subscribe();
         let changed = async {
@@ -563,7 +577,7 @@ impl<'a> Action<'a> {
     }
 
     /// Whether something can be done to a node now. If so, it is about to be: the guard is up.
-    async fn ready(
+    async fn check_and_arm(
         &mut self,
         tree: &Arc<Tree>,
         index: usize,
@@ -575,7 +589,9 @@ impl<'a> Action<'a> {
         let node = &tree.nodes[index];
         let frame = &tree.frames[usize::from(node.frame)];
         let gone = || ActionBlocker { problem: "gone".into(), by: None };
-        let Some(world) = self.sight.world_of(&frame.document) else { return Ok(Err(gone())) };
+        let Some(world) = self.observation.world_of(&frame.document) else {
+            return Ok(Err(gone()));
+        };
         let id = self.tab.next_guard();
         let (element, word) = (node.element, guard.word());
         let arguments = format!("{element}, {}, {word}, {is_sure}, {id}", json(&wants));
@@ -599,7 +615,7 @@ impl<'a> Action<'a> {
         let (mut x, mut y) = (answer.x, answer.y);
         let mut at = node.frame;
         while let Some(parent) = tree.frames[usize::from(at)].parent {
-            let Some((outer, owner)) = observe::holder(self.sight, tree, at) else { break };
+            let Some((outer, owner)) = observe::holder(self.observation, tree, at) else { break };
             let begin = match guard {
                 EventGuard::Look => String::new(),
                 _ => {
@@ -618,7 +634,7 @@ impl<'a> Action<'a> {
                 if !answer.is_warped {
                     break;
                 }
-                let placed = quads::outward(self.sight, tree, at, (x, y), self.deadline);
+                let placed = quads::outward(self.observation, tree, at, (x, y), self.deadline);
                 let placed = self.asked(placed).await;
                 let (left, top) = placed.map_err(|trouble| trouble.explain(self.tab))?;
                 let is_last = turn == TRIES;
@@ -634,7 +650,7 @@ impl<'a> Action<'a> {
             documents.push(document);
             (x, y, at) = (answer.x, answer.y, parent);
         }
-        let numbers = self.sight.bind(tree, &[index]);
+        let numbers = self.observation.issue_refs(tree, &[index]);
         let (kind, is_checked, control) = match answer.fact {
             Some(fact) => (fact.kind, fact.is_checked, fact.control),
             None => (String::new(), None, None),
@@ -645,7 +661,7 @@ impl<'a> Action<'a> {
         self.ready_at = Instant::now();
         Ok(Ok(ActionPoint {
             hit: ReceiptTarget {
-                name_of_ref: numbers.first().map(|number| format!("@e{number}")),
+                ref_name: numbers.first().map(|number| format!("@e{number}")),
                 role: node.role.name().to_owned(),
                 name: page::text::cut(&page::refs::name(tree, index), page::text::MAX_NAME)
                     .into_owned(),
@@ -675,7 +691,7 @@ impl<'a> Action<'a> {
         });
         let by = match node {
             Some(node) => {
-                let numbers = self.sight.bind(tree, &[node]);
+                let numbers = self.observation.issue_refs(tree, &[node]);
                 let number = numbers.first().map(|number| format!(" [@e{number}]"));
                 by.map(|by| format!("{by}{}", number.unwrap_or_default()))
             }
@@ -695,7 +711,7 @@ impl<'a> Action<'a> {
         let what = format!("{} {:?}", node.role.name(), page::refs::name(tree, index));
         let by = obstacle.by.as_deref().unwrap_or("something");
         let (code, message) = match &*obstacle.problem {
-            "gone" => return target::gone_since(self.sight, target),
+            "gone" => return target::stale_target_error(self.observation, target),
             "hidden" => (Code::ActHidden, format!("{what} cannot be seen: {by}")),
             "off-screen" => (Code::ActHidden, format!("{what} cannot be brought into view")),
             "disabled" => (Code::ActDisabled, format!("{what} is disabled ({by})")),
@@ -730,9 +746,9 @@ impl<'a> Action<'a> {
     }
 
     /// The world of the document that an element is in.
-    pub(crate) fn world(&self, spot: &ActionPoint) -> Result<&World> {
-        let document = spot.documents.first().map(String::as_str).unwrap_or_default();
-        self.sight.world_of(document).ok_or_else(|| {
+    pub(crate) fn world(&self, point: &ActionPoint) -> Result<&World> {
+        let document = point.documents.first().map(String::as_str).unwrap_or_default();
+        self.observation.world_of(document).ok_or_else(|| {
             Error::new(Code::SnapshotRefStale).message("the page was replaced meanwhile")
         })
     }
@@ -740,10 +756,10 @@ impl<'a> Action<'a> {
     /// Asks the document of an element something.
     pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
         &self,
-        spot: &ActionPoint,
+        point: &ActionPoint,
         script: &str,
     ) -> Result<T> {
-        let world = self.world(spot)?;
+        let world = self.world(point)?;
         self.asked(world.ask(script, self.deadline))
             .await
             .map_err(|trouble| trouble.explain(self.tab))
@@ -752,11 +768,11 @@ impl<'a> Action<'a> {
     /// Runs a function in the document of an element and waits for its result.
     pub(crate) async fn run_in<T: serde::de::DeserializeOwned>(
         &self,
-        spot: &ActionPoint,
+        point: &ActionPoint,
         function: &str,
         arguments: &str,
     ) -> Result<T> {
-        let world = self.world(spot)?;
+        let world = self.world(point)?;
         self.asked(world.run(function, arguments, self.deadline))
             .await
             .map_err(|trouble| trouble.explain(self.tab))
@@ -765,9 +781,10 @@ impl<'a> Action<'a> {
     /// Asks the document of the page itself something.
     pub(crate) async fn ask_main<T: serde::de::DeserializeOwned>(&self, script: &str) -> Result<T> {
         let main = self.tree.as_ref().and_then(|tree| tree.frames.first());
-        let world = main.and_then(|main| self.sight.world_of(&main.document)).ok_or_else(|| {
-            Error::new(Code::SnapshotUnavailable).message("the page was replaced meanwhile")
-        })?;
+        let world =
+            main.and_then(|main| self.observation.world_of(&main.document)).ok_or_else(|| {
+                Error::new(Code::SnapshotUnavailable).message("the page was replaced meanwhile")
+            })?;
         self.asked(world.ask(script, self.deadline))
             .await
             .map_err(|trouble| trouble.explain(self.tab))
@@ -789,7 +806,7 @@ impl<'a> Action<'a> {
     pub(crate) async fn wait_for_news(&self, limit: Deadline) -> Result<()> {
         let tick = limit.at_most(TICK);
         let mut state = self.tab.state.subscribe();
-        let mut changed = self.tab.journal.changed.subscribe();
+        let mut changed = self.tab.activity.changed.subscribe();
         tokio::select! {
             _ = state.changed() => {}
             _ = changed.changed() => {}
@@ -812,35 +829,36 @@ impl<'a> Action<'a> {
     /// Clicks what is meant, and sees what comes of it. What the page pulled away at the last moment is tried again.
     pub(crate) async fn click_on(
         &mut self,
-        action: &str,
+        verb: &str,
         aim: &TargetArgs,
         press: pointer::ClickSpec,
         after: &SettleArgs,
     ) -> Result<Receipt> {
         let mut missed = String::new();
         for _ in 0..TRIES {
-            self.rebase();
-            let spot = self.reach(aim, Actionability::CLICK, EventGuard::Hands).await?;
+            self.reset_baseline();
+            let point =
+                self.resolve_actionable(aim, Actionability::CLICK, EventGuard::Hands).await?;
             let opening = pointer::PopupAttribution::by(self.tab, press);
             self.drop_held();
             let sent = match press.hold {
-                None => self.click(&spot, press)?,
+                None => self.click(&point, press)?,
                 Some(time) => {
-                    self.hold(&spot, press, time).await?;
+                    self.hold(&point, press, time).await?;
                     Vec::new()
                 }
             };
             let (came, settled) = self.settle_clicks(after, press.count, sent).await;
             drop(opening);
             // It was held back; nothing else may be tried again.
-            if came.hits == 0 && !came.missed.is_empty() && !self.is_elsewhere() {
+            if came.hits == 0 && !came.missed.is_empty() && !self.left_page() {
                 missed = came.missed;
                 continue;
             }
             // What goes into a frame is seen by the frame's document alone; what goes to the controls of a player, by none.
-            let is_frame = matches!(&*spot.kind, "iframe" | "frame" | "object" | "embed");
+            let is_frame = matches!(&*point.kind, "iframe" | "frame" | "object" | "embed");
             let is_lost = came.hits == 0 && came.is_quiet && came.is_nothing();
-            if is_lost && !is_frame && !self.is_elsewhere() {
+            if is_lost && !is_frame && !self.left_page() {
                 let message = "nobody saw the click arrive: look before you click again";
                 self.notes.push(Note::new("not-seen", message));
             }
@@ -848,10 +866,10 @@ impl<'a> Action<'a> {
                 let message = "the element moved away when it was pressed: it got no click";
                 self.notes.push(Note::new("not-clicked", message));
             }
-            let state = came.is_checked.filter(|_| action == "click");
+            let state = came.is_checked.filter(|_| verb == "click");
             let value = state.map(|is| if is { "checked" } else { "unchecked" }.to_owned());
-            let deed = ReceiptDraft { action, spot: Some(spot), after, value };
-            return self.write(deed, (came, settled)).await;
+            let draft = ReceiptDraft { verb, point: Some(point), after, value };
+            return self.write(draft, (came, settled)).await;
         }
         let message = match &*missed {
             "changed" => {
@@ -863,19 +881,19 @@ impl<'a> Action<'a> {
     }
 
     /// Counts what comes from here on.
-    pub(crate) fn rebase(&mut self) {
+    pub(crate) fn reset_baseline(&mut self) {
         self.before =
-            Baseline { state: self.tab.state.borrow().clone(), mark: self.tab.journal.mark() };
-        self.tab.journal.action_begins();
+            Baseline { state: self.tab.state.borrow().clone(), mark: self.tab.activity.mark() };
+        self.tab.activity.action_begins();
     }
 
     /// Whether the page that was acted on is not there to be asked any more.
-    pub(crate) fn is_elsewhere(&self) -> bool {
+    pub(crate) fn left_page(&self) -> bool {
         let state = self.tab.state.borrow();
         state.dialog.is_some()
             || state.end.is_some()
             || state.loader != self.before.state.loader
-            || self.tab.journal.mark().departures > self.before.mark.departures
+            || self.tab.activity.mark().departures > self.before.mark.departures
     }
 
     /// Until when an element is waited for.
@@ -887,17 +905,19 @@ impl<'a> Action<'a> {
     }
 
     /// Watches for what comes of something that is done to no element in particular.
-    pub(crate) async fn begin_here(&mut self) -> Result<()> {
+    pub(crate) async fn watch_effects(&mut self) -> Result<()> {
         let tab = self.tab;
-        self.begin_in(&tab.target_id).await
+        self.watch_effects_in(&tab.target_id).await
     }
 
     /// The same in the document of a frame, and in those around it. What comes of something in a frame that nobody
     /// sees is watched for in the page itself.
-    pub(crate) async fn begin_in(&mut self, frame_id: &str) -> Result<()> {
+    pub(crate) async fn watch_effects_in(&mut self, frame_id: &str) -> Result<()> {
         let tree = self.look().await?;
         let is_it = |frame: &page::ax::Frame| {
-            self.sight.world_of(&frame.document).is_some_and(|world| world.frame_id == frame_id)
+            self.observation
+                .world_of(&frame.document)
+                .is_some_and(|world| world.frame_id == frame_id)
         };
         let at = tree.frames.iter().position(is_it).unwrap_or_default();
         let mut frame = tree.frames.get(at);
@@ -905,7 +925,7 @@ impl<'a> Action<'a> {
         let mut armed = Vec::new();
         let mut begin = "beginAnywhere";
         while let Some(page::ax::Frame { document, parent, .. }) = frame {
-            if let Some(world) = self.sight.world_of(document) {
+            if let Some(world) = self.observation.world_of(document) {
                 let id = self.tab.next_guard();
                 armed.push(world.armed(id));
                 let begin = format!("agbrowse.{begin}({id})");
@@ -924,7 +944,7 @@ impl<'a> Action<'a> {
     }
 
     /// Notes that the hand has done its part.
-    pub(crate) fn done(&mut self) {
+    pub(crate) fn mark_dispatched(&mut self) {
         self.dispatched = Some(self.begun.elapsed());
     }
 

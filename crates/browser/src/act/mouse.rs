@@ -35,14 +35,14 @@ pub(crate) struct HeldButton {
 impl Action<'_> {
     /// Moves the mouse, with the button that is down.
     pub(crate) async fn move_mouse(&mut self, to: (f64, f64)) -> Result<()> {
-        self.sight.mouse = None;
-        let Some(mut held) = self.sight.held.take() else {
+        self.observation.mouse = None;
+        let Some(mut held) = self.observation.held.take() else {
             self.send(at("mouseMoved", to.0, to.1)).await?;
-            self.sight.pointer = Some(to);
+            self.observation.pointer = Some(to);
             return Ok(());
         };
         let moved = self.move_held(&mut held, to).await;
-        self.sight.held = Some(held);
+        self.observation.held = Some(held);
         moved
     }
 
@@ -66,14 +66,14 @@ impl Action<'_> {
                 }
             }
         }
-        self.sight.pointer = Some(to);
+        self.observation.pointer = Some(to);
         *held.place.lock().unwrap_or_else(PoisonError::into_inner) = to;
         Ok(())
     }
 
     /// Presses a button where the mouse is, and leaves it down.
     pub(crate) async fn press_button(&mut self, button: Button) -> Result<()> {
-        if self.sight.held.is_some() {
+        if self.observation.held.is_some() {
             return Err(Error::new(Code::CommandInvalid)
                 .message("a button of the mouse is down already: release it with `mouse up`"));
         }
@@ -94,15 +94,15 @@ impl Action<'_> {
         });
         self.send(button_event("mousePressed", button, (x, y))).await?;
         let (data, is_entered) = (None, false);
-        self.sight.held =
+        self.observation.held =
             Some(HeldButton { button, place, drags, data, is_entered, pressed, intercepted });
-        self.sight.mouse = None;
+        self.observation.mouse = None;
         Ok(())
     }
 
     /// Releases the button that is down. What is being dragged is dropped.
     pub(crate) async fn release_button(&mut self) -> Result<()> {
-        let Some(held) = self.sight.held.take() else {
+        let Some(held) = self.observation.held.take() else {
             return Err(Error::new(Code::CommandInvalid)
                 .message("no button of the mouse is down: press it with `mouse down`"));
         };
@@ -119,7 +119,7 @@ impl Action<'_> {
 
     /// Releases a button that was left down by `mouse down`, before the mouse is used otherwise.
     pub(crate) fn drop_held(&mut self) {
-        if let Some(held) = self.sight.held.take() {
+        if let Some(held) = self.observation.held.take() {
             if let Some(data) = &held.data {
                 let place = *held.place.lock().unwrap_or_else(PoisonError::into_inner);
                 self.tab.channel.post(&drag_event("dragCancel", place, data));
@@ -131,7 +131,7 @@ impl Action<'_> {
 
     /// Turns the wheel where the mouse is, or else in the middle of the view.
     pub(crate) async fn turn_wheel(&mut self, (across, down): (f64, f64)) -> Result<()> {
-        let (x, y) = match self.sight.pointer {
+        let (x, y) = match self.observation.pointer {
             Some(place) => place,
             None => {
                 let (width, height): (f64, f64) =
@@ -146,13 +146,13 @@ impl Action<'_> {
     /// Presses a button at a spot, holds it for a time and releases it.
     pub(crate) async fn hold(
         &mut self,
-        spot: &ActionPoint,
+        point: &ActionPoint,
         press: super::pointer::ClickSpec,
         time: Duration,
     ) -> Result<()> {
-        let place = (spot.x, spot.y);
-        self.sight.mouse = None;
-        self.sight.pointer = Some(place);
+        let place = (point.x, point.y);
+        self.observation.mouse = None;
+        self.observation.pointer = Some(place);
         let modifiers = Some(press.modifiers).filter(|bits| *bits != 0);
         let event = |kind: &str| DispatchMouseEvent {
             modifiers,
@@ -166,22 +166,22 @@ impl Action<'_> {
         let mut state = self.tab.state.subscribe();
         loop {
             let now = tokio::time::Instant::now();
-            if now >= end || self.is_elsewhere() {
+            if now >= end || self.left_page() {
                 break;
             }
             let pause = (end - now).min(HOLD_TICK);
             _ = tokio::time::timeout(pause, state.changed()).await;
             // The guard is held on a lease.
-            _ = self.ask::<bool>(spot, "agbrowse.renew()").await;
+            _ = self.ask::<bool>(point, "agbrowse.renew()").await;
         }
         self.send(event("mouseReleased")).await?;
         pressed.disarm();
-        self.done();
+        self.mark_dispatched();
         Ok(())
     }
 
     fn mouse_place(&self) -> Result<(f64, f64)> {
-        self.sight.pointer.ok_or_else(|| {
+        self.observation.pointer.ok_or_else(|| {
             Error::new(Code::CommandInvalid)
                 .message("the mouse is nowhere yet: name a target, or move it with `mouse move`")
         })

@@ -127,29 +127,29 @@ const DRAG: Duration = Duration::from_millis(150);
 
 impl Action<'_> {
     /// Moves the mouse to a spot.
-    pub(crate) async fn hover(&mut self, spot: &ActionPoint) -> Result<()> {
-        self.move_mouse((spot.x, spot.y)).await?;
-        self.done();
+    pub(crate) async fn hover(&mut self, point: &ActionPoint) -> Result<()> {
+        self.move_mouse((point.x, point.y)).await?;
+        self.mark_dispatched();
         Ok(())
     }
 
     /// Presses and releases a button at a spot. The answers to come say when the page has taken it in.
     pub(crate) fn click(
         &mut self,
-        spot: &ActionPoint,
+        point: &ActionPoint,
         press: ClickSpec,
     ) -> Result<Vec<Reply<DispatchMouseEvent>>> {
         let ClickSpec { button, count, modifiers, .. } = press;
         let modifiers = Some(modifiers).filter(|bits| *bits != 0);
         let mut sent = Vec::new();
         // A mouse that is there already does not move.
-        let here = Some((self.tab.state.borrow().loader.clone(), spot.x, spot.y));
-        if self.sight.mouse != here || self.live.options.headed {
-            let moved = DispatchMouseEvent { modifiers, ..at("mouseMoved", spot.x, spot.y) };
+        let here = Some((self.tab.state.borrow().loader.clone(), point.x, point.y));
+        if self.observation.mouse != here || self.live.options.headed {
+            let moved = DispatchMouseEvent { modifiers, ..at("mouseMoved", point.x, point.y) };
             sent.push(self.mouse(&moved)?);
-            self.sight.mouse = here;
+            self.observation.mouse = here;
         }
-        self.sight.pointer = Some((spot.x, spot.y));
+        self.observation.pointer = Some((point.x, point.y));
         for number in 1..=count {
             for kind in ["mousePressed", "mouseReleased"] {
                 let is_down = kind == "mousePressed";
@@ -158,12 +158,12 @@ impl Action<'_> {
                     button: Some(button.word()),
                     buttons: Some(if is_down { button.bit() } else { 0 }),
                     click_count: Some(number.into()),
-                    ..at(kind, spot.x, spot.y)
+                    ..at(kind, point.x, point.y)
                 };
                 sent.push(self.mouse(&event)?);
             }
         }
-        self.done();
+        self.mark_dispatched();
         Ok(sent)
     }
 
@@ -171,8 +171,8 @@ impl Action<'_> {
     pub(crate) async fn drag(&mut self, from: &ActionPoint, to: (f64, f64)) -> Result<bool> {
         self.drop_held();
         let channel = self.tab.channel.clone();
-        self.sight.mouse = None;
-        self.sight.pointer = Some(to);
+        self.observation.mouse = None;
+        self.observation.pointer = Some(to);
         let mut drags = channel.events(&[DragIntercepted::NAME], 8);
         let post = channel.clone();
         let intercepted = ArmedState::new(move || post.post(&SetInterceptDrags { enabled: false }));
@@ -247,16 +247,16 @@ impl Action<'_> {
         }
         let sent = vec![self.mouse(&left("mouseReleased", to.0, to.1, 0))?];
         pressed.disarm();
-        self.taken(sent).await;
+        self.await_input_acks(sent).await;
         drop(intercepted);
-        self.done();
+        self.mark_dispatched();
         Ok(is_data)
     }
 
     /// Sends an event of the mouse and waits until the page has taken it in.
     pub(super) async fn send(&self, event: DispatchMouseEvent) -> Result<()> {
         let sent = self.mouse(&event)?;
-        self.taken(vec![sent]).await;
+        self.await_input_acks(vec![sent]).await;
         Ok(())
     }
 
@@ -269,18 +269,18 @@ impl Action<'_> {
     ) -> Result<()> {
         let event = drag_event(kind, (x, y), data);
         let sent = self.tab.channel.start(&event).map_err(|error| self.tab.explain(error))?;
-        self.taken(vec![sent]).await;
+        self.await_input_acks(vec![sent]).await;
         Ok(())
     }
 
     /// Lets the page run what it does in its next two frames.
-    async fn frames(&self, spot: &ActionPoint) {
-        _ = self.run_in::<bool>(spot, "agbrowse.frames", "").await;
+    async fn frames(&self, point: &ActionPoint) {
+        _ = self.run_in::<bool>(point, "agbrowse.frames", "").await;
     }
 
     /// Lets the page finish what it does about the mouse being where it is.
-    async fn rest(&self, spot: &ActionPoint) {
-        _ = self.run_in::<bool>(spot, "agbrowse.rest", "").await;
+    async fn rest(&self, point: &ActionPoint) {
+        _ = self.run_in::<bool>(point, "agbrowse.rest", "").await;
     }
 
     fn mouse(&self, event: &DispatchMouseEvent) -> Result<Reply<DispatchMouseEvent>> {
@@ -288,7 +288,7 @@ impl Action<'_> {
     }
 
     /// Waits until the page has taken in what was sent, unless a dialog or its end comes first.
-    pub(super) async fn taken<M: Method>(&self, sent: Vec<Reply<M>>) {
+    pub(super) async fn await_input_acks<M: Method>(&self, sent: Vec<Reply<M>>) {
         let mut state = self.tab.state.subscribe();
         let all = async {
             for reply in sent {

@@ -54,7 +54,7 @@ pub struct Receipt {
 pub struct ReceiptTarget {
     /// Its ref.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
-    pub name_of_ref: Option<String>,
+    pub ref_name: Option<String>,
     /// What it is.
     pub role: String,
     /// What it is called.
@@ -162,7 +162,7 @@ impl fmt::Display for ReceiptTarget {
         let mut name = String::new();
         page::text::quote(&mut name, &self.name);
         write!(f, "{} {name}", self.role)?;
-        match &self.name_of_ref {
+        match &self.ref_name {
             Some(name) => write!(f, " [{name}]"),
             None => Ok(()),
         }
@@ -179,7 +179,7 @@ impl fmt::Display for Blocker {
         if let Some(message) = &self.message {
             write!(f, ": {}", page::text::quoted(message))?;
         }
-        match self.field.as_ref().and_then(|field| field.name_of_ref.as_ref()) {
+        match self.field.as_ref().and_then(|field| field.ref_name.as_ref()) {
             Some(name) => write!(f, " [{name}]"),
             None => Ok(()),
         }

@@ -186,12 +186,12 @@ pub(crate) struct Effects {
 impl Effects {
     pub(super) fn is_nothing(&self) -> bool {
         let is_changed = self.focus || self.value || self.scrolled || self.toggled || self.moved;
-        let is_elsewhere = self.media || self.copied || self.stored || self.drawn || self.in_frame;
+        let left_page = self.media || self.copied || self.stored || self.drawn || self.in_frame;
         self.mutations == 0
             && self.downloads == 0
             && self.turned_away.is_empty()
             && self.blocking.is_empty()
-            && !(is_changed || is_elsewhere)
+            && !(is_changed || left_page)
     }
 
     /// Adds what another document says.
@@ -219,8 +219,8 @@ impl Effects {
 
 /// What was done, for the receipt.
 pub(crate) struct ReceiptDraft<'d> {
-    pub(crate) action: &'d str,
-    pub(crate) spot: Option<ActionPoint>,
+    pub(crate) verb: &'d str,
+    pub(crate) point: Option<ActionPoint>,
     pub(crate) after: &'d SettleArgs,
     pub(crate) value: Option<String>,
 }
@@ -238,18 +238,18 @@ enum SettleReply {
 
 impl Action<'_> {
     /// Waits for the consequences and writes the receipt.
-    pub(crate) async fn finish(&mut self, deed: ReceiptDraft<'_>) -> Result<Receipt> {
-        let came = self.settle(deed.after).await;
-        self.write(deed, came).await
+    pub(crate) async fn finish(&mut self, draft: ReceiptDraft<'_>) -> Result<Receipt> {
+        let came = self.settle(draft.after).await;
+        self.write(draft, came).await
     }
 
     /// The receipt of something that was so already.
-    pub(crate) async fn nothing_to_do(&mut self, deed: ReceiptDraft<'_>) -> Receipt {
+    pub(crate) async fn nothing_to_do(&mut self, draft: ReceiptDraft<'_>) -> Receipt {
         self.release_guard();
         Receipt {
-            action: deed.action.to_owned(),
-            strategy: deed.spot.as_ref().map(|spot| spot.strategy.to_owned()),
-            target: deed.spot.map(|spot| spot.hit),
+            action: draft.verb.to_owned(),
+            strategy: draft.point.as_ref().map(|point| point.strategy.to_owned()),
+            target: draft.point.map(|point| point.hit),
             attempts: std::mem::take(&mut self.attempts),
             dispatched: false,
             dispatched_ms: 0.0,
@@ -259,8 +259,8 @@ impl Action<'_> {
             watched_ms: None,
             blocked: Vec::new(),
             delta: String::new(),
-            events: self.tab.journal.take_untold(),
-            value: deed.value,
+            events: self.tab.activity.take_untold(),
+            value: draft.value,
         }
     }
 
@@ -279,8 +279,10 @@ impl Action<'_> {
     ) -> (Effects, Settled) {
         let begun = Instant::now();
         self.acted_in = self.documents.first().cloned();
-        let main =
-            self.sight.looking(self.tab).filter(|_| !after.no_delta && after.expect.is_none());
+        let main = self
+            .observation
+            .looking(self.tab)
+            .filter(|_| !after.no_delta && after.expect.is_none());
         self.looking = main.filter(|_| self.documents.len() == 1);
         let cap = after.settle_ms.map_or(CAP, Duration::from_millis);
         let end = self.deadline.at_most(cap);
@@ -295,12 +297,12 @@ impl Action<'_> {
         loop {
             // Each is told once.
             turned_away.append(&mut came.turned_away);
-            match self.word(end, count).await {
+            match self.poll_settle(end, count).await {
                 // It is not known yet what became of them.
                 SettleReply::Said(said)
                     if (said.hits == 0 || said.ups < count) && !sent.is_empty() =>
                 {
-                    self.taken(std::mem::take(&mut sent)).await;
+                    self.await_input_acks(std::mem::take(&mut sent)).await;
                     // A release that the document has not seen by now goes elsewhere.
                     count = 0;
                     came = *said;
@@ -316,7 +318,7 @@ impl Action<'_> {
                     break;
                 }
                 SettleReply::Broken => {
-                    how = self.broken(end).await;
+                    how = self.interrupted_by(end).await;
                     break;
                 }
             }
@@ -324,10 +326,10 @@ impl Action<'_> {
                 how = "capped";
                 break;
             }
-            self.live.journals_are_written().await;
-            let mark = self.tab.journal.mark();
+            self.live.activity_is_current().await;
+            let mark = self.tab.activity.mark();
             if mark.departures > self.before.mark.departures {
-                how = self.departed(end).await;
+                how = self.await_navigation(end).await;
                 if how != "stayed" {
                     break;
                 }
@@ -336,10 +338,10 @@ impl Action<'_> {
                     break;
                 }
                 // It thought better of it: a download, or an address that answers with nothing.
-                self.before.mark.departures = self.tab.journal.mark().departures;
+                self.before.mark.departures = self.tab.activity.mark().departures;
                 continue;
             }
-            if self.tab.journal.open_since(self.before.mark) > 0 {
+            if self.tab.activity.open_since(self.before.mark) > 0 {
                 self.answered(end).await;
                 how = "requests";
                 // What a page makes of an answer comes a moment after it.
@@ -370,7 +372,7 @@ impl Action<'_> {
                     _ => self.watch.min(end.left()),
                 };
                 watched = Some(millis(span));
-                in_frame = self.sign(&came, self.deadline.at_most(span)).await;
+                in_frame = self.await_first_effect(&came, self.deadline.at_most(span)).await;
                 continue;
             }
             break;
@@ -378,7 +380,7 @@ impl Action<'_> {
         if came.moved {
             self.address_known().await;
         }
-        let others = self.over().await;
+        let others = self.stop_watching().await;
         for other in &others {
             came.add(other);
         }
@@ -403,8 +405,9 @@ impl Action<'_> {
     }
 
     /// What the document says when it has nothing more to do.
-    async fn word(&self, end: Deadline, clicks: u8) -> SettleReply {
-        let Some(world) = self.documents.first().and_then(|document| self.sight.world_of(document))
+    async fn poll_settle(&self, end: Deadline, clicks: u8) -> SettleReply {
+        let Some(world) =
+            self.documents.first().and_then(|document| self.observation.world_of(document))
         else {
             return SettleReply::Left;
         };
@@ -428,7 +431,7 @@ impl Action<'_> {
     }
 
     /// Something ended the page as it was: waits for the one that comes.
-    async fn broken(&self, end: Deadline) -> &'static str {
+    async fn interrupted_by(&self, end: Deadline) -> &'static str {
         let state = self.tab.state.borrow().clone();
         if state.dialog.is_some() {
             return "dialog";
@@ -453,15 +456,15 @@ impl Action<'_> {
     }
 
     /// The page set out for another one: waits until that is there, or it turns out that it stays.
-    async fn departed(&self, end: Deadline) -> &'static str {
+    async fn await_navigation(&self, end: Deadline) -> &'static str {
         let mut state = self.tab.state.subscribe();
-        let mut changed = self.tab.journal.changed.subscribe();
+        let mut changed = self.tab.activity.changed.subscribe();
         loop {
             let now = state.borrow_and_update().clone();
             if self.is_broken(&now) {
-                return self.broken(end).await;
+                return self.interrupted_by(end).await;
             }
-            let mark = self.tab.journal.mark();
+            let mark = self.tab.activity.mark();
             if mark.downloaded > self.before.mark.downloaded || now.steps > self.before.state.steps
             {
                 return "stayed";
@@ -476,9 +479,9 @@ impl Action<'_> {
 
     /// Waits until what was asked of servers is answered.
     async fn answered(&self, end: Deadline) {
-        let mut changed = self.tab.journal.changed.subscribe();
+        let mut changed = self.tab.activity.changed.subscribe();
         let mut state = self.tab.state.subscribe();
-        while self.tab.journal.open_since(self.before.mark) > 0 {
+        while self.tab.activity.open_since(self.before.mark) > 0 {
             if self.is_broken(&state.borrow_and_update()) {
                 return;
             }
@@ -492,7 +495,7 @@ impl Action<'_> {
 
     /// Has the document wait for something, for so long at most.
     async fn wait_inside(&self, what: &str, arguments: &str, end: Deadline) {
-        let world = self.documents.first().and_then(|document| self.sight.world_of(document));
+        let world = self.documents.first().and_then(|document| self.observation.world_of(document));
         let inside = async {
             match world {
                 Some(world) => {
@@ -511,8 +514,8 @@ impl Action<'_> {
 
     /// Waits until a file that was asked for begins to come.
     async fn download_begun(&self, end: Deadline) {
-        let mut changed = self.tab.journal.changed.subscribe();
-        while self.tab.journal.mark().downloaded == self.before.mark.downloaded {
+        let mut changed = self.tab.activity.changed.subscribe();
+        while self.tab.activity.mark().downloaded == self.before.mark.downloaded {
             tokio::select! {
                 _ = changed.changed() => {}
                 () = tokio::time::sleep_until(end.at()) => return,
@@ -521,7 +524,7 @@ impl Action<'_> {
     }
 
     /// Waits for a first consequence. Says whether it came in a frame that nothing was done in or around.
-    async fn sign(&self, came: &Effects, end: Deadline) -> bool {
+    async fn await_first_effect(&self, came: &Effects, end: Deadline) -> bool {
         let is_heard = self.is_heard;
         let is_open =
             self.live.has_workers(self.tab.id) || self.signs(came).iter().any(|it| it.is_asked());
@@ -529,9 +532,9 @@ impl Action<'_> {
         let inside = self.wait_inside("agbrowse.sign", &arguments, end);
         let elsewhere = self.changed_elsewhere(came, end);
         // Answers to earlier requests, titles and what the page asks servers by itself are no signs.
-        let mark = || ActivityCursor { asked: 0, ..self.tab.journal.mark() };
+        let mark = || ActivityCursor { asked: 0, ..self.tab.activity.mark() };
         let base = mark();
-        let mut changed = self.tab.journal.changed.subscribe();
+        let mut changed = self.tab.activity.changed.subscribe();
         let mut state = self.tab.state.subscribe();
         let outside = async {
             while mark() == base
@@ -552,7 +555,7 @@ impl Action<'_> {
     }
 
     /// Lets go of all documents and hears what they have to say. The first is the one that was acted on.
-    async fn over(&mut self) -> Vec<Effects> {
+    async fn stop_watching(&mut self) -> Vec<Effects> {
         let mut all = Vec::new();
         let is_open = self.tab.state.borrow().dialog.is_some();
         // Nobody needs to hear again what the only one has said.
@@ -562,7 +565,9 @@ impl Action<'_> {
             return all;
         }
         for (index, document) in std::mem::take(&mut self.documents).into_iter().enumerate() {
-            let Some(world) = self.sight.world_of(&document).filter(|_| !is_open) else { continue };
+            let Some(world) = self.observation.world_of(&document).filter(|_| !is_open) else {
+                continue;
+            };
             let limit = self.deadline.at_most(Duration::from_millis(500));
             if let Ok(Some(came)) = world.ask::<Option<Effects>>("agbrowse.over()", limit).await
                 && index > 0
@@ -577,20 +582,20 @@ impl Action<'_> {
 
     pub(crate) async fn write(
         &mut self,
-        deed: ReceiptDraft<'_>,
+        draft: ReceiptDraft<'_>,
         (came, settled): (Effects, Settled),
     ) -> Result<Receipt> {
         let state = self.tab.state.borrow().clone();
-        let mark = self.tab.journal.mark();
+        let mark = self.tab.activity.mark();
         let before = &self.before;
-        let is_elsewhere = state.loader != before.state.loader
+        let left_page = state.loader != before.state.loader
             || state.url != before.state.url
             || mark.departures > before.mark.departures && settled.how == "capped";
         // The one thing that no document can say of itself.
         let has_late_roots = settled.how == "quiet"
             && came.is_nothing()
-            && !is_elsewhere
-            && self.sight.has_late_roots(self.deadline.at_most(LOOK)).await;
+            && !left_page
+            && self.observation.has_late_roots(self.deadline.at_most(LOOK)).await;
         let signs = self.signs(&came);
         let mut changes: Vec<&str> = Vec::new();
         let facts = [
@@ -600,7 +605,7 @@ impl Action<'_> {
             (came.selected, "selection"),
             (came.toggled, "toggle"),
             (came.scrolled, "scroll"),
-            (is_elsewhere, "address"),
+            (left_page, "address"),
             (came.media, "media"),
             (came.copied, "clipboard"),
             (came.drawn, "canvas"),
@@ -624,7 +629,7 @@ impl Action<'_> {
             Effect::Unknown
         } else if mark.downloaded > before.mark.downloaded || came.downloads > 0 {
             Effect::Download
-        } else if is_elsewhere {
+        } else if left_page {
             Effect::Navigated
         } else if !blocked.is_empty() {
             Effect::Blocked
@@ -635,21 +640,21 @@ impl Action<'_> {
         } else {
             Effect::None
         };
-        if let Some(expect) = &deed.after.expect {
-            effect = self.meet(expect, effect).await?;
+        if let Some(expect) = &draft.after.expect {
+            effect = self.await_expectation(expect, effect).await?;
         }
         let can_look = !matches!(effect, Effect::Dialog | Effect::Unknown);
-        let delta = match can_look && !deed.after.no_delta {
+        let delta = match can_look && !draft.after.no_delta {
             true => self.delta(effect, came.report.as_deref()).await,
             false => String::new(),
         };
-        self.live.journals_are_written().await;
+        self.live.activity_is_current().await;
         if effect != Effect::Blocked {
             blocked.clear();
         }
-        let is_awaited =
-            came.downloads > 0 && self.tab.journal.mark().downloaded == self.before.mark.downloaded;
-        let mut events = self.tab.journal.take_untold();
+        let is_awaited = came.downloads > 0
+            && self.tab.activity.mark().downloaded == self.before.mark.downloaded;
+        let mut events = self.tab.activity.take_untold();
         if is_awaited {
             events
                 .push(PageEvent::new("download", "a file was asked for and has not begun to come"));
@@ -659,9 +664,9 @@ impl Action<'_> {
             events.insert(0, dialog.happening());
         }
         Ok(Receipt {
-            action: deed.action.to_owned(),
-            strategy: deed.spot.as_ref().map(|spot| spot.strategy.to_owned()),
-            target: deed.spot.map(|spot| spot.hit),
+            action: draft.verb.to_owned(),
+            strategy: draft.point.as_ref().map(|point| point.strategy.to_owned()),
+            target: draft.point.map(|point| point.hit),
             attempts: std::mem::take(&mut self.attempts),
             dispatched: true,
             dispatched_ms: (self.dispatched.unwrap_or_default().as_secs_f64() * 100_000.0).round()
@@ -673,20 +678,20 @@ impl Action<'_> {
             blocked,
             delta,
             events,
-            value: deed.value,
+            value: draft.value,
         })
     }
 
     /// Whether the page looks different from when it was acted on.
     async fn looks_different(&mut self) -> bool {
         let Some(before) = self.tree.clone() else { return false };
-        self.sight.doubt();
+        self.observation.invalidate();
         let limit = self.deadline.at_most(LOOK);
         let look = ObserveOptions::default();
-        let now = observe::observe(self.live, self.tab, self.sight, &look, limit).await;
+        let now = observe::observe(self.live, self.tab, self.observation, &look, limit).await;
         let Ok(now) = now else { return false };
         let options = plain_view();
-        let registry = &mut self.sight.registry;
+        let registry = &mut self.observation.registry;
         let mut seen =
             |tree: &page::ax::Tree| -> View { view(tree, &options, &mut registry.numbering(tree)) };
         let (was, is) = (seen(&before), seen(&now));
@@ -695,7 +700,7 @@ impl Action<'_> {
     }
 
     /// Waits for what is expected, if it has not come yet.
-    async fn meet(&mut self, expect: &Expect, effect: Effect) -> Result<Effect> {
+    async fn await_expectation(&mut self, expect: &Expect, effect: Effect) -> Result<Effect> {
         let limit = self.deadline.at_most(self.patience());
         let mut now = effect;
         loop {
@@ -727,7 +732,7 @@ impl Action<'_> {
             } else if state.loader != self.before.state.loader || state.url != self.before.state.url
             {
                 now = Effect::Navigated;
-            } else if self.tab.journal.mark().downloaded > self.before.mark.downloaded {
+            } else if self.tab.activity.mark().downloaded > self.before.mark.downloaded {
                 now = Effect::Download;
             }
         }
@@ -754,7 +759,7 @@ impl Action<'_> {
         }
         let is_here = self.tab.state.borrow().url == self.before.state.url;
         let address = match effect {
-            Effect::Navigated if is_here => match self.tab.journal.bound_for() {
+            Effect::Navigated if is_here => match self.tab.activity.bound_for() {
                 // The page that is there is being left, and answers nothing.
                 Some(url) => return format!("on its way to {}", page::text::mask_url(&url)),
                 None => String::new(),
@@ -769,24 +774,27 @@ impl Action<'_> {
         // What is known to have changed need not be asked whether it has.
         let kept = match (effect, report) {
             (_, Some(report)) => {
-                let glimpse = self.sight.glimpse(self.tab, report, self.deadline).await;
-                let shown = self.sight.shown.as_ref().map(|shown| &shown.tree);
+                let adopt_inline_report =
+                    self.observation.adopt_inline_report(self.tab, report, self.deadline).await;
+                let shown = self.observation.shown.as_ref().map(|shown| &shown.tree);
                 // Who listens to clicks on what is new is not known yet: it is asked for at once, or the next
                 // look would find what this one did not, and tell it as a change.
-                glimpse.filter(|tree| {
+                adopt_inline_report.filter(|tree| {
                     let mut known = shown.into_iter().chain(before.as_ref());
                     known.any(|was| !has_new_elements(was, tree))
                 })
             }
-            (Effect::None, None) => self.sight.confirmed(&look, &loader, self.deadline).await,
+            (Effect::None, None) => {
+                self.observation.revalidated_page(&look, &loader, self.deadline).await
+            }
             _ => None,
         };
         let tree = match kept {
             Some(tree) => tree,
             None => {
-                self.sight.doubt();
+                self.observation.invalidate();
                 let limit = self.deadline.at_most(DELTA);
-                match observe::observe(self.live, self.tab, self.sight, &look, limit).await {
+                match observe::observe(self.live, self.tab, self.observation, &look, limit).await {
                     Ok(tree) => tree,
                     Err(error) => {
                         tracing::debug!(code = %error.code(), "no look after an action");
@@ -800,16 +808,15 @@ impl Action<'_> {
             was.frames.first().map(|frame| &frame.document)
                 == tree.frames.first().map(|frame| &frame.document)
         };
-        let shown =
-            self.sight.shown.take().filter(|shown| {
-                is_same(&shown.tree) && shown.look.tells(&look, &shown.options.print)
-            });
+        let shown = self.observation.shown.take().filter(|shown| {
+            is_same(&shown.tree) && shown.look.is_comparable_with(&look, &shown.options.print)
+        });
         let mut options = shown.as_ref().map_or_else(plain_view, |shown| shown.options.clone());
         // What is not looked for after an action is no difference.
         options.print.boxes &= look.boxes;
         options.print.urls &= look.urls;
         let way = shown.as_ref().map(|shown| shown.way.clone()).unwrap_or_default();
-        let registry = &mut self.sight.registry;
+        let registry = &mut self.observation.registry;
         let mut seen =
             |tree: &page::ax::Tree| -> View { view(tree, &options, &mut registry.numbering(tree)) };
         let now = seen(&tree);
@@ -821,7 +828,8 @@ impl Action<'_> {
         };
         let mut text = String::new();
         if let Some(mut was) = was {
-            if let Some(behind) = self.sight.behind.as_ref().filter(|behind| is_same(behind)) {
+            if let Some(behind) = self.observation.behind.as_ref().filter(|behind| is_same(behind))
+            {
                 was.put_behind(&DeltaBase::new(behind, &seen(behind), &options.print));
             }
             let told = changes(&was, &DeltaBase::new(&tree, &now, &options.print));
@@ -830,12 +838,15 @@ impl Action<'_> {
             let lines = lines.into_iter().map(|at| &now.lines[at as usize]);
             let nodes: Vec<usize> =
                 lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
-            self.sight.bind(&tree, &nodes);
+            self.observation.issue_refs(&tree, &nodes);
             text = brief;
         }
-        self.sight.cover(shown.as_ref().map(|shown| &shown.tree).or(before.as_ref()), &tree);
+        self.observation.set_modal_background(
+            shown.as_ref().map(|shown| &shown.tree).or(before.as_ref()),
+            &tree,
+        );
         if shown.is_some() {
-            self.sight.shown = Some(DeltaBaseline { tree, view: now, options, look, way });
+            self.observation.shown = Some(DeltaBaseline { tree, view: now, options, look, way });
         }
         (address + &text).trim_end().to_owned()
     }

@@ -25,7 +25,7 @@ const MOST_TABS: usize = 8;
 impl Action<'_> {
     /// What has happened outside of the documents because of the action.
     pub(super) fn signs(&self, came: &Effects) -> Vec<OutsideEffect> {
-        let noted = self.tab.journal.signs(self.ready_at);
+        let noted = self.tab.activity.signs(self.ready_at);
         noted.iter().filter(|it| self.is_caused(it, came)).map(|it| it.sign).collect()
     }
 
@@ -55,7 +55,7 @@ impl Action<'_> {
         let (Some(element), Some(document)) = (self.element, self.documents.first()) else {
             return true;
         };
-        let Some(world) = self.sight.world_of(document) else { return true };
+        let Some(world) = self.observation.world_of(document) else { return true };
         world.hears_input(element, self.deadline.at_most(GRACE)).await.unwrap_or(true)
     }
 
@@ -77,14 +77,14 @@ impl Action<'_> {
             });
         };
         for document in self.documents.iter().skip(1) {
-            if let Some(world) = self.sight.world_of(document) {
+            if let Some(world) = self.observation.world_of(document) {
                 ask(world, "agbrowse.sign", ms.to_string(), false);
             }
         }
         if came.begun_at > 0.0 && self.is_heard {
             let frames = self.tree.iter().flat_map(|tree| &tree.frames);
             for frame in frames.filter(|frame| !self.documents.contains(&frame.document)) {
-                if let Some(world) = self.sight.world_of(&frame.document) {
+                if let Some(world) = self.observation.world_of(&frame.document) {
                     let arguments = format!("{}, {ms}", since(came));
                     ask(world, "agbrowse.changed", arguments, true);
                 }

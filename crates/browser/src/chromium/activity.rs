@@ -547,7 +547,7 @@ pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
                 tracing::warn!(lost, "happenings lost");
                 // What was open may be over: nobody must wait for it.
                 for row in live.tabs() {
-                    row.tab.journal.write(|pages| pages.open.clear());
+                    row.tab.activity.write(|pages| pages.open.clear());
                 }
             }
         }
@@ -560,7 +560,7 @@ const CATCH_UP: Duration = Duration::from_millis(100);
 impl RunningBrowser {
     /// Waits until the journals have all that the browser has said so far. An answer of a page comes after what it caused
     /// in the page before it, and overtakes it here.
-    pub(crate) async fn journals_are_written(&self) {
+    pub(crate) async fn activity_is_current(&self) {
         if tokio::time::timeout(CATCH_UP, self.journals.catch_up()).await.is_err() {
             tracing::debug!("the journals are behind");
         }
@@ -572,7 +572,7 @@ impl RunningBrowser {
         }
         let session = event.session.as_ref()?;
         let tab = self.tab_of(session)?;
-        let journal = &tab.journal;
+        let activity = &tab.activity;
         match &*event.method {
             RequestWillBeSent::NAME => {
                 let sent: RequestWillBeSent = event.decode().ok()?;
@@ -584,9 +584,9 @@ impl RunningBrowser {
                 {
                     return None;
                 }
-                let ms = journal.ms();
+                let ms = activity.ms();
                 let initiator = sent.initiator.and_then(|it| it.r#type).unwrap_or_default();
-                journal.write(|pages| {
+                activity.write(|pages| {
                     // What the parser asks for belongs to a page that is still loading.
                     if !matches!(&*initiator, "parser" | "preload") {
                         let place = url.split(['?', '#']).next().unwrap_or_default();
@@ -623,7 +623,7 @@ impl RunningBrowser {
             ResponseReceived::NAME => {
                 let received: ResponseReceived = event.decode().ok()?;
                 let status = received.response?.status? as u16;
-                journal.write(|pages| {
+                activity.write(|pages| {
                     if let Some(line) = received.request_id.and_then(|id| pages.request(&id)) {
                         line.status = Some(status);
                     }
@@ -631,7 +631,7 @@ impl RunningBrowser {
             }
             LoadingFinished::NAME => {
                 let id = event.decode::<LoadingFinished>().ok()?.request_id?;
-                journal.write(|pages| {
+                activity.write(|pages| {
                     pages.open.remove(&id);
                     pages.stirred = Some(Instant::now());
                     if let Some(line) = pages.request(&id) {
@@ -642,7 +642,7 @@ impl RunningBrowser {
             LoadingFailed::NAME => {
                 let failed: LoadingFailed = event.decode().ok()?;
                 let id = failed.request_id?;
-                journal.write(|pages| {
+                activity.write(|pages| {
                     pages.open.remove(&id);
                     pages.stirred = Some(Instant::now());
                     if let Some(line) = pages.request(&id) {
@@ -652,13 +652,13 @@ impl RunningBrowser {
                 });
             }
             WebSocketCreated::NAME | WebSocketClosed::NAME => {
-                journal.write(|pages| {
+                activity.write(|pages| {
                     pages.note_sign(OutsideEffect::Socket, event.method.to_string(), None)
                 });
             }
             WebSocketFrameSent::NAME => {
                 let id = event.decode::<WebSocketFrameSent>().ok()?.request_id?;
-                journal.write(|pages| {
+                activity.write(|pages| {
                     pages.note_sign(OutsideEffect::Socket, format!("socket {id}"), None)
                 });
             }
@@ -670,19 +670,19 @@ impl RunningBrowser {
                 let is_local = storage_id.and_then(|id| id.is_local_storage).unwrap_or_default();
                 let key = key.map(LossyString::into_string).unwrap_or_default();
                 let source = format!("storage {is_local} {}", page::text::cut(&key, MOST_CHARS));
-                journal.write(|pages| pages.note_sign(OutsideEffect::Storage, source, None));
+                activity.write(|pages| pages.note_sign(OutsideEffect::Storage, source, None));
             }
             IndexedDbContentUpdated::NAME => {
                 let changed: IndexedDbContentUpdated = event.decode().ok()?;
                 let names = [changed.database_name?, changed.object_store_name?];
                 let [database, store] = names.map(LossyString::into_string);
                 let source = format!("database {database} {store}");
-                journal.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
+                activity.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
             }
             CacheStorageContentUpdated::NAME => {
                 let changed: CacheStorageContentUpdated = event.decode().ok()?;
                 let source = format!("cache {}", changed.cache_name?.into_string());
-                journal.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
+                activity.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
             }
             ConsoleApiCalled::NAME => {
                 let called: ConsoleApiCalled = event.decode().ok()?;
@@ -694,7 +694,7 @@ impl RunningBrowser {
                 let at = top.and_then(|top| place(top.url, top.line_number));
                 let text = page::text::cut(&words.join(" "), MOST_CHARS).into_owned();
                 let level = if level == "assert" { "error".into() } else { level };
-                journal.note_console(ConsoleLine { level, text, at, ms: journal.ms() });
+                activity.note_console(ConsoleLine { level, text, at, ms: activity.ms() });
             }
             ExceptionThrown::NAME => {
                 let details = event.decode::<ExceptionThrown>().ok()?.exception_details?;
@@ -706,11 +706,11 @@ impl RunningBrowser {
                 let text = text.lines().next().unwrap_or_default();
                 let text = page::text::cut(text, MOST_CHARS).into_owned();
                 let at = details.line_number.map(|line| format!("line {}", line + 1));
-                journal.note_console(ConsoleLine {
+                activity.note_console(ConsoleLine {
                     level: "exception".into(),
                     text,
                     at,
-                    ms: journal.ms(),
+                    ms: activity.ms(),
                 });
             }
             FrameRequestedNavigation::NAME => {
@@ -718,13 +718,13 @@ impl RunningBrowser {
                 if let Some(url) = wants.url.filter(|url| navigate::is_foreign(url)) {
                     let is_main = wants.frame_id.as_ref() == Some(&tab.target_id);
                     let told = if is_main { external(&url) } else { external_in_frame(&url) };
-                    journal.write(|pages| pages.tell(told));
+                    activity.write(|pages| pages.tell(told));
                     return None;
                 }
                 if wants.frame_id.as_ref() == Some(&tab.target_id)
                     && wants.disposition.as_deref() == Some("currentTab")
                 {
-                    journal.write(|pages| pages.departures += 1);
+                    activity.write(|pages| pages.departures += 1);
                 }
             }
             FrameStartedNavigating::NAME => {
@@ -733,7 +733,7 @@ impl RunningBrowser {
                     && goes.navigation_type.as_deref().is_none_or(|kind| kind != "sameDocument")
                     && !goes.url.as_deref().is_some_and(navigate::is_foreign)
                 {
-                    journal.write(|pages| {
+                    activity.write(|pages| {
                         pages.departures += 1;
                         pages.bound_for = goes.loader_id.zip(goes.url);
                         pages.age();
@@ -744,7 +744,7 @@ impl RunningBrowser {
             FrameNavigated::NAME => {
                 let frame = event.decode::<FrameNavigated>().ok()?.frame?;
                 if frame.id.as_ref() == Some(&tab.target_id) {
-                    journal.write(|pages| {
+                    activity.write(|pages| {
                         pages.age();
                         // Nothing has been done in the new one yet.
                         pages.acted_until = None;
@@ -767,7 +767,7 @@ impl RunningBrowser {
                     begun.suggested_filename.map(LossyString::into_string).unwrap_or_default();
                 let url = begun.url.map(LossyString::into_string).unwrap_or_default();
                 let guid = begun.guid?;
-                tab.journal.write(|pages| {
+                tab.activity.write(|pages| {
                     if pages.downloads.len() >= MOST_LINES {
                         pages.downloads.remove(0);
                     }
@@ -782,15 +782,15 @@ impl RunningBrowser {
                     return None;
                 }
                 for row in self.tabs() {
-                    let journal = &row.tab.journal;
+                    let activity = &row.tab.activity;
                     let known =
-                        journal.pages().downloads.iter().find(|it| it.guid == guid).cloned();
+                        activity.pages().downloads.iter().find(|it| it.guid == guid).cloned();
                     let Some(download) = known else { continue };
                     let done = match &*state {
                         "completed" => self.downloads.take_in(&guid, &download.name),
                         _ => Err("it was canceled".to_owned()),
                     };
-                    journal.write(|pages| {
+                    activity.write(|pages| {
                         let mut told = match &done {
                             Ok(_) => PageEvent::new("download", "a file was downloaded"),
                             Err(why) => PageEvent::new(

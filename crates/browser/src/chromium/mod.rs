@@ -367,7 +367,7 @@ impl RunningBrowser {
     pub(crate) async fn refresh(&self, deadline: Deadline) {
         let reply = self.connection.browser().call(GetTargets {}, deadline).await;
         for info in reply.ok().and_then(|reply| reply.target_infos).unwrap_or_default() {
-            self.note_info(&info);
+            self.apply_target_info(&info);
         }
     }
 

@@ -159,7 +159,7 @@ impl RunningBrowser {
                         tab.state.send_modify(|state| state.is_ready = true);
                     });
                 }
-                self.note_info(&info);
+                self.apply_target_info(&info);
             }
             TargetChange::Detached { session } => {
                 let entry = self.forget_session(&session);
@@ -171,7 +171,7 @@ impl RunningBrowser {
                     }
                 }
             }
-            TargetChange::Changed { info } => self.note_info(&info),
+            TargetChange::Changed { info } => self.apply_target_info(&info),
             TargetChange::Destroyed { target_id } => self.gone(&target_id),
             TargetChange::Crashed { target_id, status } => self.update(&target_id, |state| {
                 state.end = Some(TabEnd::Crashed(status));
@@ -201,7 +201,7 @@ impl RunningBrowser {
             if kind == "worker"
                 && let Some(tab) = tab.and_then(|id| table.tabs.get(&id))
             {
-                tab.journal.note_worker(&url);
+                tab.activity.note_worker(&url);
             }
             let above = parent.cloned();
             let parent = info.parent_frame_id.clone();
@@ -221,7 +221,7 @@ impl RunningBrowser {
         };
         let opener = table.tabs.values().find(is_opener);
         if let Some(opener) = opener {
-            opener.journal.note_tab(id);
+            opener.activity.note_tab(id);
         }
         let opener = opener.map(|tab| tab.id);
         let written = table.written.entry(context.clone()).or_default().clone();
@@ -233,7 +233,7 @@ impl RunningBrowser {
         Some(tab)
     }
 
-    pub(super) fn note_info(&self, info: &TargetInfo) {
+    pub(super) fn apply_target_info(&self, info: &TargetInfo) {
         let Some(target) = &info.target_id else {
             return;
         };
@@ -354,7 +354,7 @@ impl RunningBrowser {
                     (_, true) => ASKS_FOR_FILES,
                     (_, false) => ASKS_FOR_A_FILE,
                 };
-                let number = tab.journal.note_chooser(message);
+                let number = tab.activity.note_chooser(message);
                 let chooser = FileChooser {
                     number,
                     channel: self.connection.session(session.clone()),
@@ -365,7 +365,7 @@ impl RunningBrowser {
                 chooser.hold();
                 tab.state.send_modify(|state| {
                     if let Some(before) = state.chooser.replace(chooser) {
-                        before.let_go();
+                        before.release();
                     }
                 });
             }
@@ -393,7 +393,7 @@ impl RunningBrowser {
                     state.phase = state.phase.max(phase);
                 });
                 if phase == Phase::DomReady {
-                    tokio::spawn(observe::foresee(tab.clone()));
+                    tokio::spawn(observe::prefetch_listeners(tab.clone()));
                 }
             }
             inspector::TargetCrashed::NAME if tab.channel.session() == Some(session) => {
@@ -429,7 +429,7 @@ impl RunningBrowser {
             self.gone(target);
         }
         for info in &targets {
-            self.note_info(info);
+            self.apply_target_info(info);
             let is_page = info.r#type.as_deref() == Some("page");
             if let Some(id) = info.target_id.clone().filter(|id| is_page && !known.contains(id)) {
                 self.connection.browser().post(&AttachToTarget { target_id: id, flatten: true });
@@ -472,7 +472,7 @@ fn forget_chooser(tab: &Tab, is_gone: impl Fn(&FileChooser) -> bool) {
         let is_over = state.chooser.as_ref().is_some_and(&is_gone);
         if is_over {
             state.chooser = None;
-            tab.journal.forget_untold(CHOOSER);
+            tab.activity.forget_untold(CHOOSER);
         }
         is_over
     });

@@ -1,6 +1,6 @@
 //! `can`: whether something could be done, without doing it.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::{Actionability, EventGuard, TargetArgs};
 use crate::error::{Code, Evidence, Result};
 use clap::{Args, ValueEnum};
@@ -78,21 +78,21 @@ impl Verb for Can {
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<CapabilityRow> {
         let id = format!("can-{}", word(self.action));
-        hand!(cx, hand);
+        action!(cx, action);
         let aim = TargetArgs { no_wait: true, ..self.aim.clone() };
         let wants = Actionability { dry: true, ..self.action.wants() };
-        let found = hand.reach(&aim, wants, EventGuard::Look).await;
-        let is_changed = hand.notes.iter().any(|note| note.code == "element-changed");
+        let found = action.resolve_actionable(&aim, wants, EventGuard::Look).await;
+        let is_changed = action.notes.iter().any(|note| note.code == "element-changed");
         let mut evidence = BTreeMap::new();
         match found {
-            Ok(spot) => {
-                evidence.insert("role".to_owned(), Evidence::from(spot.hit.role));
-                evidence.insert("name".to_owned(), Evidence::from(spot.hit.name));
-                if let Some(name) = spot.hit.name_of_ref {
+            Ok(point) => {
+                evidence.insert("role".to_owned(), Evidence::from(point.hit.role));
+                evidence.insert("name".to_owned(), Evidence::from(point.hit.name));
+                if let Some(name) = point.hit.ref_name {
                     evidence.insert("ref".to_owned(), Evidence::from(name));
                 }
                 let misfit = match self.action {
-                    ActionKind::Check | ActionKind::Uncheck => spot.is_checked.is_none(),
+                    ActionKind::Check | ActionKind::Uncheck => point.is_checked.is_none(),
                     _ => false,
                 };
                 let state = match (misfit, is_changed) {

@@ -1,6 +1,6 @@
 //! `click`, `dblclick`, `hover`, `focus`: what a mouse does to an element.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::pointer::{ClickSpec, bits};
 use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::error::{Code, Error, Result};
@@ -77,14 +77,14 @@ impl Verb for Click {
                 Error::new(Code::CommandInvalid).message("a click that is held is one click")
             );
         }
-        hand!(cx, hand);
+        action!(cx, action);
         let press = ClickSpec {
             button: self.button,
             count: self.count,
             modifiers: bits(&self.modifiers),
             hold,
         };
-        hand.click_on("click", &self.aim, press, &self.after).await
+        action.click_on("click", &self.aim, press, &self.after).await
     }
 }
 
@@ -110,14 +110,14 @@ impl Verb for DblClick {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
+        action!(cx, action);
         let press = ClickSpec {
             button: Button::Left,
             count: 2,
             modifiers: bits(&self.modifiers),
             hold: None,
         };
-        hand.click_on("dblclick", &self.aim, press, &self.after).await
+        action.click_on("dblclick", &self.aim, press, &self.after).await
     }
 }
 
@@ -139,16 +139,18 @@ impl Verb for Hover {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
-        let spot = hand.reach(&self.aim, Actionability::HOVER, EventGuard::Nothing).await?;
-        hand.hover(&spot).await?;
-        hand.finish(ReceiptDraft {
-            action: "hover",
-            spot: Some(spot),
-            after: &self.after,
-            value: None,
-        })
-        .await
+        action!(cx, action);
+        let point =
+            action.resolve_actionable(&self.aim, Actionability::HOVER, EventGuard::Nothing).await?;
+        action.hover(&point).await?;
+        action
+            .finish(ReceiptDraft {
+                verb: "hover",
+                point: Some(point),
+                after: &self.after,
+                value: None,
+            })
+            .await
     }
 }
 
@@ -170,26 +172,29 @@ impl Verb for Focus {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
-        let spot = hand.reach(&self.aim, Actionability::SET, EventGuard::Nothing).await?;
-        let said: String = hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
-        hand.done();
+        action!(cx, action);
+        let point =
+            action.resolve_actionable(&self.aim, Actionability::SET, EventGuard::Nothing).await?;
+        let said: String =
+            action.ask(&point, &format!("agbrowse.focus({})", point.element)).await?;
+        action.mark_dispatched();
         if said == "already" {
-            let deed =
-                ReceiptDraft { action: "focus", spot: Some(spot), after: &self.after, value: None };
-            return Ok(hand.nothing_to_do(deed).await);
+            let draft =
+                ReceiptDraft { verb: "focus", point: Some(point), after: &self.after, value: None };
+            return Ok(action.nothing_to_do(draft).await);
         }
         if said != "focused" {
-            hand.release_guard();
+            action.release_guard();
             return Err(Error::new(Code::ActNotTaken)
-                .message(format!("{} does not take the focus", spot.hit)));
+                .message(format!("{} does not take the focus", point.hit)));
         }
-        hand.finish(ReceiptDraft {
-            action: "focus",
-            spot: Some(spot),
-            after: &self.after,
-            value: None,
-        })
-        .await
+        action
+            .finish(ReceiptDraft {
+                verb: "focus",
+                point: Some(point),
+                after: &self.after,
+                value: None,
+            })
+            .await
     }
 }

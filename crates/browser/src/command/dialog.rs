@@ -67,7 +67,7 @@ impl Verb for DialogCommand {
         let tab = cx.resolve(TabNeed::Page).await?;
         cx.used(tab.id);
         let before = tab.state.borrow().clone();
-        let mark = tab.journal.mark();
+        let mark = tab.activity.mark();
         let dialog = before.dialog.clone();
         let dialog = dialog.ok_or_else(|| {
             Error::new(Code::PageNoDialog).message(format!("no dialog is open on tab {}", tab.id))
@@ -100,11 +100,11 @@ async fn consequences(cx: &mut CommandContext<'_>, tab: &Tab, before: Baseline) 
     if let Ok(Ok(turn)) = tokio::time::timeout_at(limit.at(), cx.turn(TabNeed::Page)).await
         && let Ok(live) = cx.live().await
     {
-        let mut sight = turn.sight.lock().await;
-        return Action::new(cx, &live, &turn, &mut sight).after_answer(before).await;
+        let mut observation = turn.observation.lock().await;
+        return Action::new(cx, &live, &turn, &mut observation).after_answer(before).await;
     }
     let effect = before.certain_effect(tab).unwrap_or(Effect::Unknown);
-    DialogEffects { effect, delta: String::new(), events: tab.journal.take_untold() }
+    DialogEffects { effect, delta: String::new(), events: tab.activity.take_untold() }
 }
 
 /// How long the turn on the tab is waited for, to look at the page.
@@ -125,13 +125,13 @@ async fn settle(tab: &Tab, before: &TabState, mark: ActivityCursor, end: Deadlin
         _ = gone_on => {}
         _ = state.wait_for(is_broken) => {}
     }
-    let mut changed = tab.journal.changed.subscribe();
+    let mut changed = tab.activity.changed.subscribe();
     loop {
         let now = state.borrow_and_update().clone();
-        let is_leaving = tab.journal.mark().departures > mark.departures;
+        let is_leaving = tab.activity.mark().departures > mark.departures;
         let is_there = now.loader != before.loader && now.phase >= Phase::DomReady;
         let is_over = now.dialog.is_some() || now.end.is_some() || is_there;
-        let is_asking = tab.journal.open_since(mark) > 0;
+        let is_asking = tab.activity.open_since(mark) > 0;
         if is_over || !(is_leaving || is_asking || now.loader != before.loader) {
             return;
         }

@@ -1,6 +1,6 @@
 //! `download`: a file that the page gives away.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::pointer::{Button, ClickSpec};
 use crate::act::{Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::chromium::activity::ActivityCursor;
@@ -39,31 +39,31 @@ impl Verb for Download {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
-        let journal = &hand.tab.journal;
-        let mut mark = journal.mark();
+        action!(cx, action);
+        let activity = &action.tab.activity;
+        let mut mark = activity.mark();
         let after = SettleArgs { no_delta: true, ..SettleArgs::default() };
         let receipt = match &self.target {
             Some(target) => {
                 let press = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
-                hand.click_on("download", &TargetArgs::at(target.clone()), press, &after).await?
+                action.click_on("download", &TargetArgs::at(target.clone()), press, &after).await?
             }
             None => {
                 // One that is on its way counts.
-                let on_its_way = journal.downloads_since(ActivityCursor::default());
+                let on_its_way = activity.downloads_since(ActivityCursor::default());
                 if on_its_way.last().is_some_and(|last| last.done.is_none()) {
                     mark.downloaded -= 1;
                 }
-                hand.begin_here().await?;
-                hand.done();
-                let deed =
-                    ReceiptDraft { action: "download", spot: None, after: &after, value: None };
-                hand.nothing_to_do(deed).await
+                action.watch_effects().await?;
+                action.mark_dispatched();
+                let draft =
+                    ReceiptDraft { verb: "download", point: None, after: &after, value: None };
+                action.nothing_to_do(draft).await
             }
         };
-        let mut changed = hand.tab.journal.changed.subscribe();
+        let mut changed = action.tab.activity.changed.subscribe();
         loop {
-            let all = hand.tab.journal.downloads_since(mark);
+            let all = action.tab.activity.downloads_since(mark);
             if let Some(done) = all.iter().find_map(|it| it.done.clone()) {
                 let path = done.map_err(|why| {
                     Error::new(Code::DownloadFailed)
@@ -80,16 +80,16 @@ impl Verb for Download {
                     ..receipt
                 };
                 receipt.events.retain(|event| event.kind != "download");
-                hand.tab.journal.forget_untold("download");
+                action.tab.activity.forget_untold("download");
                 return Ok(receipt);
             }
             tokio::select! {
                 _ = changed.changed() => {}
-                () = tokio::time::sleep_until(hand.deadline.at()) => {
+                () = tokio::time::sleep_until(action.deadline.at()) => {
                     let begun = all.first().map(|it| format!("{:?} from `{}` is not complete", it.name, page::text::mask_url(&it.url)));
                     let what = begun.unwrap_or_else(|| "no download began".into());
                     return Err(Error::new(Code::DownloadFailed)
-                        .message(format!("{what} after {} ms", hand.deadline.total().as_millis())));
+                        .message(format!("{what} after {} ms", action.deadline.total().as_millis())));
                 }
             }
         }

@@ -108,8 +108,8 @@ impl Verb for Eval {
         };
         // Whatever it does, what was seen before may be different after it.
         match may_change_sheets(&self.script) {
-            true => turn.sight.lock().await.forget_all(),
-            false => turn.sight.lock().await.forget(&turn),
+            true => turn.observation.lock().await.reset(),
+            false => turn.observation.lock().await.forget(&turn),
         }
         let evaluate = Evaluate {
             expression: self.script.clone(),
@@ -192,16 +192,17 @@ async fn element(
     target: &Target,
 ) -> Result<(Channel, String)> {
     let live = cx.live().await?;
-    let mut sight = turn.sight.lock().await;
+    let mut observation = turn.observation.lock().await;
     let tree =
-        observe::observe(&live, turn, &mut sight, &ObserveOptions::default(), cx.deadline).await?;
+        observe::observe(&live, turn, &mut observation, &ObserveOptions::default(), cx.deadline)
+            .await?;
     let wanted = (target, None);
     let node =
-        target::find_one(turn, &mut sight, &tree, wanted, cx.deadline, &mut cx.notes).await?;
+        target::find_one(turn, &mut observation, &tree, wanted, cx.deadline, &mut cx.notes).await?;
     let node = &tree.nodes[node];
-    let gone = || target::gone_since(&sight, target);
+    let gone = || target::stale_target_error(&observation, target);
     let frame = &tree.frames[usize::from(node.frame)];
-    let world = sight.world_of(&frame.document).ok_or_else(gone)?;
+    let world = observation.world_of(&frame.document).ok_or_else(gone)?;
     let explain = |trouble: ObserveError| trouble.explain(turn);
     let ids = world.backend_ids(&[node.element], cx.deadline).await.map_err(explain)?;
     let ids: Vec<i64> = ids.into_iter().flatten().collect();

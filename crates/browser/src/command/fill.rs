@@ -1,6 +1,6 @@
 //! `fill`, `type`, `press`, `fill-form`: what a keyboard does.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::keyboard::Chord;
 use crate::act::{
     Action, ActionPoint, Actionability, Effect, EventGuard, Receipt, ReceiptDraft, ReceiptTarget,
@@ -73,17 +73,18 @@ impl Verb for Fill {
         if self.secret.is_some() {
             cx.keep_secret(&value);
         }
-        hand!(cx, hand);
+        action!(cx, action);
         let writing = FillInput { value: &value, is_secret: self.secret.is_some(), keeps: false };
         if !self.submit {
-            return write(&mut hand, "fill", &self.aim, writing, &self.after).await;
+            return write(&mut action, "fill", &self.aim, writing, &self.after).await;
         }
         let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
-        write(&mut hand, "fill", &self.aim, writing, &quiet).await?;
-        let spot = focused(&mut hand, &self.aim).await?;
-        hand.press(&[Chord::parse("Enter")?]).await?;
+        write(&mut action, "fill", &self.aim, writing, &quiet).await?;
+        let point = focused(&mut action, &self.aim).await?;
+        action.press(&[Chord::parse("Enter")?]).await?;
         let value = Some("Enter".to_owned());
-        hand.finish(ReceiptDraft { action: "fill", spot: Some(spot), after: &self.after, value })
+        action
+            .finish(ReceiptDraft { verb: "fill", point: Some(point), after: &self.after, value })
             .await
     }
 }
@@ -156,35 +157,35 @@ enum InsertOutcome {
 }
 
 async fn write(
-    hand: &mut Action<'_>,
-    action: &str,
+    action: &mut Action<'_>,
+    verb: &str,
     aim: &TargetArgs,
     writing: FillInput<'_>,
     after: &SettleArgs,
 ) -> Result<Receipt> {
     let mut way = 0;
     for _ in 0..TRIES + MOST_OTHER_WAYS {
-        let spot = hand.reach(aim, Actionability::WRITE, EventGuard::Keys).await?;
-        let left = match put(hand, &spot, writing, way).await? {
+        let point = action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await?;
+        let left = match put(action, &point, writing, way).await? {
             InsertOutcome::Gone => continue,
             InsertOutcome::Done => 0,
             InsertOutcome::Written(left) => left,
         };
-        let (came, settled) = hand.settle(after).await;
+        let (came, settled) = action.settle(after).await;
         // Held back: the focus went elsewhere at the last moment.
         if came.hits == 0 && !came.missed.is_empty() {
             continue;
         }
         let mut value = None;
-        if let Some(compared) = compare(hand, &spot, writing).await {
+        if let Some(compared) = compare(action, &point, writing).await {
             if left > 0 && !compared.is_as_wanted() {
                 way += 1;
                 continue;
             }
-            value = verify(hand, &spot, writing, compared)?;
+            value = verify(action, &point, writing, compared)?;
         }
-        let deed = ReceiptDraft { action, spot: Some(spot), after, value };
-        return hand.write(deed, (came, settled)).await;
+        let draft = ReceiptDraft { verb, point: Some(point), after, value };
+        return action.write(draft, (came, settled)).await;
     }
     Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
 }
@@ -194,51 +195,52 @@ const MOST_OTHER_WAYS: usize = 2;
 
 /// Puts a text into a field in place of what is there, as another verb.
 pub(super) async fn put_in(
-    hand: &mut Action<'_>,
-    action: &str,
+    action: &mut Action<'_>,
+    verb: &str,
     aim: &TargetArgs,
     value: &SecretString,
     after: &SettleArgs,
 ) -> Result<Receipt> {
     let receipt =
-        write(hand, action, aim, FillInput { value, is_secret: false, keeps: false }, after)
+        write(action, verb, aim, FillInput { value, is_secret: false, keeps: false }, after)
             .await?;
     Ok(Receipt { value: Some(value.reveal().to_owned()), ..receipt })
 }
 
 /// Puts a text into a field, by one of the ways that it takes.
 async fn put(
-    hand: &mut Action<'_>,
-    spot: &ActionPoint,
+    action: &mut Action<'_>,
+    point: &ActionPoint,
     writing: FillInput<'_>,
     way: usize,
 ) -> Result<InsertOutcome> {
     let FillInput { value, is_secret, keeps } = writing;
-    let hide = if is_secret { format!("agbrowse.hide({}), ", spot.element) } else { String::new() };
+    let hide =
+        if is_secret { format!("agbrowse.hide({}), ", point.element) } else { String::new() };
     let script =
-        format!("({hide}agbrowse.prepare({}, {}, {keeps}))", spot.element, json(value.reveal()));
-    let prepared: PrepareReply = hand.ask(spot, &script).await?;
+        format!("({hide}agbrowse.prepare({}, {}, {keeps}))", point.element, json(value.reveal()));
+    let prepared: PrepareReply = action.ask(point, &script).await?;
     let Some(chosen) = prepared.ways.get(way).or(prepared.ways.last()).copied() else {
-        return put_at_once(hand, spot, &prepared);
+        return put_at_once(action, point, &prepared);
     };
     if prepared.left == "nothing" {
-        hand.done();
+        action.mark_dispatched();
         return Ok(InsertOutcome::Done);
     }
     if prepared.left == "select" {
-        select_all(hand, spot, chosen == InputMethod::Replace).await?;
+        select_all(action, point, chosen == InputMethod::Replace).await?;
     }
     match (value.reveal(), chosen) {
-        ("", _) => hand.press(&[Chord::parse("Delete")?]).await?,
-        (text, InputMethod::Insert | InputMethod::Replace) => hand.insert(text).await?,
-        (text, InputMethod::Keys) => hand.type_keys(text).await?,
+        ("", _) => action.press(&[Chord::parse("Delete")?]).await?,
+        (text, InputMethod::Insert | InputMethod::Replace) => action.insert(text).await?,
+        (text, InputMethod::Keys) => action.type_keys(text).await?,
         (text, InputMethod::Paste) => {
-            let script = format!("agbrowse.paste({}, {})", spot.element, json(text));
-            let is_taken: bool = hand.ask(spot, &script).await?;
+            let script = format!("agbrowse.paste({}, {})", point.element, json(text));
+            let is_taken: bool = action.ask(point, &script).await?;
             match prepared.ways.get(way + 1) {
-                _ if is_taken => hand.done(),
-                Some(InputMethod::Keys) => hand.type_keys(text).await?,
-                _ => hand.insert(text).await?,
+                _ if is_taken => action.mark_dispatched(),
+                Some(InputMethod::Keys) => action.type_keys(text).await?,
+                _ => action.insert(text).await?,
             }
         }
     }
@@ -247,36 +249,37 @@ async fn put(
 
 /// The end of an attempt for a field that nothing is typed into.
 fn put_at_once(
-    hand: &mut Action<'_>,
-    spot: &ActionPoint,
+    action: &mut Action<'_>,
+    point: &ActionPoint,
     prepared: &PrepareReply,
 ) -> Result<InsertOutcome> {
     match &*prepared.left {
         "nothing" => {
-            hand.done();
+            action.mark_dispatched();
             return Ok(InsertOutcome::Done);
         }
         "gone" => return Ok(InsertOutcome::Gone),
-        _ => hand.release_guard(),
+        _ => action.release_guard(),
     }
     if prepared.left != "refused" {
-        return Err(not_taken(spot, "does not take the focus"));
+        return Err(not_taken(point, "does not take the focus"));
     }
     if let Some([min, max, step]) = &prepared.range {
         let why = format!("takes numbers from {min} to {max} in steps of {step}");
-        return Err(not_taken(spot, &why));
+        return Err(not_taken(point, &why));
     }
     Err(not_taken(
-        spot,
+        point,
         "takes values in another form: dates as 2026-01-31, months as 2026-01, \
          weeks as 2026-W05, times as 13:45, date and time as 2026-01-31T13:45, colours as #a0b1c2",
     ))
 }
 
 /// Selects all that an editor holds, by its own keys: it may hold more than what is in the document.
-async fn select_all(hand: &mut Action<'_>, spot: &ActionPoint, is_forced: bool) -> Result<()> {
-    hand.press(&[Chord::parse("ControlOrMeta+a")?]).await?;
-    hand.run_in::<bool>(spot, "agbrowse.selectAll", &format!("{}, {is_forced}", spot.element))
+async fn select_all(action: &mut Action<'_>, point: &ActionPoint, is_forced: bool) -> Result<()> {
+    action.press(&[Chord::parse("ControlOrMeta+a")?]).await?;
+    action
+        .run_in::<bool>(point, "agbrowse.selectAll", &format!("{}, {is_forced}", point.element))
         .await?;
     Ok(())
 }
@@ -284,30 +287,30 @@ async fn select_all(hand: &mut Action<'_>, spot: &ActionPoint, is_forced: bool) 
 /// Compares what a field holds with what it was meant to; `None` when it cannot be asked any more, as where a dialog
 /// or another page came of it.
 async fn compare(
-    hand: &mut Action<'_>,
-    spot: &ActionPoint,
+    action: &mut Action<'_>,
+    point: &ActionPoint,
     writing: FillInput<'_>,
 ) -> Option<ReadBack> {
     let FillInput { value, keeps, .. } = writing;
-    if hand.is_elsewhere() {
+    if action.left_page() {
         return None;
     }
-    let compare = format!("agbrowse.compare({}, {}, {keeps}", spot.element, json(value.reveal()));
-    let compared = hand.ask::<ReadBack>(spot, &format!("{compare})")).await.ok()?;
+    let compare = format!("agbrowse.compare({}, {}, {keeps}", point.element, json(value.reveal()));
+    let compared = action.ask::<ReadBack>(point, &format!("{compare})")).await.ok()?;
     if !compared.can_copy {
         return Some(compared);
     }
-    select_all(hand, spot, false).await.ok()?;
-    let copied = hand.ask::<ReadBack>(spot, &format!("{compare}, true)")).await.ok()?;
+    select_all(action, point, false).await.ok()?;
+    let copied = action.ask::<ReadBack>(point, &format!("{compare}, true)")).await.ok()?;
     // What is typed next must not replace it.
-    hand.press(&[Chord::parse("ArrowRight").ok()?]).await.ok()?;
+    action.press(&[Chord::parse("ArrowRight").ok()?]).await.ok()?;
     Some(copied)
 }
 
 /// Sees that a field holds what it was meant to. Gives the form that its page wrote it in, if that is another one.
 fn verify(
-    hand: &mut Action<'_>,
-    spot: &ActionPoint,
+    action: &mut Action<'_>,
+    point: &ActionPoint,
     writing: FillInput<'_>,
     compared: ReadBack,
 ) -> Result<Option<String>> {
@@ -317,22 +320,22 @@ fn verify(
         "equal" | "gone" => Ok(None),
         "formatted" | "reflowed" => {
             let message = "the page wrote it in its own form";
-            hand.notes.push(Note::new("formatted", message));
+            action.notes.push(Note::new("formatted", message));
             Ok(Some(held).filter(|held| !held.is_empty() && !writing.is_secret))
         }
         "unread" => {
             let message = "what it holds now cannot be read back: look before you go on";
-            hand.notes.push(Note::new("unverified", message));
+            action.notes.push(Note::new("unverified", message));
             Ok(None)
         }
-        "empty" => Err(not_taken(spot, "is empty afterwards")),
-        _ if writing.is_secret => Err(not_taken(spot, "holds something else afterwards")),
-        _ => Err(not_taken(spot, &format!("holds {held:?} afterwards")).evidence("holds", held)),
+        "empty" => Err(not_taken(point, "is empty afterwards")),
+        _ if writing.is_secret => Err(not_taken(point, "holds something else afterwards")),
+        _ => Err(not_taken(point, &format!("holds {held:?} afterwards")).evidence("holds", held)),
     }
 }
 
-fn not_taken(spot: &ActionPoint, why: &str) -> Error {
-    Error::new(Code::ActNotTaken).message(format!("{} {why}", spot.hit))
+fn not_taken(point: &ActionPoint, why: &str) -> Error {
+    Error::new(Code::ActNotTaken).message(format!("{} {why}", point.hit))
 }
 
 /// Type a text key by key, after what is there.
@@ -452,8 +455,12 @@ struct FocusedElement {
 }
 
 /// Types into the field that has the focus, in whatever frame it is.
-async fn type_focused(hand: &mut Action<'_>, text: &SecretString, typed: &Type) -> Result<Receipt> {
-    let tree = hand.look().await?;
+async fn type_focused(
+    action: &mut Action<'_>,
+    text: &SecretString,
+    typed: &Type,
+) -> Result<Receipt> {
+    let tree = action.look().await?;
     let refused = |what: &str| {
         let message = format!("nothing that can be typed into has the focus: {what} has it");
         Error::new(Code::ActNotEditable).message(message)
@@ -461,15 +468,16 @@ async fn type_focused(hand: &mut Action<'_>, text: &SecretString, typed: &Type) 
     let mut at = 0_u16;
     let (frame_id, number) = loop {
         let document = tree.frames.get(usize::from(at)).map(|frame| &*frame.document);
-        let Some(world) = document.and_then(|document| hand.sight.world_of(document)) else {
+        let Some(world) = document.and_then(|document| action.observation.world_of(document))
+        else {
             return Err(refused("a frame that does not answer"));
         };
-        let asked = world.ask::<FocusedElement>("agbrowse.focused()", hand.deadline).await;
-        let focused = asked.map_err(|trouble| trouble.explain(hand.tab))?;
+        let asked = world.ask::<FocusedElement>("agbrowse.focused()", action.deadline).await;
+        let focused = asked.map_err(|trouble| trouble.explain(action.tab))?;
         if focused.is_frame {
             let is_inside = |frame: &u16| {
                 tree.frames[usize::from(*frame)].parent == Some(at)
-                    && observe::holder(hand.sight, &tree, *frame)
+                    && observe::holder(action.observation, &tree, *frame)
                         .is_some_and(|(_, owner)| owner == focused.number)
             };
             let frames = u16::try_from(tree.frames.len()).unwrap_or(u16::MAX);
@@ -481,28 +489,28 @@ async fn type_focused(hand: &mut Action<'_>, text: &SecretString, typed: &Type) 
         }
         if typed.secret.is_some() {
             let hide = format!("agbrowse.hide({})", focused.number);
-            let hidden = world.ask::<bool>(&hide, hand.deadline).await;
-            hidden.map_err(|trouble| trouble.explain(hand.tab))?;
+            let hidden = world.ask::<bool>(&hide, action.deadline).await;
+            hidden.map_err(|trouble| trouble.explain(action.tab))?;
         }
         break (world.frame_id.clone(), focused.number);
     };
-    hand.begin_in(&frame_id).await?;
-    hand.type_keys(text.reveal()).await?;
+    action.watch_effects_in(&frame_id).await?;
+    action.type_keys(text.reveal()).await?;
     if typed.submit {
-        hand.press(&[Chord::parse("Enter")?]).await?;
+        action.press(&[Chord::parse("Enter")?]).await?;
     }
     let node = tree.nodes.iter().position(|node| node.frame == at && node.element == number);
     let target = node.map(|node| {
-        let numbers = hand.sight.bind(&tree, &[node]);
+        let numbers = action.observation.issue_refs(&tree, &[node]);
         ReceiptTarget {
-            name_of_ref: numbers.first().map(|number| format!("@e{number}")),
+            ref_name: numbers.first().map(|number| format!("@e{number}")),
             role: tree.nodes[node].role.name().to_owned(),
             name: page::text::cut(&page::refs::name(&tree, node), page::text::MAX_NAME)
                 .into_owned(),
         }
     });
-    let deed = ReceiptDraft { action: "type", spot: None, after: &typed.after, value: None };
-    let receipt = hand.finish(deed).await?;
+    let draft = ReceiptDraft { verb: "type", point: None, after: &typed.after, value: None };
+    let receipt = action.finish(draft).await?;
     let strategy = target.as_ref().map(|_| "focus".to_owned());
     Ok(Receipt { target, strategy, ..receipt })
 }
@@ -530,35 +538,36 @@ impl Verb for Type {
         if self.secret.is_some() {
             cx.keep_secret(&text);
         }
-        hand!(cx, hand);
-        let Some(aim) = &self.aim else { return type_focused(&mut hand, &text, self).await };
+        action!(cx, action);
+        let Some(aim) = &self.aim else { return type_focused(&mut action, &text, self).await };
         for _ in 0..TRIES {
-            let spot = hand.reach(aim, Actionability::WRITE, EventGuard::Keys).await?;
+            let point =
+                action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await?;
             let hide = match self.secret.is_some() {
-                true => format!("agbrowse.hide({}), ", spot.element),
+                true => format!("agbrowse.hide({}), ", point.element),
                 false => String::new(),
             };
-            let script = format!("({hide}agbrowse.prepare({}, 'x', true))", spot.element);
-            let prepared: PrepareReply = hand.ask(&spot, &script).await?;
+            let script = format!("({hide}agbrowse.prepare({}, 'x', true))", point.element);
+            let prepared: PrepareReply = action.ask(&point, &script).await?;
             match &*prepared.left {
                 "write" => {}
                 "gone" => continue,
                 _ => {
-                    hand.release_guard();
-                    return Err(not_taken(&spot, "does not take keys"));
+                    action.release_guard();
+                    return Err(not_taken(&point, "does not take keys"));
                 }
             }
-            hand.type_keys(text.reveal()).await?;
+            action.type_keys(text.reveal()).await?;
             if self.submit {
-                hand.press(&[Chord::parse("Enter")?]).await?;
+                action.press(&[Chord::parse("Enter")?]).await?;
             }
-            let (came, settled) = hand.settle(&self.after).await;
+            let (came, settled) = action.settle(&self.after).await;
             if came.hits == 0 && !came.missed.is_empty() {
                 continue;
             }
-            let deed =
-                ReceiptDraft { action: "type", spot: Some(spot), after: &self.after, value: None };
-            return hand.write(deed, (came, settled)).await;
+            let draft =
+                ReceiptDraft { verb: "type", point: Some(point), after: &self.after, value: None };
+            return action.write(draft, (came, settled)).await;
         }
         Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
     }
@@ -590,34 +599,34 @@ impl Verb for Press {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
         let chords: Vec<Chord> =
             self.keys.iter().map(|key| Chord::parse(key)).collect::<Result<_>>()?;
-        hand!(cx, hand);
-        let spot = match &self.on {
-            Some(target) => Some(focused(&mut hand, &TargetArgs::at(target.clone())).await?),
+        action!(cx, action);
+        let point = match &self.on {
+            Some(target) => Some(focused(&mut action, &TargetArgs::at(target.clone())).await?),
             None => {
-                hand.begin_here().await?;
+                action.watch_effects().await?;
                 None
             }
         };
-        hand.press(&chords).await?;
-        let deed = ReceiptDraft {
-            action: "press",
-            spot,
+        action.press(&chords).await?;
+        let draft = ReceiptDraft {
+            verb: "press",
+            point,
             after: &self.after,
             value: Some(self.keys.join(" ")),
         };
-        hand.finish(deed).await
+        action.finish(draft).await
     }
 }
 
 /// An element that has the focus, ready for keys.
-async fn focused(hand: &mut Action<'_>, aim: &TargetArgs) -> Result<ActionPoint> {
-    let spot = hand.reach(aim, Actionability::SET, EventGuard::Keys).await?;
-    let said: String = hand.ask(&spot, &format!("agbrowse.focus({})", spot.element)).await?;
+async fn focused(action: &mut Action<'_>, aim: &TargetArgs) -> Result<ActionPoint> {
+    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Keys).await?;
+    let said: String = action.ask(&point, &format!("agbrowse.focus({})", point.element)).await?;
     if said != "focused" && said != "already" {
-        hand.release_guard();
-        return Err(not_taken(&spot, "does not take the focus"));
+        action.release_guard();
+        return Err(not_taken(&point, "does not take the focus"));
     }
-    Ok(spot)
+    Ok(point)
 }
 
 /// Fill in several fields at once.
@@ -660,14 +669,14 @@ impl Verb for FillForm {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
+        action!(cx, action);
         let mut filled: Vec<String> = Vec::new();
         let mut whole: Option<Receipt> = None;
         let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
         for (index, field) in self.fields.iter().enumerate() {
             let is_last = index + 1 == self.fields.len();
             let after = if is_last { &self.after } else { &quiet };
-            let done = fill_field(&mut hand, field, after).await;
+            let done = fill_field(&mut action, field, after).await;
             let receipt = done.map_err(|error| {
                 error.evidence("field", field.target.to_string()).evidence("done", filled.clone())
             })?;
@@ -709,39 +718,39 @@ fn together(mut first: Receipt, second: Receipt) -> Receipt {
     }
 }
 
-async fn fill_field(hand: &mut Action<'_>, field: &Field, after: &SettleArgs) -> Result<Receipt> {
+async fn fill_field(action: &mut Action<'_>, field: &Field, after: &SettleArgs) -> Result<Receipt> {
     let aim = TargetArgs::at(field.target.clone());
-    let spot = hand.reach(&aim, Actionability::SET, EventGuard::Look).await?;
-    let role = spot.hit.role.as_str();
+    let point = action.resolve_actionable(&aim, Actionability::SET, EventGuard::Look).await?;
+    let role = point.hit.role.as_str();
     let value = field.value.reveal();
-    match (&*spot.kind, role) {
+    match (&*point.kind, role) {
         ("checkbox" | "radio", _) | (_, "checkbox" | "switch" | "radio" | "menuitemcheckbox") => {
             let wanted = match &*value.to_lowercase() {
                 "true" | "yes" | "on" | "1" | "checked" => true,
                 "false" | "no" | "off" | "0" | "unchecked" | "" => false,
                 _ => {
                     return Err(Error::new(Code::CommandInvalid)
-                        .message(format!("{} takes `true` or `false`", spot.hit)));
+                        .message(format!("{} takes `true` or `false`", point.hit)));
                 }
             };
-            super::select::set(hand, &aim, wanted, after).await
+            super::select::set(action, &aim, wanted, after).await
         }
         ("select", _) | (_, "listbox") => {
-            super::select::select(hand, &aim, &[value.to_owned()], after).await
+            super::select::select(action, &aim, &[value.to_owned()], after).await
         }
         _ => {
             let writing = FillInput { value: &field.value, is_secret: false, keeps: false };
             let now = TargetArgs { no_wait: true, ..aim.clone() };
             // A list that one can only choose from.
             let is_list = role == "combobox"
-                && hand
-                    .reach(&now, Actionability::WRITE, EventGuard::Look)
+                && action
+                    .resolve_actionable(&now, Actionability::WRITE, EventGuard::Look)
                     .await
                     .is_err_and(|error| error.code() == Code::ActNotEditable);
             if is_list {
-                return super::select::select(hand, &aim, &[value.to_owned()], after).await;
+                return super::select::select(action, &aim, &[value.to_owned()], after).await;
             }
-            write(hand, "fill", &aim, writing, after).await
+            write(action, "fill", &aim, writing, after).await
         }
     }
 }

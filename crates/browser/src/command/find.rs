@@ -48,7 +48,7 @@ pub struct FindReply {
 pub struct FindRow {
     /// Its ref, if it can be acted on.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
-    pub name_of_ref: Option<String>,
+    pub ref_name: Option<String>,
     /// What it is.
     pub role: String,
     /// What it is called, or the text itself.
@@ -64,7 +64,7 @@ pub struct FindRow {
 pub struct NearbyControl {
     /// Its ref.
     #[serde(rename = "ref")]
-    pub name_of_ref: String,
+    pub ref_name: String,
     /// What it is.
     pub role: String,
     /// What it is called.
@@ -93,20 +93,20 @@ impl Verb for Find {
         }
         let turn = cx.turn(TabNeed::Page).await?;
         let live = cx.live().await?;
-        let mut sight = turn.sight.lock().await;
-        let sight = &mut *sight;
+        let mut observation = turn.observation.lock().await;
+        let observation = &mut *observation;
         let look = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
-        let tree = match sight.remembered(&look, &loader) {
+        let tree = match observation.cached_page(&look, &loader) {
             Some(tree) => tree,
-            None => observe::observe(&live, &turn, sight, &look, cx.deadline).await?,
+            None => observe::observe(&live, &turn, observation, &look, cx.deadline).await?,
         };
         let query =
             Query { role, name: self.name.clone(), text: self.text.clone(), exact: self.exact };
         let nodes = find(&tree, &query);
         let policy = RefPolicy::Live { all: true };
         let has_ref = marks(&tree, policy);
-        let registry = &mut sight.registry;
+        let registry = &mut observation.registry;
         let mut found: Vec<FindRow> = Vec::new();
         let mut listed: HashSet<usize> = nodes.iter().copied().collect();
         let items = (nodes.len() <= FEW && !nodes.is_empty()).then(|| Items::new(&tree));
@@ -128,14 +128,14 @@ impl Verb for Find {
                 // Each is told once.
                 if listed.insert(control) {
                     beside.push(NearbyControl {
-                        name_of_ref: named(control),
+                        ref_name: named(control),
                         role: tree.nodes[control].role.name().to_owned(),
                         name: name(control),
                     });
                 }
             }
             found.push(FindRow {
-                name_of_ref: has_ref.has_ref(index).then(|| named(index)),
+                ref_name: has_ref.has_ref(index).then(|| named(index)),
                 role: tree.nodes[index].role.name().to_owned(),
                 name: name(index),
                 beside,
@@ -146,7 +146,7 @@ impl Verb for Find {
         let mut shown: Vec<usize> =
             listed.into_iter().filter(|index| has_ref.has_ref(*index)).collect();
         shown.sort_unstable();
-        registry.show_some(&tree, &shown);
+        registry.issue_nodes(&tree, &shown);
         let silent = tree.silent_frames(false).into_iter();
         cx.notes.extend(silent.map(|frame| {
             Note::new("silent-frame", "a frame did not answer").with_page_text(&frame)
@@ -167,13 +167,13 @@ impl fmt::Display for FindReply {
             let mut name = String::new();
             page::text::quote(&mut name, &row.name);
             write!(f, "- {} {name}", row.role)?;
-            if let Some(name) = &row.name_of_ref {
+            if let Some(name) = &row.ref_name {
                 write!(f, " [ref={name}]")?;
             }
             for it in &row.beside {
                 let mut name = String::new();
                 page::text::quote(&mut name, &it.name);
-                write!(f, "\n  - {} {name} [ref={}]", it.role, it.name_of_ref)?;
+                write!(f, "\n  - {} {name} [ref={}]", it.role, it.ref_name)?;
             }
         }
         Ok(())

@@ -69,20 +69,20 @@ impl Verb for Get {
         }
         let turn = cx.turn(TabNeed::Page).await?;
         let live = cx.live().await?;
-        let mut sight = turn.sight.lock().await;
-        let sight = &mut *sight;
+        let mut observation = turn.observation.lock().await;
+        let observation = &mut *observation;
         let look = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
-        let tree = match sight.confirmed(&look, &loader, cx.deadline).await {
+        let tree = match observation.revalidated_page(&look, &loader, cx.deadline).await {
             Some(tree) => tree,
-            None => observe::observe(&live, &turn, sight, &look, cx.deadline).await?,
+            None => observe::observe(&live, &turn, observation, &look, cx.deadline).await?,
         };
         let (deadline, notes) = (cx.deadline, &mut cx.notes);
         let node = match self.nth {
-            None => target::find(&turn, sight, &tree, &self.target, deadline, notes).await?,
+            None => target::find(&turn, observation, &tree, &self.target, deadline, notes).await?,
             nth => {
                 let target = (&self.target, nth);
-                target::find_one(&turn, sight, &tree, target, deadline, notes).await?
+                target::find_one(&turn, observation, &tree, target, deadline, notes).await?
             }
         };
         let node = &tree.nodes[node];
@@ -93,21 +93,21 @@ impl Verb for Get {
             Property::Attr => "attr",
             Property::Box => "box",
         };
-        let gone = || target::gone_since(sight, &self.target);
+        let gone = || target::stale_target_error(observation, &self.target);
         // An element that went away while we looked gives nothing.
         let explain = |trouble| match trouble {
             ObserveError::Nothing => gone(),
             trouble => trouble.explain(&turn),
         };
         let frame = &tree.frames[usize::from(node.frame)];
-        let world = sight.world_of(&frame.document).ok_or_else(gone)?;
+        let world = observation.world_of(&frame.document).ok_or_else(gone)?;
         let script =
             format!("agbrowse.read({}, {}, {})", node.element, json(what), json(&self.name));
         if self.what == Property::Box {
             let read: Option<PropertyReply<[f32; 4]>> =
                 world.ask(&script, cx.deadline).await.map_err(explain)?;
             let [x, y, width, height] = read.ok_or_else(gone)?.value.ok_or_else(gone)?;
-            let offset = observe::offset(sight, &tree, node.frame, cx.deadline).await;
+            let offset = observe::offset(observation, &tree, node.frame, cx.deadline).await;
             let bounds = Bounds { x: x + offset.0, y: y + offset.1, width, height };
             return Ok(GetReply { value: None, bounds: Some(bounds) });
         }

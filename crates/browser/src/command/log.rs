@@ -57,14 +57,14 @@ impl Verb for Console {
             })?),
             None => None,
         };
-        let mut lines = tab.journal.console();
+        let mut lines = tab.activity.console();
         lines.retain(|line| {
             (!self.errors || matches!(&*line.level, "error" | "exception"))
                 && rank.is_none_or(|rank| rank_of(&line.level).unwrap_or(2) <= rank)
                 && has(self.grep.as_deref(), &line.text)
         });
         if self.clear {
-            tab.journal.clear_console();
+            tab.activity.clear_console();
         }
         let earlier = keep_last(&mut lines, self.last);
         Ok(ConsoleReply { lines, earlier })
@@ -139,7 +139,7 @@ impl Verb for Requests {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<RequestsReply> {
         let tab = cx.resolve(TabNeed::Page).await?;
         cx.used(tab.id);
-        let mut lines = tab.journal.requests();
+        let mut lines = tab.activity.requests();
         lines.retain(|line| {
             let is_failed =
                 line.failed.is_some() || line.status.is_some_and(|status| status >= 400);
@@ -152,7 +152,7 @@ impl Verb for Requests {
                 && has(self.grep.as_deref(), &line.url)
         });
         if self.clear {
-            tab.journal.clear_requests();
+            tab.activity.clear_requests();
         }
         let earlier = keep_last(&mut lines, self.last);
         Ok(RequestsReply { requests: lines, earlier })

@@ -82,15 +82,15 @@ pub(crate) trait Verb {
 }
 
 /// Takes the tab that is meant in hand.
-macro_rules! hand {
-    ($cx:ident, $hand:ident) => {
+macro_rules! action {
+    ($cx:ident, $action:ident) => {
         let turn = $cx.turn(crate::browser::TabNeed::Page).await?;
         let live = $cx.live().await?;
-        let mut sight = turn.sight.lock().await;
-        let mut $hand = crate::act::Action::new($cx, &live, &turn, &mut sight);
+        let mut observation = turn.observation.lock().await;
+        let mut $action = crate::act::Action::new($cx, &live, &turn, &mut observation);
     };
 }
-pub(crate) use hand;
+pub(crate) use action;
 
 macro_rules! verbs {
     ($( $name:literal $variant:ident($verb:ty) -> $reply:ty, )*) => {

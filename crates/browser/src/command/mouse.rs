@@ -1,6 +1,6 @@
 //! `mouse`: the mouse moved, pressed, released and its wheel turned, each by itself.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::pointer::Button;
 use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::error::Result;
@@ -83,36 +83,38 @@ impl Verb for Mouse {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        let (action, target, after) = match &self.action {
+        let (verb, target, after) = match &self.action {
             MouseAction::Move { target, after } => ("mouse move", Some(target), after),
             MouseAction::Down { target, after, .. } => ("mouse down", target.as_ref(), after),
             MouseAction::Up { target, after } => ("mouse up", target.as_ref(), after),
             MouseAction::Wheel { target, after, .. } => ("mouse wheel", target.as_ref(), after),
         };
-        hand!(cx, hand);
+        action!(cx, action);
         // One of many, usually.
-        hand.watch_briefly();
-        let spot = match target {
+        action.watch_briefly();
+        let point = match target {
             Some(target) => {
                 let aim = TargetArgs::at(target.clone());
-                let spot = hand.reach(&aim, Actionability::HOVER, EventGuard::Nothing).await?;
-                hand.move_mouse((spot.x, spot.y)).await?;
-                Some(spot)
+                let point = action
+                    .resolve_actionable(&aim, Actionability::HOVER, EventGuard::Nothing)
+                    .await?;
+                action.move_mouse((point.x, point.y)).await?;
+                Some(point)
             }
             None => {
-                hand.begin_here().await?;
+                action.watch_effects().await?;
                 None
             }
         };
         match &self.action {
             MouseAction::Move { .. } => {}
-            MouseAction::Down { button, .. } => hand.press_button(*button).await?,
-            MouseAction::Up { .. } => hand.release_button().await?,
+            MouseAction::Down { button, .. } => action.press_button(*button).await?,
+            MouseAction::Up { .. } => action.release_button().await?,
             MouseAction::Wheel { delta_x, delta_y, .. } => {
-                hand.turn_wheel((*delta_x, *delta_y)).await?;
+                action.turn_wheel((*delta_x, *delta_y)).await?;
             }
         }
-        hand.done();
-        hand.finish(ReceiptDraft { action, spot, after, value: None }).await
+        action.mark_dispatched();
+        action.finish(ReceiptDraft { verb, point, after, value: None }).await
     }
 }

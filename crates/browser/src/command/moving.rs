@@ -1,6 +1,6 @@
 //! `drag`, `scroll`: moving things and the view.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::error::{Code, Error, Result};
 use crate::target::Target;
@@ -30,13 +30,17 @@ impl Verb for Drag {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
+        action!(cx, action);
         // The end first: looking for it may scroll.
         let to = TargetArgs { no_wait: self.aim.no_wait, ..TargetArgs::at(self.to.clone()) };
-        hand.reach(&to, Actionability::HOVER, EventGuard::Look).await?;
-        hand.reach(&self.aim, Actionability::HOVER, EventGuard::Look).await?;
-        let end = hand
-            .reach(&to, Actionability { dry: true, ..Actionability::HOVER }, EventGuard::Look)
+        action.resolve_actionable(&to, Actionability::HOVER, EventGuard::Look).await?;
+        action.resolve_actionable(&self.aim, Actionability::HOVER, EventGuard::Look).await?;
+        let end = action
+            .resolve_actionable(
+                &to,
+                Actionability { dry: true, ..Actionability::HOVER },
+                EventGuard::Look,
+            )
             .await?;
         if end.x == 0.0 && end.y == 0.0 {
             return Err(Error::new(Code::ActHidden).message(format!(
@@ -44,10 +48,12 @@ impl Verb for Drag {
                 end.hit
             )));
         }
-        let spot = hand.reach(&self.aim, Actionability::CLICK, EventGuard::Nothing).await?;
-        hand.drag(&spot, (end.x, end.y)).await?;
+        let point =
+            action.resolve_actionable(&self.aim, Actionability::CLICK, EventGuard::Nothing).await?;
+        action.drag(&point, (end.x, end.y)).await?;
         let value = Some(end.hit.to_string());
-        hand.finish(ReceiptDraft { action: "drag", spot: Some(spot), after: &self.after, value })
+        action
+            .finish(ReceiptDraft { verb: "drag", point: Some(point), after: &self.after, value })
             .await
     }
 }
@@ -142,14 +148,18 @@ impl Verb for Scroll {
             return Err(Error::new(Code::CommandInvalid)
                 .message("say what to bring into view, or which way to scroll"));
         }
-        hand!(cx, hand);
-        let spot = match target {
+        action!(cx, action);
+        let point = match target {
             Some(target) => {
                 let aim = TargetArgs { nth: self.nth, ..TargetArgs::at(target) };
-                Some(hand.reach(&aim, Actionability::TOUCH, EventGuard::Nothing).await?)
+                Some(
+                    action
+                        .resolve_actionable(&aim, Actionability::TOUCH, EventGuard::Nothing)
+                        .await?,
+                )
             }
             None => {
-                hand.begin_here().await?;
+                action.watch_effects().await?;
                 None
             }
         };
@@ -169,17 +179,17 @@ impl Verb for Scroll {
             Some(ScrollDirection::Left) => ("by", -by, 0.0),
             Some(ScrollDirection::Right) => ("by", by, 0.0),
         };
-        let number = spot.as_ref().map_or(0, |spot| spot.element);
+        let number = point.as_ref().map_or(0, |point| point.element);
         let script = format!("agbrowse.scroll({number}, {{to: \"{to}\", x: {x}, y: {y}}})");
-        let scrolled: Option<ScrolledBy> = match &spot {
-            Some(spot) => hand.ask(spot, &script).await?,
-            None => hand.ask_main(&script).await?,
+        let scrolled: Option<ScrolledBy> = match &point {
+            Some(point) => action.ask(point, &script).await?,
+            None => action.ask_main(&script).await?,
         };
-        hand.done();
+        action.mark_dispatched();
         let value = scrolled.map(|it| {
             let far = |x: f64| x.round() as i64;
             format!("{} right, {} down, {} left below", far(it.x), far(it.y), far(it.left))
         });
-        hand.finish(ReceiptDraft { action: "scroll", spot, after: &self.after, value }).await
+        action.finish(ReceiptDraft { verb: "scroll", point, after: &self.after, value }).await
     }
 }

@@ -37,10 +37,10 @@ impl Verb for Open {
             live.switch(&tab);
             cx.used(tab.id);
             let turn = tab.turn(cx.deadline).await?;
-            return navigate::go(cx.trip(&turn, self.until), &url).await;
+            return navigate::go(cx.navigation(&turn, self.until), &url).await;
         }
         let turn = cx.turn(TabNeed::Tab).await?;
-        navigate::go(cx.trip(&turn, self.until), &url).await
+        navigate::go(cx.navigation(&turn, self.until), &url).await
     }
 }
 
@@ -59,7 +59,7 @@ impl Verb for Back {
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
         let turn = cx.turn(TabNeed::Page).await?;
-        navigate::history(cx.trip(&turn, self.until), -1).await
+        navigate::history(cx.navigation(&turn, self.until), -1).await
     }
 }
 
@@ -78,7 +78,7 @@ impl Verb for Forward {
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
         let turn = cx.turn(TabNeed::Page).await?;
-        navigate::history(cx.trip(&turn, self.until), 1).await
+        navigate::history(cx.navigation(&turn, self.until), 1).await
     }
 }
 
@@ -104,7 +104,7 @@ impl Verb for Reload {
         let tab = cx.resolve(TabNeed::Page).await?;
         cx.used(tab.id);
         let turn = tab.turn(cx.deadline).await?;
-        navigate::reload(cx.trip(&turn, self.until), self.ignore_cache).await
+        navigate::reload(cx.navigation(&turn, self.until), self.ignore_cache).await
     }
 }
 

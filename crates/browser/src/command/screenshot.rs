@@ -214,10 +214,11 @@ async fn note_picture(turn: &Turn, deadline: Deadline) {
 /// Where an element is in the view. One without a size cannot be pictured.
 async fn place_of(cx: &mut CommandContext<'_>, turn: &Turn, wanted: &Target) -> Result<Bounds> {
     let live = cx.live().await?;
-    let mut sight = turn.sight.lock().await;
+    let mut observation = turn.observation.lock().await;
     let look = ObserveOptions { boxes: true, ..ObserveOptions::default() };
-    let tree = observe::observe(&live, turn, &mut sight, &look, cx.deadline).await?;
-    let node = target::find(turn, &mut sight, &tree, wanted, cx.deadline, &mut cx.notes).await?;
+    let tree = observe::observe(&live, turn, &mut observation, &look, cx.deadline).await?;
+    let node =
+        target::find(turn, &mut observation, &tree, wanted, cx.deadline, &mut cx.notes).await?;
     let node = &tree.nodes[node];
     let bounds = tree.extra(node).and_then(|extra| extra.bounds).unwrap_or_default();
     if bounds.width < 1.0 || bounds.height < 1.0 {
@@ -237,27 +238,27 @@ async fn label(
     quality: Option<u32>,
 ) -> Result<String> {
     let live = cx.live().await?;
-    let mut sight = turn.sight.lock().await;
-    let sight = &mut *sight;
+    let mut observation = turn.observation.lock().await;
+    let observation = &mut *observation;
     let look = ObserveOptions::default();
-    let tree = observe::observe(&live, turn, sight, &look, cx.deadline).await?;
+    let tree = observe::observe(&live, turn, observation, &look, cx.deadline).await?;
     let options = ViewOptions {
         policy: RefPolicy::Live { all: false },
         refs_only: true,
         ..ViewOptions::default()
     };
-    let registry = &mut sight.registry;
+    let registry = &mut observation.registry;
     let seen = view(&tree, &options, &mut registry.numbering(&tree));
     registry.show(&tree, &seen, Scope::Part);
     let mut boxes: Vec<(String, f32, f32, f32, f32)> = Vec::new();
-    for (frame, window) in windows(sight, &tree, cx.deadline).await.into_iter().enumerate() {
+    for (frame, window) in windows(observation, &tree, cx.deadline).await.into_iter().enumerate() {
         let Some(window) = window else { continue };
         let inside = seen.lines.iter().filter_map(|line| {
             let node = &tree.nodes[line.node as usize];
             (usize::from(node.frame) == frame).then_some((line.number?, node.element))
         });
         let (numbers, elements): (Vec<u32>, Vec<u32>) = inside.unzip();
-        let Some(world) = sight.world_of(&tree.frames[frame].document) else { continue };
+        let Some(world) = observation.world_of(&tree.frames[frame].document) else { continue };
         let parts = window.parts_of(world, &elements, cx.deadline).await;
         for (number, part) in numbers.into_iter().zip(parts) {
             if let Some(part) = part {
@@ -267,7 +268,7 @@ async fn label(
         }
     }
     let failed = || Error::new(Code::ScreenshotCaptureFailed);
-    let world = sight.world_of(&tree.frames[0].document).ok_or_else(failed)?;
+    let world = observation.world_of(&tree.frames[0].document).ok_or_else(failed)?;
     let quality = f64::from(quality.unwrap_or(90)) / 100.0;
     let kind = format!("image/{}", format.as_str());
     let arguments = format!("{}, {}, {}, {quality}", json(picture), json(&boxes), json(&kind));
@@ -306,7 +307,7 @@ impl FrameClip {
 
 /// Through what each frame is seen; nothing for one that cannot be seen.
 async fn windows(
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     deadline: Deadline,
 ) -> Vec<Option<FrameClip>> {
@@ -317,13 +318,13 @@ async fn windows(
             None => Some(FrameClip { corner: (0.0, 0.0), opening: None }),
             Some(None) => None,
             Some(Some(around)) => {
-                let opening = match observe::holder(sight, tree, index as u16) {
+                let opening = match observe::holder(observation, tree, index as u16) {
                     Some((world, owner)) => {
                         around.parts_of(world, &[owner], deadline).await.pop().flatten()
                     }
                     None => None,
                 };
-                let corner = observe::offset(sight, tree, index as u16, deadline).await;
+                let corner = observe::offset(observation, tree, index as u16, deadline).await;
                 opening.map(|opening| FrameClip { corner, opening: Some(opening) })
             }
         };

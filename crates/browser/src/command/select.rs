@@ -1,6 +1,6 @@
 //! `select`, `check`, `uncheck`: choosing among what is offered.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::keyboard::Chord;
 use crate::act::pointer::{Button, ClickSpec};
 use crate::act::{
@@ -42,8 +42,8 @@ impl Verb for Select {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
-        select(&mut hand, &self.aim, &self.options, &self.after).await
+        action!(cx, action);
+        select(&mut action, &self.aim, &self.options, &self.after).await
     }
 }
 
@@ -67,8 +67,8 @@ impl Verb for Check {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
-        set(&mut hand, &self.aim, true, &self.after).await
+        action!(cx, action);
+        set(&mut action, &self.aim, true, &self.after).await
     }
 }
 
@@ -92,8 +92,8 @@ impl Verb for Uncheck {
     type Reply = Receipt;
 
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        hand!(cx, hand);
-        set(&mut hand, &self.aim, false, &self.after).await
+        action!(cx, action);
+        set(&mut action, &self.aim, false, &self.after).await
     }
 }
 
@@ -101,36 +101,38 @@ const PRESS: ClickSpec = ClickSpec { button: Button::Left, count: 1, modifiers: 
 
 /// Sets something that is on or off.
 pub(super) async fn set(
-    hand: &mut Action<'_>,
+    action: &mut Action<'_>,
     aim: &TargetArgs,
     wanted: bool,
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let action = if wanted { "check" } else { "uncheck" };
-    let spot = hand.reach(aim, Actionability::SET, EventGuard::Look).await?;
-    let Some(is_checked) = spot.is_checked else {
+    let verb = if wanted { "check" } else { "uncheck" };
+    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Look).await?;
+    let Some(is_checked) = point.is_checked else {
         return Err(Error::new(Code::ActNotEditable)
-            .message(format!("{} is nothing that can be checked", spot.hit)));
+            .message(format!("{} is nothing that can be checked", point.hit)));
     };
     if is_checked == wanted {
-        return Ok(hand
-            .nothing_to_do(ReceiptDraft { action, spot: Some(spot), after, value: None })
+        return Ok(action
+            .nothing_to_do(ReceiptDraft { verb, point: Some(point), after, value: None })
             .await);
     }
-    if !wanted && spot.kind == "radio" {
-        return Err(Error::new(Code::ActNotEditable)
-            .message(format!("{} cannot be unchecked: check another one of its group", spot.hit)));
+    if !wanted && point.kind == "radio" {
+        return Err(Error::new(Code::ActNotEditable).message(format!(
+            "{} cannot be unchecked: check another one of its group",
+            point.hit
+        )));
     }
-    let receipt = hand.click_on(action, aim, PRESS, after).await?;
-    if hand.is_elsewhere() {
+    let receipt = action.click_on(verb, aim, PRESS, after).await?;
+    if action.left_page() {
         return Ok(receipt);
     }
     let fact: Option<OptionFact> =
-        hand.ask(&spot, &format!("agbrowse.fact({})", spot.element)).await?;
+        action.ask(&point, &format!("agbrowse.fact({})", point.element)).await?;
     // One that the click took away cannot be asked.
     match fact.and_then(|fact| fact.is_checked) {
         Some(now) if now != wanted => Err(Error::new(Code::ActNotTaken)
-            .message(format!("{} was clicked and is as it was", spot.hit))),
+            .message(format!("{} was clicked and is as it was", point.hit))),
         _ => Ok(receipt),
     }
 }
@@ -158,54 +160,54 @@ struct ChooseReply {
 
 /// Chooses options of a list.
 pub(super) async fn select(
-    hand: &mut Action<'_>,
+    action: &mut Action<'_>,
     aim: &TargetArgs,
     options: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let limit = hand.limit(aim);
+    let limit = action.limit(aim);
     loop {
-        let spot = hand.reach(aim, Actionability::SET, EventGuard::Nothing).await?;
-        let script = format!("agbrowse.choose({}, {})", spot.element, json(options));
-        let chosen: ChooseReply = hand.ask(&spot, &script).await?;
-        hand.done();
+        let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Nothing).await?;
+        let script = format!("agbrowse.choose({}, {})", point.element, json(options));
+        let chosen: ChooseReply = action.ask(&point, &script).await?;
+        action.mark_dispatched();
         let error = match &*chosen.is {
             "chosen" => {
                 let value = Some(chosen.labels.join(", "));
-                let deed = ReceiptDraft { action: "select", spot: Some(spot), after, value };
+                let draft = ReceiptDraft { verb: "select", point: Some(point), after, value };
                 return match chosen.is_changed {
-                    true => hand.finish(deed).await,
-                    false => Ok(hand.nothing_to_do(deed).await),
+                    true => action.finish(draft).await,
+                    false => Ok(action.nothing_to_do(draft).await),
                 };
             }
             "suggested" => {
-                hand.release_guard();
+                action.release_guard();
                 let value = SecretString::from(&*chosen.labels.concat());
-                return super::fill::put_in(hand, "select", aim, &value, after).await;
+                return super::fill::put_in(action, "select", aim, &value, after).await;
             }
             "widget" => {
-                hand.release_guard();
-                return select_in_widget(hand, aim, spot, options, after).await;
+                action.release_guard();
+                return select_in_widget(action, aim, point, options, after).await;
             }
             "missing" => Error::new(Code::ActNoOption)
-                .message(format!("{} has no option {:?}", spot.hit, chosen.wanted))
+                .message(format!("{} has no option {:?}", point.hit, chosen.wanted))
                 .evidence("options", chosen.options),
             "disabled" => Error::new(Code::ActDisabled)
-                .message(format!("the option {:?} of {} is disabled", chosen.wanted, spot.hit)),
+                .message(format!("the option {:?} of {} is disabled", chosen.wanted, point.hit)),
             "single" => {
-                hand.release_guard();
+                action.release_guard();
                 return Err(Error::new(Code::CommandInvalid)
-                    .message(format!("{} takes one option only", spot.hit)));
+                    .message(format!("{} takes one option only", point.hit)));
             }
-            _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", spot.hit)),
+            _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.hit)),
         };
-        hand.release_guard();
+        action.release_guard();
         // Options may come late.
         if limit.is_over() || aim.no_wait {
             return Err(error);
         }
-        let tree = hand.look().await?;
-        hand.wait_for_change(&tree, limit).await?;
+        let tree = action.look().await?;
+        action.wait_for_change(&tree, limit).await?;
     }
 }
 
@@ -223,23 +225,23 @@ const OPTIONS: &[Role] = &[
 
 /// Chooses in a list that the page made itself: opens it if need be, then clicks the option.
 async fn select_in_widget(
-    hand: &mut Action<'_>,
+    action: &mut Action<'_>,
     aim: &TargetArgs,
-    spot: ActionPoint,
+    point: ActionPoint,
     options: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let limit = hand.limit(aim);
+    let limit = action.limit(aim);
     let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
     let mut labels = Vec::new();
     let mut receipt = None;
     let (mut is_opened, mut has_typed);
-    let tree = hand.look().await?;
-    let list = place_of(&tree, &spot).ok_or_else(|| {
-        Error::new(Code::SnapshotRefStale).message(format!("{} is gone", spot.hit))
+    let tree = action.look().await?;
+    let list = place_of(&tree, &point).ok_or_else(|| {
+        Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.hit))
     })?;
     if !may_be_list(&tree, list) {
-        return Err(Error::new(Code::ActNoOption).message(format!("{} is no list", spot.hit)));
+        return Err(Error::new(Code::ActNoOption).message(format!("{} is no list", point.hit)));
     }
     // Options that others show are not this one's, unless it is open already.
     let is_open = tree.nodes[list].expanded == Some(true);
@@ -253,40 +255,41 @@ async fn select_in_widget(
         // Many lists close after each choice.
         (is_opened, has_typed) = (false, false);
         loop {
-            let tree = hand.look().await?;
-            let found = option_in(&tree, &spot, option, &others)
+            let tree = action.look().await?;
+            let found = option_in(&tree, &point, option, &others)
                 .or_else(|| plain_option(&tree, option, &before).filter(|_| is_opened));
             if let Some(node) = found {
                 // Of the list that it is in, as it is now.
-                let number = hand.sight.registry.show_some(&tree, &[node]);
+                let number = action.observation.registry.issue_nodes(&tree, &[node]);
                 let at = TargetArgs::at(Target::Ref(RefName::Local(number[0])));
                 let after = if is_last { after } else { &quiet };
-                let clicked = hand.click_on("select", &at, PRESS, after).await?;
+                let clicked = action.click_on("select", &at, PRESS, after).await?;
                 labels.extend(clicked.target.as_ref().map(|hit| hit.name.clone()));
                 receipt = Some(clicked);
                 break;
             }
             if !is_opened {
                 is_opened = true;
-                if spot.hit.role != "listbox" {
-                    hand.click_on("open", aim, PRESS, &quiet).await?;
+                if point.hit.role != "listbox" {
+                    action.click_on("open", aim, PRESS, &quiet).await?;
                     continue;
                 }
             }
             // A list that is searched by typing shows what matches.
-            if !has_typed && matches!(&*spot.kind, "text" | "search") {
+            if !has_typed && matches!(&*point.kind, "text" | "search") {
                 has_typed = true;
-                let found = hand.reach(aim, Actionability::WRITE, EventGuard::Keys).await;
+                let found =
+                    action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await;
                 if let Ok(field) = found {
                     let script = format!("agbrowse.prepare({}, 'x', false)", field.element);
-                    _ = hand.ask::<serde::de::IgnoredAny>(&field, &script).await?;
-                    hand.type_keys(option).await?;
-                    hand.settle(&quiet).await;
+                    _ = action.ask::<serde::de::IgnoredAny>(&field, &script).await?;
+                    action.type_keys(option).await?;
+                    action.settle(&quiet).await;
                     continue;
                 }
             }
             if limit.is_over() || aim.no_wait {
-                let own = own_options(&tree, &spot, &others);
+                let own = own_options(&tree, &point, &others);
                 let shown: Vec<String> = own
                     .into_iter()
                     .map(|node| page::refs::name(&tree, node))
@@ -294,35 +297,35 @@ async fn select_in_widget(
                     .take(40)
                     .collect();
                 if is_opened {
-                    close(hand, &spot).await?;
+                    close(action, &point).await?;
                 }
                 return Err(Error::new(Code::ActNoOption)
-                    .message(format!("{} shows no option {option:?}", spot.hit))
+                    .message(format!("{} shows no option {option:?}", point.hit))
                     .evidence("options", shown)
                     .evidence("done", labels.iter().map(|it| quoted(it)).collect::<Vec<_>>()));
             }
-            hand.wait_for_change(&tree, limit).await?;
+            action.wait_for_change(&tree, limit).await?;
         }
     }
     let receipt = receipt
         .ok_or_else(|| Error::new(Code::CommandInvalid).message("there is no option to choose"))?;
     Ok(Receipt {
-        target: Some(spot.hit),
-        strategy: Some(spot.strategy.to_owned()),
+        target: Some(point.hit),
+        strategy: Some(point.strategy.to_owned()),
         value: Some(labels.join(", ")),
         ..receipt
     })
 }
 
 /// Closes a list again that was opened for nothing.
-async fn close(hand: &mut Action<'_>, spot: &ActionPoint) -> Result<()> {
-    let tree = hand.look().await?;
+async fn close(action: &mut Action<'_>, point: &ActionPoint) -> Result<()> {
+    let tree = action.look().await?;
     // While it is open, some pages hide everything else.
-    let is_open = place_of(&tree, spot).is_none_or(|list| tree.nodes[list].expanded == Some(true));
+    let is_open = place_of(&tree, point).is_none_or(|list| tree.nodes[list].expanded == Some(true));
     if is_open {
-        hand.begin_here().await?;
-        hand.press(&[Chord::parse("Escape")?]).await?;
-        hand.settle(&SettleArgs { no_delta: true, ..SettleArgs::default() }).await;
+        action.watch_effects().await?;
+        action.press(&[Chord::parse("Escape")?]).await?;
+        action.settle(&SettleArgs { no_delta: true, ..SettleArgs::default() }).await;
     }
     Ok(())
 }
@@ -343,10 +346,10 @@ fn all_options(tree: &Tree) -> impl Iterator<Item = usize> {
 }
 
 /// Where an element is in the page as it is now.
-fn place_of(tree: &Tree, spot: &ActionPoint) -> Option<usize> {
-    let document = spot.documents.first()?;
+fn place_of(tree: &Tree, point: &ActionPoint) -> Option<usize> {
+    let document = point.documents.first()?;
     tree.nodes.iter().position(|node| {
-        node.element == spot.element && tree.frames[usize::from(node.frame)].document == *document
+        node.element == point.element && tree.frames[usize::from(node.frame)].document == *document
     })
 }
 
@@ -365,10 +368,10 @@ fn may_be_list(tree: &Tree, node: usize) -> bool {
 }
 
 /// The options that are a list's: those inside of it if there are any, else those that have come up since.
-fn own_options(tree: &Tree, spot: &ActionPoint, others: &ElementSet) -> Vec<usize> {
+fn own_options(tree: &Tree, point: &ActionPoint, others: &ElementSet) -> Vec<usize> {
     // A page may hide the list itself while its options are shown elsewhere.
     let (list, end) =
-        place_of(tree, spot).map_or((usize::MAX, 0), |list| (list, tree.nodes[list].end as usize));
+        place_of(tree, point).map_or((usize::MAX, 0), |list| (list, tree.nodes[list].end as usize));
     let inside: Vec<usize> = all_options(tree).filter(|node| *node > list && *node < end).collect();
     if !inside.is_empty() {
         return inside;
@@ -388,10 +391,10 @@ fn plain_option(tree: &Tree, wanted: &str, before: &ElementSet) -> Option<usize>
 }
 
 /// The option that is meant.
-fn option_in(tree: &Tree, spot: &ActionPoint, wanted: &str, others: &ElementSet) -> Option<usize> {
+fn option_in(tree: &Tree, point: &ActionPoint, wanted: &str, others: &ElementSet) -> Option<usize> {
     let mut needle = page::text::Needle::new(wanted);
     let by_index = wanted.strip_prefix("index=").and_then(|index| index.parse::<usize>().ok());
-    let among = own_options(tree, spot, others);
+    let among = own_options(tree, point, others);
     if let Some(index) = by_index {
         return among.get(index).copied();
     }

@@ -175,19 +175,19 @@ impl Verb for Snapshot {
         };
         let live = cx.live().await?;
         let way = self.way();
-        let mut sight = turn.sight.lock().await;
-        let sight = &mut *sight;
-        let look = self.look(sight.parts.iter().find(|part| part.way == way));
+        let mut observation = turn.observation.lock().await;
+        let observation = &mut *observation;
+        let look = self.look(observation.parts.iter().find(|part| part.way == way));
         let loader = turn.state.borrow().loader.clone();
         let is_plain = !self.fresh && !self.all_refs && self.url.is_none();
-        let remembered = if is_plain { sight.remembered(&look, &loader) } else { None };
-        let is_hit = remembered.is_some();
+        let cached_page = if is_plain { observation.cached_page(&look, &loader) } else { None };
+        let is_hit = cached_page.is_some();
         tracing::debug!(cache = if is_hit { "hit" } else { "miss" }, "snapshot");
-        let tree = match remembered {
+        let tree = match cached_page {
             Some(tree) => tree,
             None => {
                 let span = tracing::debug_span!("capture_snapshot");
-                self.capture(&live, &turn, sight, &look, cx.deadline).instrument(span).await?
+                self.capture(&live, &turn, observation, &look, cx.deadline).instrument(span).await?
             }
         };
         let root = match self.wanted_root() {
@@ -195,7 +195,7 @@ impl Verb for Snapshot {
             Some(wanted) => {
                 let mut notes = Vec::new();
                 let found =
-                    target::find(&turn, sight, &tree, &wanted, cx.deadline, &mut notes).await;
+                    target::find(&turn, observation, &tree, &wanted, cx.deadline, &mut notes).await;
                 // They have the names of what was found.
                 notes.retain(|_| !self.redact);
                 cx.notes.extend(notes);
@@ -207,13 +207,13 @@ impl Verb for Snapshot {
                 let part = root
                     .map(|root| &tree.nodes[root])
                     .map(|node| (&*tree.frames[usize::from(node.frame)].document, node.element));
-                observe::shape(&turn, sight, part, cx.deadline).await.unwrap_or_default()
+                observe::shape(&turn, observation, part, cx.deadline).await.unwrap_or_default()
             }
             false => None,
         };
         let formatted = async {
-            let seeing = self.see(sight, tree, root, RenderPlan { look, way, shape });
-            self.finish(cx, &turn, sight, seeing).await
+            let seeing = self.see(observation, tree, root, RenderPlan { look, way, shape });
+            self.finish(cx, &turn, observation, seeing).await
         };
         formatted.instrument(tracing::debug_span!("format_snapshot")).await
     }
@@ -246,13 +246,13 @@ impl Snapshot {
     /// What of a page is shown, with the refs that it gives.
     fn see(
         &self,
-        sight: &mut observe::TabObservation,
+        observation: &mut observe::TabObservation,
         tree: Arc<Tree>,
         root: Option<usize>,
         asked: RenderPlan,
     ) -> SnapshotSource {
         let options = self.view_options(root);
-        let registry = &mut sight.registry;
+        let registry = &mut observation.registry;
         let seen = view(&tree, &options, &mut registry.numbering(&tree));
         // What is folded is there all the same: a budget is no difference between two pages.
         let unfolded = options.budget.map(|_| {
@@ -270,8 +270,8 @@ impl Snapshot {
         let url = cx.address(url)?;
         let turn = cx.turn(TabNeed::Tab).await?;
         let reserved = LOOK.min(cx.deadline.total() / 4);
-        let trip = navigate::Navigation { reserved, ..cx.trip(&turn, Until::Load) };
-        let there = navigate::go(trip, &url).await?;
+        let navigation = navigate::Navigation { reserved, ..cx.navigation(&turn, Until::Load) };
+        let there = navigate::go(navigation, &url).await?;
         if let Some(status) = there.status.filter(|status| *status >= 400) {
             cx.notes.push(Note::new("http-status", format!("the server answered {status}")));
         }
@@ -283,23 +283,23 @@ impl Snapshot {
         &self,
         live: &RunningBrowser,
         turn: &Turn,
-        sight: &mut observe::TabObservation,
+        observation: &mut observe::TabObservation,
         look: &ObserveOptions,
         deadline: Deadline,
     ) -> Result<Arc<Tree>> {
         if self.fresh {
-            sight.forget_all();
+            observation.reset();
         }
-        let aside = if self.all_refs { sight.put_aside() } else { None };
-        let mut tree = observe::observe(live, turn, sight, look, deadline).await?;
+        let aside = if self.all_refs { observation.stash() } else { None };
+        let mut tree = observe::observe(live, turn, observation, look, deadline).await?;
         if self.url.is_some() {
             let limit = deadline.at_most(SETTLE);
-            while !limit.is_over() && sight.is_stirring(QUIET).await {
-                tree = observe::observe(live, turn, sight, look, deadline).await?;
+            while !limit.is_over() && observation.changes_within(QUIET).await {
+                tree = observe::observe(live, turn, observation, look, deadline).await?;
             }
         }
         if self.all_refs {
-            sight.take_back(aside);
+            observation.restore(aside);
         }
         Ok(tree)
     }
@@ -377,12 +377,12 @@ impl Snapshot {
         &self,
         cx: &mut CommandContext<'_>,
         turn: &Turn,
-        sight: &mut observe::TabObservation,
+        observation: &mut observe::TabObservation,
         mut seeing: SnapshotSource,
     ) -> Result<SnapshotReply> {
         let issued = seeing.issued.take();
         let (tree, seen, print) = (&seeing.tree, &seeing.seen, &seeing.options.print);
-        let before = if self.delta { self.before(sight, &seeing) } else { None };
+        let before = if self.delta { self.before(observation, &seeing) } else { None };
         let mut notes = Vec::new();
         let mut told = None;
         let mut compared = |full: &str| -> Option<String> {
@@ -431,10 +431,10 @@ impl Snapshot {
                 TextFormat::Viewpoint => {
                     let numbers: Vec<u32> =
                         seen.lines.iter().filter_map(|line| line.number).collect();
-                    backend_refs::learn(turn, sight, &numbers, cx.deadline).await;
+                    backend_refs::learn(turn, observation, &numbers, cx.deadline).await;
                     let context = turn.context.as_deref();
                     let spell = |number: u32| {
-                        backend_refs::spelled(sight, context, number).unwrap_or_default()
+                        backend_refs::spelled(observation, context, number).unwrap_or_default()
                     };
                     render_mcp(tree, seen, &McpRender { spell: &spell, print: *print })
                 }
@@ -444,10 +444,10 @@ impl Snapshot {
                 Some(told) if !told.is_full => {
                     let numbers = numbers_in(&text);
                     if self.format == TextFormat::Viewpoint {
-                        backend_refs::learn(turn, sight, &numbers, cx.deadline).await;
+                        backend_refs::learn(turn, observation, &numbers, cx.deadline).await;
                         let context = turn.context.as_deref();
                         text = rewrite_refs(&text, |number| {
-                            backend_refs::spelled(sight, context, number)
+                            backend_refs::spelled(observation, context, number)
                         });
                     }
                     numbers.into_iter().collect::<HashSet<_>>().len() as u32
@@ -463,7 +463,7 @@ impl Snapshot {
             let lines = told.told.iter().filter_map(|(at, _)| all.lines.get(*at as usize));
             let nodes: Vec<usize> =
                 lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
-            sight.registry.show_only(issued, tree, &nodes);
+            observation.registry.show_only(issued, tree, &nodes);
         }
         if self.delta && told.is_none() {
             let note = "nothing of this page was shown in this way before: this is all of it";
@@ -473,7 +473,7 @@ impl Snapshot {
         if told.as_ref().is_none_or(|told| told.is_full) {
             self.note_missing(&seeing, &mut notes);
         }
-        if sight.is_second_hand {
+        if observation.is_second_hand {
             notes.push(Note::new("second-hand", SECOND_HAND));
         }
         let silent = tree.silent_frames(self.redact).into_iter();
@@ -481,7 +481,7 @@ impl Snapshot {
             Note::new("silent-frame", "a frame did not answer").with_page_text(&frame)
         }));
         cx.notes.extend(notes);
-        self.keep(sight, seeing);
+        self.keep(observation, seeing);
         Ok(reply)
     }
 
@@ -511,18 +511,21 @@ impl Snapshot {
     /// What was shown before, as it would be shown now: in the same way if it was, else of the whole page.
     fn before(
         &self,
-        sight: &mut observe::TabObservation,
+        observation: &mut observe::TabObservation,
         seeing: &SnapshotSource,
     ) -> Option<DeltaBase> {
         let SnapshotSource { tree, options, asked: RenderPlan { look, way, .. }, .. } = seeing;
-        let (registry, parts, whole) = (&mut sight.registry, &sight.parts, &sight.shown);
+        let (registry, parts, whole) =
+            (&mut observation.registry, &observation.parts, &observation.shown);
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
         let can_compare = |shown: &&observe::DeltaBaseline| {
-            document(&shown.tree) == document(tree) && shown.look.tells(look, &options.print)
+            document(&shown.tree) == document(tree)
+                && shown.look.is_comparable_with(look, &options.print)
         };
         let same = parts.iter().find(|part| part.way == *way);
         let before = same.filter(can_compare).or(whole.as_ref().filter(can_compare))?;
-        let behind = sight.behind.as_ref().filter(|behind| document(behind) == document(tree));
+        let behind =
+            observation.behind.as_ref().filter(|behind| document(behind) == document(tree));
         let behind = behind.filter(|_| options.root.is_none()).map(|behind| {
             let options = ViewOptions { budget: None, ..options.clone() };
             let view = view(behind, &options, &mut registry.numbering(behind));
@@ -555,7 +558,7 @@ impl Snapshot {
     }
 
     /// Remembers what was shown, to tell later what is different.
-    fn keep(&self, sight: &mut observe::TabObservation, seeing: SnapshotSource) {
+    fn keep(&self, observation: &mut observe::TabObservation, seeing: SnapshotSource) {
         let SnapshotSource {
             tree,
             seen,
@@ -569,21 +572,21 @@ impl Snapshot {
         let options = ViewOptions { budget: None, ..options };
         let shown = observe::DeltaBaseline { tree, view, options, look, way };
         if is_whole {
-            let was = sight.shown.take();
-            sight.cover(was.as_ref().map(|was| &was.tree), &shown.tree);
-            sight.parts.clear();
-            sight.shown = Some(shown);
+            let was = observation.shown.take();
+            observation.set_modal_background(was.as_ref().map(|was| &was.tree), &shown.tree);
+            observation.parts.clear();
+            observation.shown = Some(shown);
             return;
         }
         // What was searched for is not compared.
         if self.find.is_some() {
             return;
         }
-        sight.parts.retain(|part| part.way != shown.way);
-        if sight.parts.len() >= MOST_WAYS {
-            sight.parts.remove(0);
+        observation.parts.retain(|part| part.way != shown.way);
+        if observation.parts.len() >= MOST_WAYS {
+            observation.parts.remove(0);
         }
-        sight.parts.push(shown);
+        observation.parts.push(shown);
     }
 }
 
@@ -617,7 +620,7 @@ fn tell_less(snapshot: &mut WebAiSnapshot, told: &Delta) {
                 .and_then(|digits| digits.parse().ok())
                 .is_some_and(|number| numbers.contains(&number))
         };
-        snapshot.refs.retain(|it| is_told(&it.name_of_ref));
+        snapshot.refs.retain(|it| is_told(&it.ref_name));
         snapshot.stats.node_count = told.told.len() as u32;
         snapshot.stats.interactive_count = snapshot.refs.len() as u32;
     }

@@ -212,7 +212,7 @@ impl Verb for TabCommand {
                 let url = match &new.url {
                     Some(url) => {
                         let url = cx.address(url)?;
-                        navigate::go(cx.trip(&turn, navigate::Until::Load), &url).await?.url
+                        navigate::go(cx.navigation(&turn, navigate::Until::Load), &url).await?.url
                     }
                     None => mask(&context_tab.state.borrow().url).into_owned(),
                 };

@@ -1,6 +1,6 @@
 //! `upload`: files for a field, for what asks for them, or for a file chooser that is open.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::armed::ArmedState;
 use crate::act::pointer::{Button, ClickSpec};
 use crate::act::{
@@ -83,13 +83,13 @@ impl Verb for Upload {
                 "say what takes the files: a target, or `chooser` for the one that is open",
             ));
         }
-        hand!(cx, hand);
+        action!(cx, action);
         match &self.aim {
-            Some(aim) => give_to(&mut hand, aim, &files, &self.after).await,
+            Some(aim) => give_to(&mut action, aim, &files, &self.after).await,
             None => {
-                let chooser = hand.tab.state.borrow().chooser.clone();
-                let chooser = chooser.ok_or_else(|| none_open(hand.tab))?;
-                answer(&mut hand, chooser, &files, &self.after).await
+                let chooser = action.tab.state.borrow().chooser.clone();
+                let chooser = chooser.ok_or_else(|| none_open(action.tab))?;
+                answer(&mut action, chooser, &files, &self.after).await
             }
         }
     }
@@ -117,22 +117,22 @@ fn none_open(tab: &Tab) -> Error {
 
 /// Gives files to a field, or to what asks for them when it is clicked.
 async fn give_to(
-    hand: &mut Action<'_>,
+    action: &mut Action<'_>,
     aim: &TargetArgs,
     files: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    if let Some(input) = hidden_input(hand, aim).await? {
-        return give_to_hidden(hand, input, files, after).await;
+    if let Some(input) = hidden_input(action, aim).await? {
+        return give_to_hidden(action, input, files, after).await;
     }
-    let spot = hand.reach(aim, Actionability::SET, EventGuard::Nothing).await?;
-    if spot.kind != "file" {
-        let channel = hand.world(&spot)?.channel.clone();
-        hand.release_guard();
-        return click_and_give(hand, aim, &channel, files, after).await;
+    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Nothing).await?;
+    if point.kind != "file" {
+        let channel = action.world(&point)?.channel.clone();
+        action.release_guard();
+        return click_and_give(action, aim, &channel, files, after).await;
     }
-    let value = give_to_field(hand, &spot, files).await.map(|given| noted(hand, &given));
-    close(hand, Some(spot), value, after).await
+    let value = give_to_field(action, &point, files).await.map(|given| noted(action, &given));
+    close(action, Some(point), value, after).await
 }
 
 /// A file input that a selector matches and that is not shown, as most are that a page draws itself.
@@ -154,18 +154,18 @@ struct FileInput {
 }
 
 /// The hidden file input that a target means. Selectors alone can name one; what is shown is reached as anything else is.
-async fn hidden_input(hand: &mut Action<'_>, aim: &TargetArgs) -> Result<Option<HiddenInput>> {
+async fn hidden_input(action: &mut Action<'_>, aim: &TargetArgs) -> Result<Option<HiddenInput>> {
     let css = match &aim.target {
         Target::Css(css) => css.clone(),
         Target::TestId(id) => format!("[data-testid={}]", json(id)),
         _ => return Ok(None),
     };
-    let tree = hand.look().await?;
+    let tree = action.look().await?;
     for frame in &tree.frames {
-        let Some(world) = hand.sight.world_of(&frame.document) else { continue };
+        let Some(world) = action.observation.world_of(&frame.document) else { continue };
         let script = format!("agbrowse.fileInputs({})", json(&css));
-        let asked = world.ask::<Vec<FileInput>>(&script, hand.deadline).await;
-        let all = asked.map_err(|trouble| trouble.explain(hand.tab))?;
+        let asked = world.ask::<Vec<FileInput>>(&script, action.deadline).await;
+        let all = asked.map_err(|trouble| trouble.explain(action.tab))?;
         let input = match (all.as_slice(), aim.nth) {
             ([], _) => continue,
             ([one], None) => one,
@@ -175,16 +175,15 @@ async fn hidden_input(hand: &mut Action<'_>, aim: &TargetArgs) -> Result<Option<
         if input.is_shown {
             return Ok(None);
         }
-        let hit =
-            ReceiptTarget { name_of_ref: None, role: "file".into(), name: input.name.clone() };
+        let hit = ReceiptTarget { ref_name: None, role: "file".into(), name: input.name.clone() };
         if input.is_disabled {
             let message = format!("{hit} is disabled (disabled)");
             return Err(Error::new(Code::ActDisabled).message(message));
         }
-        let nodes = world.backend_ids(&[input.number], hand.deadline).await;
-        let nodes = nodes.map_err(|trouble| trouble.explain(hand.tab))?;
+        let nodes = world.backend_ids(&[input.number], action.deadline).await;
+        let nodes = nodes.map_err(|trouble| trouble.explain(action.tab))?;
         let node = nodes.first().copied().flatten();
-        let node = node.ok_or_else(|| ObserveError::Nothing.explain(hand.tab))?;
+        let node = node.ok_or_else(|| ObserveError::Nothing.explain(action.tab))?;
         let strategy = aim.target.strategy();
         return Ok(Some(HiddenInput { hit, strategy, document: frame.document.clone(), node }));
     }
@@ -192,78 +191,78 @@ async fn hidden_input(hand: &mut Action<'_>, aim: &TargetArgs) -> Result<Option<
 }
 
 async fn give_to_hidden(
-    hand: &mut Action<'_>,
+    action: &mut Action<'_>,
     input: HiddenInput,
     files: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
     let gone = || Error::new(Code::SnapshotRefStale).message("the page was replaced meanwhile");
-    let frame_id = hand.sight.world_of(&input.document).ok_or_else(gone)?.frame_id.clone();
-    hand.begin_in(&frame_id).await?;
-    let given = match hand.sight.world_of(&input.document) {
-        Some(world) => FileField { world, node: input.node }.give(hand, files).await,
+    let frame_id = action.observation.world_of(&input.document).ok_or_else(gone)?.frame_id.clone();
+    action.watch_effects_in(&frame_id).await?;
+    let given = match action.observation.world_of(&input.document) {
+        Some(world) => FileField { world, node: input.node }.give(action, files).await,
         None => Err(gone()),
     };
-    let value = given.map(|given| noted(hand, &given));
-    let receipt = close(hand, None, value, after).await?;
+    let value = given.map(|given| noted(action, &given));
+    let receipt = close(action, None, value, after).await?;
     let strategy = Some(input.strategy.to_owned());
     Ok(Receipt { target: Some(input.hit), strategy, ..receipt })
 }
 
 /// Writes the receipt of what was done.
 async fn close(
-    hand: &mut Action<'_>,
-    spot: Option<ActionPoint>,
+    action: &mut Action<'_>,
+    point: Option<ActionPoint>,
     value: Result<String>,
     after: &SettleArgs,
 ) -> Result<Receipt> {
     if value.is_err() {
-        hand.release_guard();
+        action.release_guard();
     }
     let value = Some(value?);
-    hand.done();
-    hand.finish(ReceiptDraft { action: "upload", spot, after, value }).await
+    action.mark_dispatched();
+    action.finish(ReceiptDraft { verb: "upload", point, after, value }).await
 }
 
 async fn give_to_field(
-    hand: &Action<'_>,
-    spot: &ActionPoint,
+    action: &Action<'_>,
+    point: &ActionPoint,
     files: &[String],
 ) -> Result<FileCount> {
-    let world = hand.world(spot)?;
-    let element = spot.control.unwrap_or(spot.element);
-    let nodes = world.backend_ids(&[element], hand.deadline).await;
-    let nodes = nodes.map_err(|trouble| trouble.explain(hand.tab))?;
+    let world = action.world(point)?;
+    let element = point.control.unwrap_or(point.element);
+    let nodes = world.backend_ids(&[element], action.deadline).await;
+    let nodes = nodes.map_err(|trouble| trouble.explain(action.tab))?;
     let Some(node) = nodes.first().copied().flatten() else {
-        return Err(ObserveError::Nothing.explain(hand.tab));
+        return Err(ObserveError::Nothing.explain(action.tab));
     };
-    FileField { world, node }.give(hand, files).await
+    FileField { world, node }.give(action, files).await
 }
 
 /// Clicks what asks for files, and answers it.
 async fn click_and_give(
-    hand: &mut Action<'_>,
+    action: &mut Action<'_>,
     aim: &TargetArgs,
     channel: &Channel,
     files: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let tab = hand.tab;
+    let tab = action.tab;
     // Choosers that a person may see are caught only while they are ours.
-    let is_seen = !hand.live.is_unseen();
+    let is_seen = !action.live.is_unseen();
     let catch = |enabled| SetInterceptFileChooserDialog { enabled };
     let posted = channel.clone();
     let armed = is_seen.then(|| ArmedState::new(move || posted.post(&catch(false))));
     if is_seen {
-        channel.call(catch(true), hand.deadline).await.map_err(|error| tab.explain(error))?;
+        channel.call(catch(true), action.deadline).await.map_err(|error| tab.explain(error))?;
     }
-    let before = tab.journal.mark().choosers;
+    let before = tab.activity.mark().choosers;
     let press = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
     // What is expected comes of the files, not of the click.
     let click = SettleArgs { expect: None, ..after.clone() };
-    let clicked = hand.click_on("upload", aim, press, &click).await;
+    let clicked = action.click_on("upload", aim, press, &click).await;
     let chooser = match &clicked {
-        Ok(_) => asked(hand, before).await,
+        Ok(_) => asked(action, before).await,
         Err(_) => None,
     };
     drop(armed);
@@ -272,7 +271,7 @@ async fn click_and_give(
         return Err(Error::new(Code::ActNotTaken)
             .message("it was clicked, and the page did not ask for files"));
     };
-    let second = answer(hand, chooser, files, after).await;
+    let second = answer(action, chooser, files, after).await;
     let second = second.map_err(|error| error.mutation_allowed(true))?;
     first.events.retain(|event| event.kind != CHOOSER);
     first.events.extend(second.events);
@@ -289,28 +288,28 @@ async fn click_and_give(
 }
 
 /// The chooser that a click opens.
-async fn asked(hand: &Action<'_>, before: u64) -> Option<FileChooser> {
+async fn asked(action: &Action<'_>, before: u64) -> Option<FileChooser> {
     let is_over = |state: &TabState| {
         state.dialog.is_some()
             || state.end.is_some()
             || state.chooser.as_ref().is_some_and(|chooser| chooser.number > before)
     };
-    let mut state = hand.tab.state.subscribe();
-    let limit = hand.deadline.at_most(ASKING);
+    let mut state = action.tab.state.subscribe();
+    let limit = action.deadline.at_most(ASKING);
     let state = tokio::time::timeout_at(limit.at(), state.wait_for(is_over)).await.ok()?.ok()?;
     let chooser = state.chooser.clone().filter(|chooser| chooser.number > before);
-    hand.tab.journal.forget_untold(CHOOSER);
+    action.tab.activity.forget_untold(CHOOSER);
     chooser
 }
 
 /// Answers a chooser with files, or says that nobody chose any.
 async fn answer(
-    hand: &mut Action<'_>,
+    action: &mut Action<'_>,
     chooser: FileChooser,
     files: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let tab = hand.tab;
+    let tab = action.tab;
     if files.len() > 1 && !chooser.is_multiple {
         return Err(Error::new(Code::CommandInvalid)
             .message("the page asks for one file only, and still waits for it"));
@@ -320,25 +319,26 @@ async fn answer(
         true => none_open(tab),
         false => trouble.explain(tab),
     };
-    let entered = World::enter(channel, frame_id, "", false, hand.deadline).await;
+    let entered = World::enter(channel, frame_id, "", false, action.deadline).await;
     let world = entered.map_err(|error| gone(error.into()))?;
     // A frame that nobody has looked at may be without our scripts.
-    world.ask::<bool>("true", hand.deadline).await.map_err(gone)?;
-    let heeded = world.ask_about::<Option<FileFieldInfo>>(*field, "heedFiles", hand.deadline).await;
+    world.ask::<bool>("true", action.deadline).await.map_err(gone)?;
+    let heeded =
+        world.ask_about::<Option<FileFieldInfo>>(*field, "heedFiles", action.deadline).await;
     heeded.map_err(gone)?;
     let field = FileField { world: &world, node: *field };
-    hand.rebase();
-    hand.begin_in(frame_id).await?;
+    action.reset_baseline();
+    action.watch_effects_in(frame_id).await?;
     // Before the page hears of it: it may open another one at once.
     tab.state.send_modify(|state| {
         state.chooser.take_if(|open| open.number == chooser.number);
     });
     let value = match files.is_empty() {
-        true => field.cancel(hand).await.map(|()| "canceled".to_owned()),
-        false => field.give(hand, files).await.map(|given| noted(hand, &given)),
+        true => field.cancel(action).await.map(|()| "canceled".to_owned()),
+        false => field.give(action, files).await.map(|given| noted(action, &given)),
     };
-    chooser.let_go();
-    close(hand, None, value, after).await
+    chooser.release();
+    close(action, None, value, after).await
 }
 
 /// A field for files.
@@ -365,36 +365,36 @@ struct FileCount {
 impl FileField<'_> {
     async fn ask<T: serde::de::DeserializeOwned>(
         &self,
-        hand: &Action<'_>,
+        action: &Action<'_>,
         function: &str,
     ) -> Result<T> {
-        let asked = self.world.ask_about(self.node, function, hand.deadline).await;
-        asked.map_err(|trouble| trouble.explain(hand.tab))
+        let asked = self.world.ask_about(self.node, function, action.deadline).await;
+        asked.map_err(|trouble| trouble.explain(action.tab))
     }
 
     /// Puts files in place of those that are there, and sees that the field took them.
-    async fn give(&self, hand: &Action<'_>, files: &[String]) -> Result<FileCount> {
-        let takes: Option<FileFieldInfo> = self.ask(hand, "heedFiles").await?;
+    async fn give(&self, action: &Action<'_>, files: &[String]) -> Result<FileCount> {
+        let takes: Option<FileFieldInfo> = self.ask(action, "heedFiles").await?;
         if files.len() > 1 && !takes.is_some_and(|takes| takes.is_multiple) {
             return Err(Error::new(Code::CommandInvalid).message("the field takes one file only"));
         }
         let given = async {
             match files {
-                [] => self.ask::<()>(hand, "emptyFiles").await,
+                [] => self.ask::<()>(action, "emptyFiles").await,
                 files => {
                     let node = Some(self.node);
                     let set = SetFileInputFiles { files: files.to_vec(), backend_node_id: node };
-                    let set = self.world.channel.call(set, hand.deadline).await;
-                    set.map(|_| ()).map_err(|error| hand.tab.explain(error))
+                    let set = self.world.channel.call(set, action.deadline).await;
+                    set.map(|_| ()).map_err(|error| action.tab.explain(error))
                 }
             }
         };
         let all = FileCount { given: files.len(), held: files.len() };
-        if !unhindered(hand, given).await? {
+        if !unhindered(action, given).await? {
             return Ok(all);
         }
         // A page that goes elsewhere with the files does not tell.
-        let Ok(count) = self.ask::<FileCount>(hand, "countFiles").await else { return Ok(all) };
+        let Ok(count) = self.ask::<FileCount>(action, "countFiles").await else { return Ok(all) };
         if count.given != files.len() {
             return Err(Error::new(Code::ActNotTaken).message(format!(
                 "the field took {} of {}",
@@ -406,14 +406,14 @@ impl FileField<'_> {
     }
 
     /// Says that nobody chose anything.
-    async fn cancel(&self, hand: &Action<'_>) -> Result<()> {
-        unhindered(hand, self.ask::<()>(hand, "cancelFiles")).await.map(|_| ())
+    async fn cancel(&self, action: &Action<'_>) -> Result<()> {
+        unhindered(action, self.ask::<()>(action, "cancelFiles")).await.map(|_| ())
     }
 }
 
 /// Waits for the page's part, and says whether it could do it: a dialog that it opens meanwhile holds it up.
-async fn unhindered(hand: &Action<'_>, work: impl Future<Output = Result<()>>) -> Result<bool> {
-    let mut state = hand.tab.state.subscribe();
+async fn unhindered(action: &Action<'_>, work: impl Future<Output = Result<()>>) -> Result<bool> {
+    let mut state = action.tab.state.subscribe();
     tokio::select! {
         biased;
         done = work => done.map(|()| true),
@@ -422,10 +422,10 @@ async fn unhindered(hand: &Action<'_>, work: impl Future<Output = Result<()>>) -
 }
 
 /// What a field was given, in words. That the page took it out again is a note.
-fn noted(hand: &mut Action<'_>, count: &FileCount) -> String {
+fn noted(action: &mut Action<'_>, count: &FileCount) -> String {
     if count.held != count.given {
         let message = format!("the page has left {} in the field", counted(count.held));
-        hand.notes.push(Note::new("taken-out", message));
+        action.notes.push(Note::new("taken-out", message));
     }
     counted(count.given)
 }

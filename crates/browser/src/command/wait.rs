@@ -1,6 +1,6 @@
 //! `wait`: until something is so.
 
-use super::{CommandContext, Verb, hand};
+use super::{CommandContext, Verb, action};
 use crate::act::{Action, Actionability, EventGuard, TargetArgs, millis};
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
@@ -101,15 +101,15 @@ impl Verb for Wait {
             ));
         }
         let asked = cx.patience();
-        hand!(cx, hand);
+        action!(cx, action);
         let begun = Instant::now();
-        let limit = hand.deadline.at_most(asked.map_or(LONGEST, |asked| asked.mul_f64(0.95)));
+        let limit = action.deadline.at_most(asked.map_or(LONGEST, |asked| asked.mul_f64(0.95)));
         loop {
             // What is known of a page that is gone says nothing.
-            hand.check_alive()?;
+            action.check_alive()?;
             let mut unmet = None;
             for condition in &conditions {
-                if !self.is_met(condition, &mut hand).await? {
+                if !self.is_met(condition, &mut action).await? {
                     unmet = Some(condition);
                     break;
                 }
@@ -126,11 +126,11 @@ impl Verb for Wait {
             match unmet {
                 // Nothing in the page tells of these.
                 Condition::Load | Condition::Idle | Condition::Url(_) | Condition::Function(_) => {
-                    hand.wait_for_news(limit).await?;
+                    action.wait_for_news(limit).await?;
                 }
                 _ => {
-                    let tree = hand.look().await?;
-                    hand.wait_for_change(&tree, limit).await?;
+                    let tree = action.look().await?;
+                    action.wait_for_change(&tree, limit).await?;
                 }
             }
         }
@@ -179,13 +179,13 @@ impl Wait {
         all.into_iter().flatten().collect()
     }
 
-    async fn is_met(&self, condition: &Condition<'_>, hand: &mut Action<'_>) -> Result<bool> {
+    async fn is_met(&self, condition: &Condition<'_>, action: &mut Action<'_>) -> Result<bool> {
         match condition {
-            Condition::Load => Ok(hand.tab.state.borrow().phase >= Phase::Loaded),
-            Condition::Url(pattern) => Ok(matches(pattern, &hand.tab.state.borrow().url)),
-            Condition::Text(text) => shows(hand, text).await,
-            Condition::TextGone(text) => Ok(!shows(hand, text).await?),
-            Condition::Idle => Ok(hand.tab.journal.quiet_for() >= IDLE),
+            Condition::Load => Ok(action.tab.state.borrow().phase >= Phase::Loaded),
+            Condition::Url(pattern) => Ok(matches(pattern, &action.tab.state.borrow().url)),
+            Condition::Text(text) => shows(action, text).await,
+            Condition::TextGone(text) => Ok(!shows(action, text).await?),
+            Condition::Idle => Ok(action.tab.activity.quiet_for() >= IDLE),
             Condition::Function(script) => {
                 let evaluate = Evaluate {
                     expression: format!(
@@ -197,7 +197,7 @@ impl Wait {
                     await_promise: Some(true),
                     ..Evaluate::default()
                 };
-                let reply = hand.tab.call(evaluate, hand.deadline).await?;
+                let reply = action.tab.call(evaluate, action.deadline).await?;
                 if let Some(thrown) = reply.exception_details {
                     let what = thrown.exception.and_then(|it| it.description);
                     let what = what.map(cdp::LossyString::into_string).unwrap_or_default();
@@ -209,12 +209,12 @@ impl Wait {
                 let value = reply.result.and_then(|result| result.value);
                 Ok(value.is_some_and(|value| value.get() == "true"))
             }
-            Condition::Target(target, state) => target_is(hand, target, *state).await,
+            Condition::Target(target, state) => target_is(action, target, *state).await,
         }
     }
 }
 
-async fn target_is(hand: &mut Action<'_>, target: &Target, state: WaitState) -> Result<bool> {
+async fn target_is(action: &mut Action<'_>, target: &Target, state: WaitState) -> Result<bool> {
     let aim = TargetArgs { nth: Some(0), no_wait: true, ..TargetArgs::at(target.clone()) };
     let wants = match state {
         WaitState::Visible | WaitState::Hidden => {
@@ -224,7 +224,7 @@ async fn target_is(hand: &mut Action<'_>, target: &Target, state: WaitState) -> 
         WaitState::Checked | WaitState::Unchecked => Actionability::TOUCH,
         WaitState::Ready => Actionability { dry: true, ..Actionability::CLICK },
     };
-    let found = hand.reach(&aim, wants, EventGuard::Look).await;
+    let found = action.resolve_actionable(&aim, wants, EventGuard::Look).await;
     let gone = |error: &Error| {
         matches!(
             error.code(),
@@ -234,8 +234,8 @@ async fn target_is(hand: &mut Action<'_>, target: &Target, state: WaitState) -> 
     match (found, state) {
         (Ok(_), WaitState::Visible | WaitState::Enabled | WaitState::Ready) => Ok(true),
         (Ok(_), WaitState::Hidden | WaitState::Disabled) => Ok(false),
-        (Ok(spot), WaitState::Checked) => Ok(spot.is_checked == Some(true)),
-        (Ok(spot), WaitState::Unchecked) => Ok(spot.is_checked == Some(false)),
+        (Ok(point), WaitState::Checked) => Ok(point.is_checked == Some(true)),
+        (Ok(point), WaitState::Unchecked) => Ok(point.is_checked == Some(false)),
         (Err(error), WaitState::Hidden) if gone(&error) => Ok(true),
         (Err(error), WaitState::Disabled) => Ok(error.code() == Code::ActDisabled),
         // A ref that points at nothing any more never will again.
@@ -256,8 +256,8 @@ async fn target_is(hand: &mut Action<'_>, target: &Target, state: WaitState) -> 
     }
 }
 
-async fn shows(hand: &mut Action<'_>, text: &str) -> Result<bool> {
-    let tree = hand.look().await?;
+async fn shows(action: &mut Action<'_>, text: &str) -> Result<bool> {
+    let tree = action.look().await?;
     let query = page::find::Query { text: Some(text.to_owned()), ..Default::default() };
     Ok(!page::find::find(&tree, &query).is_empty())
 }

@@ -137,21 +137,21 @@ pub(super) async fn owners<'p>(
 
 /// Finds out which elements hold these frames, of those that were told.
 pub(super) async fn own(
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     places: &[&FrameInfo],
     told: &HashMap<String, Arc<FrameReport>>,
     deadline: Deadline,
 ) {
     let unknown = places.iter().filter_map(|place| {
-        let world = sight.worlds.get(place.parent.as_deref()?)?;
-        (!sight.owners.contains_key(&place.frame_id)).then_some((*place, &world.channel))
+        let world = observation.worlds.get(place.parent.as_deref()?)?;
+        (!observation.owners.contains_key(&place.frame_id)).then_some((*place, &world.channel))
     });
     let found = owners(unknown, deadline).await;
-    sight.owners.extend(found);
+    observation.owners.extend(found);
     let parents: HashSet<&str> =
         places.iter().filter_map(|place| place.parent.as_deref()).collect();
     for parent in parents {
-        if let (Some(world), Some(told)) = (sight.worlds.get_mut(parent), told.get(parent)) {
+        if let (Some(world), Some(told)) = (observation.worlds.get_mut(parent), told.get(parent)) {
             // One that does not answer holds nothing that could be shown.
             _ = world.know(&told.holders, deadline).await;
         }

@@ -170,10 +170,10 @@ impl Watch {
         let is_dirty = Arc::new(AtomicBool::new(false));
         let flag = is_dirty.clone();
         let dirtied = world.dirtied(Deadline::after(lifetime));
-        let hears_more = world.hears_more(Deadline::after(lifetime));
+        let listeners_added_since = world.listeners_added_since(Deadline::after(lifetime));
         let task = tokio::spawn(async move {
             let is_over = tokio::select! {
-                true = hears_more => true,
+                true = listeners_added_since => true,
                 is_over = dirtied => is_over,
             };
             if is_over {
@@ -234,7 +234,7 @@ impl Default for ObserveOptions {
 
 impl ObserveOptions {
     /// Whether what was seen in this way has all that is printed of what is seen in the other, and no more.
-    pub(crate) fn tells(&self, other: &Self, print: &RenderOptions) -> bool {
+    pub(crate) fn is_comparable_with(&self, other: &Self, print: &RenderOptions) -> bool {
         self.hidden == other.hidden
             && self.firewall == other.firewall
             && self.full == other.full
@@ -274,32 +274,32 @@ impl TabObservation {
     }
 
     /// What was seen of the page, if nothing has happened since and it was looked at in the same way.
-    pub(crate) fn remembered(&self, look: &ObserveOptions, loader: &str) -> Option<Arc<Tree>> {
+    pub(crate) fn cached_page(&self, look: &ObserveOptions, loader: &str) -> Option<Arc<Tree>> {
         let is_whole = self.seen.as_ref().is_some_and(|seen| !seen.is_glimpse);
-        self.glimpsed(look, loader).filter(|_| is_whole)
+        self.cached_page_any_source(look, loader).filter(|_| is_whole)
     }
 
     /// Puts aside what was seen, for a look that is not to be remembered.
-    pub(crate) fn put_aside(&mut self) -> Option<CachedPage> {
+    pub(crate) fn stash(&mut self) -> Option<CachedPage> {
         self.kept.clear();
         self.seen.take()
     }
 
     /// Takes back what was put aside, in place of what was seen since.
-    pub(crate) fn take_back(&mut self, seen: Option<CachedPage>) {
+    pub(crate) fn restore(&mut self, seen: Option<CachedPage>) {
         self.kept.clear();
         self.seen = seen;
     }
 
     /// What was seen of the page, if its documents say themselves that nothing has happened since. Word of a
     /// change comes a moment after it: good enough to show a page, too late to point at something in it.
-    pub(crate) async fn confirmed(
+    pub(crate) async fn revalidated_page(
         &self,
         look: &ObserveOptions,
         loader: &str,
         deadline: Deadline,
     ) -> Option<Arc<Tree>> {
-        let tree = self.remembered(look, loader)?;
+        let tree = self.cached_page(look, loader)?;
         let mut asked = tokio::task::JoinSet::new();
         for frame in tree.frames.iter().filter(|frame| !frame.silent) {
             // One in which there is nothing has no say of its own.
@@ -351,8 +351,8 @@ impl TabObservation {
 
     /// Gives nodes refs that mean what they mean now, and their numbers. In a batch that waits for its end: whoever
     /// wrote the batch had not read any of its receipts.
-    pub(crate) fn bind(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
-        let Some(deferred) = &self.deferred else { return self.registry.show_some(tree, nodes) };
+    pub(crate) fn issue_refs(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
+        let Some(deferred) = &self.deferred else { return self.registry.issue_nodes(tree, nodes) };
         deferred.push(tree, nodes);
         let number = |index: &usize| {
             let node = &tree.nodes[*index];
@@ -362,20 +362,20 @@ impl TabObservation {
     }
 
     /// What was seen may not be so any more: every document is asked what is different.
-    pub(crate) fn doubt(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.seen = None;
         self.kept.retain(|_, kept| kept.watch.is_none());
     }
 
     /// Another document came: its frames and their worlds are other ones.
-    fn begin_anew(&mut self) {
+    fn begin_document(&mut self) {
         self.worlds.clear();
         self.owners.clear();
         self.kept.clear();
     }
 
     /// Nothing that was seen is good any more.
-    pub(crate) fn forget_all(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.seen = None;
         self.kept.clear();
         for world in self.worlds.values_mut() {
@@ -409,7 +409,7 @@ impl TabObservation {
     }
 
     /// The page by a report that came by the way.
-    pub(crate) async fn glimpse(
+    pub(crate) async fn adopt_inline_report(
         &mut self,
         tab: &Tab,
         report: &str,
@@ -440,7 +440,11 @@ impl TabObservation {
     }
 
     /// What was seen of the page, also by the way, if nothing is known to have happened since.
-    pub(crate) fn glimpsed(&self, look: &ObserveOptions, loader: &str) -> Option<Arc<Tree>> {
+    pub(crate) fn cached_page_any_source(
+        &self,
+        look: &ObserveOptions,
+        loader: &str,
+    ) -> Option<Arc<Tree>> {
         let seen = self.seen.as_ref()?;
         let is_good = seen.look == *look
             && seen.is_good()
@@ -449,7 +453,7 @@ impl TabObservation {
     }
 
     /// Remembers what a dialog came in front of: to tell later that it is back.
-    pub(crate) fn cover(&mut self, was: Option<&Arc<Tree>>, now: &Tree) {
+    pub(crate) fn set_modal_background(&mut self, was: Option<&Arc<Tree>>, now: &Tree) {
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
         self.behind = match page::delta::is_covered(now) {
             false => None,
@@ -467,7 +471,7 @@ impl TabObservation {
     }
 
     /// Whether something happens in the page within this time.
-    pub(crate) async fn is_stirring(&self, quiet: Duration) -> bool {
+    pub(crate) async fn changes_within(&self, quiet: Duration) -> bool {
         let main = self.seen.as_ref().and_then(|seen| seen.tree.frames.first());
         match main.and_then(|main| self.world_of(&main.document)) {
             Some(world) => world.dirtied(Deadline::after(quiet)).await,
@@ -488,21 +492,21 @@ impl TabObservation {
 }
 
 /// Gets ready to look at a document whose text has come, while what it named is still coming.
-pub(crate) async fn foresee(tab: Arc<Tab>) {
+pub(crate) async fn prefetch_listeners(tab: Arc<Tab>) {
     let deadline = Deadline::after(FRAME);
     let loader = tab.state.borrow().loader.clone();
     let Ok(mut world) = World::enter(&tab.channel, &tab.target_id, &loader, true, deadline).await
     else {
         return;
     };
-    _ = world.foresee(deadline).await;
+    _ = world.prefetch_listeners(deadline).await;
     if tab.state.borrow().loader != loader {
         return;
     }
-    let Ok(mut sight) = tab.sight.try_lock() else { return };
-    if sight.worlds.get(&tab.target_id).is_none_or(|known| known.loader != loader) {
-        sight.begin_anew();
-        sight.worlds.insert(tab.target_id.clone(), world);
+    let Ok(mut observation) = tab.observation.try_lock() else { return };
+    if observation.worlds.get(&tab.target_id).is_none_or(|known| known.loader != loader) {
+        observation.begin_document();
+        observation.worlds.insert(tab.target_id.clone(), world);
     }
 }
 
@@ -510,44 +514,44 @@ pub(crate) async fn foresee(tab: Arc<Tab>) {
 pub(crate) async fn observe(
     live: &RunningBrowser,
     tab: &Tab,
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     look: &ObserveOptions,
     deadline: Deadline,
 ) -> Result<Arc<Tree>> {
     let mut trouble = None;
-    sight.is_second_hand = false;
+    observation.is_second_hand = false;
     for _ in 0..LOOKS {
         let moves = tab.frame_moves.load(Ordering::Acquire);
         let looked = async {
             match look.source {
-                Source::Page => look_once(live, tab, sight, look, deadline).await,
-                Source::Ax => ax::look(live, tab, sight, deadline).await,
+                Source::Page => observe_once(live, tab, observation, look, deadline).await,
+                Source::Ax => ax::look(live, tab, observation, deadline).await,
             }
         };
         match watched(tab, looked).await {
             Ok(mut tree) => {
                 if look.boxes {
-                    place_boxes(sight, &mut tree, deadline).await;
+                    place_boxes(observation, &mut tree, deadline).await;
                 }
                 let tree = Arc::new(tree);
                 if look.source == Source::Page {
                     let moves = (tab.frame_moves.clone(), moves);
-                    sight.keep(tree.clone(), look.clone(), moves);
+                    observation.keep(tree.clone(), look.clone(), moves);
                 }
                 return Ok(tree);
             }
             // Another document came in between: its worlds are other ones.
             Err(error) if error.is_replaced() && !deadline.is_over() => {
-                sight.worlds.remove(&tab.target_id);
+                observation.worlds.remove(&tab.target_id);
                 trouble = Some(error);
             }
             // A page that our scripts stumble over can still be told by the browser.
             Err(error @ ObserveError::Script(_)) if look.source == Source::Page => {
                 tracing::warn!("our scripts failed in a page: the browser's own tree is asked");
-                return match watched(tab, ax::look(live, tab, sight, deadline)).await {
+                return match watched(tab, ax::look(live, tab, observation, deadline)).await {
                     Ok(tree) => {
-                        sight.seen = None;
-                        sight.is_second_hand = true;
+                        observation.seen = None;
+                        observation.is_second_hand = true;
                         Ok(Arc::new(tree))
                     }
                     Err(blocked @ ObserveError::Blocked(_)) => Err(blocked.explain(tab)),
@@ -561,23 +565,23 @@ pub(crate) async fn observe(
         .map_or_else(|| Error::new(Code::SnapshotUnavailable), |trouble| trouble.explain(tab)))
 }
 
-async fn look_once(
+async fn observe_once(
     live: &RunningBrowser,
     tab: &Tab,
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     look: &ObserveOptions,
     deadline: Deadline,
 ) -> std::result::Result<Tree, ObserveError> {
     let loader = tab.state.borrow().loader.clone();
-    if sight.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
-        sight.begin_anew();
+    if observation.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
+        observation.begin_document();
     }
     let main = FrameInfo::main(tab, loader);
-    let known: HashSet<String> = sight.owners.keys().cloned().collect();
+    let known: HashSet<String> = observation.owners.keys().cloned().collect();
     let mut placing = pin!(frames::places(live, tab, &known, deadline.at_most(FRAME)));
     let mut placed = None;
     let told = {
-        let mut looking = pin!(look_at(sight, &main, look, deadline));
+        let mut looking = pin!(look_at(observation, &main, look, deadline));
         loop {
             tokio::select! {
                 biased;
@@ -592,15 +596,15 @@ async fn look_once(
         None if told.holders.is_empty() => Default::default(),
         None => placing.await,
     };
-    sight.owners.extend(owners);
+    observation.owners.extend(owners);
     let mut all = HashMap::from([(tab.target_id.clone(), told)]);
-    look_at_frames(sight, &places, look, &mut all, deadline).await;
-    sight.kept.retain(|frame, _| all.contains_key(frame));
+    look_at_frames(observation, &places, look, &mut all, deadline).await;
+    observation.kept.retain(|frame, _| all.contains_key(frame));
     let here: HashSet<&str> = places.iter().map(|place| &*place.frame_id).collect();
-    sight.worlds.retain(|frame, _| *frame == tab.target_id || here.contains(&**frame));
-    sight.owners.retain(|frame, _| here.contains(&**frame));
+    observation.worlds.retain(|frame, _| *frame == tab.target_id || here.contains(&**frame));
+    observation.owners.retain(|frame, _| here.contains(&**frame));
     let begun = Instant::now();
-    let tree = stitch(sight, &main, &all, &places)?;
+    let tree = stitch(observation, &main, &all, &places)?;
     tracing::debug!(nodes = tree.nodes.len(), took = ?begun.elapsed(), "documents were stitched");
     Ok(tree)
 }
@@ -620,26 +624,26 @@ pub(crate) async fn watched<T>(
 
 /// What a frame's document tells. What it told before is taken if it is known to be good.
 async fn look_at(
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     place: &FrameInfo,
     look: &ObserveOptions,
     deadline: Deadline,
 ) -> std::result::Result<Arc<FrameReport>, ObserveError> {
-    if let Some(told) = known(sight, place, look) {
+    if let Some(told) = known(observation, place, look) {
         return Ok(told);
     }
-    let world = sight.worlds.remove(&place.frame_id);
+    let world = observation.worlds.remove(&place.frame_id);
     let (world, told) = ask(place.clone(), world, look.options(), deadline).await?;
-    Ok(learn(sight, place, look, world, told))
+    Ok(store_report(observation, place, look, world, told))
 }
 
 /// What a frame told before, if it is good.
 fn known(
-    sight: &TabObservation,
+    observation: &TabObservation,
     place: &FrameInfo,
     look: &ObserveOptions,
 ) -> Option<Arc<FrameReport>> {
-    let kept = sight.kept.get(&place.frame_id)?;
+    let kept = observation.kept.get(&place.frame_id)?;
     let is_good = kept.loader == place.loader
         && kept.look == *look
         && kept.watch.as_ref().map_or(place.is_unreachable, Watch::is_good);
@@ -664,24 +668,24 @@ async fn ask(
     Ok((world, told))
 }
 
-fn learn(
-    sight: &mut TabObservation,
+fn store_report(
+    observation: &mut TabObservation,
     place: &FrameInfo,
     look: &ObserveOptions,
     mut world: World,
     told: FrameReport,
 ) -> Arc<FrameReport> {
     let (told, look, loader) = (Arc::new(told), look.clone(), place.loader.clone());
-    let watch = Some(Watch::over(&mut world, sight.cache_lifetime));
+    let watch = Some(Watch::over(&mut world, observation.cache_lifetime));
     let kept = CachedFrame { told: told.clone(), loader, look, watch };
-    sight.kept.insert(place.frame_id.clone(), kept);
-    sight.worlds.insert(place.frame_id.clone(), world);
+    observation.kept.insert(place.frame_id.clone(), kept);
+    observation.worlds.insert(place.frame_id.clone(), world);
     told
 }
 
 /// What the documents in frames tell, by frame. Those that cannot be seen are not asked.
 async fn look_at_frames(
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     places: &[FrameInfo],
     look: &ObserveOptions,
     all: &mut HashMap<String, Arc<FrameReport>>,
@@ -695,10 +699,10 @@ async fn look_at_frames(
                 && !all.contains_key(&place.frame_id)
         };
         let inside: Vec<&FrameInfo> = places.iter().filter(is_in).collect();
-        frames::own(sight, &inside, all, limit).await;
+        frames::own(observation, &inside, all, limit).await;
         let holds = |place: &&FrameInfo| {
             let told = place.parent.as_ref().and_then(|parent| all.get(parent));
-            let owner = sight.owner_of(place);
+            let owner = observation.owner_of(place);
             told.zip(owner).is_some_and(|(told, owner)| told.holders.contains(&owner))
         };
         let mut asked = tokio::task::JoinSet::new();
@@ -707,20 +711,20 @@ async fn look_at_frames(
         for place in shown {
             let around = place.parent.as_ref().and_then(|parent| all.get(parent));
             let blank = around
-                .zip(sight.owner_of(place))
+                .zip(observation.owner_of(place))
                 .and_then(|(told, owner)| told.blank_inside(owner));
             let nothing = blank.or_else(|| place.is_unreachable.then(FrameReport::unreachable));
-            match (nothing, known(sight, place, look)) {
+            match (nothing, known(observation, place, look)) {
                 (Some(nothing), _) => {
                     let nothing = Arc::new(nothing);
                     let (look, loader) = (look.clone(), place.loader.clone());
                     let kept = CachedFrame { told: nothing.clone(), loader, look, watch: None };
-                    sight.kept.insert(place.frame_id.clone(), kept);
+                    observation.kept.insert(place.frame_id.clone(), kept);
                     told.push((place.frame_id.clone(), nothing));
                 }
                 (None, Some(known)) => told.push((place.frame_id.clone(), known)),
                 (None, None) => {
-                    let world = sight.worlds.remove(&place.frame_id);
+                    let world = observation.worlds.remove(&place.frame_id);
                     let (place, options) = (place.clone(), look.options());
                     asked.spawn(
                         async move { (place.clone(), ask(place, world, options, limit).await) },
@@ -731,7 +735,10 @@ async fn look_at_frames(
         let is_over = asked.is_empty() && told.is_empty();
         while let Some(answer) = asked.join_next().await {
             if let Ok((place, Ok((world, new)))) = answer {
-                told.push((place.frame_id.clone(), learn(sight, &place, look, world, new)));
+                told.push((
+                    place.frame_id.clone(),
+                    store_report(observation, &place, look, world, new),
+                ));
             }
         }
         // One that did not answer has nothing inside that could be asked.
@@ -753,18 +760,18 @@ struct TreeBuilder<'a> {
 }
 
 fn stitch(
-    sight: &TabObservation,
+    observation: &TabObservation,
     main: &FrameInfo,
     told: &HashMap<String, Arc<FrameReport>>,
     places: &[FrameInfo],
 ) -> std::result::Result<Tree, ObserveError> {
     let held = places
         .iter()
-        .filter_map(|place| Some(((place.parent.as_deref()?, sight.owner_of(place)?), place)))
+        .filter_map(|place| Some(((place.parent.as_deref()?, observation.owner_of(place)?), place)))
         .collect();
     let lost = places
         .iter()
-        .filter(|place| !sight.owners.contains_key(&place.frame_id))
+        .filter(|place| !observation.owners.contains_key(&place.frame_id))
         .filter_map(|place| place.parent.as_deref())
         .collect();
     let mut work = TreeBuilder { tree: Tree::default(), told, held, lost };
@@ -772,7 +779,7 @@ fn stitch(
         ObserveError::Script(format!("line {} of a report is malformed", bad.line))
     })?;
     work.tree.close();
-    unlisten_roots(&mut work.tree);
+    drop_delegated_listeners(&mut work.tree);
     Ok(work.tree)
 }
 
@@ -833,43 +840,43 @@ impl TreeBuilder<'_> {
 /// so is that.
 pub(crate) async fn shape(
     tab: &Tab,
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     root: Option<(&str, u32)>,
     deadline: Deadline,
 ) -> Result<Option<String>> {
     let part = root.map(|(document, element)| (document.to_owned(), element));
-    let seen = sight.seen.as_ref().filter(|seen| seen.is_good());
+    let seen = observation.seen.as_ref().filter(|seen| seen.is_good());
     let known = seen.and_then(|seen| seen.shape.as_ref()).filter(|shape| shape.part == part);
     if let Some(known) = known {
         return Ok(known.tags.clone());
     }
     let world = match root {
-        Some((document, _)) => sight.world_of(document),
-        None => sight.worlds.get(&tab.target_id),
+        Some((document, _)) => observation.world_of(document),
+        None => observation.worlds.get(&tab.target_id),
     };
     let Some(world) = world else { return Ok(None) };
     let element = root.map_or(0, |(_, element)| element);
     let script = format!("agbrowse.shape({element}, {})", page::hash::DOM_HASH_MAX_CHARS);
     let tags: Option<String> =
         world.ask(&script, deadline).await.map_err(|trouble| trouble.explain(tab))?;
-    if let Some(seen) = sight.seen.as_mut().filter(|seen| seen.is_good()) {
+    if let Some(seen) = observation.seen.as_mut().filter(|seen| seen.is_good()) {
         seen.shape = Some(TagSkeleton { part, tags: tags.clone() });
     }
     Ok(tags)
 }
 
 /// Puts the boxes of what is in frames where they are in the view of the page.
-async fn place_boxes(sight: &TabObservation, tree: &mut Tree, deadline: Deadline) {
+async fn place_boxes(observation: &TabObservation, tree: &mut Tree, deadline: Deadline) {
     for frame in 1..tree.frames.len() {
         let frame = frame as u16;
-        let (x, y) = offset(sight, tree, frame, deadline).await;
+        let (x, y) = offset(observation, tree, frame, deadline).await;
         tree.shift_boxes(frame, x, y);
     }
 }
 
 /// Where a frame's document begins, in CSS pixels of the main frame's view.
 pub(crate) async fn offset(
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     frame: u16,
     deadline: Deadline,
@@ -878,9 +885,9 @@ pub(crate) async fn offset(
     let mut at = tree.frames.get(usize::from(frame));
     while let Some((inner, parent)) = at.and_then(|inner| Some((inner, inner.parent?))) {
         let outer = tree.frames.get(usize::from(parent));
-        let world = outer.and_then(|outer| sight.world_of(&outer.document));
-        let frame_id = sight.world_of(&inner.document).map(|world| &*world.frame_id);
-        let owner = frame_id.and_then(|id| world?.known(*sight.owners.get(id)?));
+        let world = outer.and_then(|outer| observation.world_of(&outer.document));
+        let frame_id = observation.world_of(&inner.document).map(|world| &*world.frame_id);
+        let owner = frame_id.and_then(|id| world?.known(*observation.owners.get(id)?));
         if let (Some(world), Some(owner)) = (world, owner)
             && let Ok(Some([left, top])) =
                 world.ask::<Option<[f32; 2]>>(&format!("agbrowse.corner({owner})"), deadline).await
@@ -895,19 +902,19 @@ pub(crate) async fn offset(
 
 /// The world around a frame, and the element there that holds the frame.
 pub(crate) fn holder<'s>(
-    sight: &'s TabObservation,
+    observation: &'s TabObservation,
     tree: &Tree,
     frame: u16,
 ) -> Option<(&'s World, u32)> {
     let inner = tree.frames.get(usize::from(frame))?;
     let outer = tree.frames.get(usize::from(inner.parent?))?;
-    let frame_id = &sight.world_of(&inner.document)?.frame_id;
-    let world = sight.world_of(&outer.document)?;
-    Some((world, world.known(*sight.owners.get(frame_id)?)?))
+    let frame_id = &observation.world_of(&inner.document)?.frame_id;
+    let world = observation.world_of(&outer.document)?;
+    Some((world, world.known(*observation.owners.get(frame_id)?)?))
 }
 
 /// An element that holds most of the page listens for what is in it, not for itself.
-fn unlisten_roots(tree: &mut Tree) {
+fn drop_delegated_listeners(tree: &mut Tree) {
     let all = tree.nodes.len();
     for index in 0..all {
         let node = &tree.nodes[index];

@@ -60,12 +60,12 @@ pub struct NodePair {
 pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Result<Vec<NodePair>> {
     let turn = cx.turn(TabNeed::Page).await?;
     let live = cx.live().await?;
-    let mut sight = turn.sight.lock().await;
+    let mut observation = turn.observation.lock().await;
     let look = ObserveOptions { firewall: false, full: true, ..ObserveOptions::default() };
-    let tree = observe(&live, &turn, &mut sight, &look, cx.deadline).await?;
+    let tree = observe(&live, &turn, &mut observation, &look, cx.deadline).await?;
     let explain = |trouble: ObserveError| trouble.explain(&turn);
     let mut pairs = Vec::new();
-    for document in documents(&sight, &tree) {
+    for document in documents(&observation, &tree) {
         let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
         let Document { frame, world } = document;
         let root = tree.nodes.iter().find(|node| node.frame == frame);
@@ -116,10 +116,10 @@ struct Document<'s> {
 }
 
 /// Those that answered and in which there is something.
-fn documents<'s>(sight: &'s TabObservation, tree: &Tree) -> Vec<Document<'s>> {
+fn documents<'s>(observation: &'s TabObservation, tree: &Tree) -> Vec<Document<'s>> {
     let frames = tree.frames.iter().zip(0u16..).filter(|(frame, _)| !frame.silent);
     let world = |(frame, at): (&page::ax::Frame, u16)| {
-        Some(Document { frame: at, world: sight.world_of(&frame.document)? })
+        Some(Document { frame: at, world: observation.world_of(&frame.document)? })
     };
     frames.filter_map(world).collect()
 }
@@ -186,8 +186,9 @@ pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachabilit
         box.width > 1 && box.height > 1 && box.right + scrollX > 0 && box.bottom + scrollY > 0 }";
     let turn = cx.turn(TabNeed::Page).await?;
     let live = cx.live().await?;
-    let mut sight = turn.sight.lock().await;
-    let tree = observe(&live, &turn, &mut sight, &ObserveOptions::default(), cx.deadline).await?;
+    let mut observation = turn.observation.lock().await;
+    let tree =
+        observe(&live, &turn, &mut observation, &ObserveOptions::default(), cx.deadline).await?;
     let policy = RefPolicy::Live { all: false };
     let [listed, shown] = [true, false].map(|refs_only| -> HashSet<(u16, u32)> {
         let options = ViewOptions { policy, refs_only, ..ViewOptions::default() };
@@ -198,7 +199,7 @@ pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachabilit
     });
     let explain = |trouble: ObserveError| trouble.explain(&turn);
     let mut found = Vec::new();
-    for document in documents(&sight, &tree) {
+    for document in documents(&observation, &tree) {
         let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
         let heard = document.listening(cx.deadline).await.map_err(explain)?;
         let numbers = document.elements(cx.deadline).await.map_err(explain)?;

@@ -66,16 +66,16 @@ impl Homography {
 
 /// The map from a frame's document to the root frame of the session that its owner element is in.
 async fn map_of(
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     frame: u16,
     deadline: Deadline,
 ) -> Result<Homography, ObserveError> {
     let nothing = || ObserveError::Nothing;
     let inner = tree.frames.get(usize::from(frame)).ok_or_else(nothing)?;
-    let world = sight.world_of(&inner.document).ok_or_else(nothing)?;
-    let outer = around(sight, tree, frame).ok_or_else(nothing)?;
-    let owner = sight.owners.get(&world.frame_id).copied().ok_or_else(nothing)?;
+    let world = observation.world_of(&inner.document).ok_or_else(nothing)?;
+    let outer = around(observation, tree, frame).ok_or_else(nothing)?;
+    let owner = observation.owners.get(&world.frame_id).copied().ok_or_else(nothing)?;
     let (width, height): (f64, f64) = world.ask("[innerWidth, innerHeight]", deadline).await?;
     let model = GetBoxModel { backend_node_id: Some(owner) };
     let reply = outer.channel.call(model, deadline).await?;
@@ -85,32 +85,32 @@ async fn map_of(
 }
 
 /// The world of the document around a frame.
-fn around<'s>(sight: &'s TabObservation, tree: &Tree, frame: u16) -> Option<&'s World> {
+fn around<'s>(observation: &'s TabObservation, tree: &Tree, frame: u16) -> Option<&'s World> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
-    sight.world_of(&tree.frames.get(usize::from(parent))?.document)
+    observation.world_of(&tree.frames.get(usize::from(parent))?.document)
 }
 
 /// The frame around another one, if it is not the root of its session.
-fn inner_parent(sight: &TabObservation, tree: &Tree, frame: u16) -> Option<u16> {
+fn inner_parent(observation: &TabObservation, tree: &Tree, frame: u16) -> Option<u16> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
-    let world = sight.world_of(&tree.frames.get(usize::from(parent))?.document)?;
-    let outer = around(sight, tree, parent)?;
+    let world = observation.world_of(&tree.frames.get(usize::from(parent))?.document)?;
+    let outer = around(observation, tree, parent)?;
     (outer.channel.session() == world.channel.session()).then_some(parent)
 }
 
 /// A point of a frame's document as a point of the document around it.
 pub(crate) async fn outward(
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     frame: u16,
     point: Point,
     deadline: Deadline,
 ) -> Result<Point, ObserveError> {
-    let map = map_of(sight, tree, frame, deadline).await?;
+    let map = map_of(observation, tree, frame, deadline).await?;
     let at = map.map(point).ok_or(ObserveError::Nothing)?;
-    match inner_parent(sight, tree, frame) {
+    match inner_parent(observation, tree, frame) {
         Some(parent) => {
-            let outer = map_of(sight, tree, parent, deadline).await?;
+            let outer = map_of(observation, tree, parent, deadline).await?;
             outer.inverse().map(at).ok_or(ObserveError::Nothing)
         }
         None => Ok(at),
@@ -119,17 +119,17 @@ pub(crate) async fn outward(
 
 /// A point of the document around a frame as a point of the frame's document.
 pub(crate) async fn inward(
-    sight: &TabObservation,
+    observation: &TabObservation,
     tree: &Tree,
     frame: u16,
     mut point: Point,
     deadline: Deadline,
 ) -> Result<Point, ObserveError> {
-    if let Some(parent) = inner_parent(sight, tree, frame) {
-        let outer = map_of(sight, tree, parent, deadline).await?;
+    if let Some(parent) = inner_parent(observation, tree, frame) {
+        let outer = map_of(observation, tree, parent, deadline).await?;
         point = outer.map(point).ok_or(ObserveError::Nothing)?;
     }
-    let map = map_of(sight, tree, frame, deadline).await?;
+    let map = map_of(observation, tree, frame, deadline).await?;
     map.inverse().map(point).ok_or(ObserveError::Nothing)
 }
 

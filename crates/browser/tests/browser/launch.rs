@@ -303,14 +303,18 @@ fn a_command_that_a_close_cuts_off_says_so() {
 fn other_options_are_refused_while_it_runs() {
     bench(async |_| {
         let browser = Browser::new(Options::default());
-        let wish = LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
-        browser.ask_for(&wish).unwrap();
+        let overrides =
+            LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
+        browser.set_launch_overrides(&overrides).unwrap();
         let size = run(&browser, eval("innerWidth + 'x' + innerHeight")).await.unwrap();
         assert_eq!(size.reply.to_string(), "800x600");
-        browser.ask_for(&wish).unwrap();
-        browser.ask_for(&LaunchOverrides::default()).unwrap();
+        browser.set_launch_overrides(&overrides).unwrap();
+        browser.set_launch_overrides(&LaunchOverrides::default()).unwrap();
         let error = browser
-            .ask_for(&LaunchOverrides { headed: Some(true), ..LaunchOverrides::default() })
+            .set_launch_overrides(&LaunchOverrides {
+                headed: Some(true),
+                ..LaunchOverrides::default()
+            })
             .unwrap_err();
         assert_eq!(error.code(), Code::BrowserOptionsConflict);
         assert!(error.to_string().contains("--headed"), "{error}");

@@ -1,6 +1,6 @@
 //! The part of the DevTools protocol that we use, one file per domain.
 //!
-//! One definition serves three readers: the structs that are sent and read, and [`uses`], which lists
+//! One definition serves three readers: the structs that are sent and read, and [`used_protocol`], which lists
 //! every method, event, type and field so that `agbrowse doctor` can compare them with what a browser offers.
 
 mod define;
@@ -86,7 +86,7 @@ impl ProtocolUseField {
 }
 
 /// Everything we use of the protocol.
-pub fn uses() -> impl Iterator<Item = &'static ProtocolUse> {
+pub fn used_protocol() -> impl Iterator<Item = &'static ProtocolUse> {
     [
         accessibility::USES,
         browser::USES,
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_use_is_listed_once() {
-        let mut names: Vec<_> = uses().map(|used| (used.name, used.kind)).collect();
+        let mut names: Vec<_> = used_protocol().map(|used| (used.name, used.kind)).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();
@@ -184,11 +184,12 @@ mod tests {
 
     #[test]
     fn every_type_is_that_of_a_field() {
-        let inner: Vec<_> = uses()
+        let inner: Vec<_> = used_protocol()
             .flat_map(|used| used.sent.iter().chain(used.read))
             .map(ProtocolUseField::inner)
             .collect();
-        let mut types = uses().filter(|used| used.kind == ProtocolUseKind::Type).peekable();
+        let mut types =
+            used_protocol().filter(|used| used.kind == ProtocolUseKind::Type).peekable();
         assert!(types.peek().is_some());
         for used in types {
             let (_, name) = used.name.split_once('.').unwrap();

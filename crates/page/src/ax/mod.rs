@@ -415,6 +415,6 @@ impl Tree {
         for last in open {
             self.nodes[last].end = end;
         }
-        self.hide_pieces();
+        self.mask_split_cards();
     }
 }

@@ -17,7 +17,7 @@ struct DigitRun {
 
 impl Tree {
     /// Masks the pieces of card numbers.
-    pub(super) fn hide_pieces(&mut self) {
+    pub(super) fn mask_split_cards(&mut self) {
         let mut run: Vec<DigitRun> = Vec::new();
         let mut found: Vec<(usize, Range<usize>)> = Vec::new();
         for (index, node) in self.nodes.iter().enumerate() {

@@ -42,11 +42,14 @@ impl Fingerprint {
     /// The fingerprint of a node.
     pub fn new(tree: &Tree, index: usize) -> Self {
         let structure = TreeStructure::new(tree, &HashSet::new());
-        Self { container: container(&structure, index), ..Self::bare(tree, index) }
+        Self {
+            container: container(&structure, index),
+            ..Self::without_numbers_and_times(tree, index)
+        }
     }
 
     /// The fingerprint without what is around the node.
-    pub(super) fn bare(tree: &Tree, index: usize) -> Self {
+    pub(super) fn without_numbers_and_times(tree: &Tree, index: usize) -> Self {
         let node = &tree.nodes[index];
         let document = tree.frames.get(usize::from(node.frame)).map_or("", |it| &*it.document);
         let document = Arc::from(document);

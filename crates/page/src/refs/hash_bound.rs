@@ -107,7 +107,7 @@ impl HashBoundRegistry {
                 current_ax_hash: owned(now.ax_hash),
             })));
         }
-        let found = self.refs.iter().find(|it| it.name_of_ref == name);
+        let found = self.refs.iter().find(|it| it.ref_name == name);
         found
             .ok_or_else(|| HashBoundError::NotFound { name, snapshot_id: self.snapshot_id.clone() })
     }

@@ -1,7 +1,7 @@
 //! Identity of an item: which of its texts tell it from the others of its list, and whether a change of them makes it
 //! another item or the same one in another state.
 
-use super::stable_text::{bare, has_date};
+use super::stable_text::{has_date, without_numbers_and_times};
 use super::structure::{ItemLevel, TreeStructure, is_item_role};
 use super::tokens::{ItemToken, LONGEST_SHOWN, TextForm, TextSource, form_of, tokens};
 use crate::text;
@@ -339,8 +339,8 @@ impl<'a> ItemComparison<'a, '_, '_> {
                 && self.now_columns.items > 1
                 && self.now_columns.stable(it.token.slot) == Column::Repeats
         };
-        let is_telling = |it: &TextChange<'_>| it.column == Column::Distinct && it.is_kept;
-        if facts.iter().any(is_telling) {
+        let is_identifying = |it: &TextChange<'_>| it.column == Column::Distinct && it.is_kept;
+        if facts.iter().any(is_identifying) {
             for fact in facts.iter_mut().filter(|it| is_state(it)) {
                 fact.column = Column::Repeats;
             }
@@ -610,7 +610,7 @@ pub(super) fn is_same_count(was: &str, now: &str) -> bool {
     let is_small =
         |(old, new): (&String, &String)| old == new || old.len() <= LONGEST && new.len() <= LONGEST;
     !has_date(was)
-        && bare(was) == bare(now)
+        && without_numbers_and_times(was) == without_numbers_and_times(now)
         && !old.is_empty()
         && old.len() == new.len()
         && old.iter().zip(&new).all(is_small)

@@ -2,7 +2,7 @@
 
 use super::fingerprint::FAR;
 use super::page_parts::PageParts;
-use super::stable_text::is_telling;
+use super::stable_text::is_identifying;
 use crate::ax::{Role, Tree};
 
 /// How many controls an item has at most. What has more is a part of the page.
@@ -69,7 +69,7 @@ impl Items {
     /// The node whose name an item is known by, outside of one of its controls: the author's name for it, its heading,
     /// its first text.
     pub fn label(&self, tree: &Tree, item: usize, control: usize) -> Option<usize> {
-        let tells = |index: usize| is_telling(tree.name(&tree.nodes[index]));
+        let tells = |index: usize| is_identifying(tree.name(&tree.nodes[index]));
         if tree.nodes[item].states.is_name_given() && tells(item) {
             return Some(item);
         }

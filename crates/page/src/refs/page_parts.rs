@@ -1,7 +1,7 @@
 //! Where things are on a page: what is one of many alike, what is a part of the page, what is in a control.
 
 use super::fingerprint::FAR;
-use super::stable_text::is_telling;
+use super::stable_text::is_identifying;
 use crate::ax::{Role, Tree, is_control};
 
 fn is_cell(role: Role) -> bool {
@@ -79,7 +79,7 @@ impl PageParts {
             }
             in_control[index] = index < control_end;
             let is_text = node.role == Role::Text && !in_control[index];
-            texts[index + 1] = texts[index] + u32::from(is_text && is_telling(tree.name(node)));
+            texts[index + 1] = texts[index] + u32::from(is_text && is_identifying(tree.name(node)));
         }
         let rows = rows(tree, &parents, &texts);
         Self { parents, rows, in_control }

@@ -189,11 +189,11 @@ impl Registry {
     pub fn show_only(&mut self, before: IssuedRefs, tree: &Arc<Tree>, nodes: &[usize]) {
         let IssuedRefs { current, previous, edited } = before;
         (self.current, self.previous, self.edited) = (current, previous, edited);
-        self.show_some(tree, nodes);
+        self.issue_nodes(tree, nodes);
     }
 
     /// Notes that single nodes were shown, and gives their numbers.
-    pub fn show_some(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
+    pub fn issue_nodes(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
         let number = |index: &usize| {
             let node = &tree.nodes[*index];
             self.number(&tree.frames[usize::from(node.frame)].document, node.element)

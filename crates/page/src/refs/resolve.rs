@@ -7,7 +7,8 @@ use super::identity::{IdentityChange, TargetItem, TextScope, judge};
 use super::page_parts::{is_item, is_landmark};
 use super::replacement::replaced;
 use super::stable_text::{
-    bare, ends_in_number, has_date, has_digits, is_counting, is_quantity, without_times,
+    ends_in_number, has_date, has_digits, is_counting, is_quantity, without_numbers_and_times,
+    without_times,
 };
 use super::structure::{ItemLevel, TreeStructure};
 use super::tokens::{ItemToken, TextForm, stable, tokens};
@@ -175,13 +176,13 @@ impl ComparedElements<'_, '_> {
         if old == new {
             return Ok(());
         }
-        let is_telling = |structure: &TreeStructure<'_>, at: usize, name: &str| {
+        let is_identifying = |structure: &TreeStructure<'_>, at: usize, name: &str| {
             has_date(name) || ends_in_number(name) || is_numbered(structure.tree, at, name)
         };
-        let has_number = is_telling(self.was, self.before, &old);
-        let lasting = match has_number || is_telling(self.now, self.after, &new) {
+        let has_number = is_identifying(self.was, self.before, &old);
+        let lasting = match has_number || is_identifying(self.now, self.after, &new) {
             true => without_times,
-            false => bare,
+            false => without_numbers_and_times,
         };
         if lasting(&old) != lasting(&new) {
             return Err(self.different(None, None));
@@ -203,7 +204,7 @@ impl ComparedElements<'_, '_> {
             false => String::new(),
         };
         let (old, new) = (given(self.was.tree, old), given(self.now.tree, new));
-        if bare(&old) != bare(&new) {
+        if without_numbers_and_times(&old) != without_numbers_and_times(&new) {
             return Err(self.different(None, None));
         }
         out.note(old, new);
@@ -528,8 +529,8 @@ impl ComparedElements<'_, '_> {
     }
 
     fn different(&self, was: Option<Container>, now: Option<Container>) -> Difference {
-        let old = Fingerprint::bare(self.was.tree, self.before);
-        let new = Fingerprint::bare(self.now.tree, self.after);
+        let old = Fingerprint::without_numbers_and_times(self.was.tree, self.before);
+        let new = Fingerprint::without_numbers_and_times(self.now.tree, self.after);
         let old = Fingerprint { container: was, ..old };
         Box::new((old, Fingerprint { container: now, ..new }))
     }
@@ -576,7 +577,7 @@ fn is_numbered(tree: &Tree, index: usize, name_of_it: &str) -> bool {
     if !has_digits(name_of_it) || is_quantity(name_of_it) {
         return false;
     }
-    let (node, key) = (&tree.nodes[index], bare(name_of_it));
+    let (node, key) = (&tree.nodes[index], without_numbers_and_times(name_of_it));
     tree.nodes.iter().enumerate().any(|(other, it)| {
         other != index
             && it.role == node.role
@@ -584,7 +585,7 @@ fn is_numbered(tree: &Tree, index: usize, name_of_it: &str) -> bool {
             && (is_control(it) || is_item(it.role))
             && {
                 let name = name(tree, other);
-                name != name_of_it && bare(&name) == key
+                name != name_of_it && without_numbers_and_times(&name) == key
             }
     })
 }

@@ -3,7 +3,7 @@
 use crate::text;
 
 /// Whether a text can tell one thing from another: more than digits, punctuation and times.
-pub(super) fn is_telling(name: &str) -> bool {
+pub(super) fn is_identifying(name: &str) -> bool {
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     // A word that no time is written with decides at once; most texts begin with one.
     let is_plain = |word: &str| {
@@ -101,17 +101,17 @@ pub(super) fn without_times(name: &str) -> String {
 
 /// How many of the first words are a time.
 fn time_length(words: &[&str]) -> usize {
-    let bare = |at: usize| {
+    let without_numbers_and_times = |at: usize| {
         words.get(at).map_or("", |word| word.trim_matches(|c: char| "()[],.;·|".contains(c)))
     };
     let is_half =
         |word: &str| ["am", "pm", "a.m", "p.m"].iter().any(|it| word.eq_ignore_ascii_case(it));
-    let first = bare(0);
+    let first = without_numbers_and_times(0);
     if is_clock(first) {
-        return 1 + usize::from(is_half(bare(1)));
+        return 1 + usize::from(is_half(without_numbers_and_times(1)));
     }
     if is_date(first) {
-        return match bare(1) {
+        return match without_numbers_and_times(1) {
             clock if is_clock(clock) => 2,
             _ => 0,
         };
@@ -123,16 +123,24 @@ fn time_length(words: &[&str]) -> usize {
     {
         return 1;
     }
-    if first.eq_ignore_ascii_case("just") && bare(1).eq_ignore_ascii_case("now") {
+    if first.eq_ignore_ascii_case("just")
+        && without_numbers_and_times(1).eq_ignore_ascii_case("now")
+    {
         return 2;
     }
     let digits = first.bytes().take_while(u8::is_ascii_digit).count();
     let is_count = digits == first.len() && digits > 0
         || ["a", "an", "one"].iter().any(|it| first.eq_ignore_ascii_case(it));
-    if is_count && is_unit(bare(1)) && bare(2).eq_ignore_ascii_case("ago") {
+    if is_count
+        && is_unit(without_numbers_and_times(1))
+        && without_numbers_and_times(2).eq_ignore_ascii_case("ago")
+    {
         return 3;
     }
-    if digits > 0 && is_unit(&first[digits..]) && bare(1).eq_ignore_ascii_case("ago") {
+    if digits > 0
+        && is_unit(&first[digits..])
+        && without_numbers_and_times(1).eq_ignore_ascii_case("ago")
+    {
         return 2;
     }
     0
@@ -174,7 +182,7 @@ fn is_unit(word: &str) -> bool {
 }
 
 /// A text without numbers and times.
-pub(super) fn bare(name: &str) -> String {
+pub(super) fn without_numbers_and_times(name: &str) -> String {
     without_digits(&without_times(name))
 }
 
@@ -262,7 +270,7 @@ pub(super) fn is_counting(was: &str, now: &str) -> bool {
     old.len() == new.len()
         && old != new
         && (0..old.len()).filter(|at| old[*at] != new[*at]).all(|at| {
-            bare(&old[at]) == bare(&new[at])
+            without_numbers_and_times(&old[at]) == without_numbers_and_times(&new[at])
                 && has_digits(&old[at])
                 && has_digits(&new[at])
                 && is_count(at)

@@ -1,6 +1,6 @@
 //! Texts of an item: everything it says, each with where it stands and what form it has.
 
-use super::stable_text::{bare, is_quantity, without_times};
+use super::stable_text::{is_quantity, without_numbers_and_times, without_times};
 use super::structure::TreeStructure;
 use crate::ax::{Node, Role, Tree, is_control};
 use crate::text;
@@ -89,7 +89,7 @@ pub(super) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
 /// A text without times and counters.
 pub(super) fn stable(text: &str) -> String {
     let text = without_times(text);
-    if is_quantity(&text) { bare(&text) } else { text }
+    if is_quantity(&text) { without_numbers_and_times(&text) } else { text }
 }
 
 pub(super) fn form_of(text: &str) -> TextForm {

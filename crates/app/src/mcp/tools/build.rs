@@ -14,9 +14,9 @@ use std::time::Duration;
 const MOST_SECONDS: f64 = 60.0;
 
 /// Margins: a number for all sides, or an object with some of them.
-pub(super) fn margin(given: &ToolArgs) -> Result<Option<Margins>> {
+pub(super) fn margin(args: &ToolArgs) -> Result<Option<Margins>> {
     let side = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-    let sides = match given.value("margin") {
+    let sides = match args.value("margin") {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Object(sides)) => {
             ["top", "right", "bottom", "left"].map(|name| sides.get(name).map_or(Some(0.0), side))
@@ -31,27 +31,27 @@ pub(super) fn margin(given: &ToolArgs) -> Result<Option<Margins>> {
     }
 }
 
-pub(super) fn snapshot(given: &ToolArgs) -> Result<ToolAction> {
-    if let Some(more) = given.text("more")? {
+pub(super) fn snapshot(args: &ToolArgs) -> Result<ToolAction> {
+    if let Some(more) = args.text("more")? {
         return Ok(ToolAction::More(more));
     }
     Ok(ToolAction::Look(Box::new(Snapshot {
-        delta: given.flag("delta")?,
-        find: given.text("find")?.filter(|text| !text.is_empty()),
-        root: given.target("root")?,
-        budget: given.count("budget")?.filter(|budget| *budget > 0),
-        all_refs: given.flag("allRefs")?,
+        delta: args.flag("delta")?,
+        find: args.text("find")?.filter(|text| !text.is_empty()),
+        root: args.target("root")?,
+        budget: args.count("budget")?.filter(|budget| *budget > 0),
+        all_refs: args.flag("allRefs")?,
         format: TextFormat::Viewpoint,
         ..Snapshot::default()
     })))
 }
 
-pub(super) fn click(given: &ToolArgs) -> Result<ToolAction> {
-    let aim = TargetArgs::at(given.aim("ref")?);
-    let button = given.of::<Button>("button")?;
-    let count = if given.flag("doubleClick")? { 2 } else { 1 };
-    let modifiers = given.of::<Vec<Modifier>>("modifiers")?;
-    let after = after(given)?;
+pub(super) fn click(args: &ToolArgs) -> Result<ToolAction> {
+    let aim = TargetArgs::at(args.required_target("ref")?);
+    let button = args.parse::<Button>("button")?;
+    let count = if args.flag("doubleClick")? { 2 } else { 1 };
+    let modifiers = args.parse::<Vec<Modifier>>("modifiers")?;
+    let after = after(args)?;
     Ok(ToolAction::Do(Command::Click(Click {
         aim,
         button,
@@ -62,21 +62,21 @@ pub(super) fn click(given: &ToolArgs) -> Result<ToolAction> {
     })))
 }
 
-pub(super) fn after(given: &ToolArgs) -> Result<SettleArgs> {
-    let expect = given.text("expect")?.map(|text| text.parse::<Expect>()).transpose();
+pub(super) fn after(args: &ToolArgs) -> Result<SettleArgs> {
+    let expect = args.text("expect")?.map(|text| text.parse::<Expect>()).transpose();
     Ok(SettleArgs { expect: expect.map_err(wrong)?, ..SettleArgs::default() })
 }
 
-pub(super) fn type_text(given: &ToolArgs) -> Result<ToolAction> {
-    let aim = TargetArgs::at(given.aim("ref")?);
-    let (text, secret) = (given.text("text")?, given.text("secret")?);
+pub(super) fn type_text(args: &ToolArgs) -> Result<ToolAction> {
+    let aim = TargetArgs::at(args.required_target("ref")?);
+    let (text, secret) = (args.text("text")?, args.text("secret")?);
     if text.is_some() == secret.is_some() {
         return Err(wrong("browser_type needs `text` or `secret`, and not both".into()));
     }
     let text = text.map(|text| browser::SecretString::from(&*text));
     let secret = secret.map(|name| secret_name(&name)).transpose()?;
-    let (submit, after) = (given.flag("submit")?, SettleArgs::default());
-    let command = match given.flag("slowly")? {
+    let (submit, after) = (args.flag("submit")?, SettleArgs::default());
+    let command = match args.flag("slowly")? {
         true => {
             let aim = Some(aim);
             let mut typed = Type { aim, text, secret, submit, after };
@@ -111,18 +111,21 @@ fn secret_name(name: &str) -> Result<String> {
     }
 }
 
-pub(super) fn fill_form(given: &ToolArgs) -> Result<ToolAction> {
+pub(super) fn fill_form(args: &ToolArgs) -> Result<ToolAction> {
     let mut fields = Vec::new();
-    for row in given.rows("fields")? {
-        let target = super::super::args::target(&row.words("ref")?)?;
-        fields.push(Field { target, value: browser::SecretString::from(&*row.words("value")?) });
+    for row in args.rows("fields")? {
+        let target = super::super::args::target(&row.required_str("ref")?)?;
+        fields.push(Field {
+            target,
+            value: browser::SecretString::from(&*row.required_str("value")?),
+        });
     }
     Ok(ToolAction::Do(Command::FillForm(FillForm { fields, after: SettleArgs::default() })))
 }
 
-pub(super) fn wait_for(given: &ToolArgs) -> Result<ToolAction> {
-    let (text, text_gone) = (given.text("text")?, given.text("textGone")?);
-    let seconds = given.number("time")?;
+pub(super) fn wait_for(args: &ToolArgs) -> Result<ToolAction> {
+    let (text, text_gone) = (args.text("text")?, args.text("textGone")?);
+    let seconds = args.number("time")?;
     let asked = usize::from(text.is_some())
         + usize::from(text_gone.is_some())
         + usize::from(seconds.is_some());
@@ -140,13 +143,13 @@ pub(super) fn wait_for(given: &ToolArgs) -> Result<ToolAction> {
     }
 }
 
-pub(super) fn tabs(given: &ToolArgs) -> Result<ToolAction> {
-    let which = match (given.page()?, given.count("index")?) {
+pub(super) fn tabs(args: &ToolArgs) -> Result<ToolAction> {
+    let which = match (args.page()?, args.count("index")?) {
         (Some(id), _) => Some(TabSelector::Id(id)),
         (None, index) => index.map(|index| TabSelector::At(index as usize)),
     };
     let needed = || wrong("browser_tabs select needs `index` or `page`".into());
-    Ok(ToolAction::Tabs(match &*given.words("action")? {
+    Ok(ToolAction::Tabs(match &*args.required_str("action")? {
         "list" => TabsAction::List,
         "new" => TabsAction::New(None),
         "close" => TabsAction::Close(which),
@@ -159,23 +162,23 @@ pub(super) fn tabs(given: &ToolArgs) -> Result<ToolAction> {
     }))
 }
 
-pub(super) fn screenshot(given: &ToolArgs) -> Result<ToolAction> {
-    let target = given.target("ref")?;
-    let full_page = given.flag("fullPage")?;
+pub(super) fn screenshot(args: &ToolArgs) -> Result<ToolAction> {
+    let target = args.target("ref")?;
+    let full_page = args.flag("fullPage")?;
     if target.is_some() && full_page {
         return Err(wrong("`fullPage` does not go with `ref`".into()));
     }
-    let format = match given.has("type") {
-        true => Some(given.of::<ImageFormat>("type")?),
+    let format = match args.has("type") {
+        true => Some(args.parse::<ImageFormat>("type")?),
         false => None,
     };
     let shot = Screenshot { target, full_page, format, ..Screenshot::default() };
-    Ok(ToolAction::Picture(Box::new(shot), given.text("filename")?))
+    Ok(ToolAction::Picture(Box::new(shot), args.text("filename")?))
 }
 
 /// A proxy, as an object or as its address.
-pub(super) fn proxy(given: &ToolArgs) -> Result<Option<Proxy>> {
-    let Some(value) = given.value("proxy") else { return Ok(None) };
+pub(super) fn proxy(args: &ToolArgs) -> Result<Option<Proxy>> {
+    let Some(value) = args.value("proxy") else { return Ok(None) };
     let read = match value {
         Value::String(text) => text.parse().ok(),
         other => serde_json::from_value(other.clone()).ok(),
@@ -187,8 +190,8 @@ pub(super) fn proxy(given: &ToolArgs) -> Result<Option<Proxy>> {
 }
 
 /// A saved storage, as an object or as the path of a file.
-pub(super) fn storage_state(given: &ToolArgs) -> Result<Option<LoadStorage>> {
-    let object = match given.value("storageState") {
+pub(super) fn storage_state(args: &ToolArgs) -> Result<Option<LoadStorage>> {
+    let object = match args.value("storageState") {
         None => return Ok(None),
         Some(Value::String(text)) if !text.trim_start().starts_with('{') => {
             return Ok(Some(LoadStorage { path: Some(text.into()), state: None }));
@@ -203,7 +206,7 @@ pub(super) fn storage_state(given: &ToolArgs) -> Result<Option<LoadStorage>> {
     Ok(Some(LoadStorage { path: None, state: Some(state) }))
 }
 
-pub(super) fn point(given: &ToolArgs, x: &str, y: &str) -> Result<Target> {
-    let at = |name: &str| given.number(name).map(Option::unwrap_or_default);
+pub(super) fn point(args: &ToolArgs, x: &str, y: &str) -> Result<Target> {
+    let at = |name: &str| args.number(name).map(Option::unwrap_or_default);
     Ok(Target::Point { x: at(x)?, y: at(y)? })
 }

@@ -44,7 +44,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Open a URL. Returns the page id and a short snapshot.",
         args: &[needs("url", ArgType::Text)],
-        plan: |given| Ok(ToolAction::Open(given.words("url")?)),
+        plan: |args| Ok(ToolAction::Open(args.required_str("url")?)),
     },
     Tool {
         name: "browser_snapshot",
@@ -99,9 +99,10 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Choose options of a list or combobox by text or value.",
         args: &[REF, needs("values", ArgType::Texts)],
-        plan: |given| {
-            let (aim, after) = (TargetArgs::at(given.aim("ref")?), SettleArgs::default());
-            let options = given.texts("values")?;
+        plan: |args| {
+            let (aim, after) =
+                (TargetArgs::at(args.required_target("ref")?), SettleArgs::default());
+            let options = args.texts("values")?;
             Ok(ToolAction::Do(Command::Select(Select { aim, options, after })))
         },
     },
@@ -110,8 +111,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Press a key where the focus is, such as Enter or Control+A.",
         args: &[needs("key", ArgType::Text)],
-        plan: |given| {
-            let keys = vec![given.words("key")?];
+        plan: |args| {
+            let keys = vec![args.required_str("key")?];
             Ok(ToolAction::Do(Command::Press(Press {
                 keys,
                 on: None,
@@ -124,8 +125,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Move the mouse over an element.",
         args: &[REF],
-        plan: |given| {
-            let (aim, after) = (TargetArgs::at(given.aim("ref")?), SettleArgs::default());
+        plan: |args| {
+            let (aim, after) =
+                (TargetArgs::at(args.required_target("ref")?), SettleArgs::default());
             Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
         },
     },
@@ -164,9 +166,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Answer the alert, confirm or prompt that is open.",
         args: &[needs("accept", ArgType::Flag), arg("promptText", ArgType::Text)],
-        plan: |given| {
-            let answer = match given.flag("accept")? {
-                true => Answer::Accept { text: given.text("promptText")? },
+        plan: |args| {
+            let answer = match args.flag("accept")? {
+                true => Answer::Accept { text: args.text("promptText")? },
                 false => Answer::Dismiss,
             };
             Ok(ToolAction::Do(Command::Dialog(DialogCommand { answer })))
@@ -177,10 +179,13 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Whether an action would work now, and if not, why. Does nothing.",
         args: &[needs("action", ArgType::Of("can", "action")), REF],
-        plan: |given| {
-            let action = serde_json::from_value(Value::String(given.words("action")?));
+        plan: |args| {
+            let action = serde_json::from_value(Value::String(args.required_str("action")?));
             let action = action.map_err(|error| wrong(format!("`action`: {error}")))?;
-            Ok(ToolAction::Do(Command::Can(Can { action, aim: TargetArgs::at(given.aim("ref")?) })))
+            Ok(ToolAction::Do(Command::Can(Can {
+                action,
+                aim: TargetArgs::at(args.required_target("ref")?),
+            })))
         },
     },
     Tool {
@@ -195,8 +200,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Input,
         about: "Scroll until an element is in view.",
         args: &[REF],
-        plan: |given| {
-            let target = serde_json::to_value(given.aim("ref")?).ok();
+        plan: |args| {
+            let target = serde_json::to_value(args.required_target("ref")?).ok();
             let target = target.and_then(|target| Some(target.as_str()?.to_owned()));
             let after = SettleArgs::default();
             Ok(ToolAction::Do(Command::Scroll(Scroll {
@@ -214,9 +219,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Input,
         about: "Drag one element onto another.",
         args: &[needs("startRef", ArgType::Text), needs("endRef", ArgType::Text)],
-        plan: |given| {
-            let aim = TargetArgs::at(given.aim("startRef")?);
-            let (to, after) = (given.aim("endRef")?, SettleArgs::default());
+        plan: |args| {
+            let aim = TargetArgs::at(args.required_target("startRef")?);
+            let (to, after) = (args.required_target("endRef")?, SettleArgs::default());
             Ok(ToolAction::Do(Command::Drag(Drag { aim, to, after })))
         },
     },
@@ -225,12 +230,12 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Input,
         about: "Answer the open file chooser; without paths, cancel it. With ref, fill a file field.",
         args: &[arg("paths", ArgType::Texts), arg("ref", ArgType::Text)],
-        plan: |given| {
-            let aim = given.target("ref")?.map(TargetArgs::at);
-            if aim.is_some() && !given.has("paths") {
+        plan: |args| {
+            let aim = args.target("ref")?.map(TargetArgs::at);
+            if aim.is_some() && !args.has("paths") {
                 return Err(wrong("`ref` needs `paths`; [] empties the field".into()));
             }
-            let paths: Vec<PathBuf> = given.texts("paths")?.into_iter().map(Into::into).collect();
+            let paths: Vec<PathBuf> = args.texts("paths")?.into_iter().map(Into::into).collect();
             let (files, chooser) = match aim {
                 Some(_) => (paths, None),
                 None => (Vec::new(), Some(paths)),
@@ -245,9 +250,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Input,
         about: "List what has a text, a role or a name, with refs.",
         args: &[arg("text", ArgType::Text), arg("role", ArgType::Text), arg("name", ArgType::Text)],
-        plan: |given| {
-            let (text, role, name) =
-                (given.text("text")?, given.text("role")?, given.text("name")?);
+        plan: |args| {
+            let (text, role, name) = (args.text("text")?, args.text("role")?, args.text("name")?);
             if text.is_none() && role.is_none() && name.is_none() {
                 return Err(wrong("browser_find needs `text`, `role` or `name`".into()));
             }
@@ -259,8 +263,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Network,
         about: "What the page wrote to its console.",
         args: &[arg("level", ArgType::Schema(LEVELS)).says("and what is worse")],
-        plan: |given| {
-            let level = given.text("level")?.unwrap_or_else(|| "info".into());
+        plan: |args| {
+            let level = args.text("level")?.unwrap_or_else(|| "info".into());
             Ok(ToolAction::Do(Command::Console(Console {
                 level: Some(level),
                 ..Console::default()
@@ -272,8 +276,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Network,
         about: "What the page asked of servers.",
         args: &[arg("includeStatic", ArgType::Flag).says("pictures, styles and scripts too")],
-        plan: |given| {
-            let r#type = (!given.flag("includeStatic")?).then(|| {
+        plan: |args| {
+            let r#type = (!args.flag("includeStatic")?).then(|| {
                 "document,xhr,fetch,websocket,eventsource,ping,other,preflight".to_owned()
             });
             Ok(ToolAction::Do(Command::Requests(Requests { r#type, ..Requests::default() })))
@@ -287,9 +291,9 @@ pub(crate) const TOOLS: &[Tool] = &[
             needs("function", ArgType::Text).says("() => … or, with ref, (element) => …"),
             arg("ref", ArgType::Text),
         ],
-        plan: |given| {
-            let function = given.words("function")?;
-            let on = given.target("ref")?;
+        plan: |args| {
+            let function = args.required_str("function")?;
+            let on = args.target("ref")?;
             let script = match on {
                 // A function is called; anything else is taken as it is.
                 None => format!(
@@ -311,9 +315,9 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("storageState", ArgType::Schema(STORAGE))
                 .says("path of a saved one, or the object"),
         ],
-        plan: |given| {
+        plan: |args| {
             let (name, proxy, storage) =
-                (given.words("name")?, proxy(given)?, storage_state(given)?);
+                (args.required_str("name")?, proxy(args)?, storage_state(args)?);
             let new = Box::new(NewContext { name, proxy, storage });
             Ok(ToolAction::Contexts(ContextsAction::Create(new)))
         },
@@ -323,14 +327,14 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Contexts,
         about: "Use another context from now on.",
         args: &[needs("name", ArgType::Text)],
-        plan: |given| Ok(ToolAction::Contexts(ContextsAction::Switch(given.words("name")?))),
+        plan: |args| Ok(ToolAction::Contexts(ContextsAction::Switch(args.required_str("name")?))),
     },
     Tool {
         name: "browser_context_close",
         cap: ToolGroup::Contexts,
         about: "Close a context with its pages and cookies.",
         args: &[needs("name", ArgType::Text)],
-        plan: |given| Ok(ToolAction::Contexts(ContextsAction::Close(given.words("name")?))),
+        plan: |args| Ok(ToolAction::Contexts(ContextsAction::Close(args.required_str("name")?))),
     },
     Tool {
         name: "browser_context_list",
@@ -344,10 +348,10 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Contexts,
         about: "Save a context's cookies and local storage, for storageState.",
         args: &[needs("path", ArgType::Text), arg("name", ArgType::Text)],
-        plan: |given| {
+        plan: |args| {
             Ok(ToolAction::Contexts(ContextsAction::Save(
-                given.text("name")?,
-                given.words("path")?,
+                args.text("name")?,
+                args.required_str("path")?,
             )))
         },
     },
@@ -366,8 +370,8 @@ pub(crate) const TOOLS: &[Tool] = &[
             needs("width", ArgType::Of("resize", "width")),
             needs("height", ArgType::Of("resize", "height")),
         ],
-        plan: |given| {
-            let side = |name: &str| given.count(name).map(Option::unwrap_or_default);
+        plan: |args| {
+            let side = |name: &str| args.count(name).map(Option::unwrap_or_default);
             let (width, height) = (side("width")?, side("height")?);
             Ok(ToolAction::Do(Command::Resize(Resize { width, height })))
         },
@@ -389,10 +393,10 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("button", ArgType::Of("click", "button")),
             arg("clickCount", ArgType::Of("click", "count")),
         ],
-        plan: |given| {
-            let aim = TargetArgs::at(point(given, "x", "y")?);
-            let count = given.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
-            let button = given.of::<Button>("button")?;
+        plan: |args| {
+            let aim = TargetArgs::at(point(args, "x", "y")?);
+            let count = args.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
+            let button = args.parse::<Button>("button")?;
             let (modifiers, hold_ms, after) = (Vec::new(), None, SettleArgs::default());
             Ok(ToolAction::Do(Command::Click(Click {
                 aim,
@@ -409,8 +413,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Vision,
         about: "Move the mouse to a point of the view.",
         args: &[needs("x", ArgType::Number), needs("y", ArgType::Number)],
-        plan: |given| {
-            let (aim, after) = (TargetArgs::at(point(given, "x", "y")?), SettleArgs::default());
+        plan: |args| {
+            let (aim, after) = (TargetArgs::at(point(args, "x", "y")?), SettleArgs::default());
             Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
         },
     },
@@ -424,9 +428,9 @@ pub(crate) const TOOLS: &[Tool] = &[
             needs("endX", ArgType::Number),
             needs("endY", ArgType::Number),
         ],
-        plan: |given| {
-            let aim = TargetArgs::at(point(given, "startX", "startY")?);
-            let (to, after) = (point(given, "endX", "endY")?, SettleArgs::default());
+        plan: |args| {
+            let aim = TargetArgs::at(point(args, "startX", "startY")?);
+            let (to, after) = (point(args, "endX", "endY")?, SettleArgs::default());
             Ok(ToolAction::Do(Command::Drag(Drag { aim, to, after })))
         },
     },
@@ -435,9 +439,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Vision,
         about: "Press a mouse button where the mouse is, and leave it down.",
         args: &[arg("button", ArgType::Of("click", "button"))],
-        plan: |given| {
+        plan: |args| {
             let (button, target, after) =
-                (given.of::<Button>("button")?, None, SettleArgs::default());
+                (args.parse::<Button>("button")?, None, SettleArgs::default());
             let action = MouseAction::Down { target, button, after };
             Ok(ToolAction::Do(Command::Mouse(Mouse { action })))
         },
@@ -457,8 +461,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Vision,
         about: "Turn the mouse wheel, in CSS pixels.",
         args: &[arg("deltaX", ArgType::Number), arg("deltaY", ArgType::Number)],
-        plan: |given| {
-            let delta = |name| given.number(name).map(Option::unwrap_or_default);
+        plan: |args| {
+            let delta = |name| args.number(name).map(Option::unwrap_or_default);
             let (delta_x, delta_y) = (delta("deltaX")?, delta("deltaY")?);
             let (target, after) = (None, SettleArgs::default());
             let action = MouseAction::Wheel { delta_y, delta_x, target, after };
@@ -478,19 +482,19 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("scale", ArgType::Of("pdf", "scale")),
             arg("margin", ArgType::Schema(MARGIN)).says("inches"),
         ],
-        plan: |given| {
-            let no_background = given.has("printBackground") && !given.flag("printBackground")?;
-            let landscape = given.flag("landscape")?;
+        plan: |args| {
+            let no_background = args.has("printBackground") && !args.flag("printBackground")?;
+            let landscape = args.flag("landscape")?;
             let pdf = Pdf {
                 path: None,
                 landscape,
-                pages: given.text("pageRanges")?,
+                pages: args.text("pageRanges")?,
                 no_background,
-                format: given.of::<Option<Paper>>("format")?,
-                scale: given.number("scale")?,
-                margin: margin(given)?,
+                format: args.parse::<Option<Paper>>("format")?,
+                scale: args.number("scale")?,
+                margin: margin(args)?,
             };
-            Ok(ToolAction::Print(pdf, given.words("path")?))
+            Ok(ToolAction::Print(pdf, args.required_str("path")?))
         },
     },
 ];

@@ -35,26 +35,26 @@ struct AxFrame {
 pub(super) async fn look(
     live: &RunningBrowser,
     tab: &Tab,
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     deadline: Deadline,
 ) -> Result<Tree, ObserveError> {
     let loader = tab.state.borrow().loader.clone();
-    if sight.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
-        sight.begin_anew();
+    if observation.worlds.get(&tab.target_id).is_none_or(|world| world.loader != loader) {
+        observation.begin_document();
     }
     let main = FrameInfo::main(tab, loader);
-    let world = sight.worlds.remove(&tab.target_id);
+    let world = observation.worlds.remove(&tab.target_id);
     let known = HashSet::new();
     let (asked, (places, mut owners)) = tokio::join!(
         ask(main.clone(), world, deadline),
         frames::places(live, tab, &known, deadline.at_most(FRAME)),
     );
     let (world, account) = asked?;
-    sight.worlds.insert(tab.target_id.clone(), world);
+    observation.worlds.insert(tab.target_id.clone(), world);
     let further = further_owners(&places, &owners, deadline.at_most(FRAME)).await;
     owners.extend(further);
     let mut accounts = HashMap::from([(tab.target_id.clone(), account)]);
-    look_into(sight, &places, &owners, &mut accounts, deadline).await;
+    look_into(observation, &places, &owners, &mut accounts, deadline).await;
     if tab.state.borrow().loader != main.loader {
         return Err(ObserveError::Nothing);
     }
@@ -87,7 +87,7 @@ async fn further_owners(
 
 /// Asks for the documents in frames, each level at once, where the document around them tells of the frame.
 async fn look_into(
-    sight: &mut TabObservation,
+    observation: &mut TabObservation,
     places: &[FrameInfo],
     owners: &FrameOwners,
     accounts: &mut HashMap<String, AxFrame>,
@@ -102,7 +102,7 @@ async fn look_into(
             let is_told =
                 around.zip(owner).is_some_and(|(around, owner)| around.numbers.contains_key(owner));
             if is_told && !place.is_unreachable && tried.insert(place.frame_id.clone()) {
-                let world = sight.worlds.remove(&place.frame_id);
+                let world = observation.worlds.remove(&place.frame_id);
                 let (place, limit) = (place.clone(), deadline.at_most(FRAME));
                 asked.spawn(async move { (place.clone(), ask(place, world, limit).await) });
             }
@@ -112,7 +112,7 @@ async fn look_into(
         }
         for (place, answer) in asked.join_all().await {
             if let Ok((world, account)) = answer {
-                sight.worlds.insert(place.frame_id.clone(), world);
+                observation.worlds.insert(place.frame_id.clone(), world);
                 accounts.insert(place.frame_id, account);
             }
         }

@@ -36,7 +36,7 @@ impl World {
 
     /// Our numbers of nodes whose clicks a script listens to, and whether the last walk would have told otherwise of one
     /// if it had known.
-    pub(super) async fn hear(
+    pub(super) async fn register_click_listeners(
         &mut self,
         nodes: &[i64],
         deadline: Deadline,

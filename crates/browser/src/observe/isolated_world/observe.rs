@@ -3,7 +3,7 @@
 
 use super::chunks::ReportChunks;
 use super::nodes::{DeepNode, GROUP, deep};
-use super::report::{head, holders_in, may_host, nothing, patched};
+use super::report::{apply_patch, head, holders_in, may_host, nothing};
 use super::{BLANK, FrameReport, ObserveError, World, json, read, value_of};
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners, GetEventListenersReply};
 use cdp::protocol::page::{GetResourceContent, GetResourceTree};
@@ -77,7 +77,7 @@ impl World {
         if !self.is_blank {
             let has_shadows = head(&report, 6) != "0";
             let nodes = self.listeners(heard, has_shadows, deadline).await?;
-            let (found, is_missed) = self.hear(&nodes, deadline).await?;
+            let (found, is_missed) = self.register_click_listeners(&nodes, deadline).await?;
             self.heard_before = is_heard_before.then_some(nodes);
             listening = found;
             if is_missed {
@@ -101,11 +101,11 @@ impl World {
     /// somebody takes them.
     fn observing(&self, options: &str, pieces: Option<&ReportChunks>, learns: bool) -> Evaluate {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
-        let hand = pieces.map(ReportChunks::option).unwrap_or_default();
+        let chunks = pieces.map(ReportChunks::option).unwrap_or_default();
         Evaluate {
             expression: format!(
                 "{BLANK} || (globalThis.agbrowse \
-                 ? agbrowse.observe({{learn: {learns}, since: {since}, {options}, {hand}}}) : {{}})"
+                 ? agbrowse.observe({{learn: {learns}, since: {since}, {options}, {chunks}}}) : {{}})"
             ),
             context_id: Some(self.context),
             return_by_value: Some(true),
@@ -129,7 +129,7 @@ impl World {
         let report = match text.strip_prefix('~') {
             Some(changes) => {
                 let last = self.last.take()?;
-                patched(&last, changes)?
+                apply_patch(&last, changes)?
             }
             None => text.to_owned(),
         };
@@ -146,7 +146,7 @@ impl World {
         pieces: &mut ReportChunks,
         deadline: Deadline,
     ) -> Result<(Arc<str>, bool), ObserveError> {
-        let mut value = handed(reply, pieces, deadline).await?;
+        let mut value = await_with_chunks(reply, pieces, deadline).await?;
         for round in 0..3 {
             let is_first = round == 0;
             let (mut learns, mut comes_in_pieces) = (false, true);
@@ -156,7 +156,7 @@ impl World {
                     let text: LossyString = read(&value)?;
                     let report = if let Some(unread) = text.strip_prefix("?\n") {
                         let hrefs: Vec<&str> = unread.lines().collect();
-                        self.teach_sheets(&hrefs, deadline).await?;
+                        self.supply_stylesheets(&hrefs, deadline).await?;
                         None
                     } else if let Some(end) = text.strip_prefix('^') {
                         self.last = None;
@@ -164,7 +164,7 @@ impl World {
                         comes_in_pieces = report.is_some();
                         report
                     } else if let Some(changes) = text.strip_prefix('~') {
-                        self.last.take().and_then(|last| patched(&last, changes))
+                        self.last.take().and_then(|last| apply_patch(&last, changes))
                     } else {
                         Some(text.into_string())
                     };
@@ -185,22 +185,28 @@ impl World {
                 }
             }
             let again = self.observing(options, comes_in_pieces.then_some(&*pieces), learns);
-            value = handed(self.channel.start(&again)?, pieces, deadline).await?;
+            value = await_with_chunks(self.channel.start(&again)?, pieces, deadline).await?;
         }
         Err(ObserveError::Nothing)
     }
 
     /// Finds out early whose clicks scripts listen to: whoever looks asks again, and needs to be told only of new ones.
-    pub(crate) async fn foresee(&mut self, deadline: Deadline) -> Result<(), ObserveError> {
+    pub(crate) async fn prefetch_listeners(
+        &mut self,
+        deadline: Deadline,
+    ) -> Result<(), ObserveError> {
         let Some(heard) = self.ask_listeners()? else { return Ok(()) };
         let nodes = self.listeners(Some(heard), false, deadline).await?;
-        self.hear(&nodes, deadline).await?;
+        self.register_click_listeners(&nodes, deadline).await?;
         Ok(())
     }
 
     /// Answers whether somebody listens now of whom it was not known before the document was walked. Who came in between is
     /// in the report already, so that no change tells of it.
-    pub(crate) fn hears_more(&mut self, deadline: Deadline) -> impl Future<Output = bool> + use<> {
+    pub(crate) fn listeners_added_since(
+        &mut self,
+        deadline: Deadline,
+    ) -> impl Future<Output = bool> + use<> {
         let before = self.heard_before.take();
         let asked = before.and_then(|before| Some((before, self.ask_listeners().ok()??)));
         async move {
@@ -245,7 +251,11 @@ impl World {
         }
     }
 
-    async fn teach_sheets(&self, hrefs: &[&str], deadline: Deadline) -> Result<(), ObserveError> {
+    async fn supply_stylesheets(
+        &self,
+        hrefs: &[&str],
+        deadline: Deadline,
+    ) -> Result<(), ObserveError> {
         let tree = self.channel.call(GetResourceTree {}, deadline).await?;
         let mut failed = HashSet::new();
         let mut trees: Vec<_> = tree.frame_tree.into_iter().collect();
@@ -334,7 +344,7 @@ impl World {
 }
 
 /// What a script gives, and what it hands over before.
-async fn handed(
+async fn await_with_chunks(
     reply: Reply<Evaluate>,
     pieces: &mut ReportChunks,
     deadline: Deadline,

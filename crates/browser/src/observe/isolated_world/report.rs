@@ -64,7 +64,7 @@ pub(super) fn may_host(report: &str) -> bool {
 
 /// A report, put together from the one before and what is different: how many lines after the first and how many
 /// at the end are the same, the first line, and the lines in between.
-pub(super) fn patched(last: &str, changes: &str) -> Option<String> {
+pub(super) fn apply_patch(last: &str, changes: &str) -> Option<String> {
     let (counts, rest) = changes.split_once('\n')?;
     let (same, tail) = counts.split_once('\t')?;
     let (same, tail): (usize, usize) = (same.parse().ok()?, tail.parse().ok()?);
@@ -84,7 +84,7 @@ pub(super) fn patched(last: &str, changes: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::patched;
+    use super::apply_patch;
 
     #[test]
     fn a_report_is_put_together_from_the_one_before() {
@@ -99,10 +99,10 @@ mod tests {
             ("0\t4\nnew\nz", "new\nz\na\nb\nc\n"),
             ("4\t0\nnew", "new\na\nb\nc\n"),
         ] {
-            assert_eq!(patched(last, changes).as_deref(), Some(expected), "{changes:?}");
+            assert_eq!(apply_patch(last, changes).as_deref(), Some(expected), "{changes:?}");
         }
-        assert_eq!(patched(last, "1"), None);
-        assert_eq!(patched(last, "x\t1\nnew"), None);
-        assert_eq!(patched("", "0\t0\nnew"), None);
+        assert_eq!(apply_patch(last, "1"), None);
+        assert_eq!(apply_patch(last, "x\t1\nnew"), None);
+        assert_eq!(apply_patch("", "0\t0\nnew"), None);
     }
 }

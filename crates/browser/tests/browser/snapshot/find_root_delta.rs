@@ -116,7 +116,7 @@ fn a_search_keeps_what_matches_and_what_it_is_in() {
         let names: Vec<_> = found.found.iter().map(|row| &*row.name).collect();
         assert_eq!(names, ["Sign in", "Sign out"]);
         // What it lists can be used.
-        let name = found.found[1].name_of_ref.clone().unwrap();
+        let name = found.found[1].ref_name.clone().unwrap();
         assert_eq!(value(t.run(get(Property::Text, &name)).await.unwrap()), "Sign out");
     });
 }
@@ -155,7 +155,7 @@ fn a_product_leads_to_its_button() {
         let Reply::Find(found) = t.run(Command::Find(find)).await.unwrap().reply else {
             panic!("no finds")
         };
-        let beside: Vec<_> = found.found[0].beside.iter().map(|it| &*it.name_of_ref).collect();
+        let beside: Vec<_> = found.found[0].beside.iter().map(|it| &*it.ref_name).collect();
         assert_eq!((beside.len(), beside[1]), (2, &*button));
         assert_eq!(value(t.run(get(Property::Text, &button)).await.unwrap()), "Add to cart");
         // Of many a few are told whole.

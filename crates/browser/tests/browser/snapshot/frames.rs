@@ -101,7 +101,7 @@ fn a_frame_is_told_with_its_origin() {
         assert_eq!((&inside[0].origin, &inside[1].origin), (&origin(&here), &origin(&there)));
         // Each is another element, and can be read through its own ref.
         for node in inside {
-            let target = node.name_of_ref.as_deref().unwrap();
+            let target = node.ref_name.as_deref().unwrap();
             assert_eq!(value(t.run(get(Property::Text, target)).await.unwrap()), "Inside");
         }
     });
