@@ -9,22 +9,26 @@ mod clipboard;
 mod close;
 mod dialog;
 mod download;
+mod drag;
 mod eval;
 mod fill;
+mod fill_form;
 mod find;
 mod get;
 mod log;
 mod mouse;
-mod moving;
 mod open;
 mod pdf;
+mod press;
 mod resize;
 mod screenshot;
+mod scroll;
 mod select;
 mod snapshot;
 mod status;
 mod storage;
 mod tabs;
+mod type_text;
 mod upload;
 mod wait;
 
@@ -35,8 +39,10 @@ pub use clipboard::{Clipboard, ClipboardAction, ClipboardReply};
 pub use close::{Close, CloseReply};
 pub use dialog::{Answer, DialogCommand, DialogReply};
 pub use download::Download;
+pub use drag::Drag;
 pub use eval::{Eval, EvalReply, Json};
-pub use fill::{Field, Fill, FillForm, Press, Type};
+pub use fill::Fill;
+pub use fill_form::{Field, FillForm};
 pub use find::{Find, FindReply, FindRow, NearbyControl};
 pub use get::{Get, GetReply, Property};
 pub use log::{
@@ -44,11 +50,12 @@ pub use log::{
     is_page_speech,
 };
 pub use mouse::{Mouse, MouseAction};
-pub use moving::{Drag, Scroll, ScrollDirection, ScrollEdge};
 pub use open::{Back, Forward, Open, Reload};
 pub use pdf::{Margins, Paper, Pdf, PdfReply};
+pub use press::Press;
 pub use resize::{Resize, ResizeReply};
 pub use screenshot::{ImageFormat, Screenshot, ScreenshotReply};
+pub use scroll::{Scroll, ScrollDirection, ScrollEdge};
 pub use select::{Check, Select, Uncheck};
 pub use snapshot::{Snapshot, SnapshotReply, SnapshotText, TextFormat, TreeSource};
 pub use status::{BrowserStatus, Status, StatusReply};
@@ -56,6 +63,7 @@ pub use storage::{LoadStorage, SaveStorage, StorageAction, StorageCommand, Stora
 pub use tabs::{
     CloseTab, NewTab, SwitchTab, TabAction, TabCommand, TabInfo, TabReply, Tabs, TabsReply,
 };
+pub use type_text::Type;
 
 pub use upload::Upload;
 pub use wait::{Wait, WaitReply, WaitState};

@@ -1,0 +1,59 @@
+//! `drag`: one element dragged onto another.
+
+use super::{CommandContext, Verb, action};
+use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
+use crate::error::{Code, Error, Result};
+use crate::target::Target;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Drag an element onto another.
+///
+/// With the mouse; where the page lets data be dragged, the data goes along.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Drag {
+    /// What to drag.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aim: TargetArgs,
+    /// Where to.
+    pub to: Target,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: SettleArgs,
+}
+
+impl Verb for Drag {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
+        action!(cx, action);
+        // The end first: looking for it may scroll.
+        let to = TargetArgs { no_wait: self.aim.no_wait, ..TargetArgs::at(self.to.clone()) };
+        action.resolve_actionable(&to, Actionability::HOVER, EventGuard::Look).await?;
+        action.resolve_actionable(&self.aim, Actionability::HOVER, EventGuard::Look).await?;
+        let end = action
+            .resolve_actionable(
+                &to,
+                Actionability { dry: true, ..Actionability::HOVER },
+                EventGuard::Look,
+            )
+            .await?;
+        if end.x == 0.0 && end.y == 0.0 {
+            return Err(Error::new(Code::ActHidden).message(format!(
+                "{} and what is to be dragged are not in view together",
+                end.hit
+            )));
+        }
+        let point =
+            action.resolve_actionable(&self.aim, Actionability::CLICK, EventGuard::Nothing).await?;
+        action.drag(&point, (end.x, end.y)).await?;
+        let value = Some(end.hit.to_string());
+        action
+            .finish(ReceiptDraft { verb: "drag", point: Some(point), after: &self.after, value })
+            .await
+    }
+}

@@ -1,0 +1,69 @@
+//! `press`: keys and chords.
+
+use super::fill::not_taken;
+use super::{CommandContext, Verb, action};
+use crate::act::keyboard::Chord;
+use crate::act::{
+    Action, ActionPoint, Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs,
+};
+use crate::error::Result;
+use crate::target::Target;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Press a key, or several at once.
+///
+/// Goes to whatever has the focus, unless a target is named. Keys: `Enter`, `Escape`, `Tab`, `ArrowDown`, `F5`, `a`,
+/// `Control+A`, `Shift+Tab`.
+#[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Press {
+    /// The key or chord; several are pressed one after the other.
+    #[arg(required = true, value_name = "KEY")]
+    pub keys: Vec<String>,
+    /// Give this the focus first.
+    #[arg(long, value_name = "TARGET")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on: Option<Target>,
+    /// What to see to afterwards.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub after: SettleArgs,
+}
+
+impl Verb for Press {
+    type Reply = Receipt;
+
+    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
+        let chords: Vec<Chord> =
+            self.keys.iter().map(|key| Chord::parse(key)).collect::<Result<_>>()?;
+        action!(cx, action);
+        let point = match &self.on {
+            Some(target) => Some(focused(&mut action, &TargetArgs::at(target.clone())).await?),
+            None => {
+                action.watch_effects().await?;
+                None
+            }
+        };
+        action.press(&chords).await?;
+        let draft = ReceiptDraft {
+            verb: "press",
+            point,
+            after: &self.after,
+            value: Some(self.keys.join(" ")),
+        };
+        action.finish(draft).await
+    }
+}
+
+/// An element that has the focus, ready for keys.
+pub(super) async fn focused(action: &mut Action<'_>, aim: &TargetArgs) -> Result<ActionPoint> {
+    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Keys).await?;
+    let said: String = action.ask(&point, &format!("agbrowse.focus({})", point.element)).await?;
+    if said != "focused" && said != "already" {
+        action.release_guard();
+        return Err(not_taken(&point, "does not take the focus"));
+    }
+    Ok(point)
+}
