@@ -6,17 +6,14 @@ use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
 use crate::{demo, mcp, sessions};
-use browser::command::{
-    Eval, Step, StorageAction, StorageCommand, TabAction, TabCommand, TextFormat,
-};
+use browser::command::Caller;
 use browser::page::refs::Dialect;
-use browser::{Code, Command, Error, Note, Outcome, Request, Result, Target};
+use browser::{Code, Command, Error, Note, Outcome, Request, Result};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -208,7 +205,8 @@ fn quick_parse() -> Option<Cli> {
 fn run(door: Subcommand, config: &Config, output: Output) -> Result<ExitCode> {
     match door {
         Subcommand::Browser(command) => {
-            let command = prepare(command, output)?;
+            let mut command = command;
+            localize(&mut command, output)?;
             let mut outcome = ask(&command, config)?;
             if output.json {
                 outcome.notes.extend(config.notes.iter().cloned());
@@ -270,7 +268,7 @@ fn ask(command: &Command, config: &Config) -> Result<Outcome> {
         overrides: config.launch_overrides(),
     };
     let began = Instant::now();
-    let only_looks = matches!(command, Command::Tabs(_) | Command::Status(_));
+    let only_looks = command.spec().is_repeatable();
     let mut is_second = false;
     let mut slip = None;
     loop {
@@ -312,20 +310,13 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 /// A command about what is already there makes no session by itself. One that makes a session says so when another one
 /// was likely meant: at once, or in the notes of its reply where standard error is for programs too.
 fn check_session(command: &Command, config: &Config) -> Result<Option<Note>> {
-    let makes_pages = matches!(
-        command,
-        Command::Open(_)
-            | Command::Eval(_)
-            | Command::Tab(_)
-            | Command::Storage(StorageCommand { action: StorageAction::Load(_) })
-    ) || matches!(command, Command::Snapshot(snapshot) if snapshot.url.is_some());
     let name = config.session();
     let known = daemon::list();
     // One that was lost is known too: its next daemon tells what happened.
     if name == crate::config::DEFAULT_SESSION || known.iter().any(|session| session == name) {
         return Ok(None);
     }
-    if !makes_pages {
+    if !command.spec().makes_session {
         return Err(sessions::not_found(name));
     }
     let Some(near) = known.iter().find(|session| is_slip(name, session)) else { return Ok(None) };
@@ -346,115 +337,10 @@ fn is_slip(typed: &str, known: &str) -> bool {
         && typed.len() > 3
 }
 
-/// What has to be read on this side of the socket.
-pub(crate) fn prepare(command: Command, output: Output) -> Result<Command> {
-    match command {
-        Command::Snapshot(mut snapshot) => {
-            if output.json && snapshot.format == TextFormat::Viewpoint {
-                return Err(Error::new(Code::CommandInvalid)
-                    .message("`--json` has a text of its own: leave out `--format viewpoint`"));
-            }
-            if snapshot.nodes && !output.json {
-                return Err(Error::new(Code::CommandInvalid)
-                    .message("`--nodes` is a list in JSON: add `--json`"));
-            }
-            snapshot.details = output.json;
-            snapshot.url = snapshot.url.map(local_file).transpose()?;
-            Ok(Command::Snapshot(snapshot))
-        }
-        Command::Eval(Eval { script, gesture, isolated, on }) if script == "-" => {
-            let mut script = String::new();
-            std::io::stdin().read_to_string(&mut script).map_err(|error| {
-                Error::new(Code::FileReadFailed)
-                    .message(format!("standard input cannot be read: {error}"))
-            })?;
-            Ok(Command::Eval(Eval { script, gesture, isolated, on }))
-        }
-        Command::Open(mut open) => {
-            open.url = local_file(open.url)?;
-            Ok(Command::Open(open))
-        }
-        Command::Tab(TabCommand { action: TabAction::New(mut new) }) => {
-            new.url = new.url.map(local_file).transpose()?;
-            Ok(Command::Tab(TabCommand { action: TabAction::New(new) }))
-        }
-        Command::Screenshot(mut shot) => {
-            // `screenshot @e3 button.png`: what stands first may be an element, and is one if a file follows.
-            let first = shot.path.as_ref().and_then(|path| path.to_str()).unwrap_or_default();
-            if shot.file.is_some() || names_target(first) {
-                let wrong = |why| Error::new(Code::CommandInvalid).message(why);
-                if shot.target.is_some() {
-                    return Err(wrong("`--target` names the element: give one file".to_owned()));
-                }
-                if shot.full_page {
-                    return Err(wrong("the picture of an element is not `--full-page`".to_owned()));
-                }
-                shot.target = Some(first.parse().map_err(wrong)?);
-                shot.path = shot.file.take();
-            }
-            output::check_picture(&shot).map(|()| Command::Screenshot(shot))
-        }
-        Command::Fill(mut fill) => fill.look_up().map(|()| Command::Fill(fill)),
-        Command::Type(mut typed) => typed.look_up().map(|()| Command::Type(typed)),
-        Command::Upload(mut upload) => {
-            upload.resolve();
-            Ok(Command::Upload(upload))
-        }
-        Command::Download(mut download) => {
-            download.resolve();
-            Ok(Command::Download(download))
-        }
-        Command::Storage(mut storage) => {
-            match &mut storage.action {
-                StorageAction::Load(load) => load.read()?,
-                StorageAction::Save(save) if save.path.as_deref() == Some(Path::new("-")) => {
-                    return Err(Error::new(Code::CommandInvalid)
-                        .message("what is saved is not printed: name a file"));
-                }
-                StorageAction::Save(_) => {}
-            }
-            Ok(Command::Storage(storage))
-        }
-        Command::Batch(mut batch) => {
-            batch.read(|| std::io::read_to_string(std::io::stdin()))?;
-            for step in &mut batch.commands {
-                if let Step::Command(command) = step {
-                    **command = prepare((**command).clone(), output)?;
-                }
-            }
-            Ok(Command::Batch(batch))
-        }
-        other => Ok(other),
-    }
-}
-
-/// Whether the one word that a picture was asked for with is an element, not a file: a file is named as a picture, or by
-/// its folder.
-fn names_target(word: &str) -> bool {
-    let is_file =
-        word.is_empty() || word == "-" || word.contains('/') || output::is_picture(Path::new(word));
-    !is_file || says_how(word)
-}
-
-/// Whether a word names a way to point, such as `text=…`, or an attribute's value: no file is meant then. Any other `=`
-/// may well be in the name of one.
-fn says_how(word: &str) -> bool {
-    let Some((kind, _)) = word.split_once('=') else { return false };
-    let is_word = kind.bytes().all(|byte| byte.is_ascii_lowercase());
-    // A kind that is not known is taken for the beginning of a selector.
-    let is_known = || !matches!(word.parse::<Target>(), Ok(Target::Css(css)) if css == word.trim());
-    kind.rfind('[') > kind.rfind(']') || (is_word && is_known())
-}
-
-/// A path that is relative to the caller's folder, as the daemon, which has another, can use it.
-fn local_file(url: String) -> Result<String> {
-    if !url.starts_with("./") && !url.starts_with("../") {
-        return Ok(url);
-    }
-    let path = std::fs::canonicalize(&url);
-    let path = path
-        .map_err(|error| Error::new(Code::FileReadFailed).message(format!("`{url}`: {error}")))?;
-    Ok(path.display().to_string())
+/// Reads what only this side of the socket has: relative paths, secrets, standard input.
+pub(crate) fn localize(command: &mut Command, output: Output) -> Result<()> {
+    let mut stdin = || std::io::read_to_string(std::io::stdin());
+    command.localize(&mut Caller { json: output.json, stdin: &mut stdin })
 }
 
 fn daemon_verb(verb: &DaemonCommand, config: &Config, output: Output) -> Result<()> {
@@ -603,36 +489,4 @@ fn log_to_stderr(level: &str) {
     let levels = wanted.or_else(|| level.parse().ok()).unwrap_or_default();
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     tracing_subscriber::registry().with(lines.with_filter(levels)).init();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_may_have_an_equals_sign() {
-        for (word, is_target) in [
-            ("@e3", true),
-            (".button", true),
-            ("role=button", true),
-            ("role=nonsense.png", true),
-            ("text=a/b.png", true),
-            ("css=./a", true),
-            ("label=", true),
-            ("[data-way=a/b]", true),
-            ("a[href=\"/cart\"]", true),
-            ("ul:not([hidden]) [href='/cart.png']", true),
-            ("", false),
-            ("-", false),
-            ("page.png", false),
-            ("out/page", false),
-            ("run=1.png", false),
-            ("./run=1.png", false),
-            ("@2x=1.png", false),
-            ("out/date=2026-01-01/page.png", false),
-            ("out[1]/run=2.png", false),
-        ] {
-            assert_eq!(names_target(word), is_target, "{word}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use crate::config::{Color, json_errors};
 use crate::highlight;
 use anstyle::{AnsiColor, Style};
-use browser::command::{ImageFormat, Screenshot, SnapshotReply, StorageAction};
+use browser::command::SnapshotReply;
 use browser::page::sanitize::escape_unsafe;
 use browser::page::text::quoted;
 use browser::{Code, Command, Error, Evidence, Note, Outcome, Reply, Result, TabId};
@@ -19,10 +19,6 @@ const DIM: Style = Style::new().dimmed();
 
 /// Evidence that people want to see with an error.
 const LISTED: &[&str] = &["attempts", "candidates", "done", "options"];
-
-/// Endings of files that are something else than the pictures we write.
-const OTHER_PICTURES: &[&str] =
-    &["gif", "bmp", "tif", "tiff", "avif", "heic", "jxl", "ico", "svg", "pdf"];
 
 /// How results are to be printed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,7 +75,7 @@ impl Output {
     pub fn outcome(self, session: &str, command: &Command, mut outcome: Outcome) -> Result<()> {
         write_file(command, &mut outcome.reply)?;
         self.notes(&outcome.notes);
-        if is_stdout(command) {
+        if command.output_path() == Some(Path::new("-")) {
             return Ok(());
         }
         let Outcome { reply, tab, notes } = &outcome;
@@ -94,10 +90,7 @@ impl Output {
             }
         }
         // What a script gives and what an element has is taken as it is by who has it go elsewhere.
-        if matches!(reply, Reply::Eval(_) | Reply::Get(_) | Reply::Clipboard(_))
-            && !self.json
-            && !anstream::stdout().is_terminal()
-        {
+        if command.spec().is_raw && !self.json && !anstream::stdout().is_terminal() {
             return raw(format!("{reply}\n").as_bytes());
         }
         self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes }, reply)
@@ -206,40 +199,23 @@ pub(crate) fn json(session: &str, outcome: &Outcome) -> String {
 
 /// Writes the file that came with a reply, and says where it is.
 pub(crate) fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
-    let path = match (command, &*reply) {
-        (Command::Screenshot(Screenshot { path, .. }), Reply::Screenshot(shot)) => {
-            path.clone().unwrap_or_else(|| unused("screenshot", shot.format.as_str()))
-        }
-        (Command::Pdf(pdf), Reply::Pdf(_)) => {
-            pdf.path.clone().unwrap_or_else(|| unused("page", "pdf"))
-        }
-        (Command::Storage(storage), Reply::Storage(_)) => match &storage.action {
-            StorageAction::Save(save) => {
-                save.path.clone().unwrap_or_else(|| unused("storage", "json"))
-            }
-            StorageAction::Load(_) => return Ok(()),
-        },
-        _ => return Ok(()),
-    };
-    let data = reply.file_mut().map(std::mem::take).unwrap_or_default();
-    let written = match &*reply {
-        Reply::Storage(_) => write_private(&path, &data),
-        _ if path.as_os_str() == "-" => {
+    let Some(file) = reply.verb_reply_mut().file() else { return Ok(()) };
+    let (stem, extension) = file.name;
+    let path = command.output_path().map_or_else(|| unused(stem, extension), Path::to_owned);
+    let data = std::mem::take(file.data);
+    let written = match file.is_private {
+        true => write_private(&path, &data),
+        false if path.as_os_str() == "-" => {
             let mut out = std::io::stdout().lock();
             out.write_all(&data).and_then(|()| out.flush())
         }
-        _ => std::fs::write(&path, &data),
+        false => std::fs::write(&path, &data),
     };
     written.map_err(|error| {
         Error::new(Code::FileWriteFailed)
             .message(format!("`{}` cannot be written: {error}", path.display()))
     })?;
-    match reply {
-        Reply::Screenshot(shot) => shot.path = Some(path),
-        Reply::Pdf(printed) => printed.path = Some(path),
-        Reply::Storage(stored) => stored.path = Some(path),
-        _ => {}
-    }
+    *file.path = Some(path);
     Ok(())
 }
 
@@ -286,15 +262,6 @@ pub(crate) fn write_private(path: &Path, data: &[u8]) -> std::io::Result<()> {
     file.write_all(data)
 }
 
-fn is_stdout(command: &Command) -> bool {
-    let path = match command {
-        Command::Screenshot(shot) => shot.path.as_deref(),
-        Command::Pdf(pdf) => pdf.path.as_deref(),
-        _ => None,
-    };
-    path == Some(Path::new("-"))
-}
-
 /// A name with the time of day that no file has yet.
 fn unused(what: &str, ending: &str) -> PathBuf {
     let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
@@ -303,41 +270,6 @@ fn unused(what: &str, ending: &str) -> PathBuf {
         number => PathBuf::from(format!("{what}-{now}-{number}.{ending}")),
     };
     (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
-}
-
-/// Checks a picture's file name before the browser is asked.
-///
-/// # Errors
-/// `command.invalid` when name and `--format` disagree, or the name asks for what is not written.
-pub fn check_picture(shot: &Screenshot) -> Result<()> {
-    let Some(path) = &shot.path else { return Ok(()) };
-    if is_other_picture(path) {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        return Err(Error::new(Code::CommandInvalid).message(format!(
-            "`{}` is named {ending}, but pictures are png, jpeg or webp",
-            path.display()
-        )));
-    }
-    let Some(format) = shot.format else { return Ok(()) };
-    match ImageFormat::of(path) {
-        Some(named) if named != format => Err(Error::new(Code::CommandInvalid).message(format!(
-            "`{}` is named {} but `--format {}` is asked for",
-            path.display(),
-            named.as_str(),
-            format.as_str()
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Whether a file is named as a picture, of whatever kind.
-pub fn is_picture(path: &Path) -> bool {
-    ImageFormat::of(path).is_some() || is_other_picture(path)
-}
-
-fn is_other_picture(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    OTHER_PICTURES.contains(&&*ending.to_ascii_lowercase())
 }
 
 /// Prints bytes as they are.

@@ -5,7 +5,6 @@
 //! is a number that was given before, when a new page or another tab begins to count anew. What a ref was once written
 //! for, no other element of the tab is ever written as, and none of the tabs beside it.
 
-use crate::command::{Reply, SnapshotReply};
 use crate::error::{Error, Evidence};
 use crate::note::Note;
 use crate::observe::TabObservation;
@@ -176,71 +175,17 @@ pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline
     }
 }
 
-/// The texts of a reply that may name refs.
-pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
-    match reply {
-        Reply::Snapshot(SnapshotReply::Text(text)) => vec![&mut text.text],
-        Reply::Find(found) => {
-            let rows = found.found.iter_mut();
-            rows.flat_map(|row| {
-                let beside = row.beside.iter_mut().map(|it| &mut it.ref_name);
-                row.ref_name.iter_mut().chain(beside)
-            })
-            .collect()
-        }
-        Reply::Can(row) => {
-            let mut texts: Vec<&mut String> =
-                row.evidence.values_mut().flat_map(texts_of).collect();
-            texts.push(&mut row.next);
-            texts
-        }
-        Reply::Click(receipt)
-        | Reply::Dblclick(receipt)
-        | Reply::Hover(receipt)
-        | Reply::Fill(receipt)
-        | Reply::Type(receipt)
-        | Reply::Press(receipt)
-        | Reply::Select(receipt)
-        | Reply::Check(receipt)
-        | Reply::Uncheck(receipt)
-        | Reply::FillForm(receipt)
-        | Reply::Drag(receipt)
-        | Reply::Upload(receipt)
-        | Reply::Scroll(receipt)
-        | Reply::Focus(receipt)
-        | Reply::Download(receipt) => {
-            let target = receipt.target.as_mut().and_then(|target| target.ref_name.as_mut());
-            let attempts = receipt.attempts.iter_mut().map(|attempt| &mut attempt.target);
-            let value = receipt.value.as_mut();
-            let fields = receipt.blocked.iter_mut().filter_map(|it| it.field.as_mut());
-            let fields = fields.filter_map(|field| field.ref_name.as_mut());
-            let target = target.into_iter().chain(fields);
-            target.chain(attempts).chain(value).chain([&mut receipt.delta]).collect()
-        }
-        Reply::Dialog(answered) => vec![&mut answered.delta],
-        Reply::Batch(batched) => batched.replies.iter_mut().flat_map(texts_of_reply).collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// The texts of an error that may name refs.
 pub(crate) fn texts_of_error(error: &mut Error) -> Vec<&mut String> {
     let details = error.details_mut();
-    let evidence = details.evidence.iter_mut().flat_map(|all| all.values_mut()).flat_map(texts_of);
+    let evidence =
+        details.evidence.iter_mut().flat_map(|all| all.values_mut()).flat_map(Evidence::texts_mut);
     std::iter::once(&mut details.message).chain(evidence).collect()
 }
 
 /// The texts of notes that may name refs.
 pub(crate) fn texts_of_notes(notes: &mut [Note]) -> Vec<&mut String> {
     notes.iter_mut().map(|note| &mut note.message).collect()
-}
-
-fn texts_of(fact: &mut Evidence) -> Vec<&mut String> {
-    match fact {
-        Evidence::Text(text) => vec![text],
-        Evidence::List(all) => all.iter_mut().collect(),
-        Evidence::Unknown | Evidence::Flag(_) | Evidence::Number(_) => Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -6,22 +6,18 @@
 
 use crate::access::Access;
 use crate::backend_refs;
-use crate::chromium::activity::PageEvent;
 use crate::chromium::{CarryOver, OrphanTabs, RunningBrowser};
-use crate::command::{Command, Reply};
+use crate::command::{Command, CommandContext, Reply, TabNeed};
 use crate::error::{Code, Error, Result, Stage};
 use crate::launch::{LaunchOverrides, Options};
-use crate::navigate::{Navigation, Until};
 use crate::note::Note;
-use crate::observe::DeferredRefs;
+use crate::progress::Progress;
 use crate::secret::{SecretScrubber, SecretString};
-use crate::tab::{Tab, TabId, Turn};
+use crate::tab::TabId;
 use cdp::Deadline;
 use page::refs::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -115,10 +111,10 @@ struct Shared {
 
 /// A browser that ended unasked, and its pages with it.
 #[derive(Clone, Debug)]
-struct Loss {
+pub(crate) struct Loss {
     /// Tells it from the losses before it.
-    number: u64,
-    reason: String,
+    pub(crate) number: u64,
+    pub(crate) reason: String,
 }
 
 /// Who closes a browser.
@@ -136,6 +132,7 @@ enum BrowserState {
     /// On its way. Whoever waits for it may give up without harm: it comes up all the same, unless it is closed.
     Starting {
         done: watch::Receiver<Option<Result<Vec<Note>>>>,
+        options: Options,
         give_up: watch::Sender<bool>,
     },
     Live(Arc<RunningBrowser>),
@@ -169,53 +166,58 @@ impl Browser {
     /// # Errors
     /// With one of the documented codes, at the latest when the command's time is over.
     pub async fn run(&self, request: Request) -> Result<Outcome> {
+        self.run_with(request, &LaunchOverrides::default()).await
+    }
+
+    /// Runs a command with launch options of its own. They take effect when it starts the browser.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); `browser.options-conflict` when it needs a browser that runs with others.
+    pub async fn run_with(&self, request: Request, overrides: &LaunchOverrides) -> Result<Outcome> {
         let allowed = request.timeout_ms.map_or(TIMEOUT, Duration::from_millis);
-        let mut cx = CommandContext {
-            browser: self,
-            deadline: Deadline::after(allowed),
-            patience: request.patience_ms.map(Duration::from_millis),
-            context: request.context,
-            tab: request.tab,
-            used: None,
-            notes: Vec::new(),
-            acknowledged: None,
-            batch: None,
-            access: request.access,
-        };
+        let patience = request.patience_ms.map(Duration::from_millis);
+        let progress = Progress::new(Deadline::after(allowed), patience);
+        let mut cx = CommandContext::new(self, progress);
+        cx.overrides = Some(overrides);
+        cx.context = request.context;
+        cx.tab = request.tab;
+        cx.access = request.access;
         let (closes, _) = *lock(&self.shared.closes);
         self.shared.await_exit().await;
-        let mut reply = request.command.run(&mut cx).await;
+        let mut reply = cx.execute(&request.command).await;
         if let Err(denied) = cx.check_shown().await {
             let is_mutated =
                 reply.as_ref().err().is_none_or(|error| error.details().mutation_allowed);
             reply = Err(denied.mutation_allowed(is_mutated));
             // What the page said of itself is not told either.
-            cx.notes.retain(|note| note.page_text.is_none());
+            cx.progress.notes.retain(|note| note.page_text.is_none());
         }
         if request.dialect == Dialect::Mcp
             && let Some(tab) = self.live().zip(cx.used).and_then(|(live, id)| live.tab(id).ok())
         {
             let texts = match &mut reply {
-                Ok(reply) => backend_refs::texts_of_reply(reply),
+                Ok(reply) => reply.verb_reply_mut().texts_mut(),
                 Err(error) => backend_refs::texts_of_error(error),
             };
-            let texts =
-                texts.into_iter().chain(backend_refs::texts_of_notes(&mut cx.notes)).collect();
-            backend_refs::rewrite_all(&tab, texts, cx.deadline).await;
+            let texts = texts
+                .into_iter()
+                .chain(backend_refs::texts_of_notes(&mut cx.progress.notes))
+                .collect();
+            backend_refs::rewrite_all(&tab, texts, cx.progress.deadline).await;
         }
         let outcome = match reply {
             Ok(reply) => {
-                let drain_page_events = cx.drain_page_events().await.into_iter();
-                cx.notes.extend(drain_page_events.map(Note::from));
+                let events = cx.drain_page_events().await.into_iter();
+                cx.progress.notes.extend(events.map(Note::from));
                 let secrets = &self.shared.secrets;
                 secrets.scrub_reply(reply).and_then(|reply| {
-                    let notes = secrets.scrub(std::mem::take(&mut cx.notes))?;
+                    let notes = secrets.scrub(std::mem::take(&mut cx.progress.notes))?;
                     Ok(Outcome { reply, tab: cx.used, notes })
                 })
             }
             Err(error) => {
-                let error = self.explain_failure(error, closes).await;
-                let error = error.with_notes(std::mem::take(&mut cx.notes));
+                let error = cx.progress.explain(self.explain_failure(error, closes).await);
+                let error = error.with_notes(std::mem::take(&mut cx.progress.notes));
                 Err(self.shared.secrets.scrub(error).unwrap_or_else(|withheld| withheld))
             }
         };
@@ -250,7 +252,8 @@ impl Browser {
     /// When it throws.
     #[doc(hidden)]
     pub async fn meddle(&self, context: &str, script: &str) -> Result<()> {
-        let mut cx = CommandContext { context: Some(context.to_owned()), ..self.test_cx() };
+        let mut cx = self.test_cx();
+        cx.context = Some(context.to_owned());
         crate::observe::oracle::meddle(&mut cx, script).await
     }
 
@@ -260,56 +263,25 @@ impl Browser {
     /// When there is no such tab.
     #[doc(hidden)]
     pub async fn set_cache_lifetime(&self, tab: TabId, lifetime: Duration) -> Result<()> {
-        let mut cx = CommandContext { tab: Some(tab), ..self.test_cx() };
-        let turn = cx.turn(TabNeed::Page).await?;
+        let mut cx = self.test_cx();
+        cx.tab = Some(tab);
+        let turn = cx.take_turn(TabNeed::Page).await?;
         turn.observation.lock().await.cache_lifetime = lifetime;
         Ok(())
     }
 
     fn test_cx(&self) -> CommandContext<'_> {
-        CommandContext {
-            browser: self,
-            deadline: Deadline::after(TIMEOUT * 2),
-            patience: None,
-            context: None,
-            tab: None,
-            used: None,
-            notes: Vec::new(),
-            acknowledged: None,
-            batch: None,
-            access: None,
-        }
+        CommandContext::new(self, Progress::new(Deadline::after(TIMEOUT * 2), None))
+    }
+
+    /// Scrubs a text from all replies from here on.
+    pub(crate) fn add_secret(&self, text: &SecretString) {
+        self.shared.secrets.add(text);
     }
 
     /// How the browser is got. Changes apply to the next start.
     pub fn options(&self) -> Options {
         lock(&self.shared.options).clone()
-    }
-
-    /// Asks for other options. Refused while a browser runs with different ones.
-    ///
-    /// # Errors
-    /// `browser.options-conflict`, naming what differs.
-    pub fn set_launch_overrides(&self, overrides: &LaunchOverrides) -> Result<()> {
-        let is_starting = self.is_starting();
-        let running = self.live().map(|live| live.options.clone());
-        let mut options = lock(&self.shared.options);
-        let running = running.or_else(|| is_starting.then(|| options.clone()));
-        let (wanted, changed) = overrides.apply(running.as_ref().unwrap_or(&options));
-        if running.is_none() {
-            *options = wanted;
-            return Ok(());
-        }
-        if changed.is_empty() {
-            return Ok(());
-        }
-        let flags: Vec<String> = changed.iter().map(|name| format!("--{name}")).collect();
-        Err(Error::new(Code::BrowserOptionsConflict)
-            .message(format!(
-                "the browser of this session already runs with another `{}`",
-                flags.join("`, `")
-            ))
-            .evidence("differs", flags))
     }
 
     /// Ends the browser if there is one, and waits until nothing is left of it.
@@ -325,7 +297,7 @@ impl Browser {
             *closes = (closes.0 + 1, closer);
         }
         let starting = match &*self.shared.slot() {
-            BrowserState::Starting { done, give_up } => {
+            BrowserState::Starting { done, give_up, .. } => {
                 give_up.send_replace(true);
                 Some(done.clone())
             }
@@ -399,7 +371,7 @@ impl Browser {
     }
 
     /// The error for pages that went with their browser.
-    fn lost(&self, reason: &str) -> Error {
+    pub(crate) fn lost(&self, reason: &str) -> Error {
         let left = lock(&self.shared.before).left.clone();
         Error::new(Code::BrowserLost).message(OrphanTabs::tell(left.as_ref(), reason))
     }
@@ -419,25 +391,28 @@ impl Browser {
         self.current_loss().map(|loss| loss.reason)
     }
 
-    fn current_loss(&self) -> Option<Loss> {
+    pub(crate) fn current_loss(&self) -> Option<Loss> {
         self.live();
         lock(&self.shared.lost).clone()
     }
 
     /// The running browser, started when there is none.
-    async fn start(
+    pub(crate) async fn start(
         &self,
-        deadline: Deadline,
-        notes: &mut Vec<Note>,
+        progress: &mut Progress,
+        overrides: Option<&LaunchOverrides>,
     ) -> Result<Arc<RunningBrowser>> {
+        let deadline = progress.deadline;
         if let Some(live) = self.live() {
+            overrides.map_or(Ok(()), |overrides| agree(overrides, &live.options))?;
             return Ok(live);
         }
-        let mut done = self.shared.clone().begin();
+        progress.step("starting the browser");
+        let mut done = self.shared.clone().begin(overrides)?;
         let started = tokio::time::timeout_at(deadline.at(), done.wait_for(Option::is_some)).await;
         match started {
             Ok(Ok(result)) => match result.as_ref() {
-                Some(Ok(launch_notes)) => notes.extend(launch_notes.iter().cloned()),
+                Some(Ok(launch_notes)) => progress.notes.extend(launch_notes.iter().cloned()),
                 Some(Err(error)) => return Err(error.clone()),
                 None => {}
             },
@@ -546,16 +521,21 @@ impl Shared {
     }
 
     /// Begins to start a browser, unless that is under way.
-    fn begin(self: Arc<Self>) -> watch::Receiver<Option<Result<Vec<Note>>>> {
+    fn begin(
+        self: Arc<Self>,
+        overrides: Option<&LaunchOverrides>,
+    ) -> Result<watch::Receiver<Option<Result<Vec<Note>>>>> {
         let mut slot = self.slot();
-        if let BrowserState::Starting { done, .. } = &*slot {
-            return done.clone();
+        if let BrowserState::Starting { done, options, .. } = &*slot {
+            overrides.map_or(Ok(()), |overrides| agree(overrides, options))?;
+            return Ok(done.clone());
         }
+        let options = lock(&self.options).clone();
+        let options = overrides.map_or(options.clone(), |overrides| overrides.apply(&options).0);
         let (tell, done) = watch::channel(None);
         let (give_up, mut given_up) = watch::channel(false);
-        *slot = BrowserState::Starting { done: done.clone(), give_up };
+        *slot = BrowserState::Starting { done: done.clone(), options: options.clone(), give_up };
         drop(slot);
-        let options = lock(&self.options).clone();
         tokio::spawn(async move {
             // The one before may still hold the profile.
             self.closed().await;
@@ -579,6 +559,7 @@ impl Shared {
             let result = match started {
                 Ok((live, notes)) => {
                     lock(&self.before).left.clone_from(&live.left_elsewhere);
+                    *lock(&self.options) = options;
                     *self.slot() = BrowserState::Live(live);
                     Ok(notes)
                 }
@@ -589,204 +570,25 @@ impl Shared {
             };
             tell.send_replace(Some(result));
         });
-        done
-    }
-}
-
-/// What a verb works with: the browser, the deadline, and what the caller pointed at.
-pub struct CommandContext<'a> {
-    pub(crate) browser: &'a Browser,
-    pub(crate) deadline: Deadline,
-    patience: Option<Duration>,
-    pub(crate) context: Option<String>,
-    tab: Option<TabId>,
-    used: Option<TabId>,
-    pub(crate) notes: Vec<Note>,
-    /// The loss that this command has a note about: it works on a page of its own.
-    acknowledged: Option<u64>,
-    /// The refs that the receipts of a batch give, by tab, while the batch runs.
-    batch: Option<HashMap<TabId, DeferredRefs>>,
-    access: Option<Access>,
-}
-
-/// Whether a command brings its own page, or works on the one that is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TabNeed {
-    /// The page that the caller left: if that is gone, it must be told.
-    Page,
-    /// A tab, whatever is in it.
-    Tab,
-}
-
-impl CommandContext<'_> {
-    /// The running browser, started when there is none.
-    pub(crate) async fn live(&mut self) -> Result<Arc<RunningBrowser>> {
-        self.browser.start(self.deadline, &mut self.notes).await
-    }
-
-    /// The tab meant, when it is its turn.
-    pub(crate) async fn turn(&mut self, needs: TabNeed) -> Result<Turn> {
-        let tab = self.resolve(needs).await?;
-        self.used = Some(tab.id);
-        let turn = tab.turn(self.deadline).await?;
-        // Whoever has the turn says how refs are given: another client's batch has no part in it.
-        let deferred = self.batch.as_mut().map(|batch| batch.entry(turn.id).or_default().clone());
-        turn.observation.lock().await.deferred = deferred;
-        // It may have been led elsewhere before its turn came.
-        self.check_page(&turn, needs)?;
-        if let Some(live) = self.browser.live() {
-            live.local_files.restrict(&turn.channel, self.access.as_ref());
-        }
-        if needs == TabNeed::Page {
-            let state = turn.state.borrow();
-            if let Some(obstacle) = turn.obstacle(&state) {
-                return Err(obstacle);
-            }
-        }
-        Ok(turn)
-    }
-
-    /// The tab meant, without waiting for its turn.
-    pub(crate) async fn resolve(&mut self, needs: TabNeed) -> Result<Arc<Tab>> {
-        if needs == TabNeed::Page || self.tab.is_some() {
-            self.unless_lost()?;
-        }
-        let live = self.live().await?;
-        if let Some(id) = self.tab {
-            let tab = live.tab(id)?;
-            self.check_page(&tab, needs)?;
-            return Ok(tab);
-        }
-        if needs == TabNeed::Tab {
-            self.begin_anew();
-        }
-        match live.current(self.context.as_deref()) {
-            Ok(Some(tab)) => {
-                self.check_page(&tab, needs)?;
-                Ok(tab)
-            }
-            Ok(None) => live.first_tab(self.context.as_deref(), self.deadline).await,
-            Err(_) if needs == TabNeed::Tab => {
-                let tab = live.new_tab(self.context.as_deref(), self.deadline).await?;
-                live.switch(&tab);
-                Ok(tab)
-            }
-            Err(lost) => Err(lost),
-        }
-    }
-
-    /// An address as people type it, if the caller may open it.
-    pub(crate) fn address(&self, typed: &str) -> Result<String> {
-        Access::address(self.access.as_ref(), typed)
-    }
-
-    /// The path of a file without links, if the caller may have it.
-    pub(crate) fn file(&self, path: &Path) -> Result<PathBuf> {
-        match &self.access {
-            Some(access) => access.check_file(path),
-            None => Ok(path.to_owned()),
-        }
-    }
-
-    /// Whether the caller may work on the page that a tab shows. It may always go elsewhere.
-    fn check_page(&self, tab: &Tab, needs: TabNeed) -> Result<()> {
-        match &self.access {
-            Some(access) if needs == TabNeed::Page => access.check_shown(&tab.state.borrow().url),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether the caller may be told of what the tab shows now.
-    async fn check_shown(&self) -> Result<()> {
-        let (Some(access), Some(id)) = (&self.access, self.used) else { return Ok(()) };
-        match self.browser.live().and_then(|live| live.tab(id).ok()) {
-            Some(tab) => access.check_tab(&tab, self.deadline).await,
-            None => Ok(()),
-        }
-    }
-
-    /// The caller asks for a page of its own, so what was lost before is told for the last time.
-    pub(crate) fn begin_anew(&mut self) {
-        let loss = self.browser.current_loss();
-        if let Some(Loss { number, reason }) =
-            loss.filter(|it| self.acknowledged != Some(it.number))
-        {
-            self.acknowledged = Some(number);
-            let attached = self.browser.live().filter(|live| live.process.is_none());
-            let regained: Option<Vec<String>> =
-                attached.map(|live| live.regained().iter().map(ToString::to_string).collect());
-            let message = match regained.as_deref() {
-                None => format!("a new browser was started; the tabs before are gone: {reason}"),
-                Some([]) => format!("attached to a browser; the tabs before are gone: {reason}"),
-                Some(tabs) => {
-                    let tabs = tabs.join(", ");
-                    format!("attached to the browser again, with {tabs} from before: {reason}")
-                }
-            };
-            self.notes.push(Note::new("restarted", message));
-        }
-    }
-
-    /// The error for a page that is gone with its browser, if it is.
-    pub(crate) fn unless_lost(&self) -> Result<()> {
-        match self.browser.current_loss().filter(|loss| self.acknowledged != Some(loss.number)) {
-            Some(loss) => Err(self.browser.lost(&loss.reason)),
-            None => Ok(()),
-        }
-    }
-
-    /// Begins a batch: its receipts give no refs until it is over. Whoever wrote the batch had read none of them.
-    pub(crate) fn begin_batch(&mut self) {
-        self.batch = Some(HashMap::new());
-    }
-
-    /// Ends a batch: what its receipts showed has refs from here on.
-    pub(crate) async fn end_batch(&mut self) {
-        let live = self.browser.live();
-        for (id, deferred) in self.batch.take().into_iter().flatten() {
-            let Some(tab) = live.as_ref().and_then(|live| live.tab(id).ok()) else { continue };
-            let mut observation = tab.observation.lock().await;
-            for (tree, nodes) in deferred.take() {
-                observation.registry.issue_nodes(&tree, &nodes);
-            }
-        }
-    }
-
-    /// What happened on the tab since the last reply, if its reply does not tell it itself.
-    async fn drain_page_events(&self) -> Vec<PageEvent> {
-        let Some((live, id)) = self.browser.live().zip(self.used) else { return Vec::new() };
-        let Ok(tab) = live.tab(id) else { return Vec::new() };
-        live.activity_is_current().await;
-        tab.activity.take_untold()
-    }
-
-    /// A way to go somewhere with a tab.
-    pub(crate) fn navigation<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Navigation<'t> {
-        let (deadline, reserved) = (self.deadline, Duration::ZERO);
-        Navigation { tab, until, deadline, reserved, notes: &mut self.notes }
-    }
-
-    /// Has a text never come back out of a page.
-    pub(crate) fn keep_secret(&self, text: &SecretString) {
-        self.browser.shared.secrets.add(text);
-    }
-
-    /// How long the caller lets elements take to become usable, if it said so.
-    pub(crate) fn patience(&self) -> Option<Duration> {
-        self.patience
-    }
-
-    /// Says which tab the result is about.
-    pub(crate) fn used(&mut self, tab: TabId) {
-        self.used = Some(tab);
-    }
-
-    /// The tab that the caller named.
-    pub(crate) fn named_tab(&self) -> Option<TabId> {
-        self.tab
+        Ok(done)
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses overrides that the options of a running browser do not have.
+fn agree(overrides: &LaunchOverrides, running: &Options) -> Result<()> {
+    let (_, changed) = overrides.apply(running);
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let flags: Vec<String> = changed.iter().map(|name| format!("--{name}")).collect();
+    Err(Error::new(Code::BrowserOptionsConflict)
+        .message(format!(
+            "the browser of this session already runs with another `{}`",
+            flags.join("`, `")
+        ))
+        .evidence("differs", flags))
 }

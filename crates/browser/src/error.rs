@@ -73,6 +73,17 @@ pub enum Evidence {
     List(Vec<String>),
 }
 
+impl Evidence {
+    /// Its texts.
+    pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Text(text) => vec![text],
+            Self::List(all) => all.iter_mut().collect(),
+            Self::Unknown | Self::Flag(_) | Self::Number(_) => Vec::new(),
+        }
+    }
+}
+
 impl From<bool> for Evidence {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)

@@ -97,10 +97,10 @@ impl SecretScrubber {
     /// # Errors
     /// `secret.withheld` when it cannot be written without them.
     pub(crate) fn scrub_reply(&self, mut reply: Reply) -> Result<Reply> {
-        let file = reply.file_mut().map(std::mem::take);
+        let file = reply.verb_reply_mut().file().map(|file| std::mem::take(file.data));
         let mut reply = self.scrub(reply)?;
-        if let (Some(file), Some(place)) = (file, reply.file_mut()) {
-            *place = file;
+        if let (Some(data), Some(file)) = (file, reply.verb_reply_mut().file()) {
+            *file.data = data;
         }
         Ok(reply)
     }

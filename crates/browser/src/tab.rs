@@ -234,11 +234,11 @@ pub(crate) struct Tab {
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// The right to command a tab. Others wait until it is dropped, in the order in which they came.
-#[derive(Debug)]
+/// The right to command a tab. Others wait until all its clones are dropped, in the order in which they came.
+#[derive(Clone, Debug)]
 pub(crate) struct Turn {
     pub(crate) tab: Arc<Tab>,
-    _guard: OwnedMutexGuard<()>,
+    _guard: Arc<OwnedMutexGuard<()>>,
 }
 
 impl std::ops::Deref for Turn {
@@ -281,7 +281,7 @@ impl Tab {
     pub(crate) async fn turn(self: Arc<Self>, deadline: Deadline) -> Result<Turn> {
         let turn = tokio::time::timeout_at(deadline.at(), self.turn.clone().lock_owned()).await;
         match turn {
-            Ok(guard) => Ok(Turn { tab: self, _guard: guard }),
+            Ok(guard) => Ok(Turn { tab: self, _guard: Arc::new(guard) }),
             Err(_) => Err(Error::new(Code::TabBusy)
                 .message(format!(
                     "earlier commands on tab {} were not over after {} ms",

@@ -8,7 +8,7 @@ use super::wire::{
 };
 use super::{BlockingClient, DaemonState, ExitReason, SessionPaths};
 use crate::{VERSION, idle_memory};
-use browser::{Browser, Code, Command, Error, Reply, Result};
+use browser::{Browser, Code, Error, Reply, Result};
 use std::fs::File;
 use std::future::Future;
 use std::io::{ErrorKind, Write};
@@ -248,17 +248,8 @@ impl Daemon {
         drop(call);
         match action {
             DaemonRequest::Run { request, overrides } => {
-                // Closing needs no agreement about the browser that is closed.
-                let is_control = matches!(
-                    request.command,
-                    Command::Close(_) | Command::Status(_) | Command::Tabs(_)
-                );
-                if let Err(error) = self.browser.set_launch_overrides(&overrides)
-                    && !is_control
-                {
-                    return DaemonResponse::Error(error);
-                }
-                let outcome = self.remembering_tabs(self.browser.run(request)).await;
+                let done = self.browser.run_with(request, &overrides);
+                let outcome = self.remembering_tabs(done).await;
                 self.save_state();
                 outcome.map_or_else(DaemonResponse::Error, DaemonResponse::Outcome)
             }
@@ -496,9 +487,7 @@ async fn take_room(bytes: usize, room: &Semaphore) -> Result<Option<SemaphorePer
 
 async fn write_answer(stream: &mut UnixStream, mut done: DaemonResponse) -> std::io::Result<()> {
     let file = match &mut done {
-        DaemonResponse::Outcome(outcome) => {
-            outcome.reply.file_mut().map(std::mem::take).unwrap_or_default()
-        }
+        DaemonResponse::Outcome(outcome) => outcome.reply.take_file().unwrap_or_default(),
         _ => Vec::new(),
     };
     let head = wire::frame(&ResponseEnvelope::new(done), &file)?;

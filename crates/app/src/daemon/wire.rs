@@ -80,8 +80,8 @@ impl DaemonResponse {
         match self {
             Self::Error(error) => Err(error),
             Self::Outcome(mut outcome) => {
-                if let Some(data) = outcome.reply.file_mut() {
-                    *data = file;
+                if let Some(sent) = outcome.reply.verb_reply_mut().file() {
+                    *sent.data = file;
                 }
                 Ok(Self::Outcome(outcome))
             }

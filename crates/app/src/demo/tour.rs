@@ -225,7 +225,7 @@ impl Tour<'_> {
             fill.value = Some(SecretString::from(super::site::PASSWORD));
         }
         let output = Output { json: settings.json.unwrap_or_default() };
-        let command = cli::prepare(command, output)?;
+        cli::localize(&mut command, output)?;
         let timeout_ms = settings.timeout.map(|span| cli::millis(span.0));
         let request = Request {
             command: command.clone(),

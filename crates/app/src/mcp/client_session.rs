@@ -202,7 +202,7 @@ impl ClientSession {
             }
             ToolAction::Print(pdf, name) => {
                 let mut outcome = self.on_page(Command::Pdf(pdf), to, page).await?;
-                let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
+                let data = outcome.reply.take_file().unwrap_or_default();
                 self.saved(&name, "pdf", &data)
             }
             ToolAction::Tabs(plan) => self.tabs(plan, to, page).await,
@@ -401,7 +401,7 @@ impl ClientSession {
     }
 
     fn picture(&self, outcome: &mut Outcome, name: Option<String>) -> Result<ToolReply> {
-        let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
+        let data = outcome.reply.take_file().unwrap_or_default();
         let Reply::Screenshot(shot) = &outcome.reply else { return Ok(ToolReply::default()) };
         let ending = shot.format.as_str();
         if let Some(name) = name {
@@ -683,7 +683,7 @@ impl ClientSession {
         let to = CallTarget { context, ..CallTarget::default() };
         let save = StorageCommand { action: StorageAction::Save(SaveStorage::default()) };
         let mut outcome = self.desk.run(Command::Storage(save), &to).await?;
-        let data = outcome.reply.file_mut().map(std::mem::take).unwrap_or_default();
+        let data = outcome.reply.take_file().unwrap_or_default();
         let Reply::Storage(stored) = &outcome.reply else { return Ok(ToolReply::default()) };
         let mut said = self.saved_as(file, "json", &data, Readers::Owner)?;
         said.ours = format!("{}: {stored}", said.ours);

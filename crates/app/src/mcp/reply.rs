@@ -126,21 +126,17 @@ impl ToolReply {
             | Reply::Reload(there) => Self::of_arrival(there),
             Reply::Can(row) => Self::of_row(row),
             Reply::Dialog(answered) => Self::of_answer(answered),
-            // These have no word of the page's.
-            reply @ (Reply::Wait(_) | Reply::Resize(_)) => {
-                Self { ours: reply.to_string(), facts: facts(reply), ..Self::default() }
-            }
-            reply @ Reply::Find(finds) if finds.found.is_empty() => {
-                Self { ours: reply.to_string(), facts: facts(reply), ..Self::default() }
-            }
             reply @ Reply::Console(log) if log.lines.is_empty() => {
                 Self { ours: "no console lines".into(), facts: facts(reply), ..Self::default() }
             }
             reply @ Reply::Requests(log) if log.requests.is_empty() => {
                 Self { ours: "no requests".into(), facts: facts(reply), ..Self::default() }
             }
-            reply => match receipt(reply) {
+            reply => match reply.verb_reply().receipt() {
                 Some(receipt) => Self::of_receipt(receipt),
+                None if !reply.verb_reply().has_page_text() => {
+                    Self { ours: reply.to_string(), facts: facts(reply), ..Self::default() }
+                }
                 None => Self { theirs: reply.to_string(), facts: facts(reply), ..Self::default() },
             },
         };
@@ -515,28 +511,6 @@ fn cut(text: &str, most: u32) -> (&str, &str) {
     let at = fitting.rfind('\n').or_else(|| fitting.rfind(' ')).filter(|at| *at > 0);
     let at = at.unwrap_or(fits);
     (&text[..at], text[at..].trim_start_matches('\n'))
-}
-
-/// The receipt in a reply that has one.
-fn receipt(reply: &Reply) -> Option<&Receipt> {
-    match reply {
-        Reply::Click(receipt)
-        | Reply::Dblclick(receipt)
-        | Reply::Hover(receipt)
-        | Reply::Fill(receipt)
-        | Reply::Type(receipt)
-        | Reply::Press(receipt)
-        | Reply::Select(receipt)
-        | Reply::Check(receipt)
-        | Reply::Uncheck(receipt)
-        | Reply::FillForm(receipt)
-        | Reply::Drag(receipt)
-        | Reply::Upload(receipt)
-        | Reply::Scroll(receipt)
-        | Reply::Focus(receipt)
-        | Reply::Download(receipt) => Some(receipt),
-        _ => None,
-    }
 }
 
 /// An effect, as it is said after what was done.

@@ -19,7 +19,7 @@ impl Action<'_> {
         if !is_there(self.tab.state.borrow().phase) {
             return String::new();
         }
-        let limit = self.deadline.at_most(LOOK);
+        let limit = self.progress.deadline.at_most(LOOK);
         let look = ObserveOptions::default();
         let tree = match observe::observe(self.live, self.tab, self.observation, &look, limit).await
         {

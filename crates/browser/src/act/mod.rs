@@ -21,12 +21,14 @@ pub use receipt::{Attempt, Blocker, Effect, Receipt, ReceiptTarget, Settled};
 pub(crate) use settle::ReceiptDraft;
 pub use settle::{Expect, SettleArgs};
 
-use crate::browser::CommandContext;
+use crate::access::Access;
 use crate::chromium::RunningBrowser;
 use crate::chromium::activity::ActivityCursor;
+use crate::command::CommandContext;
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::{self, ObserveError, ObserveOptions, TabObservation, World, json, quads};
+use crate::progress::Progress;
 use crate::tab::{TabState, Turn};
 use crate::target::{self, Target};
 use cdp::Deadline;
@@ -253,8 +255,8 @@ pub(crate) struct Action<'a> {
     pub(crate) live: &'a RunningBrowser,
     pub(crate) tab: &'a Turn,
     pub(crate) observation: &'a mut TabObservation,
-    pub(crate) deadline: Deadline,
-    pub(crate) notes: &'a mut Vec<Note>,
+    pub(crate) progress: &'a mut Progress,
+    pub(crate) access: Option<&'a Access>,
     patience: Duration,
     begun: Instant,
     before: Baseline,
@@ -295,9 +297,9 @@ impl<'a> Action<'a> {
             live,
             tab,
             observation,
-            deadline: cx.deadline,
-            patience: cx.patience().unwrap_or(PATIENCE),
-            notes: &mut cx.notes,
+            patience: cx.progress.patience.unwrap_or(PATIENCE),
+            progress: &mut cx.progress,
+            access: cx.access.as_ref(),
             begun: Instant::now(),
             before,
             tree: None,
@@ -324,13 +326,20 @@ impl<'a> Action<'a> {
     pub(crate) async fn look(&mut self) -> Result<Arc<Tree>> {
         let look = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
-        let tree = match self.observation.revalidated_page(&look, &loader, self.deadline).await {
-            Some(tree) => tree,
-            None => {
-                observe::observe(self.live, self.tab, self.observation, &look, self.deadline)
+        let tree =
+            match self.observation.revalidated_page(&look, &loader, self.progress.deadline).await {
+                Some(tree) => tree,
+                None => {
+                    observe::observe(
+                        self.live,
+                        self.tab,
+                        self.observation,
+                        &look,
+                        self.progress.deadline,
+                    )
                     .await?
-            }
-        };
+                }
+            };
         self.tree = Some(tree.clone());
         Ok(tree)
     }
@@ -353,7 +362,8 @@ impl<'a> Action<'a> {
         self.observation.invalidate();
         let look = ObserveOptions::default();
         let tree =
-            observe::observe(self.live, self.tab, self.observation, &look, self.deadline).await?;
+            observe::observe(self.live, self.tab, self.observation, &look, self.progress.deadline)
+                .await?;
         self.tree = Some(tree.clone());
         Ok(tree)
     }
@@ -393,7 +403,7 @@ impl<'a> Action<'a> {
                 }
                 Err(error) => failure = Some(error),
             }
-            if self.deadline.is_over() {
+            if self.progress.deadline.is_over() {
                 break;
             }
         }
@@ -413,10 +423,10 @@ impl<'a> Action<'a> {
         wants: Actionability,
         guard: EventGuard,
     ) -> Result<ActionPoint> {
-        let whole = self.deadline;
+        let whole = self.progress.deadline;
         let mut blocker = None;
         let reached = self.poll(target, aim, wants, guard, &mut blocker).await;
-        self.deadline = whole;
+        self.progress.deadline = whole;
         match (reached, blocker) {
             (Err(error), Some(blocker)) if error.code() == Code::PageUnresponsive => {
                 let waited = millis(self.begun.elapsed());
@@ -456,7 +466,7 @@ impl<'a> Action<'a> {
                         self.observation,
                         &tree,
                         (*x, *y),
-                        self.deadline,
+                        self.progress.deadline,
                     );
                     let found = found.await?;
                     at = found.map(|(_, at)| at);
@@ -468,8 +478,8 @@ impl<'a> Action<'a> {
                         self.observation,
                         &tree,
                         (target, aim.nth),
-                        self.deadline,
-                        self.notes,
+                        self.progress.deadline,
+                        &mut self.progress.notes,
                     );
                     found.await
                 }
@@ -529,7 +539,7 @@ impl<'a> Action<'a> {
             }
             *blocker = Some(failure);
             // Who is only waited for because of it has no more time than that.
-            self.deadline = self.deadline.at_most(limit.left() + REPORT);
+            self.progress.deadline = self.progress.deadline.at_most(limit.left() + REPORT);
             self.wait_for_change(&tree, limit).await?;
         }
     }
@@ -598,7 +608,8 @@ impl<'a> Action<'a> {
         // Owned before it is asked for: whatever ends this early also releases what the call arms later.
         let mut armed = vec![world.armed(id)];
         let answer: ReadyReply =
-            match self.asked(world.run("agbrowse.ready", &arguments, self.deadline)).await {
+            match self.asked(world.run("agbrowse.ready", &arguments, self.progress.deadline)).await
+            {
                 Ok(answer) => answer,
                 Err(ObserveError::Wire(cdp::Error::Remote { .. }) | ObserveError::Nothing) => {
                     return Ok(Err(gone()));
@@ -628,19 +639,21 @@ impl<'a> Action<'a> {
                 true => format!("({begin}agbrowse.through({owner}, {x}, {y}))"),
                 false => format!("({begin}{{}})"),
             };
-            let asked = self.asked(outer.ask::<ReadyReply>(&script, self.deadline)).await;
+            let asked = self.asked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
             let mut answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
             for turn in 1..=TRIES {
                 if !answer.is_warped {
                     break;
                 }
-                let placed = quads::outward(self.observation, tree, at, (x, y), self.deadline);
+                let placed =
+                    quads::outward(self.observation, tree, at, (x, y), self.progress.deadline);
                 let placed = self.asked(placed).await;
                 let (left, top) = placed.map_err(|trouble| trouble.explain(self.tab))?;
                 let is_last = turn == TRIES;
                 let placed = format!("[{left}, {top}], {is_last}");
                 let script = format!("agbrowse.through({owner}, {x}, {y}, {placed})");
-                let asked = self.asked(outer.ask::<ReadyReply>(&script, self.deadline)).await;
+                let asked =
+                    self.asked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
                 answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
             }
             let document = outer.loader.clone();
@@ -760,7 +773,7 @@ impl<'a> Action<'a> {
         script: &str,
     ) -> Result<T> {
         let world = self.world(point)?;
-        self.asked(world.ask(script, self.deadline))
+        self.asked(world.ask(script, self.progress.deadline))
             .await
             .map_err(|trouble| trouble.explain(self.tab))
     }
@@ -773,7 +786,7 @@ impl<'a> Action<'a> {
         arguments: &str,
     ) -> Result<T> {
         let world = self.world(point)?;
-        self.asked(world.run(function, arguments, self.deadline))
+        self.asked(world.run(function, arguments, self.progress.deadline))
             .await
             .map_err(|trouble| trouble.explain(self.tab))
     }
@@ -785,7 +798,7 @@ impl<'a> Action<'a> {
             main.and_then(|main| self.observation.world_of(&main.document)).ok_or_else(|| {
                 Error::new(Code::SnapshotUnavailable).message("the page was replaced meanwhile")
             })?;
-        self.asked(world.ask(script, self.deadline))
+        self.asked(world.ask(script, self.progress.deadline))
             .await
             .map_err(|trouble| trouble.explain(self.tab))
     }
@@ -860,11 +873,11 @@ impl<'a> Action<'a> {
             let is_lost = came.hits == 0 && came.is_quiet && came.is_nothing();
             if is_lost && !is_frame && !self.left_page() {
                 let message = "nobody saw the click arrive: look before you click again";
-                self.notes.push(Note::new("not-seen", message));
+                self.progress.notes.push(Note::new("not-seen", message));
             }
             if came.unclicked == MOVED {
                 let message = "the element moved away when it was pressed: it got no click";
-                self.notes.push(Note::new("not-clicked", message));
+                self.progress.notes.push(Note::new("not-clicked", message));
             }
             let state = came.is_checked.filter(|_| verb == "click");
             let value = state.map(|is| if is { "checked" } else { "unchecked" }.to_owned());
@@ -899,9 +912,13 @@ impl<'a> Action<'a> {
     /// Until when an element is waited for.
     pub(crate) fn limit(&self, aim: &TargetArgs) -> Deadline {
         // Some of it is left to find out and say why it did not work.
-        let left = self.deadline.left();
+        let left = self.progress.deadline.left();
         let most = left - REPORT.min(left / 3);
-        self.deadline.at_most(if aim.no_wait { Duration::ZERO } else { self.patience.min(most) })
+        self.progress.deadline.at_most(if aim.no_wait {
+            Duration::ZERO
+        } else {
+            self.patience.min(most)
+        })
     }
 
     /// Watches for what comes of something that is done to no element in particular.
@@ -929,7 +946,7 @@ impl<'a> Action<'a> {
                 let id = self.tab.next_guard();
                 armed.push(world.armed(id));
                 let begin = format!("agbrowse.{begin}({id})");
-                let begun = self.asked(world.ask::<bool>(&begin, self.deadline)).await;
+                let begun = self.asked(world.ask::<bool>(&begin, self.progress.deadline)).await;
                 begun.map_err(|trouble| trouble.explain(self.tab))?;
             }
             documents.push(document.clone());

@@ -83,7 +83,7 @@ impl Action<'_> {
         let post = channel.clone();
         let intercepted = ArmedState::new(move || post.post(&SetInterceptDrags { enabled: false }));
         channel
-            .call(SetInterceptDrags { enabled: true }, self.deadline)
+            .call(SetInterceptDrags { enabled: true }, self.progress.deadline)
             .await
             .map_err(|error| self.tab.explain(error))?;
         let place = Arc::new(Mutex::new((x, y)));
@@ -125,7 +125,7 @@ impl Action<'_> {
                 self.tab.channel.post(&drag_event("dragCancel", place, data));
             }
             let message = "the button that `mouse down` had left down was released first";
-            self.notes.push(Note::new("button-released", message));
+            self.progress.notes.push(Note::new("button-released", message));
         }
     }
 

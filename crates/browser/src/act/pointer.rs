@@ -177,7 +177,7 @@ impl Action<'_> {
         let post = channel.clone();
         let intercepted = ArmedState::new(move || post.post(&SetInterceptDrags { enabled: false }));
         channel
-            .call(SetInterceptDrags { enabled: true }, self.deadline)
+            .call(SetInterceptDrags { enabled: true }, self.progress.deadline)
             .await
             .map_err(|error| self.tab.explain(error))?;
         let left = |kind: &str, x: f64, y: f64, buttons: i64| DispatchMouseEvent {
@@ -292,7 +292,7 @@ impl Action<'_> {
         let mut state = self.tab.state.subscribe();
         let all = async {
             for reply in sent {
-                if let Err(error) = reply.wait(self.deadline).await {
+                if let Err(error) = reply.wait(self.progress.deadline).await {
                     tracing::debug!(%error, "an event was not answered");
                 }
             }

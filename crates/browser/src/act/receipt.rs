@@ -1,6 +1,7 @@
 //! The receipt of an action: what was done to what, and what came of it.
 
 use crate::chromium::activity::PageEvent;
+use crate::command::VerbReply;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -154,6 +155,22 @@ impl Effect {
     /// The same as people read it.
     pub(crate) fn words(self) -> &'static str {
         if self == Self::None { "no effect" } else { self.as_str() }
+    }
+}
+
+impl VerbReply for Receipt {
+    fn receipt(&self) -> Option<&Receipt> {
+        Some(self)
+    }
+
+    fn texts_mut(&mut self) -> Vec<&mut String> {
+        let target = self.target.as_mut().and_then(|target| target.ref_name.as_mut());
+        let attempts = self.attempts.iter_mut().map(|attempt| &mut attempt.target);
+        let value = self.value.as_mut();
+        let fields = self.blocked.iter_mut().filter_map(|it| it.field.as_mut());
+        let fields = fields.filter_map(|field| field.ref_name.as_mut());
+        let target = target.into_iter().chain(fields);
+        target.chain(attempts).chain(value).chain([&mut self.delta]).collect()
     }
 }
 

@@ -285,7 +285,7 @@ impl Action<'_> {
             .filter(|_| !after.no_delta && after.expect.is_none());
         self.looking = main.filter(|_| self.documents.len() == 1);
         let cap = after.settle_ms.map_or(CAP, Duration::from_millis);
-        let end = self.deadline.at_most(cap);
+        let end = self.progress.deadline.at_most(cap);
         let mut how = "quiet";
         let mut came = Effects::default();
         let mut turned_away = Vec::new();
@@ -372,7 +372,8 @@ impl Action<'_> {
                     _ => self.watch.min(end.left()),
                 };
                 watched = Some(millis(span));
-                in_frame = self.await_first_effect(&came, self.deadline.at_most(span)).await;
+                in_frame =
+                    self.await_first_effect(&came, self.progress.deadline.at_most(span)).await;
                 continue;
             }
             break;
@@ -400,7 +401,7 @@ impl Action<'_> {
         let mut state = self.tab.state.subscribe();
         let before = &self.before.state;
         let is_known = |state: &TabState| state.url != before.url || state.loader != before.loader;
-        let limit = self.deadline.at_most(GRACE);
+        let limit = self.progress.deadline.at_most(GRACE);
         _ = tokio::time::timeout_at(limit.at(), state.wait_for(is_known)).await;
     }
 
@@ -568,7 +569,7 @@ impl Action<'_> {
             let Some(world) = self.observation.world_of(&document).filter(|_| !is_open) else {
                 continue;
             };
-            let limit = self.deadline.at_most(Duration::from_millis(500));
+            let limit = self.progress.deadline.at_most(Duration::from_millis(500));
             if let Ok(Some(came)) = world.ask::<Option<Effects>>("agbrowse.over()", limit).await
                 && index > 0
             {
@@ -595,7 +596,7 @@ impl Action<'_> {
         let has_late_roots = settled.how == "quiet"
             && came.is_nothing()
             && !left_page
-            && self.observation.has_late_roots(self.deadline.at_most(LOOK)).await;
+            && self.observation.has_late_roots(self.progress.deadline.at_most(LOOK)).await;
         let signs = self.signs(&came);
         let mut changes: Vec<&str> = Vec::new();
         let facts = [
@@ -686,7 +687,7 @@ impl Action<'_> {
     async fn looks_different(&mut self) -> bool {
         let Some(before) = self.tree.clone() else { return false };
         self.observation.invalidate();
-        let limit = self.deadline.at_most(LOOK);
+        let limit = self.progress.deadline.at_most(LOOK);
         let look = ObserveOptions::default();
         let now = observe::observe(self.live, self.tab, self.observation, &look, limit).await;
         let Ok(now) = now else { return false };
@@ -701,7 +702,7 @@ impl Action<'_> {
 
     /// Waits for what is expected, if it has not come yet.
     async fn await_expectation(&mut self, expect: &Expect, effect: Effect) -> Result<Effect> {
-        let limit = self.deadline.at_most(self.patience());
+        let limit = self.progress.deadline.at_most(self.patience());
         let mut now = effect;
         loop {
             let is_met = match expect {
@@ -750,7 +751,7 @@ impl Action<'_> {
         if effect == Effect::Navigated && self.tab.state.borrow().loader != self.before.state.loader
         {
             let state = self.tab.state.borrow().clone();
-            let looked = navigate::look(self.tab, self.deadline.at_most(LOOK)).await;
+            let looked = navigate::look(self.tab, self.progress.deadline.at_most(LOOK)).await;
             let title = looked.map_or(state.title, |(_, title, _)| title.into_string());
             let title = page::mask::mask(&title);
             let arrived = format!("→ {title:?} {}", page::text::mask_url(&state.url));
@@ -774,8 +775,10 @@ impl Action<'_> {
         // What is known to have changed need not be asked whether it has.
         let kept = match (effect, report) {
             (_, Some(report)) => {
-                let adopt_inline_report =
-                    self.observation.adopt_inline_report(self.tab, report, self.deadline).await;
+                let adopt_inline_report = self
+                    .observation
+                    .adopt_inline_report(self.tab, report, self.progress.deadline)
+                    .await;
                 let shown = self.observation.shown.as_ref().map(|shown| &shown.tree);
                 // Who listens to clicks on what is new is not known yet: it is asked for at once, or the next
                 // look would find what this one did not, and tell it as a change.
@@ -785,7 +788,7 @@ impl Action<'_> {
                 })
             }
             (Effect::None, None) => {
-                self.observation.revalidated_page(&look, &loader, self.deadline).await
+                self.observation.revalidated_page(&look, &loader, self.progress.deadline).await
             }
             _ => None,
         };
@@ -793,7 +796,7 @@ impl Action<'_> {
             Some(tree) => tree,
             None => {
                 self.observation.invalidate();
-                let limit = self.deadline.at_most(DELTA);
+                let limit = self.progress.deadline.at_most(DELTA);
                 match observe::observe(self.live, self.tab, self.observation, &look, limit).await {
                     Ok(tree) => tree,
                     Err(error) => {

@@ -56,7 +56,7 @@ impl Action<'_> {
             return true;
         };
         let Some(world) = self.observation.world_of(document) else { return true };
-        world.hears_input(element, self.deadline.at_most(GRACE)).await.unwrap_or(true)
+        world.hears_input(element, self.progress.deadline.at_most(GRACE)).await.unwrap_or(true)
     }
 
     /// Answers when another document of the page has changed because of the action; says whether it is one that nothing
@@ -115,7 +115,7 @@ impl Action<'_> {
                 continue;
             }
             let question = format!("agbrowse.hasChanged({})", since(came));
-            let limit = self.deadline.at_most(BESIDE);
+            let limit = self.progress.deadline.at_most(BESIDE);
             asked.spawn(has_changed(tab, state.loader, question, limit));
         }
         while let Some(said) = asked.join_next().await {

@@ -1,6 +1,6 @@
 //! `batch`: several commands in one go.
 
-use super::{Command, CommandContext, Reply, StorageAction, StorageCommand, Verb};
+use super::{Caller, Command, CommandContext, Reply, Run, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
@@ -60,10 +60,7 @@ impl<'de> Deserialize<'de> for Step {
 
 impl Batch {
     /// Puts in what comes from standard input, one command per line.
-    ///
-    /// # Errors
-    /// `command.invalid` with the line that is no command.
-    pub fn read(&mut self, input: impl FnOnce() -> std::io::Result<String>) -> Result<()> {
+    fn read(&mut self, input: &mut dyn FnMut() -> std::io::Result<String>) -> Result<()> {
         let is_input = |step: &Step| matches!(step, Step::StandardInput);
         let Some(at) = self.commands.iter().position(is_input) else { return Ok(()) };
         let text = input().map_err(|error| {
@@ -92,7 +89,27 @@ pub struct BatchReply {
 
 impl Verb for Batch {
     type Reply = BatchReply;
+    const SPEC: VerbSpec =
+        VerbSpec { not_in_batch: Some("a batch has no batches in it"), ..VerbSpec::CONTROL };
 
+    fn localize(&mut self, caller: &mut Caller<'_>) -> Result<()> {
+        self.read(caller.stdin)?;
+        for step in &mut self.commands {
+            if let Step::Command(command) = step {
+                command.localize(caller)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl VerbReply for BatchReply {
+    fn texts_mut(&mut self) -> Vec<&mut String> {
+        self.replies.iter_mut().flat_map(|reply| reply.verb_reply_mut().texts_mut()).collect()
+    }
+}
+
+impl Run for Batch {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<BatchReply> {
         // Refs mean what they meant when the batch was written, whatever its own receipts tell.
         cx.begin_batch();
@@ -111,23 +128,12 @@ impl Batch {
                     Error::new(Code::CommandInvalid).message("there is no standard input here")
                 );
             };
-            let unfit = match **command {
-                Command::Batch(_) => Some("a batch has no batches in it"),
-                // Their files travel beside the reply.
-                Command::Screenshot(_) | Command::Pdf(_) => {
-                    Some("pictures and prints are taken by commands of their own")
-                }
-                Command::Storage(StorageCommand { action: StorageAction::Save(_) }) => {
-                    Some("storage is saved by a command of its own")
-                }
-                _ => None,
-            };
-            if let Some(why) = unfit {
+            if let Some(why) = command.spec().not_in_batch {
                 return Err(Error::new(Code::CommandInvalid)
                     .message(why)
                     .evidence("step", index + 1));
             }
-            match Box::pin(command.run(cx)).await {
+            match Box::pin(cx.execute(command)).await {
                 Ok(reply) => replies.push(reply),
                 Err(error) => {
                     let done = replies.iter().map(|reply| {

@@ -1,7 +1,7 @@
 //! `can`: whether something could be done, without doing it.
 
-use super::{CommandContext, Verb, action};
-use crate::act::{Actionability, EventGuard, TargetArgs};
+use super::{Act, Verb, VerbReply, VerbSpec};
+use crate::act::{Action, Actionability, EventGuard, TargetArgs};
 use crate::error::{Code, Evidence, Result};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -75,14 +75,16 @@ pub struct CapabilityRow {
 
 impl Verb for Can {
     type Reply = CapabilityRow;
+    const SPEC: VerbSpec = VerbSpec::LOOK;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<CapabilityRow> {
+impl Act for Can {
+    async fn act(&self, action: &mut Action<'_>) -> Result<CapabilityRow> {
         let id = format!("can-{}", word(self.action));
-        action!(cx, action);
         let aim = TargetArgs { no_wait: true, ..self.aim.clone() };
         let wants = Actionability { dry: true, ..self.action.wants() };
         let found = action.resolve_actionable(&aim, wants, EventGuard::Look).await;
-        let is_changed = action.notes.iter().any(|note| note.code == "element-changed");
+        let is_changed = action.progress.notes.iter().any(|note| note.code == "element-changed");
         let mut evidence = BTreeMap::new();
         match found {
             Ok(point) => {
@@ -151,6 +153,13 @@ fn word(action: ActionKind) -> &'static str {
         ActionKind::Drag => "drag",
         ActionKind::Upload => "upload",
         ActionKind::Scroll => "scroll",
+    }
+}
+
+impl VerbReply for CapabilityRow {
+    fn texts_mut(&mut self) -> Vec<&mut String> {
+        let evidence = self.evidence.values_mut().flat_map(Evidence::texts_mut);
+        evidence.chain([&mut self.next]).collect()
     }
 }
 

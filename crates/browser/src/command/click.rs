@@ -1,8 +1,10 @@
 //! `click`, `dblclick`, `hover`, `focus`: what a mouse does to an element.
 
-use super::{CommandContext, Verb, action};
+use super::{Act, CommandContext, Verb, VerbSpec};
 use crate::act::pointer::{ClickSpec, bits};
-use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
+use crate::act::{
+    Action, Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs,
+};
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
@@ -59,15 +61,22 @@ fn milliseconds(text: &str) -> std::result::Result<u64, String> {
         .ok_or_else(|| "expected a time such as `2s` or `500ms`".to_owned())
 }
 
+impl Click {
+    fn hold(&self) -> Option<Duration> {
+        self.hold_ms.map(Duration::from_millis)
+    }
+}
+
 impl Verb for Click {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
+    fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
         if !(1..=3).contains(&self.count) {
             return Err(Error::new(Code::CommandInvalid).message("`count` goes from 1 to 3"));
         }
-        let hold = self.hold_ms.map(Duration::from_millis);
-        if hold.is_some_and(|hold| hold >= cx.deadline.left()) {
+        let hold = self.hold();
+        if hold.is_some_and(|hold| hold >= cx.progress.deadline.left()) {
             return Err(Error::new(Code::CommandInvalid).message(
                 "the button cannot be held for longer than the command may take: add `--timeout`",
             ));
@@ -77,12 +86,17 @@ impl Verb for Click {
                 Error::new(Code::CommandInvalid).message("a click that is held is one click")
             );
         }
-        action!(cx, action);
+        Ok(())
+    }
+}
+
+impl Act for Click {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let press = ClickSpec {
             button: self.button,
             count: self.count,
             modifiers: bits(&self.modifiers),
-            hold,
+            hold: self.hold(),
         };
         action.click_on("click", &self.aim, press, &self.after).await
     }
@@ -108,9 +122,11 @@ pub struct DblClick {
 
 impl Verb for DblClick {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
+impl Act for DblClick {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let press = ClickSpec {
             button: Button::Left,
             count: 2,
@@ -137,9 +153,11 @@ pub struct Hover {
 
 impl Verb for Hover {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
+impl Act for Hover {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let point =
             action.resolve_actionable(&self.aim, Actionability::HOVER, EventGuard::Nothing).await?;
         action.hover(&point).await?;
@@ -170,9 +188,11 @@ pub struct Focus {
 
 impl Verb for Focus {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
+impl Act for Focus {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let point =
             action.resolve_actionable(&self.aim, Actionability::SET, EventGuard::Nothing).await?;
         let said: String =

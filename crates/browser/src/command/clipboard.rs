@@ -1,9 +1,9 @@
 //! `clipboard`: what was copied, and what is to be pasted.
 
-use super::{CommandContext, Verb};
-use crate::browser::TabNeed;
+use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
+use crate::tab::Turn;
 use cdp::protocol::browser::GrantPermissions;
 use cdp::protocol::runtime::Evaluate;
 use clap::{Args, Subcommand};
@@ -45,9 +45,11 @@ pub struct ClipboardReply {
 
 impl Verb for Clipboard {
     type Reply = ClipboardReply;
+    const SPEC: VerbSpec = VerbSpec { is_raw: true, ..VerbSpec::ACT };
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<ClipboardReply> {
-        let turn = cx.turn(TabNeed::Page).await?;
+impl RunInTab for Clipboard {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<ClipboardReply> {
         let live = cx.live().await?;
         let permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"];
         let grant = GrantPermissions {
@@ -55,7 +57,7 @@ impl Verb for Clipboard {
             origin: None,
             browser_context_id: live.context_id(turn.context.as_deref()),
         };
-        live.connection.browser().call(grant, cx.deadline).await?;
+        live.connection.browser().call(grant, cx.progress.deadline).await?;
         let expression = match &self.action {
             ClipboardAction::Read => "navigator.clipboard.readText()".to_owned(),
             ClipboardAction::Write { text } => {
@@ -69,7 +71,7 @@ impl Verb for Clipboard {
             user_gesture: Some(true),
             ..Evaluate::default()
         };
-        let reply = turn.call(evaluate, cx.deadline).await?;
+        let reply = turn.call(evaluate, cx.progress.deadline).await?;
         if let Some(thrown) = reply.exception_details {
             let what =
                 thrown.exception.and_then(|it| it.description).map(cdp::LossyString::into_string);
@@ -91,6 +93,8 @@ impl Verb for Clipboard {
         Ok(ClipboardReply { text })
     }
 }
+
+impl VerbReply for ClipboardReply {}
 
 impl fmt::Display for ClipboardReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

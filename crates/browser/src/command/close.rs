@@ -1,6 +1,6 @@
 //! `close`: the end of the browser, or of one context.
 
-use super::{CommandContext, Verb};
+use super::{CommandContext, Run, Verb, VerbReply, VerbSpec};
 use crate::browser::ClosedBy;
 use crate::error::Result;
 use crate::note::Note;
@@ -34,7 +34,10 @@ pub struct CloseReply {
 
 impl Verb for Close {
     type Reply = CloseReply;
+    const SPEC: VerbSpec = VerbSpec::CONTROL;
+}
 
+impl Run for Close {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<CloseReply> {
         let live = cx.browser.live();
         let was_starting = cx.context.is_none() && cx.browser.is_starting();
@@ -54,17 +57,19 @@ impl Verb for Close {
                 "{files} downloaded file{} went with the browser; `download --to` or `--downloads` keeps them",
                 if files == 1 { "" } else { "s" }
             );
-            cx.notes.push(Note::new("downloads-removed", message));
+            cx.progress.notes.push(Note::new("downloads-removed", message));
         }
         match (&context, &live) {
-            (Some(name), Some(live)) => live.close_context(name, cx.deadline).await?,
+            (Some(name), Some(live)) => live.close_context(name, cx.progress.deadline).await?,
             (Some(_), None) => {}
-            (None, _) => cx.browser.begin_close(ClosedBy::Command, cx.deadline).await?,
+            (None, _) => cx.browser.begin_close(ClosedBy::Command, cx.progress.deadline).await?,
         }
         let attached = left.is_some() || live.as_ref().is_some_and(|live| live.process.is_none());
         Ok(CloseReply { context, tabs, was_running: live.is_some(), was_starting, attached })
     }
 }
+
+impl VerbReply for CloseReply {}
 
 impl fmt::Display for CloseReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,7 @@
 //! `dialog`: answering what the page asks.
 
-use super::{CommandContext, Verb};
+use super::{CommandContext, Run, TabNeed, Verb, VerbReply, VerbSpec};
 use crate::act::{Action, Baseline, DialogEffects, Effect};
-use crate::browser::TabNeed;
 use crate::chromium::activity::{ActivityCursor, PageEvent};
 use crate::error::{Code, Error, Result};
 use crate::tab::{Dialog, Phase, Tab, TabState};
@@ -61,11 +60,12 @@ pub struct DialogReply {
 
 impl Verb for DialogCommand {
     type Reply = DialogReply;
+    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::Known, ..VerbSpec::CONTROL };
+}
 
+impl Run for DialogCommand {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<DialogReply> {
-        // Not in turn: the command whose turn it is may be waiting for just this.
-        let tab = cx.resolve(TabNeed::Page).await?;
-        cx.used(tab.id);
+        let tab = cx.known_tab()?;
         let before = tab.state.borrow().clone();
         let mark = tab.activity.mark();
         let dialog = before.dialog.clone();
@@ -78,13 +78,13 @@ impl Verb for DialogCommand {
             Answer::Dismiss => (false, None),
         };
         let answer = HandleJavaScriptDialog { accept: accepted, prompt_text };
-        tab.channel.call(answer, cx.deadline).await.map_err(|error| tab.explain(error))?;
+        tab.channel.call(answer, cx.progress.deadline).await.map_err(|error| tab.explain(error))?;
         // The next command must not find it still open.
         let mut state = tab.state.subscribe();
         let closed =
             state.wait_for(|state| state.dialog.as_ref() != Some(&dialog) || state.end.is_some());
-        _ = tokio::time::timeout_at(cx.deadline.at(), closed).await;
-        settle(&tab, &before, mark, cx.deadline.at_most(SETTLE)).await;
+        _ = tokio::time::timeout_at(cx.progress.deadline.at(), closed).await;
+        settle(&tab, &before, mark, cx.progress.deadline.at_most(SETTLE)).await;
         let before = Baseline { state: before, mark };
         let DialogEffects { effect, delta, mut events } = consequences(cx, &tab, before).await;
         let open = tab.state.borrow().dialog.clone();
@@ -96,8 +96,8 @@ impl Verb for DialogCommand {
 
 /// What came of the answer, with a look at the page when that is to be had: whoever has the turn may go on for long.
 async fn consequences(cx: &mut CommandContext<'_>, tab: &Tab, before: Baseline) -> DialogEffects {
-    let limit = cx.deadline.at_most(TURN);
-    if let Ok(Ok(turn)) = tokio::time::timeout_at(limit.at(), cx.turn(TabNeed::Page)).await
+    let limit = cx.progress.deadline.at_most(TURN);
+    if let Ok(Ok(turn)) = tokio::time::timeout_at(limit.at(), cx.take_turn(TabNeed::Page)).await
         && let Ok(live) = cx.live().await
     {
         let mut observation = turn.observation.lock().await;
@@ -140,6 +140,12 @@ async fn settle(tab: &Tab, before: &TabState, mark: ActivityCursor, end: Deadlin
             _ = changed.changed() => {}
             () = tokio::time::sleep_until(end.at()) => return,
         }
+    }
+}
+
+impl VerbReply for DialogReply {
+    fn texts_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.delta]
     }
 }
 

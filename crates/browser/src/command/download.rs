@@ -1,8 +1,8 @@
 //! `download`: a file that the page gives away.
 
-use super::{CommandContext, Verb, action};
+use super::{Act, Caller, Verb, VerbSpec};
 use crate::act::pointer::{Button, ClickSpec};
-use crate::act::{Receipt, ReceiptDraft, SettleArgs, TargetArgs};
+use crate::act::{Action, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::chromium::activity::ActivityCursor;
 use crate::error::{Code, Error, Result};
 use crate::target::Target;
@@ -37,9 +37,16 @@ impl Download {
 
 impl Verb for Download {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
+    fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
+        self.resolve();
+        Ok(())
+    }
+}
+
+impl Act for Download {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let activity = &action.tab.activity;
         let mut mark = activity.mark();
         let after = SettleArgs { no_delta: true, ..SettleArgs::default() };
@@ -85,11 +92,11 @@ impl Verb for Download {
             }
             tokio::select! {
                 _ = changed.changed() => {}
-                () = tokio::time::sleep_until(action.deadline.at()) => {
+                () = tokio::time::sleep_until(action.progress.deadline.at()) => {
                     let begun = all.first().map(|it| format!("{:?} from `{}` is not complete", it.name, page::text::mask_url(&it.url)));
                     let what = begun.unwrap_or_else(|| "no download began".into());
                     return Err(Error::new(Code::DownloadFailed)
-                        .message(format!("{what} after {} ms", action.deadline.total().as_millis())));
+                        .message(format!("{what} after {} ms", action.progress.deadline.total().as_millis())));
                 }
             }
         }

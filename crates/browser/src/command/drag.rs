@@ -1,7 +1,9 @@
 //! `drag`: one element dragged onto another.
 
-use super::{CommandContext, Verb, action};
-use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
+use super::{Act, Verb, VerbSpec};
+use crate::act::{
+    Action, Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs,
+};
 use crate::error::{Code, Error, Result};
 use crate::target::Target;
 use clap::Args;
@@ -28,9 +30,11 @@ pub struct Drag {
 
 impl Verb for Drag {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
+impl Act for Drag {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         // The end first: looking for it may scroll.
         let to = TargetArgs { no_wait: self.aim.no_wait, ..TargetArgs::at(self.to.clone()) };
         action.resolve_actionable(&to, Actionability::HOVER, EventGuard::Look).await?;

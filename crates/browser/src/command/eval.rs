@@ -1,7 +1,6 @@
 //! `eval`: a script in the page.
 
-use super::{CommandContext, Verb};
-use crate::browser::TabNeed;
+use super::{Caller, CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result, Stage};
 use crate::observe::{self, ObserveError, ObserveOptions};
 use crate::script_guard::{self, ScriptGuard};
@@ -88,28 +87,40 @@ pub struct EvalReply {
 
 impl Verb for Eval {
     type Reply = EvalReply;
+    const SPEC: VerbSpec = VerbSpec { makes_session: true, is_raw: true, ..VerbSpec::ACT };
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<EvalReply> {
-        let turn = cx.turn(TabNeed::Page).await?;
+    fn localize(&mut self, caller: &mut Caller<'_>) -> Result<()> {
+        if self.script == "-" {
+            self.script = (caller.stdin)().map_err(|error| {
+                Error::new(Code::FileReadFailed)
+                    .message(format!("standard input cannot be read: {error}"))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl RunInTab for Eval {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<EvalReply> {
         // The browser stops our script, and only ours, a little before the deadline.
-        let left = cx.deadline.left();
+        let left = cx.progress.deadline.left();
         let allowed = left.saturating_sub(left.mul_f64(0.05).max(MARGIN)).max(left / 2);
         let context_id = match self.isolated {
             false => None,
             true => {
                 let frame_id = turn.target_id.clone();
                 let world = CreateIsolatedWorld { frame_id, world_name: Some(BESIDE.into()) };
-                turn.call(world, cx.deadline).await?.execution_context_id
+                turn.call(world, cx.progress.deadline).await?.execution_context_id
             }
         };
         let on = match &self.on {
-            Some(target) => Some(element(cx, &turn, target).await?),
+            Some(target) => Some(element(cx, turn, target).await?),
             None => None,
         };
         // Whatever it does, what was seen before may be different after it.
         match may_change_sheets(&self.script) {
             true => turn.observation.lock().await.reset(),
-            false => turn.observation.lock().await.forget(&turn),
+            false => turn.observation.lock().await.forget(turn),
         }
         let evaluate = Evaluate {
             expression: self.script.clone(),
@@ -121,7 +132,7 @@ impl Verb for Eval {
         };
         let began = Instant::now();
         let channel = on.as_ref().map_or(&turn.channel, |(channel, _)| channel).clone();
-        let running = ScriptGuard::new(turn, channel);
+        let running = ScriptGuard::new(turn.clone(), channel);
         let reply = match on {
             None => {
                 // A script that pauses is stopped by nobody when it goes on. Whether the page came to it, this tells.
@@ -129,12 +140,12 @@ impl Verb for Eval {
                     .script
                     .contains("await")
                     .then(|| running.channel.start(&script_guard::question()));
-                let reply = running.call(evaluate, cx.deadline).await;
+                let reply = running.call(evaluate, cx.progress.deadline).await;
                 if let (Err(error), Some(Ok(came))) = (&reply, came)
                     && error.code() == Code::PageUnresponsive
-                    && came.wait(cx.deadline).await.is_ok()
+                    && came.wait(cx.progress.deadline).await.is_ok()
                 {
-                    return Err(unsettled(cx.deadline));
+                    return Err(unsettled(cx.progress.deadline));
                 }
                 reply.map(|reply| (reply.result, reply.exception_details))
             }
@@ -150,10 +161,10 @@ impl Verb for Eval {
                     user_gesture: self.gesture.then_some(true),
                     ..CallFunctionOn::default()
                 };
-                let reply = running.unless_blocked(channel.call(call, cx.deadline)).await;
+                let reply = running.unless_blocked(channel.call(call, cx.progress.deadline)).await;
                 // The browser stops no function by itself. The page answered a moment ago: it is ours that is busy.
                 if reply.as_ref().is_err_and(|error| error.code() == Code::PageUnresponsive) {
-                    return Err(stopped(cx.deadline.total()));
+                    return Err(stopped(cx.progress.deadline.total()));
                 }
                 reply.map(|reply| (reply.result, reply.exception_details))
             }
@@ -163,7 +174,7 @@ impl Verb for Eval {
             _ => error,
         });
         let result = match reply.and_then(|(result, thrown)| unless_thrown(result, thrown)) {
-            Ok(result) => by_value(&running, result, cx.deadline).await?,
+            Ok(result) => by_value(&running, result, cx.progress.deadline).await?,
             Err(error) => Err(error),
         };
         // From here on nothing of ours runs in the page; stopping would hit what comes next.
@@ -193,20 +204,32 @@ async fn element(
 ) -> Result<(Channel, String)> {
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
-    let tree =
-        observe::observe(&live, turn, &mut observation, &ObserveOptions::default(), cx.deadline)
-            .await?;
+    let tree = observe::observe(
+        &live,
+        turn,
+        &mut observation,
+        &ObserveOptions::default(),
+        cx.progress.deadline,
+    )
+    .await?;
     let wanted = (target, None);
-    let node =
-        target::find_one(turn, &mut observation, &tree, wanted, cx.deadline, &mut cx.notes).await?;
+    let node = target::find_one(
+        turn,
+        &mut observation,
+        &tree,
+        wanted,
+        cx.progress.deadline,
+        &mut cx.progress.notes,
+    )
+    .await?;
     let node = &tree.nodes[node];
     let gone = || target::stale_target_error(&observation, target);
     let frame = &tree.frames[usize::from(node.frame)];
     let world = observation.world_of(&frame.document).ok_or_else(gone)?;
     let explain = |trouble: ObserveError| trouble.explain(turn);
-    let ids = world.backend_ids(&[node.element], cx.deadline).await.map_err(explain)?;
+    let ids = world.backend_ids(&[node.element], cx.progress.deadline).await.map_err(explain)?;
     let ids: Vec<i64> = ids.into_iter().flatten().collect();
-    let handles = world.page_handles(&ids, cx.deadline).await.map_err(explain)?;
+    let handles = world.page_handles(&ids, cx.progress.deadline).await.map_err(explain)?;
     let handle = handles.into_iter().next().ok_or_else(gone)?;
     Ok((world.channel.clone(), handle))
 }
@@ -306,6 +329,8 @@ fn plain(value: &RawValue) -> String {
         json.starts_with('"').then(|| serde_json::from_str::<LossyString>(json).ok()).flatten();
     text.map_or_else(|| json.to_owned(), LossyString::into_string)
 }
+
+impl VerbReply for EvalReply {}
 
 impl fmt::Display for EvalReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! `fill`: a text put into a field in place of what is there.
 
 use super::press::focused;
-use super::{CommandContext, Verb, action};
+use super::{Act, Caller, CommandContext, Verb, VerbSpec};
 use crate::act::keyboard::Chord;
 use crate::act::{
     Action, ActionPoint, Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TRIES,
@@ -66,20 +66,30 @@ impl Fill {
 
 impl Verb for Fill {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
+    fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
         let value = written(self.value.as_ref(), self.secret.as_deref())?;
         if self.secret.is_some() {
             cx.keep_secret(&value);
         }
-        action!(cx, action);
+        Ok(())
+    }
+    fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
+        self.look_up()
+    }
+}
+
+impl Act for Fill {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
+        let value = written(self.value.as_ref(), self.secret.as_deref())?;
         let writing = FillInput { value: &value, is_secret: self.secret.is_some(), keeps: false };
         if !self.submit {
-            return write(&mut action, "fill", &self.aim, writing, &self.after).await;
+            return write(action, "fill", &self.aim, writing, &self.after).await;
         }
         let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
-        write(&mut action, "fill", &self.aim, writing, &quiet).await?;
-        let point = focused(&mut action, &self.aim).await?;
+        write(action, "fill", &self.aim, writing, &quiet).await?;
+        let point = focused(action, &self.aim).await?;
         action.press(&[Chord::parse("Enter")?]).await?;
         let value = Some("Enter".to_owned());
         action
@@ -319,12 +329,12 @@ fn verify(
         "equal" | "gone" => Ok(None),
         "formatted" | "reflowed" => {
             let message = "the page wrote it in its own form";
-            action.notes.push(Note::new("formatted", message));
+            action.progress.notes.push(Note::new("formatted", message));
             Ok(Some(held).filter(|held| !held.is_empty() && !writing.is_secret))
         }
         "unread" => {
             let message = "what it holds now cannot be read back: look before you go on";
-            action.notes.push(Note::new("unverified", message));
+            action.progress.notes.push(Note::new("unverified", message));
             Ok(None)
         }
         "empty" => Err(not_taken(point, "is empty afterwards")),

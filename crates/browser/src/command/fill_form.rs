@@ -1,7 +1,7 @@
 //! `fill-form`: several fields filled in by one command.
 
 use super::fill::{FillInput, write};
-use super::{CommandContext, Verb, action};
+use super::{Act, Verb, VerbSpec};
 use crate::act::{
     Action, Actionability, Effect, EventGuard, Receipt, SettleArgs, Settled, TargetArgs,
 };
@@ -51,16 +51,18 @@ impl FromStr for Field {
 
 impl Verb for FillForm {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
+impl Act for FillForm {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let mut filled: Vec<String> = Vec::new();
         let mut whole: Option<Receipt> = None;
         let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
         for (index, field) in self.fields.iter().enumerate() {
             let is_last = index + 1 == self.fields.len();
             let after = if is_last { &self.after } else { &quiet };
-            let done = fill_field(&mut action, field, after).await;
+            let done = fill_field(action, field, after).await;
             let receipt = done.map_err(|error| {
                 error.evidence("field", field.target.to_string()).evidence("done", filled.clone())
             })?;

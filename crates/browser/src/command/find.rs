@@ -1,10 +1,10 @@
 //! `find`: what on the page has a role, a name, a text.
 
-use super::{CommandContext, Verb};
-use crate::browser::TabNeed;
+use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::{self, ObserveOptions};
+use crate::tab::Turn;
 use clap::Args;
 use page::ax::{RefPolicy, Role, marks};
 use page::find::{Query, find};
@@ -76,22 +76,34 @@ const FEW: usize = 20;
 
 impl Verb for Find {
     type Reply = FindReply;
+    const SPEC: VerbSpec = VerbSpec::LOOK;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<FindReply> {
-        let role = match &self.role {
-            None => None,
-            Some(name) => Some(Role::named(name).ok_or_else(|| {
-                Error::new(Code::CommandInvalid).message(format!(
-                    "`{name}` is no role; roles are `button`, `link`, `heading` …"
-                ))
-            })?),
-        };
+    fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
+        self.wanted_role()?;
         let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|it| it.trim().is_empty());
         if is_blank(&self.text) || is_blank(&self.name) {
             return Err(Error::new(Code::CommandInvalid)
                 .message("`find` needs a text: everything has an empty one"));
         }
-        let turn = cx.turn(TabNeed::Page).await?;
+        Ok(())
+    }
+}
+
+impl Find {
+    fn wanted_role(&self) -> Result<Option<Role>> {
+        match &self.role {
+            None => Ok(None),
+            Some(name) => Role::named(name).map(Some).ok_or_else(|| {
+                Error::new(Code::CommandInvalid).message(format!(
+                    "`{name}` is no role; roles are `button`, `link`, `heading` …"
+                ))
+            }),
+        }
+    }
+}
+
+impl RunInTab for Find {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<FindReply> {
         let live = cx.live().await?;
         let mut observation = turn.observation.lock().await;
         let observation = &mut *observation;
@@ -99,10 +111,14 @@ impl Verb for Find {
         let loader = turn.state.borrow().loader.clone();
         let tree = match observation.cached_page(&look, &loader) {
             Some(tree) => tree,
-            None => observe::observe(&live, &turn, observation, &look, cx.deadline).await?,
+            None => observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?,
         };
-        let query =
-            Query { role, name: self.name.clone(), text: self.text.clone(), exact: self.exact };
+        let query = Query {
+            role: self.wanted_role()?,
+            name: self.name.clone(),
+            text: self.text.clone(),
+            exact: self.exact,
+        };
         let nodes = find(&tree, &query);
         let policy = RefPolicy::Live { all: true };
         let has_ref = marks(&tree, policy);
@@ -148,10 +164,25 @@ impl Verb for Find {
         shown.sort_unstable();
         registry.issue_nodes(&tree, &shown);
         let silent = tree.silent_frames(false).into_iter();
-        cx.notes.extend(silent.map(|frame| {
+        cx.progress.notes.extend(silent.map(|frame| {
             Note::new("silent-frame", "a frame did not answer").with_page_text(&frame)
         }));
         Ok(FindReply { found })
+    }
+}
+
+impl VerbReply for FindReply {
+    fn texts_mut(&mut self) -> Vec<&mut String> {
+        let rows = self.found.iter_mut();
+        rows.flat_map(|row| {
+            let beside = row.beside.iter_mut().map(|it| &mut it.ref_name);
+            row.ref_name.iter_mut().chain(beside)
+        })
+        .collect()
+    }
+
+    fn has_page_text(&self) -> bool {
+        !self.found.is_empty()
     }
 }
 

@@ -1,9 +1,9 @@
 //! `get`: one thing about one element.
 
-use super::{CommandContext, Verb};
-use crate::browser::TabNeed;
+use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
 use crate::observe::{self, ObserveError, ObserveOptions, json};
+use crate::tab::Turn;
 use crate::target::{self, Target};
 use cdp::LossyString;
 use clap::{Args, ValueEnum};
@@ -61,28 +61,34 @@ pub struct GetReply {
 
 impl Verb for Get {
     type Reply = GetReply;
+    const SPEC: VerbSpec = VerbSpec { is_raw: true, ..VerbSpec::LOOK };
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<GetReply> {
+    fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         if let Some(name) = self.name.as_ref().filter(|_| self.what != Property::Attr) {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("`{name}` is one word too many: only `get attr` takes a name")));
         }
-        let turn = cx.turn(TabNeed::Page).await?;
+        Ok(())
+    }
+}
+
+impl RunInTab for Get {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<GetReply> {
         let live = cx.live().await?;
         let mut observation = turn.observation.lock().await;
         let observation = &mut *observation;
         let look = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
-        let tree = match observation.revalidated_page(&look, &loader, cx.deadline).await {
+        let tree = match observation.revalidated_page(&look, &loader, cx.progress.deadline).await {
             Some(tree) => tree,
-            None => observe::observe(&live, &turn, observation, &look, cx.deadline).await?,
+            None => observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?,
         };
-        let (deadline, notes) = (cx.deadline, &mut cx.notes);
+        let (deadline, notes) = (cx.progress.deadline, &mut cx.progress.notes);
         let node = match self.nth {
-            None => target::find(&turn, observation, &tree, &self.target, deadline, notes).await?,
+            None => target::find(turn, observation, &tree, &self.target, deadline, notes).await?,
             nth => {
                 let target = (&self.target, nth);
-                target::find_one(&turn, observation, &tree, target, deadline, notes).await?
+                target::find_one(turn, observation, &tree, target, deadline, notes).await?
             }
         };
         let node = &tree.nodes[node];
@@ -97,7 +103,7 @@ impl Verb for Get {
         // An element that went away while we looked gives nothing.
         let explain = |trouble| match trouble {
             ObserveError::Nothing => gone(),
-            trouble => trouble.explain(&turn),
+            trouble => trouble.explain(turn),
         };
         let frame = &tree.frames[usize::from(node.frame)];
         let world = observation.world_of(&frame.document).ok_or_else(gone)?;
@@ -105,14 +111,15 @@ impl Verb for Get {
             format!("agbrowse.read({}, {}, {})", node.element, json(what), json(&self.name));
         if self.what == Property::Box {
             let read: Option<PropertyReply<[f32; 4]>> =
-                world.ask(&script, cx.deadline).await.map_err(explain)?;
+                world.ask(&script, cx.progress.deadline).await.map_err(explain)?;
             let [x, y, width, height] = read.ok_or_else(gone)?.value.ok_or_else(gone)?;
-            let offset = observe::offset(observation, &tree, node.frame, cx.deadline).await;
+            let offset =
+                observe::offset(observation, &tree, node.frame, cx.progress.deadline).await;
             let bounds = Bounds { x: x + offset.0, y: y + offset.1, width, height };
             return Ok(GetReply { value: None, bounds: Some(bounds) });
         }
         let read: Option<PropertyReply<LossyString>> =
-            world.ask(&script, cx.deadline).await.map_err(explain)?;
+            world.ask(&script, cx.progress.deadline).await.map_err(explain)?;
         // What a field holds is masked where it is read; this is for what can be anywhere.
         let value = read.ok_or_else(gone)?.value.map(LossyString::into_string);
         Ok(GetReply {
@@ -127,6 +134,8 @@ impl Verb for Get {
 struct PropertyReply<T> {
     value: Option<T>,
 }
+
+impl VerbReply for GetReply {}
 
 impl fmt::Display for GetReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

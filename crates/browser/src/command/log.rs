@@ -1,7 +1,6 @@
 //! `console`, `requests`: what a page said and asked.
 
-use super::{CommandContext, Verb};
-use crate::browser::TabNeed;
+use super::{CommandContext, Run, TabNeed, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
@@ -44,11 +43,12 @@ pub struct ConsoleReply {
 
 impl Verb for Console {
     type Reply = ConsoleReply;
+    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::Known, ..VerbSpec::LOOK };
+}
 
+impl Run for Console {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<ConsoleReply> {
-        // Not in turn: what a page says is known without asking it.
-        let tab = cx.resolve(TabNeed::Page).await?;
-        cx.used(tab.id);
+        let tab = cx.known_tab()?;
         let rank = match &self.level {
             Some(level) => Some(rank_of(level).ok_or_else(|| {
                 Error::new(Code::CommandInvalid).message(format!(
@@ -81,6 +81,8 @@ fn rank_of(level: &str) -> Option<u8> {
         _ => return None,
     })
 }
+
+impl VerbReply for ConsoleReply {}
 
 impl fmt::Display for ConsoleReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,10 +137,12 @@ pub struct RequestsReply {
 
 impl Verb for Requests {
     type Reply = RequestsReply;
+    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::Known, ..VerbSpec::LOOK };
+}
 
+impl Run for Requests {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<RequestsReply> {
-        let tab = cx.resolve(TabNeed::Page).await?;
-        cx.used(tab.id);
+        let tab = cx.known_tab()?;
         let mut lines = tab.activity.requests();
         lines.retain(|line| {
             let is_failed =
@@ -158,6 +162,8 @@ impl Verb for Requests {
         Ok(RequestsReply { requests: lines, earlier })
     }
 }
+
+impl VerbReply for RequestsReply {}
 
 impl fmt::Display for RequestsReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,8 @@
 //! The verbs: one struct each, from which help, wire format, schema and reference page are derived.
 //!
-//! To add a verb: write its file, add its line to `verbs!` below, add its test.
+//! To add a verb: write its file, add its line to `verbs!` below, add its test; for MCP, its entry in the table of tools.
+//! A line says how the verb runs: with the browser ([`Run`]), on a tab whose turn is taken ([`RunInTab`]), or on elements
+//! of the page ([`Act`]).
 
 mod batch;
 mod can;
@@ -30,6 +32,7 @@ mod storage;
 mod tabs;
 mod type_text;
 mod upload;
+mod verb;
 mod wait;
 
 pub use batch::{Batch, BatchReply, Step};
@@ -71,44 +74,27 @@ pub use wait::{Wait, WaitReply, WaitState};
 pub use crate::act::{
     Attempt, Blocker, Effect, Expect, Receipt, ReceiptTarget, SettleArgs, Settled, TargetArgs,
 };
-pub use crate::browser::CommandContext;
+pub use crate::command_context::CommandContext;
 pub use crate::navigate::{Arrival, Until};
+pub(crate) use verb::{Act, Run, RunInTab, Verb};
+pub use verb::{Caller, ReplyFile, TabNeed, VerbKind, VerbReply, VerbSpec};
 
 use crate::error::Result;
 use clap::Subcommand;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// What a verb does.
-pub(crate) trait Verb {
-    /// What comes back.
-    type Reply: fmt::Display;
-
-    /// Does it.
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Self::Reply>;
-}
-
-/// Takes the tab that is meant in hand.
-macro_rules! action {
-    ($cx:ident, $action:ident) => {
-        let turn = $cx.turn(crate::browser::TabNeed::Page).await?;
-        let live = $cx.live().await?;
-        let mut observation = turn.observation.lock().await;
-        let mut $action = crate::act::Action::new($cx, &live, &turn, &mut observation);
-    };
-}
-pub(crate) use action;
+use std::path::Path;
 
 macro_rules! verbs {
-    ($( $name:literal $variant:ident($verb:ty) -> $reply:ty, )*) => {
+    ($( $name:literal $variant:ident($verb:ty) -> $reply:ty, $style:ident; )*) => {
         /// Everything that can be done to a browser.
         #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Subcommand)]
         #[serde(tag = "verb", rename_all = "kebab-case")]
         #[allow(missing_docs, reason = "each verb's struct says what it does")]
         pub enum Command { $( $variant($verb), )* }
 
-        /// What came of a [`Command`]. Prints as people read it.
+        /// The reply to a [`Command`]. Prints as people read it.
         // Tag beside content: a page's raw JSON cannot be read from inside a tagged map.
         #[derive(Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "verb", content = "result", rename_all = "kebab-case")]
@@ -116,6 +102,9 @@ macro_rules! verbs {
         pub enum Reply { $( $variant($reply), )* }
 
         impl Command {
+            /// The names of all verbs.
+            pub const NAMES: &[&str] = &[$( $name, )*];
+
             /// The parser of one verb alone. Building those of all of them takes longer than most commands.
             pub fn parser_of(verb: &str) -> Option<clap::Command> {
                 Some(match verb {
@@ -124,7 +113,7 @@ macro_rules! verbs {
                 })
             }
 
-            /// What one verb takes, as a schema without references.
+            /// The arguments of one verb, as a schema without references.
             pub fn schema_of(verb: &str) -> Option<serde_json::Value> {
                 let mut generator = schemars::generate::SchemaSettings::draft2020_12()
                     .with(|settings| settings.inline_subschemas = true)
@@ -136,71 +125,98 @@ macro_rules! verbs {
                 Some(schema.to_value())
             }
 
-            pub(crate) async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Reply> {
-                // Each apart: whoever runs a command would else have room on the stack for the largest of them.
-                Ok(match self { $( Self::$variant(verb) => Reply::$variant(Box::pin(verb.run(cx)).await?), )* })
+            /// The spec of the verb with these arguments.
+            pub fn spec(&self) -> VerbSpec {
+                match self { $( Self::$variant(verb) => VerbSpec { name: $name, ..verb.spec() }, )* }
+            }
+
+            /// Reads what only the caller has: relative paths, secrets, standard input.
+            ///
+            /// # Errors
+            /// When something of it is not there, or cannot be asked for in this way.
+            pub fn localize(&mut self, caller: &mut Caller<'_>) -> Result<()> {
+                match self { $( Self::$variant(verb) => verb.localize(caller), )* }
+            }
+
+            /// The file that the reply is to be written to, as the caller named it.
+            pub fn output_path(&self) -> Option<&Path> {
+                match self { $( Self::$variant(verb) => verb.output_path(), )* }
+            }
+
+            pub(crate) fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
+                match self { $( Self::$variant(verb) => verb.check(cx), )* }
+            }
+
+            pub(crate) async fn perform(&self, cx: &mut CommandContext<'_>) -> Result<Reply> {
+                // Each boxed: the future of any command would else have the size of the largest.
+                Ok(match self { $( Self::$variant(verb) => Reply::$variant(Box::pin($style::perform(verb, cx)).await?), )* })
             }
         }
 
-        impl fmt::Display for Reply {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $( Self::$variant(reply) => reply.fmt(f), )* }
+        impl Reply {
+            /// The reply as a [`VerbReply`].
+            pub fn verb_reply(&self) -> &dyn VerbReply {
+                match self { $( Self::$variant(reply) => reply, )* }
+            }
+
+            /// Takes the file out that comes with the reply.
+            pub fn take_file(&mut self) -> Option<Vec<u8>> {
+                self.verb_reply_mut().file().map(|file| std::mem::take(file.data))
+            }
+
+            /// The reply as a [`VerbReply`].
+            pub fn verb_reply_mut(&mut self) -> &mut dyn VerbReply {
+                match self { $( Self::$variant(reply) => reply, )* }
             }
         }
     };
 }
 
 verbs! {
-    "open" Open(Open) -> Arrival,
-    "back" Back(Back) -> Arrival,
-    "forward" Forward(Forward) -> Arrival,
-    "reload" Reload(Reload) -> Arrival,
-    "snapshot" Snapshot(Snapshot) -> SnapshotReply,
-    "find" Find(Find) -> FindReply,
-    "get" Get(Get) -> GetReply,
-    "click" Click(Click) -> Receipt,
-    "dblclick" Dblclick(DblClick) -> Receipt,
-    "hover" Hover(Hover) -> Receipt,
-    "fill" Fill(Fill) -> Receipt,
-    "type" Type(Type) -> Receipt,
-    "press" Press(Press) -> Receipt,
-    "select" Select(Select) -> Receipt,
-    "check" Check(Check) -> Receipt,
-    "uncheck" Uncheck(Uncheck) -> Receipt,
-    "fill-form" FillForm(FillForm) -> Receipt,
-    "drag" Drag(Drag) -> Receipt,
-    "mouse" Mouse(Mouse) -> Receipt,
-    "upload" Upload(Upload) -> Receipt,
-    "scroll" Scroll(Scroll) -> Receipt,
-    "focus" Focus(Focus) -> Receipt,
-    "wait" Wait(Wait) -> WaitReply,
-    "can" Can(Can) -> CapabilityRow,
-    "batch" Batch(Batch) -> BatchReply,
-    "download" Download(Download) -> Receipt,
-    "clipboard" Clipboard(Clipboard) -> ClipboardReply,
-    "console" Console(Console) -> ConsoleReply,
-    "requests" Requests(Requests) -> RequestsReply,
-    "tabs" Tabs(Tabs) -> TabsReply,
-    "tab" Tab(TabCommand) -> TabReply,
-    "eval" Eval(Eval) -> EvalReply,
-    "screenshot" Screenshot(Screenshot) -> ScreenshotReply,
-    "pdf" Pdf(Pdf) -> PdfReply,
-    "resize" Resize(Resize) -> ResizeReply,
-    "storage" Storage(StorageCommand) -> StorageReply,
-    "dialog" Dialog(DialogCommand) -> DialogReply,
-    "status" Status(Status) -> StatusReply,
-    "close" Close(Close) -> CloseReply,
+    "open" Open(Open) -> Arrival, Run;
+    "back" Back(Back) -> Arrival, RunInTab;
+    "forward" Forward(Forward) -> Arrival, RunInTab;
+    "reload" Reload(Reload) -> Arrival, RunInTab;
+    "snapshot" Snapshot(Snapshot) -> SnapshotReply, RunInTab;
+    "find" Find(Find) -> FindReply, RunInTab;
+    "get" Get(Get) -> GetReply, RunInTab;
+    "click" Click(Click) -> Receipt, Act;
+    "dblclick" Dblclick(DblClick) -> Receipt, Act;
+    "hover" Hover(Hover) -> Receipt, Act;
+    "fill" Fill(Fill) -> Receipt, Act;
+    "type" Type(Type) -> Receipt, Act;
+    "press" Press(Press) -> Receipt, Act;
+    "select" Select(Select) -> Receipt, Act;
+    "check" Check(Check) -> Receipt, Act;
+    "uncheck" Uncheck(Uncheck) -> Receipt, Act;
+    "fill-form" FillForm(FillForm) -> Receipt, Act;
+    "drag" Drag(Drag) -> Receipt, Act;
+    "mouse" Mouse(Mouse) -> Receipt, Act;
+    "upload" Upload(Upload) -> Receipt, Act;
+    "scroll" Scroll(Scroll) -> Receipt, Act;
+    "focus" Focus(Focus) -> Receipt, Act;
+    "wait" Wait(Wait) -> WaitReply, Act;
+    "can" Can(Can) -> CapabilityRow, Act;
+    "batch" Batch(Batch) -> BatchReply, Run;
+    "download" Download(Download) -> Receipt, Act;
+    "clipboard" Clipboard(Clipboard) -> ClipboardReply, RunInTab;
+    "console" Console(Console) -> ConsoleReply, Run;
+    "requests" Requests(Requests) -> RequestsReply, Run;
+    "tabs" Tabs(Tabs) -> TabsReply, Run;
+    "tab" Tab(TabCommand) -> TabReply, Run;
+    "eval" Eval(Eval) -> EvalReply, RunInTab;
+    "screenshot" Screenshot(Screenshot) -> ScreenshotReply, RunInTab;
+    "pdf" Pdf(Pdf) -> PdfReply, RunInTab;
+    "resize" Resize(Resize) -> ResizeReply, RunInTab;
+    "storage" Storage(StorageCommand) -> StorageReply, Run;
+    "dialog" Dialog(DialogCommand) -> DialogReply, Run;
+    "status" Status(Status) -> StatusReply, Run;
+    "close" Close(Close) -> CloseReply, Run;
 }
 
-impl Reply {
-    /// The file that came with the reply. It travels beside the JSON, not in it.
-    pub fn file_mut(&mut self) -> Option<&mut Vec<u8>> {
-        match self {
-            Self::Screenshot(shot) => Some(&mut shot.data),
-            Self::Pdf(printed) => Some(&mut printed.data),
-            Self::Storage(stored) => Some(&mut stored.data),
-            _ => None,
-        }
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.verb_reply().fmt(f)
     }
 }
 

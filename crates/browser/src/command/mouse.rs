@@ -1,8 +1,10 @@
 //! `mouse`: the mouse moved, pressed, released and its wheel turned, each by itself.
 
-use super::{CommandContext, Verb, action};
+use super::{Act, Verb, VerbSpec};
 use crate::act::pointer::Button;
-use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
+use crate::act::{
+    Action, Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs,
+};
 use crate::error::Result;
 use crate::target::Target;
 use clap::{Args, Subcommand};
@@ -81,15 +83,17 @@ pub enum MouseAction {
 
 impl Verb for Mouse {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
+impl Act for Mouse {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let (verb, target, after) = match &self.action {
             MouseAction::Move { target, after } => ("mouse move", Some(target), after),
             MouseAction::Down { target, after, .. } => ("mouse down", target.as_ref(), after),
             MouseAction::Up { target, after } => ("mouse up", target.as_ref(), after),
             MouseAction::Wheel { target, after, .. } => ("mouse wheel", target.as_ref(), after),
         };
-        action!(cx, action);
         // One of many, usually.
         action.watch_briefly();
         let point = match target {

@@ -1,9 +1,12 @@
 //! Going places: `open`, `back`, `forward`, `reload`.
 
-use super::{Arrival, CommandContext, Until, Verb};
-use crate::browser::TabNeed;
-use crate::error::Result;
+use super::{
+    Arrival, Caller, CommandContext, Run, RunInTab, TabNeed, Until, Verb, VerbKind, VerbReply,
+    VerbSpec,
+};
+use crate::error::{Code, Error, Result};
 use crate::navigate;
+use crate::tab::Turn;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,21 +30,41 @@ pub struct Open {
 
 impl Verb for Open {
     type Reply = Arrival;
+    const SPEC: VerbSpec =
+        VerbSpec { tab: TabNeed::Tab, makes_session: true, reads_files: true, ..VerbSpec::CONTROL };
 
+    fn spec(&self) -> VerbSpec {
+        let tab = if self.new_tab { TabNeed::None } else { TabNeed::Tab };
+        VerbSpec { tab, ..Self::SPEC }
+    }
+
+    fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
+        local_file(&mut self.url)
+    }
+
+    fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
+        cx.address(&self.url).map(drop)
+    }
+}
+
+impl Run for Open {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
         let url = cx.address(&self.url)?;
-        if self.new_tab {
-            let live = cx.live().await?;
-            cx.begin_anew();
-            let tab = live.empty_tab(cx.context.as_deref(), cx.deadline).await?;
-            live.switch(&tab);
-            cx.used(tab.id);
-            let turn = tab.turn(cx.deadline).await?;
-            return navigate::go(cx.navigation(&turn, self.until), &url).await;
-        }
-        let turn = cx.turn(TabNeed::Tab).await?;
+        let turn = if self.new_tab { cx.open_tab(true).await? } else { cx.turn()? };
         navigate::go(cx.navigation(&turn, self.until), &url).await
     }
+}
+
+/// Makes a path that is relative to the caller's folder absolute: the daemon has another folder.
+pub(super) fn local_file(url: &mut String) -> Result<()> {
+    if url.starts_with("./") || url.starts_with("../") {
+        let path = std::fs::canonicalize(&*url);
+        let path = path.map_err(|error| {
+            Error::new(Code::FileReadFailed).message(format!("`{url}`: {error}"))
+        })?;
+        *url = path.display().to_string();
+    }
+    Ok(())
 }
 
 /// Go back in the tab's history.
@@ -56,10 +79,12 @@ pub struct Back {
 
 impl Verb for Back {
     type Reply = Arrival;
+    const SPEC: VerbSpec = VerbSpec { kind: VerbKind::Control, ..VerbSpec::LOOK };
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
-        let turn = cx.turn(TabNeed::Page).await?;
-        navigate::history(cx.navigation(&turn, self.until), -1).await
+impl RunInTab for Back {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<Arrival> {
+        navigate::history(cx.navigation(turn, self.until), -1).await
     }
 }
 
@@ -75,10 +100,12 @@ pub struct Forward {
 
 impl Verb for Forward {
     type Reply = Arrival;
+    const SPEC: VerbSpec = VerbSpec { kind: VerbKind::Control, ..VerbSpec::LOOK };
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
-        let turn = cx.turn(TabNeed::Page).await?;
-        navigate::history(cx.navigation(&turn, self.until), 1).await
+impl RunInTab for Forward {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<Arrival> {
+        navigate::history(cx.navigation(turn, self.until), 1).await
     }
 }
 
@@ -98,15 +125,16 @@ pub struct Reload {
 
 impl Verb for Reload {
     type Reply = Arrival;
+    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::CrashedPage, ..VerbSpec::CONTROL };
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Arrival> {
-        // The page that the caller left must still be there; that it crashed is what this verb mends.
-        let tab = cx.resolve(TabNeed::Page).await?;
-        cx.used(tab.id);
-        let turn = tab.turn(cx.deadline).await?;
-        navigate::reload(cx.navigation(&turn, self.until), self.ignore_cache).await
+impl RunInTab for Reload {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<Arrival> {
+        navigate::reload(cx.navigation(turn, self.until), self.ignore_cache).await
     }
 }
+
+impl VerbReply for Arrival {}
 
 impl fmt::Display for Arrival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

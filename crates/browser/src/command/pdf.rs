@@ -1,7 +1,6 @@
 //! `pdf`: the page on paper.
 
-use super::{CommandContext, Verb, decode_base64, size};
-use crate::browser::TabNeed;
+use super::{CommandContext, ReplyFile, RunInTab, Verb, VerbReply, VerbSpec, decode_base64, size};
 use crate::error::{Code, Error, Result};
 use crate::tab::Turn;
 use cdp::Deadline;
@@ -11,7 +10,7 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Bytes asked for at a time.
@@ -148,8 +147,16 @@ pub struct PdfReply {
 
 impl Verb for Pdf {
     type Reply = PdfReply;
+    const SPEC: VerbSpec = VerbSpec {
+        not_in_batch: Some("pictures and prints are taken by commands of their own"),
+        ..VerbSpec::LOOK
+    };
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<PdfReply> {
+    fn output_path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         if let Some(odd) = self.scale.filter(|scale| !(0.1..=2.0).contains(scale)) {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("a page is printed at 0.1 to 2 of its size, not at {odd}")));
@@ -158,7 +165,19 @@ impl Verb for Pdf {
         if self.margin.is_some_and(|Margins(sides)| sides.iter().any(is_odd)) {
             return Err(Error::new(Code::CommandInvalid).message("margins are 0 to 50 inches wide"));
         }
-        let turn = cx.turn(TabNeed::Page).await?;
+        Ok(())
+    }
+}
+
+impl VerbReply for PdfReply {
+    fn file(&mut self) -> Option<ReplyFile<'_>> {
+        let name = ("page", "pdf");
+        Some(ReplyFile { path: &mut self.path, data: &mut self.data, name, is_private: false })
+    }
+}
+
+impl RunInTab for Pdf {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<PdfReply> {
         let [top, right, bottom, left] = match self.margin {
             Some(Margins(sides)) => sides.map(Some),
             None => [None; 4],
@@ -183,9 +202,9 @@ impl Verb for Pdf {
             }
             _ => error,
         };
-        let stream = turn.call(print, cx.deadline).await.map_err(failed)?.stream;
+        let stream = turn.call(print, cx.progress.deadline).await.map_err(failed)?.stream;
         let handle = stream.ok_or_else(|| Error::new(Code::PdfFailed))?;
-        let data = read(&turn, &handle, cx.deadline).await;
+        let data = read(turn, &handle, cx.progress.deadline).await;
         // Printed or not, the browser keeps the stream until it is told.
         turn.channel.post(&Close { handle });
         let data = data.map_err(failed)?;

@@ -1,7 +1,7 @@
 //! `press`: keys and chords.
 
 use super::fill::not_taken;
-use super::{CommandContext, Verb, action};
+use super::{Act, CommandContext, Verb, VerbSpec};
 use crate::act::keyboard::Chord;
 use crate::act::{
     Action, ActionPoint, Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs,
@@ -34,13 +34,24 @@ pub struct Press {
 
 impl Verb for Press {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        let chords: Vec<Chord> =
-            self.keys.iter().map(|key| Chord::parse(key)).collect::<Result<_>>()?;
-        action!(cx, action);
+    fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
+        self.chords().map(drop)
+    }
+}
+
+impl Press {
+    fn chords(&self) -> Result<Vec<Chord>> {
+        self.keys.iter().map(|key| Chord::parse(key)).collect()
+    }
+}
+
+impl Act for Press {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
+        let chords = self.chords()?;
         let point = match &self.on {
-            Some(target) => Some(focused(&mut action, &TargetArgs::at(target.clone())).await?),
+            Some(target) => Some(focused(action, &TargetArgs::at(target.clone())).await?),
             None => {
                 action.watch_effects().await?;
                 None

@@ -1,8 +1,8 @@
 //! `resize`: another size of the view.
 
-use super::{CommandContext, Verb};
-use crate::browser::TabNeed;
+use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
+use crate::tab::Turn;
 use cdp::protocol::emulation::SetDeviceMetricsOverride;
 use clap::Args;
 use schemars::JsonSchema;
@@ -34,19 +34,32 @@ pub struct ResizeReply {
 
 impl Verb for Resize {
     type Reply = ResizeReply;
+    const SPEC: VerbSpec = VerbSpec::ACT;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<ResizeReply> {
+    fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         let Self { width, height } = *self;
         if !(1..=MOST).contains(&width) || !(1..=MOST).contains(&height) {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("a view has 1 to {MOST} pixels each way")));
         }
-        let turn = cx.turn(TabNeed::Page).await?;
+        Ok(())
+    }
+}
+
+impl RunInTab for Resize {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<ResizeReply> {
+        let Self { width, height } = *self;
         // Boxes move, and rules about the width of the view begin or cease to hold.
-        turn.observation.lock().await.forget(&turn);
+        turn.observation.lock().await.forget(turn);
         let size = SetDeviceMetricsOverride { width, height, ..Default::default() };
-        turn.call(size, cx.deadline).await?;
+        turn.call(size, cx.progress.deadline).await?;
         Ok(ResizeReply { width, height })
+    }
+}
+
+impl VerbReply for ResizeReply {
+    fn has_page_text(&self) -> bool {
+        false
     }
 }
 

@@ -1,7 +1,8 @@
 //! `screenshot`: a picture of the page.
 
-use super::{CommandContext, Verb, decode_base64, size};
-use crate::browser::TabNeed;
+use super::{
+    Caller, CommandContext, ReplyFile, RunInTab, Verb, VerbReply, VerbSpec, decode_base64, size,
+};
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::{self, ObserveOptions, TabObservation, WORLD, World, json};
@@ -18,6 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// Endings of files that are something else than the pictures we write.
+const OTHER_PICTURES: &[&str] =
+    &["gif", "bmp", "tif", "tiff", "avif", "heic", "jxl", "ico", "svg", "pdf"];
 
 /// Chromium cannot draw a taller picture.
 const MAX_HEIGHT: f64 = 16_384.0;
@@ -113,12 +118,45 @@ pub struct ScreenshotReply {
 
 impl Verb for Screenshot {
     type Reply = ScreenshotReply;
+    const SPEC: VerbSpec = VerbSpec {
+        not_in_batch: Some("pictures and prints are taken by commands of their own"),
+        ..VerbSpec::LOOK
+    };
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<ScreenshotReply> {
-        let turn = cx.turn(TabNeed::Page).await?;
+    fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
+        // `screenshot @e3 button.png`: the first word is an element if a file follows.
+        let first = self.path.as_ref().and_then(|path| path.to_str()).unwrap_or_default();
+        if self.file.is_some() || names_target(first) {
+            let wrong = |why| Error::new(Code::CommandInvalid).message(why);
+            if self.target.is_some() {
+                return Err(wrong("`--target` names the element: give one file".to_owned()));
+            }
+            if self.full_page {
+                return Err(wrong("the picture of an element is not `--full-page`".to_owned()));
+            }
+            self.target = Some(first.parse().map_err(wrong)?);
+            self.path = self.file.take();
+        }
+        check_picture(self)
+    }
+
+    fn output_path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+}
+
+impl VerbReply for ScreenshotReply {
+    fn file(&mut self) -> Option<ReplyFile<'_>> {
+        let name = ("screenshot", self.format.as_str());
+        Some(ReplyFile { path: &mut self.path, data: &mut self.data, name, is_private: false })
+    }
+}
+
+impl RunInTab for Screenshot {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<ScreenshotReply> {
         let format =
             self.format.or_else(|| ImageFormat::of(self.path.as_deref()?)).unwrap_or_default();
-        let metrics = turn.call(GetLayoutMetrics {}, cx.deadline).await?;
+        let metrics = turn.call(GetLayoutMetrics {}, cx.progress.deadline).await?;
         let view = metrics.css_layout_viewport.unwrap_or_default();
         let (mut width, mut height) = (
             pixels(view.client_width.unwrap_or_default() as f64),
@@ -128,8 +166,8 @@ impl Verb for Screenshot {
             (view.page_x.unwrap_or_default() as f32, view.page_y.unwrap_or_default() as f32);
         let mut clip = None;
         if let Some(target) = &self.target {
-            let bounds = place_of(cx, &turn, target).await?;
-            note_cut(&mut cx.notes, "element", f64::from(bounds.height));
+            let bounds = place_of(cx, turn, target).await?;
+            note_cut(&mut cx.progress.notes, "element", f64::from(bounds.height));
             let area = Viewport {
                 x: Some(f64::from(bounds.x + scrolled.0)),
                 y: Some(f64::from(bounds.y + scrolled.1)),
@@ -144,7 +182,7 @@ impl Verb for Screenshot {
         if self.full_page {
             let content = metrics.css_content_size.unwrap_or_default();
             let tall = content.height.unwrap_or_default();
-            note_cut(&mut cx.notes, "page", tall);
+            note_cut(&mut cx.progress.notes, "page", tall);
             let area = Viewport {
                 x: Some(0.0),
                 y: Some(0.0),
@@ -169,20 +207,20 @@ impl Verb for Screenshot {
             clip,
             optimize_for_speed: Some(true),
         };
-        let taken = turn.call(capture, cx.deadline).await.map_err(|error| match error.code() {
-            Code::CdpRefused => {
-                Error::new(Code::ScreenshotCaptureFailed).message(error.details().message.clone())
-            }
-            _ => error,
-        })?;
+        let taken =
+            turn.call(capture, cx.progress.deadline).await.map_err(|error| match error.code() {
+                Code::CdpRefused => Error::new(Code::ScreenshotCaptureFailed)
+                    .message(error.details().message.clone()),
+                _ => error,
+            })?;
         if is_view {
-            note_picture(&turn, cx.deadline).await;
+            note_picture(turn, cx.progress.deadline).await;
         }
         let mut taken = taken;
         if self.refs {
             let shift = (scrolled.0 - corner.0, scrolled.1 - corner.1);
             let plain = taken.data.take().unwrap_or_default();
-            taken.data = Some(label(cx, &turn, &plain, shift, format, self.quality).await?);
+            taken.data = Some(label(cx, turn, &plain, shift, format, self.quality).await?);
         }
         let data = taken.data.as_deref().and_then(decode_base64).filter(|data| !data.is_empty());
         let data = data.ok_or_else(|| Error::new(Code::ScreenshotCaptureFailed))?;
@@ -216,9 +254,16 @@ async fn place_of(cx: &mut CommandContext<'_>, turn: &Turn, wanted: &Target) -> 
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
     let look = ObserveOptions { boxes: true, ..ObserveOptions::default() };
-    let tree = observe::observe(&live, turn, &mut observation, &look, cx.deadline).await?;
-    let node =
-        target::find(turn, &mut observation, &tree, wanted, cx.deadline, &mut cx.notes).await?;
+    let tree = observe::observe(&live, turn, &mut observation, &look, cx.progress.deadline).await?;
+    let node = target::find(
+        turn,
+        &mut observation,
+        &tree,
+        wanted,
+        cx.progress.deadline,
+        &mut cx.progress.notes,
+    )
+    .await?;
     let node = &tree.nodes[node];
     let bounds = tree.extra(node).and_then(|extra| extra.bounds).unwrap_or_default();
     if bounds.width < 1.0 || bounds.height < 1.0 {
@@ -241,7 +286,7 @@ async fn label(
     let mut observation = turn.observation.lock().await;
     let observation = &mut *observation;
     let look = ObserveOptions::default();
-    let tree = observe::observe(&live, turn, observation, &look, cx.deadline).await?;
+    let tree = observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?;
     let options = ViewOptions {
         policy: RefPolicy::Live { all: false },
         refs_only: true,
@@ -251,7 +296,9 @@ async fn label(
     let seen = view(&tree, &options, &mut registry.numbering(&tree));
     registry.show(&tree, &seen, Scope::Part);
     let mut boxes: Vec<(String, f32, f32, f32, f32)> = Vec::new();
-    for (frame, window) in windows(observation, &tree, cx.deadline).await.into_iter().enumerate() {
+    for (frame, window) in
+        windows(observation, &tree, cx.progress.deadline).await.into_iter().enumerate()
+    {
         let Some(window) = window else { continue };
         let inside = seen.lines.iter().filter_map(|line| {
             let node = &tree.nodes[line.node as usize];
@@ -259,7 +306,7 @@ async fn label(
         });
         let (numbers, elements): (Vec<u32>, Vec<u32>) = inside.unzip();
         let Some(world) = observation.world_of(&tree.frames[frame].document) else { continue };
-        let parts = window.parts_of(world, &elements, cx.deadline).await;
+        let parts = window.parts_of(world, &elements, cx.progress.deadline).await;
         for (number, part) in numbers.into_iter().zip(parts) {
             if let Some(part) = part {
                 let (x, y) = (part.x + shift.0, part.y + shift.1);
@@ -273,7 +320,7 @@ async fn label(
     let kind = format!("image/{}", format.as_str());
     let arguments = format!("{}, {}, {}, {quality}", json(picture), json(&boxes), json(&kind));
     world
-        .run(include_str!("../../js/labels.js"), &arguments, cx.deadline)
+        .run(include_str!("../../js/labels.js"), &arguments, cx.progress.deadline)
         .await
         .map_err(|trouble| trouble.explain(turn))
 }
@@ -356,5 +403,87 @@ impl fmt::Display for ScreenshotReply {
             write!(f, "{}  ", path.display())?;
         }
         write!(f, "{}×{} {}, {}", self.width, self.height, self.format.as_str(), size(self.bytes))
+    }
+}
+
+/// Whether the one word that a picture was asked for with is an element, not a file: a file is named as a picture, or by
+/// its folder.
+fn names_target(word: &str) -> bool {
+    let is_file =
+        word.is_empty() || word == "-" || word.contains('/') || is_picture(Path::new(word));
+    !is_file || says_how(word)
+}
+
+/// Whether a word names a way to point, such as `text=…`, or an attribute's value: no file is meant then. Any other `=`
+/// may well be in the name of one.
+fn says_how(word: &str) -> bool {
+    let Some((kind, _)) = word.split_once('=') else { return false };
+    let is_word = kind.bytes().all(|byte| byte.is_ascii_lowercase());
+    // A kind that is not known is taken for the beginning of a selector.
+    let is_known = || !matches!(word.parse::<Target>(), Ok(Target::Css(css)) if css == word.trim());
+    kind.rfind('[') > kind.rfind(']') || (is_word && is_known())
+}
+
+/// Checks a picture's file name before the browser is asked.
+fn check_picture(shot: &Screenshot) -> Result<()> {
+    let Some(path) = &shot.path else { return Ok(()) };
+    if is_other_picture(path) {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        return Err(Error::new(Code::CommandInvalid).message(format!(
+            "`{}` is named {ending}, but pictures are png, jpeg or webp",
+            path.display()
+        )));
+    }
+    let Some(format) = shot.format else { return Ok(()) };
+    match ImageFormat::of(path) {
+        Some(named) if named != format => Err(Error::new(Code::CommandInvalid).message(format!(
+            "`{}` is named {} but `--format {}` is asked for",
+            path.display(),
+            named.as_str(),
+            format.as_str()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file is named as a picture, of whatever kind.
+fn is_picture(path: &Path) -> bool {
+    ImageFormat::of(path).is_some() || is_other_picture(path)
+}
+
+fn is_other_picture(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    OTHER_PICTURES.contains(&&*ending.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_may_have_an_equals_sign() {
+        for (word, is_target) in [
+            ("@e3", true),
+            (".button", true),
+            ("role=button", true),
+            ("role=nonsense.png", true),
+            ("text=a/b.png", true),
+            ("css=./a", true),
+            ("label=", true),
+            ("[data-way=a/b]", true),
+            ("a[href=\"/cart\"]", true),
+            ("ul:not([hidden]) [href='/cart.png']", true),
+            ("", false),
+            ("-", false),
+            ("page.png", false),
+            ("out/page", false),
+            ("run=1.png", false),
+            ("./run=1.png", false),
+            ("@2x=1.png", false),
+            ("out/date=2026-01-01/page.png", false),
+            ("out[1]/run=2.png", false),
+        ] {
+            assert_eq!(names_target(word), is_target, "{word}");
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! `scroll`: an element brought into view, or a part of the page scrolled.
 
-use super::{CommandContext, Verb, action};
-use crate::act::{Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
+use super::{Act, CommandContext, Verb, VerbSpec};
+use crate::act::{
+    Action, Actionability, EventGuard, Receipt, ReceiptDraft, SettleArgs, TargetArgs,
+};
 use crate::error::{Code, Error, Result};
 use crate::target::Target;
 use clap::{Args, ValueEnum};
@@ -80,8 +82,16 @@ const VIEW: u32 = 600;
 
 impl Verb for Scroll {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
+    fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
+        self.resolve().map(drop)
+    }
+}
+
+impl Scroll {
+    /// The target and the direction: one word may be either.
+    fn resolve(&self) -> Result<(Option<Target>, Option<ScrollDirection>)> {
         let (target, way) = match (&self.target, self.way) {
             (Some(word), None) => match ScrollDirection::from_str(word, true) {
                 Ok(way) => (None, Some(way)),
@@ -98,7 +108,13 @@ impl Verb for Scroll {
             return Err(Error::new(Code::CommandInvalid)
                 .message("say what to bring into view, or which way to scroll"));
         }
-        action!(cx, action);
+        Ok((target, way))
+    }
+}
+
+impl Act for Scroll {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
+        let (target, way) = self.resolve()?;
         let point = match target {
             Some(target) => {
                 let aim = TargetArgs { nth: self.nth, ..TargetArgs::at(target) };

@@ -1,6 +1,6 @@
 //! `select`, `check`, `uncheck`: choosing among what is offered.
 
-use super::{CommandContext, Verb, action};
+use super::{Act, Verb, VerbSpec};
 use crate::act::keyboard::Chord;
 use crate::act::pointer::{Button, ClickSpec};
 use crate::act::{
@@ -40,10 +40,12 @@ pub struct Select {
 
 impl Verb for Select {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
-        select(&mut action, &self.aim, &self.options, &self.after).await
+impl Act for Select {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
+        select(action, &self.aim, &self.options, &self.after).await
     }
 }
 
@@ -65,10 +67,12 @@ pub struct Check {
 
 impl Verb for Check {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
-        set(&mut action, &self.aim, true, &self.after).await
+impl Act for Check {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
+        set(action, &self.aim, true, &self.after).await
     }
 }
 
@@ -90,10 +94,12 @@ pub struct Uncheck {
 
 impl Verb for Uncheck {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
+}
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        action!(cx, action);
-        set(&mut action, &self.aim, false, &self.after).await
+impl Act for Uncheck {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
+        set(action, &self.aim, false, &self.after).await
     }
 }
 

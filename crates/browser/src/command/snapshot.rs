@@ -1,8 +1,10 @@
 //! `snapshot`: the page as text, with a ref for everything that can be acted on.
 
-use super::{CommandContext, Until, Verb};
+use super::open::local_file;
+use super::{
+    Caller, CommandContext, RunInTab, TabNeed, Until, Verb, VerbKind, VerbReply, VerbSpec,
+};
 use crate::backend_refs;
-use crate::browser::TabNeed;
 use crate::chromium::RunningBrowser;
 use crate::error::{Code, Error, Result};
 use crate::navigate;
@@ -164,15 +166,56 @@ pub struct SnapshotText {
 
 impl Verb for Snapshot {
     type Reply = SnapshotReply;
+    const SPEC: VerbSpec = VerbSpec { reads_files: true, ..VerbSpec::LOOK };
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<SnapshotReply> {
-        if let Some(why) = self.contradiction() {
-            return Err(Error::new(Code::CommandInvalid).message(why));
+    fn spec(&self) -> VerbSpec {
+        match self.url {
+            Some(_) => VerbSpec {
+                tab: TabNeed::Tab,
+                kind: VerbKind::Control,
+                makes_session: true,
+                ..Self::SPEC
+            },
+            None => Self::SPEC,
         }
-        let turn = match &self.url {
-            Some(url) => self.open(cx, url).await?,
-            None => cx.turn(TabNeed::Page).await?,
-        };
+    }
+
+    fn localize(&mut self, caller: &mut Caller<'_>) -> Result<()> {
+        if caller.json && self.format == TextFormat::Viewpoint {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("`--json` has a text of its own: leave out `--format viewpoint`"));
+        }
+        if self.nodes && !caller.json {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("`--nodes` is a list in JSON: add `--json`"));
+        }
+        self.details = caller.json;
+        self.url.as_mut().map_or(Ok(()), local_file)
+    }
+
+    fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
+        match (self.contradiction(), &self.url) {
+            (Some(why), _) => Err(Error::new(Code::CommandInvalid).message(why)),
+            (None, Some(url)) => cx.address(url).map(drop),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl VerbReply for SnapshotReply {
+    fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Text(text) => vec![&mut text.text],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl RunInTab for Snapshot {
+    async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<SnapshotReply> {
+        if let Some(url) = &self.url {
+            self.open(cx, turn, url).await?;
+        }
         let live = cx.live().await?;
         let way = self.way();
         let mut observation = turn.observation.lock().await;
@@ -187,18 +230,27 @@ impl Verb for Snapshot {
             Some(tree) => tree,
             None => {
                 let span = tracing::debug_span!("capture_snapshot");
-                self.capture(&live, &turn, observation, &look, cx.deadline).instrument(span).await?
+                self.capture(&live, turn, observation, &look, cx.progress.deadline)
+                    .instrument(span)
+                    .await?
             }
         };
         let root = match self.wanted_root() {
             None => None,
             Some(wanted) => {
                 let mut notes = Vec::new();
-                let found =
-                    target::find(&turn, observation, &tree, &wanted, cx.deadline, &mut notes).await;
+                let found = target::find(
+                    turn,
+                    observation,
+                    &tree,
+                    &wanted,
+                    cx.progress.deadline,
+                    &mut notes,
+                )
+                .await;
                 // They have the names of what was found.
                 notes.retain(|_| !self.redact);
-                cx.notes.extend(notes);
+                cx.progress.notes.extend(notes);
                 Some(found.map_err(|error| as_root(error, &wanted))?)
             }
         };
@@ -207,13 +259,15 @@ impl Verb for Snapshot {
                 let part = root
                     .map(|root| &tree.nodes[root])
                     .map(|node| (&*tree.frames[usize::from(node.frame)].document, node.element));
-                observe::shape(&turn, observation, part, cx.deadline).await.unwrap_or_default()
+                observe::shape(turn, observation, part, cx.progress.deadline)
+                    .await
+                    .unwrap_or_default()
             }
             false => None,
         };
         let formatted = async {
             let seeing = self.see(observation, tree, root, RenderPlan { look, way, shape });
-            self.finish(cx, &turn, observation, seeing).await
+            self.finish(cx, turn, observation, seeing).await
         };
         formatted.instrument(tracing::debug_span!("format_snapshot")).await
     }
@@ -266,16 +320,17 @@ impl Snapshot {
     }
 
     /// Opens the page, and leaves time to look at it.
-    async fn open(&self, cx: &mut CommandContext<'_>, url: &str) -> Result<Turn> {
+    async fn open(&self, cx: &mut CommandContext<'_>, turn: &Turn, url: &str) -> Result<()> {
         let url = cx.address(url)?;
-        let turn = cx.turn(TabNeed::Tab).await?;
-        let reserved = LOOK.min(cx.deadline.total() / 4);
-        let navigation = navigate::Navigation { reserved, ..cx.navigation(&turn, Until::Load) };
+        let reserved = LOOK.min(cx.progress.deadline.total() / 4);
+        let navigation = navigate::Navigation { reserved, ..cx.navigation(turn, Until::Load) };
         let there = navigate::go(navigation, &url).await?;
         if let Some(status) = there.status.filter(|status| *status >= 400) {
-            cx.notes.push(Note::new("http-status", format!("the server answered {status}")));
+            cx.progress
+                .notes
+                .push(Note::new("http-status", format!("the server answered {status}")));
         }
-        Ok(turn)
+        Ok(())
     }
 
     /// Looks at the page; at one that was just opened until it comes to rest.
@@ -431,7 +486,7 @@ impl Snapshot {
                 TextFormat::Viewpoint => {
                     let numbers: Vec<u32> =
                         seen.lines.iter().filter_map(|line| line.number).collect();
-                    backend_refs::learn(turn, observation, &numbers, cx.deadline).await;
+                    backend_refs::learn(turn, observation, &numbers, cx.progress.deadline).await;
                     let context = turn.context.as_deref();
                     let spell = |number: u32| {
                         backend_refs::spelled(observation, context, number).unwrap_or_default()
@@ -444,7 +499,8 @@ impl Snapshot {
                 Some(told) if !told.is_full => {
                     let numbers = numbers_in(&text);
                     if self.format == TextFormat::Viewpoint {
-                        backend_refs::learn(turn, observation, &numbers, cx.deadline).await;
+                        backend_refs::learn(turn, observation, &numbers, cx.progress.deadline)
+                            .await;
                         let context = turn.context.as_deref();
                         text = rewrite_refs(&text, |number| {
                             backend_refs::spelled(observation, context, number)
@@ -480,7 +536,7 @@ impl Snapshot {
         notes.extend(silent.map(|frame| {
             Note::new("silent-frame", "a frame did not answer").with_page_text(&frame)
         }));
-        cx.notes.extend(notes);
+        cx.progress.notes.extend(notes);
         self.keep(observation, seeing);
         Ok(reply)
     }

@@ -1,6 +1,6 @@
 //! `status`: what runs, told without asking any page.
 
-use super::{CommandContext, Verb};
+use super::{CommandContext, Run, TabNeed, Verb, VerbReply, VerbSpec};
 use crate::error::Result;
 use crate::proxy::ProxyInfo;
 use clap::Args;
@@ -63,7 +63,10 @@ pub struct BrowserStatus {
 
 impl Verb for Status {
     type Reply = StatusReply;
+    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::None, ..VerbSpec::LOOK };
+}
 
+impl Run for Status {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<StatusReply> {
         let reason = cx.browser.loss();
         let Some(live) = cx.browser.live() else {
@@ -91,6 +94,8 @@ impl Verb for Status {
         Ok(StatusReply { state: "running".into(), reason: None, browser: Some(browser) })
     }
 }
+
+impl VerbReply for StatusReply {}
 
 impl fmt::Display for StatusReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,7 @@
 //!
 //! Who asks writes the file and reads it; here it comes and goes as bytes beside the reply, and as a value.
 
-use super::{CommandContext, Verb, encode_base64};
+use super::{Caller, CommandContext, ReplyFile, Run, Verb, VerbReply, VerbSpec, encode_base64};
 use crate::chromium::RunningBrowser;
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -118,7 +118,49 @@ impl LoadStorage {
 
 impl Verb for StorageCommand {
     type Reply = StorageReply;
+    const SPEC: VerbSpec = VerbSpec { reads_files: true, ..VerbSpec::CONTROL };
 
+    fn spec(&self) -> VerbSpec {
+        match &self.action {
+            StorageAction::Save(_) => VerbSpec {
+                not_in_batch: Some("storage is saved by a command of its own"),
+                ..Self::SPEC
+            },
+            StorageAction::Load(_) => VerbSpec { makes_session: true, ..Self::SPEC },
+        }
+    }
+
+    fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
+        match &mut self.action {
+            StorageAction::Load(load) => load.read(),
+            StorageAction::Save(save) if save.path.as_deref() == Some(Path::new("-")) => {
+                Err(Error::new(Code::CommandInvalid)
+                    .message("what is saved is not printed: name a file"))
+            }
+            StorageAction::Save(_) => Ok(()),
+        }
+    }
+
+    fn output_path(&self) -> Option<&Path> {
+        match &self.action {
+            StorageAction::Save(save) => save.path.as_deref(),
+            StorageAction::Load(_) => None,
+        }
+    }
+}
+
+impl VerbReply for StorageReply {
+    fn file(&mut self) -> Option<ReplyFile<'_>> {
+        (self.is == "saved").then_some(ReplyFile {
+            path: &mut self.path,
+            data: &mut self.data,
+            name: ("storage", "json"),
+            is_private: true,
+        })
+    }
+}
+
+impl Run for StorageCommand {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<StorageReply> {
         match &self.action {
             StorageAction::Save(_) => save(cx).await,
@@ -150,7 +192,7 @@ async fn save(cx: &mut CommandContext<'_>) -> Result<StorageReply> {
         None => None,
     };
     let get = GetCookies { browser_context_id };
-    let cookies = live.connection.browser().call(get, cx.deadline).await?.cookies;
+    let cookies = live.connection.browser().call(get, cx.progress.deadline).await?.cookies;
     let cookies = cookies.unwrap_or_default().into_iter().map(SavedCookie::from).collect();
     let origins = local_storage(cx, &live, context.as_deref()).await;
     let state = StorageState { cookies, origins };
@@ -170,7 +212,7 @@ async fn local_storage(
     context: Option<&str>,
 ) -> Vec<SavedOrigin> {
     let mut asked = JoinSet::new();
-    let deadline = cx.deadline.at_most(TELLING);
+    let deadline = cx.progress.deadline.at_most(TELLING);
     for row in live.tabs().into_iter().filter(|row| row.tab.context.as_deref() == context) {
         let url = row.tab.state.borrow().url.clone();
         if url.starts_with("http://") || url.starts_with("https://") {
@@ -193,7 +235,7 @@ async fn local_storage(
         if left_out > 0 {
             let message =
                 format!("{left_out} entries of an origin are no valid text, and left out");
-            cx.notes.push(Note::new("left-out", message).with_page_text(&origin));
+            cx.progress.notes.push(Note::new("left-out", message).with_page_text(&origin));
         }
         known.push(origin.clone());
         if !entries.is_empty() {
@@ -211,7 +253,7 @@ async fn local_storage(
     for (id, _) in silent {
         let message =
             format!("tab {id} does not answer: the local storage of its origin is left out");
-        cx.notes.push(Note::new("left-out", message));
+        cx.progress.notes.push(Note::new("left-out", message));
     }
     origins
 }
@@ -261,28 +303,31 @@ async fn load_into(
 ) -> Result<StorageReply> {
     let live = cx.live().await?;
     let context = context_of(cx, &live)?;
-    cx.begin_anew();
+    cx.acknowledge_loss();
     let browser_context_id = match &context {
-        Some(name) => Some(live.context(name, cx.deadline).await?),
+        Some(name) => Some(live.context(name, cx.progress.deadline).await?),
         None => None,
     };
     let set =
         SetCookies { cookies: state.cookies.iter().map(Into::into).collect(), browser_context_id };
-    live.connection.browser().call(set, cx.deadline).await.map_err(|error| match error {
-        // All or none.
-        cdp::Error::Remote { .. } => {
-            Error::new(Code::StorageInvalid).message("the browser refuses a cookie of it")
-        }
-        other => other.into(),
-    })?;
+    live.connection.browser().call(set, cx.progress.deadline).await.map_err(
+        |error| match error {
+            // All or none.
+            cdp::Error::Remote { .. } => {
+                Error::new(Code::StorageInvalid).message("the browser refuses a cookie of it")
+            }
+            other => other.into(),
+        },
+    )?;
     for it in state.origins.iter().filter(|it| it.has_databases) {
         let message = "the databases of an origin are not put back";
-        cx.notes.push(Note::new("left-out", message).with_page_text(&it.origin));
+        cx.progress.notes.push(Note::new("left-out", message).with_page_text(&it.origin));
     }
     if state.entries() > 0 {
-        let passing = TemporaryTab { tab: live.new_tab(context.as_deref(), cx.deadline).await? };
-        write(&live, &passing.tab, &state.origins, cx.deadline).await?;
-        live.close_tab(&passing.tab, cx.deadline).await?;
+        let passing =
+            TemporaryTab { tab: live.new_tab(context.as_deref(), cx.progress.deadline).await? };
+        write(&live, &passing.tab, &state.origins, cx.progress.deadline).await?;
+        live.close_tab(&passing.tab, cx.progress.deadline).await?;
     }
     Ok(StorageReply::of(state, "loaded", path, Vec::new()))
 }

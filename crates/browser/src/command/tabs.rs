@@ -1,8 +1,8 @@
 //! Tabs: `tabs`, `tab new`, `tab switch`, `tab close`. None of them needs an answer of a page, so they work
 //! while pages are stuck.
 
-use super::{CommandContext, Verb};
-use crate::browser::TabNeed;
+use super::open::local_file;
+use super::{Caller, CommandContext, Run, TabNeed, Verb, VerbReply, VerbSpec};
 use crate::error::Result;
 use crate::navigate;
 use crate::proxy::Proxy;
@@ -65,13 +65,16 @@ pub struct TabInfo {
 
 impl Verb for Tabs {
     type Reply = TabsReply;
+    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::None, ..VerbSpec::LOOK };
+}
 
+impl Run for Tabs {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<TabsReply> {
         cx.unless_lost()?;
         let Some(live) = cx.browser.live() else {
             return Ok(TabsReply::default());
         };
-        live.refresh(cx.deadline.at_most(REFRESH)).await;
+        live.refresh(cx.progress.deadline.at_most(REFRESH)).await;
         let tabs = live.tabs().into_iter().map(|row| {
             let state = row.tab.state.borrow().clone();
             TabInfo {
@@ -92,6 +95,10 @@ impl Verb for Tabs {
         Ok(TabsReply { tabs: tabs.collect() })
     }
 }
+
+impl VerbReply for TabsReply {}
+
+impl VerbReply for TabReply {}
 
 impl fmt::Display for TabsReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -188,33 +195,35 @@ pub struct TabReply {
 
 impl Verb for TabCommand {
     type Reply = TabReply;
+    const SPEC: VerbSpec = VerbSpec { makes_session: true, reads_files: true, ..VerbSpec::CONTROL };
 
+    fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
+        match &mut self.action {
+            TabAction::New(new) => new.url.as_mut().map_or(Ok(()), local_file),
+            TabAction::Switch(_) | TabAction::Close(_) => Ok(()),
+        }
+    }
+}
+
+impl Run for TabCommand {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<TabReply> {
         match &self.action {
             TabAction::New(new) => {
                 let live = cx.live().await?;
-                cx.begin_anew();
+                cx.acknowledge_loss();
                 if let Some(proxy) = &new.proxy {
                     proxy.password.iter().for_each(|password| cx.keep_secret(password));
-                    live.proxied_context(cx.context.as_deref(), proxy, cx.deadline).await?;
+                    live.proxied_context(cx.context.as_deref(), proxy, cx.progress.deadline)
+                        .await?;
                 }
-                let tab = match new.aside {
-                    true => live.tab_aside(cx.context.as_deref(), cx.deadline).await?,
-                    false => {
-                        let tab = live.empty_tab(cx.context.as_deref(), cx.deadline).await?;
-                        live.switch(&tab);
-                        tab
-                    }
-                };
-                cx.used(tab.id);
-                let (id, context_tab) = (tab.id, tab.clone());
-                let turn = tab.turn(cx.deadline).await?;
+                let turn = cx.open_tab(!new.aside).await?;
+                let id = turn.id;
                 let url = match &new.url {
                     Some(url) => {
                         let url = cx.address(url)?;
                         navigate::go(cx.navigation(&turn, navigate::Until::Load), &url).await?.url
                     }
-                    None => mask(&context_tab.state.borrow().url).into_owned(),
+                    None => mask(&turn.state.borrow().url).into_owned(),
                 };
                 let current = match new.aside {
                     true => live.current(cx.context.as_deref()).ok().flatten().map(|tab| tab.id),
@@ -242,7 +251,7 @@ impl Verb for TabCommand {
                 };
                 let live = cx.live().await?;
                 let url = mask(&tab.state.borrow().url).into_owned();
-                live.close_tab(&tab, cx.deadline).await?;
+                live.close_tab(&tab, cx.progress.deadline).await?;
                 let current = live.switch_from(&tab);
                 Ok(TabReply { id: tab.id, is: "closed".into(), current, url })
             }

@@ -1,7 +1,7 @@
 //! `type`: a text typed key by key.
 
 use super::fill::{PrepareReply, not_taken, written};
-use super::{CommandContext, Verb, action};
+use super::{Act, Caller, CommandContext, Verb, VerbSpec};
 use crate::act::keyboard::Chord;
 use crate::act::{
     Action, Actionability, EventGuard, Receipt, ReceiptDraft, ReceiptTarget, SettleArgs, TRIES,
@@ -149,7 +149,8 @@ async fn type_focused(
         else {
             return Err(refused("a frame that does not answer"));
         };
-        let asked = world.ask::<FocusedElement>("agbrowse.focused()", action.deadline).await;
+        let asked =
+            world.ask::<FocusedElement>("agbrowse.focused()", action.progress.deadline).await;
         let focused = asked.map_err(|trouble| trouble.explain(action.tab))?;
         if focused.is_frame {
             let is_inside = |frame: &u16| {
@@ -166,7 +167,7 @@ async fn type_focused(
         }
         if typed.secret.is_some() {
             let hide = format!("agbrowse.hide({})", focused.number);
-            let hidden = world.ask::<bool>(&hide, action.deadline).await;
+            let hidden = world.ask::<bool>(&hide, action.progress.deadline).await;
             hidden.map_err(|trouble| trouble.explain(action.tab))?;
         }
         break (world.frame_id.clone(), focused.number);
@@ -209,14 +210,24 @@ impl Type {
 
 impl Verb for Type {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec::ACT;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
+    fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
         let text = written(self.text.as_ref(), self.secret.as_deref())?;
         if self.secret.is_some() {
             cx.keep_secret(&text);
         }
-        action!(cx, action);
-        let Some(aim) = &self.aim else { return type_focused(&mut action, &text, self).await };
+        Ok(())
+    }
+    fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
+        self.look_up()
+    }
+}
+
+impl Act for Type {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
+        let text = written(self.text.as_ref(), self.secret.as_deref())?;
+        let Some(aim) = &self.aim else { return type_focused(action, &text, self).await };
         for _ in 0..TRIES {
             let point =
                 action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await?;

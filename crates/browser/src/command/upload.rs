@@ -1,6 +1,7 @@
 //! `upload`: files for a field, for what asks for them, or for a file chooser that is open.
 
-use super::{CommandContext, Verb, action};
+use super::{Act, Caller, CommandContext, Verb, VerbSpec};
+use crate::access::Access;
 use crate::act::armed::ArmedState;
 use crate::act::pointer::{Button, ClickSpec};
 use crate::act::{
@@ -8,6 +9,7 @@ use crate::act::{
     SettleArgs, TargetArgs,
 };
 use crate::chromium::activity::CHOOSER;
+use crate::command_context::allowed_file;
 use crate::error::{Code, Error, Result, RetryHint};
 use crate::note::Note;
 use crate::observe::{ObserveError, World, json};
@@ -73,23 +75,42 @@ impl Upload {
 
 impl Verb for Upload {
     type Reply = Receipt;
+    const SPEC: VerbSpec = VerbSpec { reads_files: true, ..VerbSpec::ACT };
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<Receipt> {
-        let named = self.chooser.as_ref().unwrap_or(&self.files).iter();
-        let files = named.map(|file| cx.file(file)).collect::<Result<Vec<_>>>()?;
-        let files = readable(&files)?;
+    fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
+        self.resolve();
+        Ok(())
+    }
+
+    fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
+        self.files_for(cx.access.as_ref())?;
         if self.aim.is_some() == self.chooser.is_some() {
             return Err(Error::new(Code::CommandInvalid).message(
                 "say what takes the files: a target, or `chooser` for the one that is open",
             ));
         }
-        action!(cx, action);
+        Ok(())
+    }
+}
+
+impl Upload {
+    /// The files without links, if the caller may have them and they can be read.
+    fn files_for(&self, access: Option<&Access>) -> Result<Vec<String>> {
+        let named = self.chooser.as_ref().unwrap_or(&self.files).iter();
+        let files = named.map(|file| allowed_file(access, file)).collect::<Result<Vec<_>>>()?;
+        readable(&files)
+    }
+}
+
+impl Act for Upload {
+    async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
+        let files = self.files_for(action.access)?;
         match &self.aim {
-            Some(aim) => give_to(&mut action, aim, &files, &self.after).await,
+            Some(aim) => give_to(action, aim, &files, &self.after).await,
             None => {
                 let chooser = action.tab.state.borrow().chooser.clone();
                 let chooser = chooser.ok_or_else(|| none_open(action.tab))?;
-                answer(&mut action, chooser, &files, &self.after).await
+                answer(action, chooser, &files, &self.after).await
             }
         }
     }
@@ -164,7 +185,7 @@ async fn hidden_input(action: &mut Action<'_>, aim: &TargetArgs) -> Result<Optio
     for frame in &tree.frames {
         let Some(world) = action.observation.world_of(&frame.document) else { continue };
         let script = format!("agbrowse.fileInputs({})", json(&css));
-        let asked = world.ask::<Vec<FileInput>>(&script, action.deadline).await;
+        let asked = world.ask::<Vec<FileInput>>(&script, action.progress.deadline).await;
         let all = asked.map_err(|trouble| trouble.explain(action.tab))?;
         let input = match (all.as_slice(), aim.nth) {
             ([], _) => continue,
@@ -180,7 +201,7 @@ async fn hidden_input(action: &mut Action<'_>, aim: &TargetArgs) -> Result<Optio
             let message = format!("{hit} is disabled (disabled)");
             return Err(Error::new(Code::ActDisabled).message(message));
         }
-        let nodes = world.backend_ids(&[input.number], action.deadline).await;
+        let nodes = world.backend_ids(&[input.number], action.progress.deadline).await;
         let nodes = nodes.map_err(|trouble| trouble.explain(action.tab))?;
         let node = nodes.first().copied().flatten();
         let node = node.ok_or_else(|| ObserveError::Nothing.explain(action.tab))?;
@@ -231,7 +252,7 @@ async fn give_to_field(
 ) -> Result<FileCount> {
     let world = action.world(point)?;
     let element = point.control.unwrap_or(point.element);
-    let nodes = world.backend_ids(&[element], action.deadline).await;
+    let nodes = world.backend_ids(&[element], action.progress.deadline).await;
     let nodes = nodes.map_err(|trouble| trouble.explain(action.tab))?;
     let Some(node) = nodes.first().copied().flatten() else {
         return Err(ObserveError::Nothing.explain(action.tab));
@@ -254,7 +275,10 @@ async fn click_and_give(
     let posted = channel.clone();
     let armed = is_seen.then(|| ArmedState::new(move || posted.post(&catch(false))));
     if is_seen {
-        channel.call(catch(true), action.deadline).await.map_err(|error| tab.explain(error))?;
+        channel
+            .call(catch(true), action.progress.deadline)
+            .await
+            .map_err(|error| tab.explain(error))?;
     }
     let before = tab.activity.mark().choosers;
     let press = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
@@ -295,7 +319,7 @@ async fn asked(action: &Action<'_>, before: u64) -> Option<FileChooser> {
             || state.chooser.as_ref().is_some_and(|chooser| chooser.number > before)
     };
     let mut state = action.tab.state.subscribe();
-    let limit = action.deadline.at_most(ASKING);
+    let limit = action.progress.deadline.at_most(ASKING);
     let state = tokio::time::timeout_at(limit.at(), state.wait_for(is_over)).await.ok()?.ok()?;
     let chooser = state.chooser.clone().filter(|chooser| chooser.number > before);
     action.tab.activity.forget_untold(CHOOSER);
@@ -319,12 +343,13 @@ async fn answer(
         true => none_open(tab),
         false => trouble.explain(tab),
     };
-    let entered = World::enter(channel, frame_id, "", false, action.deadline).await;
+    let entered = World::enter(channel, frame_id, "", false, action.progress.deadline).await;
     let world = entered.map_err(|error| gone(error.into()))?;
     // A frame that nobody has looked at may be without our scripts.
-    world.ask::<bool>("true", action.deadline).await.map_err(gone)?;
-    let heeded =
-        world.ask_about::<Option<FileFieldInfo>>(*field, "heedFiles", action.deadline).await;
+    world.ask::<bool>("true", action.progress.deadline).await.map_err(gone)?;
+    let heeded = world
+        .ask_about::<Option<FileFieldInfo>>(*field, "heedFiles", action.progress.deadline)
+        .await;
     heeded.map_err(gone)?;
     let field = FileField { world: &world, node: *field };
     action.reset_baseline();
@@ -368,7 +393,7 @@ impl FileField<'_> {
         action: &Action<'_>,
         function: &str,
     ) -> Result<T> {
-        let asked = self.world.ask_about(self.node, function, action.deadline).await;
+        let asked = self.world.ask_about(self.node, function, action.progress.deadline).await;
         asked.map_err(|trouble| trouble.explain(action.tab))
     }
 
@@ -384,7 +409,7 @@ impl FileField<'_> {
                 files => {
                     let node = Some(self.node);
                     let set = SetFileInputFiles { files: files.to_vec(), backend_node_id: node };
-                    let set = self.world.channel.call(set, action.deadline).await;
+                    let set = self.world.channel.call(set, action.progress.deadline).await;
                     set.map(|_| ()).map_err(|error| action.tab.explain(error))
                 }
             }
@@ -425,7 +450,7 @@ async fn unhindered(action: &Action<'_>, work: impl Future<Output = Result<()>>)
 fn noted(action: &mut Action<'_>, count: &FileCount) -> String {
     if count.held != count.given {
         let message = format!("the page has left {} in the field", counted(count.held));
-        action.notes.push(Note::new("taken-out", message));
+        action.progress.notes.push(Note::new("taken-out", message));
     }
     counted(count.given)
 }

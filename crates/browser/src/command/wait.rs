@@ -1,6 +1,6 @@
 //! `wait`: until something is so.
 
-use super::{CommandContext, Verb, action};
+use super::{Act, CommandContext, Verb, VerbReply, VerbSpec};
 use crate::act::{Action, Actionability, EventGuard, TargetArgs, millis};
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
@@ -92,24 +92,31 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 impl Verb for Wait {
     type Reply = WaitReply;
+    const SPEC: VerbSpec = VerbSpec::LOOK;
 
-    async fn run(&self, cx: &mut CommandContext<'_>) -> Result<WaitReply> {
-        let conditions = self.conditions();
-        if conditions.is_empty() {
+    fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
+        if self.conditions().is_empty() {
             return Err(Error::new(Code::CommandInvalid).message(
                 "say what to wait for: a target, `--text`, `--url`, `--load`, `--idle` or `--fn`",
             ));
         }
-        let asked = cx.patience();
-        action!(cx, action);
+        Ok(())
+    }
+}
+
+impl Act for Wait {
+    async fn act(&self, action: &mut Action<'_>) -> Result<WaitReply> {
+        let conditions = self.conditions();
         let begun = Instant::now();
-        let limit = action.deadline.at_most(asked.map_or(LONGEST, |asked| asked.mul_f64(0.95)));
+        let asked = action.progress.patience;
+        let limit =
+            action.progress.deadline.at_most(asked.map_or(LONGEST, |asked| asked.mul_f64(0.95)));
         loop {
             // What is known of a page that is gone says nothing.
             action.check_alive()?;
             let mut unmet = None;
             for condition in &conditions {
-                if !self.is_met(condition, &mut action).await? {
+                if !self.is_met(condition, action).await? {
                     unmet = Some(condition);
                     break;
                 }
@@ -197,7 +204,7 @@ impl Wait {
                     await_promise: Some(true),
                     ..Evaluate::default()
                 };
-                let reply = action.tab.call(evaluate, action.deadline).await?;
+                let reply = action.tab.call(evaluate, action.progress.deadline).await?;
                 if let Some(thrown) = reply.exception_details {
                     let what = thrown.exception.and_then(|it| it.description);
                     let what = what.map(cdp::LossyString::into_string).unwrap_or_default();
@@ -283,6 +290,12 @@ fn matches(pattern: &str, url: &str) -> bool {
         }
     }
     true
+}
+
+impl VerbReply for WaitReply {
+    fn has_page_text(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Display for WaitReply {

@@ -1,8 +1,7 @@
 //! Our tree beside the browser's own, element by element: how tests know that ours is right.
 
 use super::{ObserveError, ObserveOptions, TabObservation, World, ax, json, observe};
-use crate::browser::TabNeed;
-use crate::command::CommandContext;
+use crate::command::{CommandContext, TabNeed};
 use crate::error::Result;
 use cdp::protocol::accessibility::GetFullAxTree;
 use cdp::protocol::dom_debugger::GetEventListeners;
@@ -13,12 +12,13 @@ use std::collections::{HashMap, HashSet};
 
 /// Runs a script in our world of the current page, so that a test can put something in the way there.
 pub(crate) async fn meddle(cx: &mut CommandContext<'_>, script: &str) -> Result<()> {
-    let turn = cx.turn(TabNeed::Page).await?;
+    let turn = cx.take_turn(TabNeed::Page).await?;
     let loader = turn.state.borrow().loader.clone();
     let explain = |trouble: ObserveError| trouble.explain(&turn);
-    let world = World::enter(&turn.channel, &turn.target_id, &loader, true, cx.deadline).await;
+    let world =
+        World::enter(&turn.channel, &turn.target_id, &loader, true, cx.progress.deadline).await;
     let world = world.map_err(|error| explain(error.into()))?;
-    world.ask::<bool>(&format!("({script}, true)"), cx.deadline).await.map_err(explain)?;
+    world.ask::<bool>(&format!("({script}, true)"), cx.progress.deadline).await.map_err(explain)?;
     Ok(())
 }
 
@@ -58,18 +58,18 @@ pub struct NodePair {
 
 /// All elements of all documents of the page, with the attributes asked for.
 pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Result<Vec<NodePair>> {
-    let turn = cx.turn(TabNeed::Page).await?;
+    let turn = cx.take_turn(TabNeed::Page).await?;
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
     let look = ObserveOptions { firewall: false, full: true, ..ObserveOptions::default() };
-    let tree = observe(&live, &turn, &mut observation, &look, cx.deadline).await?;
+    let tree = observe(&live, &turn, &mut observation, &look, cx.progress.deadline).await?;
     let explain = |trouble: ObserveError| trouble.explain(&turn);
     let mut pairs = Vec::new();
     for document in documents(&observation, &tree) {
-        let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
+        let theirs = document.their_tree(cx.progress.deadline).await.map_err(explain)?;
         let Document { frame, world } = document;
         let root = tree.nodes.iter().find(|node| node.frame == frame);
-        let mut numbers = document.elements(cx.deadline).await.map_err(explain)?;
+        let mut numbers = document.elements(cx.progress.deadline).await.map_err(explain)?;
         numbers.splice(0..0, root.map(|root| root.element));
         let script = format!(
             "agbrowse.elements({}).map((el) => [el.localName || '#document', \
@@ -79,8 +79,8 @@ pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Resu
             json(facts)
         );
         let told: Vec<Vec<Option<LossyString>>> =
-            world.ask(&script, cx.deadline).await.map_err(explain)?;
-        let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
+            world.ask(&script, cx.progress.deadline).await.map_err(explain)?;
+        let ids = world.backend_ids(&numbers, cx.progress.deadline).await.map_err(explain)?;
         let said = |node: &page::ax::Node| NodeFacts {
             role: node.role.name().to_owned(),
             name: tree.name(node).to_owned(),
@@ -184,11 +184,12 @@ pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachabilit
     const SEEN: &str = "(el) => { const box = el.getBoundingClientRect(); \
         return el.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && \
         box.width > 1 && box.height > 1 && box.right + scrollX > 0 && box.bottom + scrollY > 0 }";
-    let turn = cx.turn(TabNeed::Page).await?;
+    let turn = cx.take_turn(TabNeed::Page).await?;
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
     let tree =
-        observe(&live, &turn, &mut observation, &ObserveOptions::default(), cx.deadline).await?;
+        observe(&live, &turn, &mut observation, &ObserveOptions::default(), cx.progress.deadline)
+            .await?;
     let policy = RefPolicy::Live { all: false };
     let [listed, shown] = [true, false].map(|refs_only| -> HashSet<(u16, u32)> {
         let options = ViewOptions { policy, refs_only, ..ViewOptions::default() };
@@ -200,9 +201,9 @@ pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachabilit
     let explain = |trouble: ObserveError| trouble.explain(&turn);
     let mut found = Vec::new();
     for document in documents(&observation, &tree) {
-        let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
-        let heard = document.listening(cx.deadline).await.map_err(explain)?;
-        let numbers = document.elements(cx.deadline).await.map_err(explain)?;
+        let theirs = document.their_tree(cx.progress.deadline).await.map_err(explain)?;
+        let heard = document.listening(cx.progress.deadline).await.map_err(explain)?;
+        let numbers = document.elements(cx.progress.deadline).await.map_err(explain)?;
         let script = format!(
             "agbrowse.elements({}).map((el) => [el.cloneNode().outerHTML.slice(0, 200), ({SEEN})(el), \
              el.contains(document.body) || el.querySelectorAll('*').length * 2 > document.all.length, \
@@ -211,8 +212,8 @@ pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachabilit
         );
         let Document { frame, world } = document;
         let told: Vec<(LossyString, bool, bool, bool)> =
-            world.ask(&script, cx.deadline).await.map_err(explain)?;
-        let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
+            world.ask(&script, cx.progress.deadline).await.map_err(explain)?;
+        let ids = world.backend_ids(&numbers, cx.progress.deadline).await.map_err(explain)?;
         for ((number, id), (markup, is_seen, is_root, is_aria_hidden)) in
             numbers.into_iter().zip(ids).zip(told)
         {

@@ -1,7 +1,9 @@
 //! Browsers of their own: how they start, how they end, who may end them.
 
 use crate::harness::{bench, eval, open};
-use agbrowse_browser::command::{Close, CloseTab, NewTab, Reload, Status, TabAction, TabCommand};
+use agbrowse_browser::command::{
+    Close, CloseTab, NewTab, Reload, Status, TabAction, TabCommand, Tabs,
+};
 use agbrowse_browser::launch::{LaunchOverrides, Options, find};
 use agbrowse_browser::{Browser, Code, Command, Outcome, Reply, Request, TabId};
 use std::path::Path;
@@ -303,21 +305,37 @@ fn a_command_that_a_close_cuts_off_says_so() {
 fn other_options_are_refused_while_it_runs() {
     bench(async |_| {
         let browser = Browser::new(Options::default());
-        let overrides =
-            LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
-        browser.set_launch_overrides(&overrides).unwrap();
-        let size = run(&browser, eval("innerWidth + 'x' + innerHeight")).await.unwrap();
-        assert_eq!(size.reply.to_string(), "800x600");
-        browser.set_launch_overrides(&overrides).unwrap();
-        browser.set_launch_overrides(&LaunchOverrides::default()).unwrap();
-        let error = browser
-            .set_launch_overrides(&LaunchOverrides {
-                headed: Some(true),
-                ..LaunchOverrides::default()
-            })
-            .unwrap_err();
+        let wide = LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
+        let headed = LaunchOverrides { headed: Some(true), ..LaunchOverrides::default() };
+        let size = || Request::new(eval("innerWidth + 'x' + innerHeight"));
+        let first = browser.run_with(size(), &wide).await.unwrap();
+        assert_eq!(first.reply.to_string(), "800x600");
+        for overrides in [&wide, &LaunchOverrides::default()] {
+            browser.run_with(size(), overrides).await.unwrap();
+        }
+        let error = browser.run_with(size(), &headed).await.unwrap_err();
         assert_eq!(error.code(), Code::BrowserOptionsConflict);
         assert!(error.to_string().contains("--headed"), "{error}");
+        // What needs no browser with these options is done.
+        let tabs = || Request::new(Command::Tabs(Tabs {}));
+        browser.run_with(tabs(), &headed).await.unwrap();
+        browser.close().await;
+    });
+}
+
+#[test]
+fn options_change_only_when_a_browser_is_started_with_them() {
+    bench(async |_| {
+        let browser = Browser::new(Options::default());
+        let wide = LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
+        let tabs = || Request::new(Command::Tabs(Tabs {}));
+        browser.run_with(tabs(), &wide).await.unwrap();
+        assert_eq!(browser.options().viewport, Options::default().viewport);
+        let missing = LaunchOverrides { chrome: Some("/no/such/chromium".into()), ..wide.clone() };
+        browser.run_with(Request::new(eval("1")), &missing).await.unwrap_err();
+        assert_eq!(browser.options().viewport, Options::default().viewport);
+        browser.run_with(Request::new(eval("1")), &wide).await.unwrap();
+        assert_eq!(browser.options().viewport, Some((800, 600)));
         browser.close().await;
     });
 }

@@ -1,0 +1,282 @@
+//! Execution of one command: its tab, the turn on that tab, and its recording.
+
+use crate::access::Access;
+use crate::browser::{Browser, Loss};
+use crate::chromium::RunningBrowser;
+use crate::chromium::activity::PageEvent;
+use crate::command::{Command, Reply, TabNeed};
+use crate::error::{Code, Error, Result};
+use crate::launch::LaunchOverrides;
+use crate::navigate::{Navigation, Until};
+use crate::note::Note;
+use crate::observe::DeferredRefs;
+use crate::progress::Progress;
+use crate::secret::SecretString;
+use crate::tab::{Tab, TabId, Turn};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Context of a command: the browser, the caller's tab and rights, the progress, and the turn while it is held.
+pub struct CommandContext<'a> {
+    pub(crate) browser: &'a Browser,
+    pub(crate) progress: Progress,
+    /// Launch options of the caller, for a browser that this command starts.
+    pub(crate) overrides: Option<&'a LaunchOverrides>,
+    pub(crate) context: Option<String>,
+    pub(crate) tab: Option<TabId>,
+    pub(crate) used: Option<TabId>,
+    /// The loss that this command has a note about: it works on a page of its own.
+    pub(crate) acknowledged: Option<u64>,
+    /// The refs that the receipts of a batch give, by tab, while the batch runs.
+    batch: Option<HashMap<TabId, DeferredRefs>>,
+    pub(crate) access: Option<Access>,
+    turn: Option<Turn>,
+    known: Option<Arc<Tab>>,
+}
+
+impl<'a> CommandContext<'a> {
+    pub(crate) fn new(browser: &'a Browser, progress: Progress) -> Self {
+        Self {
+            browser,
+            progress,
+            overrides: None,
+            context: None,
+            tab: None,
+            used: None,
+            acknowledged: None,
+            batch: None,
+            access: None,
+            turn: None,
+            known: None,
+        }
+    }
+}
+
+impl CommandContext<'_> {
+    /// Executes a command: checks its arguments, takes the turn on its tab, runs it, and lets go. `Browser::run` and each
+    /// step of a batch go through here.
+    pub(crate) async fn execute(&mut self, command: &Command) -> Result<Reply> {
+        command.check(self)?;
+        self.turn = match command.spec().tab {
+            TabNeed::None => None,
+            TabNeed::Known => {
+                let tab = self.resolve(TabNeed::Page).await?;
+                self.used = Some(tab.id);
+                self.known = Some(tab);
+                None
+            }
+            need => Some(self.take_turn(need).await?),
+        };
+        let reply = command.perform(self).await;
+        self.turn = None;
+        reply
+    }
+
+    /// The turn of this command.
+    pub(crate) fn turn(&self) -> Result<Turn> {
+        self.turn.clone().ok_or_else(|| {
+            Error::new(Code::InternalUnhandled).message("a verb without a tab asks for its turn")
+        })
+    }
+
+    /// The tab of a command that does not wait for its turn.
+    pub(crate) fn known_tab(&self) -> Result<Arc<Tab>> {
+        self.known.clone().ok_or_else(|| {
+            Error::new(Code::InternalUnhandled).message("a verb without a tab asks for it")
+        })
+    }
+
+    /// The running browser, started when there is none.
+    pub(crate) async fn live(&mut self) -> Result<Arc<RunningBrowser>> {
+        self.browser.start(&mut self.progress, self.overrides).await
+    }
+
+    /// Resolves the tab and waits for its turn.
+    pub(crate) async fn take_turn(&mut self, need: TabNeed) -> Result<Turn> {
+        let tab = self.resolve(need).await?;
+        self.take_turn_on(tab, need).await
+    }
+
+    async fn take_turn_on(&mut self, tab: Arc<Tab>, need: TabNeed) -> Result<Turn> {
+        self.used = Some(tab.id);
+        let turn = tab.turn(self.progress.deadline).await?;
+        self.progress.step(&format!("turn on tab {}", turn.id));
+        // Whoever has the turn says how refs are given: another client's batch has no part in it.
+        let deferred = self.batch.as_mut().map(|batch| batch.entry(turn.id).or_default().clone());
+        turn.observation.lock().await.deferred = deferred;
+        // The page may have navigated before the turn came.
+        self.check_page(&turn, need)?;
+        if let Some(live) = self.browser.live() {
+            live.local_files.restrict(&turn.channel, self.access.as_ref());
+        }
+        if need == TabNeed::Page {
+            let state = turn.state.borrow();
+            if let Some(obstacle) = turn.obstacle(&state) {
+                return Err(obstacle);
+            }
+        }
+        Ok(turn)
+    }
+
+    /// Opens a tab in the caller's context and takes its turn. With `is_current` it becomes the context's current tab.
+    pub(crate) async fn open_tab(&mut self, is_current: bool) -> Result<Turn> {
+        let live = self.live().await?;
+        self.acknowledge_loss();
+        let (context, deadline) = (self.context.clone(), self.progress.deadline);
+        let tab = match is_current {
+            false => live.tab_aside(context.as_deref(), deadline).await?,
+            true => {
+                let tab = live.empty_tab(context.as_deref(), deadline).await?;
+                live.switch(&tab);
+                tab
+            }
+        };
+        let turn = self.take_turn_on(tab, TabNeed::Tab).await?;
+        self.turn = Some(turn.clone());
+        Ok(turn)
+    }
+
+    /// The tab meant, without waiting for its turn.
+    pub(crate) async fn resolve(&mut self, need: TabNeed) -> Result<Arc<Tab>> {
+        let needs_page = need != TabNeed::Tab;
+        if needs_page || self.tab.is_some() {
+            self.unless_lost()?;
+        }
+        let live = self.live().await?;
+        if let Some(id) = self.tab {
+            let tab = live.tab(id)?;
+            self.check_page(&tab, need)?;
+            return Ok(tab);
+        }
+        if !needs_page {
+            self.acknowledge_loss();
+        }
+        match live.current(self.context.as_deref()) {
+            Ok(Some(tab)) => {
+                self.check_page(&tab, need)?;
+                Ok(tab)
+            }
+            Ok(None) => live.first_tab(self.context.as_deref(), self.progress.deadline).await,
+            Err(_) if !needs_page => {
+                let tab = live.new_tab(self.context.as_deref(), self.progress.deadline).await?;
+                live.switch(&tab);
+                Ok(tab)
+            }
+            Err(lost) => Err(lost),
+        }
+    }
+
+    /// An address as people type it, if the caller may open it.
+    pub(crate) fn address(&self, typed: &str) -> Result<String> {
+        Access::address(self.access.as_ref(), typed)
+    }
+
+    /// Refuses a page that the caller may not work on. It may always navigate elsewhere.
+    fn check_page(&self, tab: &Tab, need: TabNeed) -> Result<()> {
+        match &self.access {
+            Some(access) if need != TabNeed::Tab => access.check_shown(&tab.state.borrow().url),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a reply about a page that the caller may not have.
+    pub(crate) async fn check_shown(&self) -> Result<()> {
+        let (Some(access), Some(id)) = (&self.access, self.used) else { return Ok(()) };
+        match self.browser.live().and_then(|live| live.tab(id).ok()) {
+            Some(tab) => access.check_tab(&tab, self.progress.deadline).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Notes a lost browser for the last time: the caller asks for a page of its own.
+    pub(crate) fn acknowledge_loss(&mut self) {
+        let loss = self.browser.current_loss();
+        if let Some(Loss { number, reason }) =
+            loss.filter(|it| self.acknowledged != Some(it.number))
+        {
+            self.acknowledged = Some(number);
+            let attached = self.browser.live().filter(|live| live.process.is_none());
+            let regained: Option<Vec<String>> =
+                attached.map(|live| live.regained().iter().map(ToString::to_string).collect());
+            let message = match regained.as_deref() {
+                None => format!("a new browser was started; the tabs before are gone: {reason}"),
+                Some([]) => format!("attached to a browser; the tabs before are gone: {reason}"),
+                Some(tabs) => {
+                    let tabs = tabs.join(", ");
+                    format!("attached to the browser again, with {tabs} from before: {reason}")
+                }
+            };
+            self.progress.notes.push(Note::new("restarted", message));
+        }
+    }
+
+    /// The error for a page that is gone with its browser, if it is.
+    pub(crate) fn unless_lost(&self) -> Result<()> {
+        match self.browser.current_loss().filter(|loss| self.acknowledged != Some(loss.number)) {
+            Some(loss) => Err(self.browser.lost(&loss.reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins a batch: its receipts give no refs until it is over. Whoever wrote the batch had read none of them.
+    pub(crate) fn begin_batch(&mut self) {
+        self.batch = Some(HashMap::new());
+    }
+
+    /// Ends a batch and issues the refs of what its receipts showed.
+    pub(crate) async fn end_batch(&mut self) {
+        let live = self.browser.live();
+        for (id, deferred) in self.batch.take().into_iter().flatten() {
+            let Some(tab) = live.as_ref().and_then(|live| live.tab(id).ok()) else { continue };
+            let mut observation = tab.observation.lock().await;
+            for (tree, nodes) in deferred.take() {
+                observation.registry.issue_nodes(&tree, &nodes);
+            }
+        }
+    }
+
+    /// Page events of the tab since the last reply that the reply does not tell itself.
+    pub(crate) async fn drain_page_events(&self) -> Vec<PageEvent> {
+        let Some((live, id)) = self.browser.live().zip(self.used) else { return Vec::new() };
+        let Ok(tab) = live.tab(id) else { return Vec::new() };
+        live.activity_is_current().await;
+        tab.activity.take_untold()
+    }
+
+    /// A navigation of a tab.
+    pub(crate) fn navigation<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Navigation<'t> {
+        let reserved = Duration::ZERO;
+        Navigation {
+            tab,
+            until,
+            deadline: self.progress.deadline,
+            reserved,
+            notes: &mut self.progress.notes,
+        }
+    }
+
+    /// Scrubs a text from all that comes back from pages.
+    pub(crate) fn keep_secret(&self, text: &SecretString) {
+        self.browser.add_secret(text);
+    }
+
+    /// Sets the tab that the result is about.
+    pub(crate) fn used(&mut self, tab: TabId) {
+        self.used = Some(tab);
+    }
+
+    /// The tab that the caller named.
+    pub(crate) fn named_tab(&self) -> Option<TabId> {
+        self.tab
+    }
+}
+
+/// The path of a file without links, if the caller may have it.
+pub(crate) fn allowed_file(access: Option<&Access>, path: &Path) -> Result<PathBuf> {
+    match access {
+        Some(access) => access.check_file(path),
+        None => Ok(path.to_owned()),
+    }
+}
