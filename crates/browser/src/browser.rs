@@ -9,9 +9,11 @@ use crate::backend_refs;
 use crate::chromium::{CarryOver, OrphanTabs, RunningBrowser};
 use crate::command::{Command, CommandContext, Reply, TabNeed};
 use crate::error::{Code, Error, Result, Stage};
+use crate::events::{EventBus, EventStream};
 use crate::launch::{LaunchOverrides, Options};
 use crate::note::Note;
 use crate::progress::Progress;
+use crate::recorder::Recorder;
 use crate::secret::{SecretScrubber, SecretString};
 use crate::tab::TabId;
 use cdp::Deadline;
@@ -106,7 +108,11 @@ struct Shared {
     /// Rung when there is a new tab of ours.
     tab_made: Arc<Notify>,
     /// Texts that went into a page and must not come out of it.
-    secrets: SecretScrubber,
+    secrets: Arc<SecretScrubber>,
+    bus: EventBus,
+    recorder: Mutex<Option<Arc<dyn Recorder>>>,
+    /// Commands run so far.
+    steps: AtomicU64,
 }
 
 /// A browser that ended unasked, and its pages with it.
@@ -151,7 +157,10 @@ impl Browser {
                 closes: Mutex::new((0, ClosedBy::Owner)),
                 before: Mutex::default(),
                 tab_made: Arc::default(),
-                secrets: SecretScrubber::default(),
+                secrets: Arc::default(),
+                bus: EventBus::default(),
+                recorder: Mutex::default(),
+                steps: AtomicU64::new(0),
             }),
         }
     }
@@ -272,6 +281,29 @@ impl Browser {
 
     fn test_cx(&self) -> CommandContext<'_> {
         CommandContext::new(self, Progress::new(Deadline::after(TIMEOUT * 2), None))
+    }
+
+    /// The events of commands and pages from here on.
+    pub fn events(&self) -> EventStream {
+        self.shared.bus.subscribe(self.shared.secrets.clone())
+    }
+
+    /// Records every command from the next one on; `None` stops recording.
+    pub fn set_recorder(&self, recorder: Option<Arc<dyn Recorder>>) {
+        *lock(&self.shared.recorder) = recorder;
+    }
+
+    pub(crate) fn recorder(&self) -> Option<Arc<dyn Recorder>> {
+        lock(&self.shared.recorder).clone()
+    }
+
+    pub(crate) fn bus(&self) -> &EventBus {
+        &self.shared.bus
+    }
+
+    /// The number of another command.
+    pub(crate) fn next_step(&self) -> u64 {
+        self.shared.steps.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Scrubs a text from all replies from here on.
@@ -546,11 +578,11 @@ impl Shared {
                     std::future::pending::<()>().await;
                 }
             };
-            let tab_made = self.tab_made.clone();
+            let (tab_made, bus) = (self.tab_made.clone(), self.bus.clone());
             let started = RunningBrowser::start(
                 &options,
                 before,
-                tab_made,
+                (tab_made, bus),
                 Deadline::after(LAUNCH),
                 unwanted,
             )

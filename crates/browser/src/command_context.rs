@@ -4,19 +4,21 @@ use crate::access::Access;
 use crate::browser::{Browser, Loss};
 use crate::chromium::RunningBrowser;
 use crate::chromium::activity::PageEvent;
-use crate::command::{Command, Reply, TabNeed};
+use crate::command::{Command, Reply, TabNeed, VerbSpec};
 use crate::error::{Code, Error, Result};
+use crate::events::{BrowserEvent, EventBus};
 use crate::launch::LaunchOverrides;
 use crate::navigate::{Navigation, Until};
 use crate::note::Note;
 use crate::observe::DeferredRefs;
 use crate::progress::Progress;
+use crate::recorder::{Recorder, Step};
 use crate::secret::SecretString;
 use crate::tab::{Tab, TabId, Turn};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Context of a command: the browser, the caller's tab and rights, the progress, and the turn while it is held.
 pub struct CommandContext<'a> {
@@ -69,9 +71,64 @@ impl CommandContext<'_> {
             }
             need => Some(self.take_turn(need).await?),
         };
-        let reply = command.perform(self).await;
+        let reply = self.record(command).await;
         self.turn = None;
         reply
+    }
+
+    /// Performs a command between its events and, if there is a recorder, between its hooks: all inside the turn.
+    async fn record(&mut self, command: &Command) -> Result<Reply> {
+        let (id, begun, spec) = (self.browser.next_step(), Instant::now(), command.spec());
+        self.browser.bus().send(|| BrowserEvent::CommandStarted {
+            id,
+            verb: spec.name.to_owned(),
+            kind: spec.kind,
+            tab: self.used,
+            target: target_of(command),
+        });
+        let mut running =
+            RunningCommand { bus: self.browser.bus(), id, spec, tab: self.used, is_over: false };
+        let reply = match self.browser.recorder() {
+            None => command.perform(self).await,
+            Some(recorder) => self.perform_recorded(id, command, &*recorder).await,
+        };
+        running.is_over = true;
+        self.browser.bus().send(|| BrowserEvent::CommandFinished {
+            id,
+            verb: spec.name.to_owned(),
+            tab: self.used,
+            error: reply.as_ref().err().map(Error::code),
+            receipt: reply
+                .as_ref()
+                .ok()
+                .and_then(|reply| reply.verb_reply().receipt())
+                .map(|receipt| Box::new(receipt.facts())),
+            ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        reply
+    }
+
+    async fn perform_recorded(
+        &mut self,
+        id: u64,
+        command: &Command,
+        recorder: &dyn Recorder,
+    ) -> Result<Reply> {
+        recorder.before(&self.step(id, command)).await?;
+        let reply = command.perform(self).await;
+        recorder.after(&self.step(id, command), &reply).await?;
+        reply
+    }
+
+    fn step<'s>(&self, id: u64, command: &'s Command) -> Step<'s> {
+        Step {
+            id,
+            command,
+            spec: command.spec(),
+            turn: self.turn.clone(),
+            live: self.browser.live(),
+            deadline: self.progress.deadline,
+        }
     }
 
     /// The turn of this command.
@@ -273,10 +330,34 @@ impl CommandContext<'_> {
     }
 }
 
+/// A command under way. Dropped before its end, it says so.
+struct RunningCommand<'a> {
+    bus: &'a EventBus,
+    id: u64,
+    spec: VerbSpec,
+    tab: Option<TabId>,
+    is_over: bool,
+}
+
+impl Drop for RunningCommand<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let (id, verb, tab) = (self.id, self.spec.name.to_owned(), self.tab);
+            self.bus.send(|| BrowserEvent::CommandDropped { id, verb, tab });
+        }
+    }
+}
+
 /// The path of a file without links, if the caller may have it.
 pub(crate) fn allowed_file(access: Option<&Access>, path: &Path) -> Result<PathBuf> {
     match access {
         Some(access) => access.check_file(path),
         None => Ok(path.to_owned()),
     }
+}
+
+/// The target of a command, as the caller wrote it.
+fn target_of(command: &Command) -> Option<String> {
+    let fields = serde_json::to_value(command).ok()?;
+    Some(fields.get("target")?.as_str()?.to_owned())
 }

@@ -8,18 +8,24 @@ use crate::error::{Code, Error, Result};
 use needles::Needles;
 use schemars::JsonSchema;
 use scrub::Scrubbed;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-/// A secret text. It prints and serializes as dots, and in clear only inside of an [`InClear`].
-#[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct SecretString(String);
+/// A secret text. It prints as dots and serializes as `secret:NAME`, or as dots when it has no name; in clear only inside
+/// of an [`InClear`].
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SecretString {
+    text: String,
+    /// The name that it was looked up by.
+    name: Option<String>,
+}
 
 thread_local! {
     /// Whether secrets serialize in clear: what is below an [`InClear`] is being written. Serde hands no context down.
@@ -46,14 +52,72 @@ impl<T: Serialize> Serialize for InClear<'_, T> {
 
 impl Serialize for SecretString {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        to.serialize_str(if IS_CLEAR.get() { &self.0 } else { page::text::MASK })
+        match (&self.name, IS_CLEAR.get()) {
+            (Some(name), true) => {
+                NamedSecret { name: name.as_str().into(), text: self.text.as_str().into() }
+                    .serialize(to)
+            }
+            (None, true) => to.serialize_str(&self.text),
+            (Some(name), false) => to.collect_str(&format_args!("secret:{name}")),
+            (None, false) => to.serialize_str(page::text::MASK),
+        }
+    }
+}
+
+/// A secret with its name, as it goes over the wire.
+#[derive(Serialize, Deserialize)]
+struct NamedSecret<'a> {
+    name: Cow<'a, str>,
+    text: Cow<'a, str>,
+}
+
+impl<'de> Deserialize<'de> for SecretString {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        struct TextOrNamed;
+        impl<'de> Visitor<'de> for TextOrNamed {
+            type Value = SecretString;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_str<E: serde::de::Error>(
+                self,
+                text: &str,
+            ) -> std::result::Result<SecretString, E> {
+                Ok(text.into())
+            }
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                map: A,
+            ) -> std::result::Result<SecretString, A::Error> {
+                let NamedSecret { name, text } =
+                    NamedSecret::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(SecretString { text: text.into_owned(), name: Some(name.into_owned()) })
+            }
+        }
+        from.deserialize_any(TextOrNamed)
+    }
+}
+
+impl JsonSchema for SecretString {
+    fn schema_name() -> Cow<'static, str> {
+        "SecretString".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
     }
 }
 
 impl SecretString {
+    fn named(text: &str, name: &str) -> Self {
+        Self { text: text.to_owned(), name: Some(name.to_owned()) }
+    }
+
     /// The text itself.
     pub fn reveal(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -65,7 +129,7 @@ impl fmt::Debug for SecretString {
 
 impl From<&str> for SecretString {
     fn from(text: &str) -> Self {
-        Self(text.to_owned())
+        Self { text: text.to_owned(), name: None }
     }
 }
 
@@ -87,7 +151,7 @@ impl SecretScrubber {
     /// Takes in another secret.
     pub(crate) fn add(&self, text: &SecretString) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if text.0.len() >= SHORTEST && !all.contains(text) {
+        if text.text.len() >= SHORTEST && !all.contains(text) {
             all.push(text.clone());
         }
     }
@@ -138,7 +202,7 @@ pub(crate) fn look_up(name: &str) -> Result<SecretString> {
             .message("a secret's name has letters, digits, `_`, `-` and `.` only"));
     }
     if let Ok(value) = std::env::var(name) {
-        return Ok(SecretString(value));
+        return Ok(SecretString::named(&value, name));
     }
     let Some(path) = folder().map(|folder| folder.join(name)) else {
         return Err(missing(name, None));
@@ -156,7 +220,7 @@ pub(crate) fn look_up(name: &str) -> Result<SecretString> {
     }
     _ = about;
     let text = std::fs::read_to_string(&path).map_err(|_| missing(name, Some(path)))?;
-    Ok(SecretString(text.trim_end_matches(['\r', '\n']).to_owned()))
+    Ok(SecretString::named(text.trim_end_matches(['\r', '\n']), name))
 }
 
 fn missing(name: &str, path: Option<PathBuf>) -> Error {

@@ -6,6 +6,7 @@
 use crate::backend_refs::{BackendRefs, IssuedBackendRefs};
 use crate::chromium::activity::{PageEvent, TabActivity};
 use crate::error::{Code, Error, Result};
+use crate::events::EventBus;
 use crate::observe::TabObservation;
 use cdp::protocol::Method;
 use cdp::protocol::dom::ResolveNode;
@@ -252,10 +253,10 @@ impl Tab {
     pub(crate) fn new(
         id: TabId,
         target_id: String,
-        context: Option<String>,
-        opener: Option<TabId>,
+        (context, opener): (Option<String>, Option<TabId>),
         channel: Channel,
         written: Arc<IssuedBackendRefs>,
+        bus: EventBus,
     ) -> Self {
         let state = watch::Sender::new(TabState::default());
         Self {
@@ -268,7 +269,7 @@ impl Tab {
             observation: tokio::sync::Mutex::new(TabObservation::new(BackendRefs::new(
                 id, written,
             ))),
-            activity: TabActivity::default(),
+            activity: TabActivity::new(id, bus),
             frame_moves: Arc::default(),
             opens_tabs: AtomicBool::new(false),
             watched: std::sync::Mutex::default(),

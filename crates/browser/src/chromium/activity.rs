@@ -4,6 +4,7 @@
 //! All of it is bounded: a page that talks without end costs no more than one that does not.
 
 use super::RunningBrowser;
+use crate::events::{BrowserEvent, EventBus};
 use crate::navigate;
 use crate::note::Note;
 use crate::tab::TabId;
@@ -319,6 +320,7 @@ struct ActivityLog {
     untold: VecDeque<PageEvent>,
     /// How many happenings were left out.
     unsaid: u64,
+    bus: Option<(TabId, EventBus)>,
 }
 
 /// How far a journal had come.
@@ -338,6 +340,12 @@ impl Default for TabActivity {
 }
 
 impl TabActivity {
+    /// The activity of a tab, whose page events also go to the bus.
+    pub(crate) fn new(tab: TabId, bus: EventBus) -> Self {
+        let log = ActivityLog { bus: Some((tab, bus)), ..ActivityLog::default() };
+        Self { pages: Mutex::new(log), ..Self::default() }
+    }
+
     fn pages(&self) -> MutexGuard<'_, ActivityLog> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -506,6 +514,9 @@ impl ActivityLog {
     }
 
     fn tell(&mut self, what: PageEvent) {
+        if let Some((tab, bus)) = &self.bus {
+            bus.send(|| BrowserEvent::Page { tab: *tab, page_event: what.clone() });
+        }
         if self.untold.contains(&what) {
             return;
         }

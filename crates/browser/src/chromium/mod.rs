@@ -14,6 +14,7 @@ pub use orphans::OrphanTabs;
 
 use crate::backend_refs::IssuedBackendRefs;
 use crate::error::{Code, Error, Result};
+use crate::events::EventBus;
 use crate::launch::{self, Launched, Options, Process};
 use crate::navigate;
 use crate::note::Note;
@@ -65,6 +66,7 @@ pub(crate) struct RunningBrowser {
     /// The tabs that we opened, in the default context too.
     made: Mutex<Vec<String>>,
     tab_made: Arc<Notify>,
+    pub(crate) bus: EventBus,
     /// Those of them that an owner before us opened and left.
     regained: Vec<String>,
     /// What that owner left in another browser.
@@ -158,7 +160,7 @@ impl RunningBrowser {
     pub(crate) async fn start(
         options: &Options,
         before: CarryOver,
-        tab_made: Arc<Notify>,
+        (tab_made, bus): (Arc<Notify>, EventBus),
         deadline: Deadline,
         unwanted: impl Future<Output = ()>,
     ) -> Result<(Arc<Self>, Vec<Note>)> {
@@ -223,6 +225,7 @@ impl RunningBrowser {
             tabs_before: before.tabs,
             made: Mutex::new(regained.clone()),
             tab_made,
+            bus,
             regained,
             left_elsewhere,
             changed: watch::Sender::new(0),

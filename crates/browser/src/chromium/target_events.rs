@@ -4,6 +4,7 @@ use super::activity::CHOOSER;
 use super::local_files::LocalFiles;
 use super::proxy_auth::ProxyAuth;
 use super::{RunningBrowser, SessionEntry};
+use crate::events::BrowserEvent;
 use crate::launch::{Options, VIEWPORT};
 use crate::observe;
 use crate::tab::{Dialog, FileChooser, Phase, Tab, TabEnd, TabId, TabState};
@@ -225,12 +226,26 @@ impl RunningBrowser {
         }
         let opener = opener.map(|tab| tab.id);
         let written = table.written.entry(context.clone()).or_default().clone();
-        let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel, written));
+        let tab = Arc::new(Tab::new(
+            id,
+            target_id.clone(),
+            (context, opener),
+            channel,
+            written,
+            self.bus.clone(),
+        ));
         table.tabs.insert(id, tab.clone());
         let (parent, above, tab_id) = (None, None, Some(id));
         let entry = SessionEntry { target: target_id, parent, above, tab: tab_id, kind, url };
         table.sessions.insert(session, entry);
         Some(tab)
+    }
+
+    fn send_navigated(&self, tab: &Tab, same_document: bool) {
+        self.bus.send(|| {
+            let url = ::page::text::mask_url(&tab.state.borrow().url).to_string();
+            BrowserEvent::Navigated { tab: tab.id, url, same_document }
+        });
     }
 
     pub(super) fn apply_target_info(&self, info: &TargetInfo) {
@@ -340,6 +355,7 @@ impl RunningBrowser {
                         state.url = url.into_string();
                     }
                 });
+                self.send_navigated(&tab, false);
             }
             FrameDetached::NAME => {
                 tab.frame_moves.fetch_add(1, Ordering::Release);
@@ -378,6 +394,7 @@ impl RunningBrowser {
                             state.url = url.into_string();
                         }
                     });
+                    self.send_navigated(&tab, true);
                 }
             }
             LifecycleEvent::NAME => {
@@ -497,9 +514,14 @@ mod tests {
         }
         let deadline = Deadline::after(Duration::from_secs(30));
         let (options, wanted) = (Options::default(), std::future::pending());
-        let started =
-            RunningBrowser::start(&options, CarryOver::default(), Arc::default(), deadline, wanted)
-                .await;
+        let started = RunningBrowser::start(
+            &options,
+            CarryOver::default(),
+            Default::default(),
+            deadline,
+            wanted,
+        )
+        .await;
         let (live, _) = started.unwrap();
         let tab = live.first_tab(None, deadline).await.unwrap();
         let mut state = tab.state.subscribe();

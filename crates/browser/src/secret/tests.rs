@@ -157,9 +157,7 @@ fn what_cannot_be_written_without_a_secret_is_withheld() {
         }
     }
     impl<'de> Deserialize<'de> for Id {
-        fn deserialize<D: serde::Deserializer<'de>>(
-            from: D,
-        ) -> std::result::Result<Self, D::Error> {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
             String::deserialize(from)?.parse().map(Self).map_err(serde::de::Error::custom)
         }
     }

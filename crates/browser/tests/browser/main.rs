@@ -28,6 +28,7 @@ mod outcomes;
 mod probes;
 mod proxies;
 mod receipts;
+mod recorder;
 mod ref_torture;
 mod screenshot_pdf;
 mod secrets;
