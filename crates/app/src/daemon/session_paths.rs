@@ -48,13 +48,13 @@ impl SessionPaths {
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700))
                 .map_err(|error| failed(format!("is accessible to other users: {error}")))?;
         }
-        let place = Self::in_folder(&folder, session);
-        if !place.fits_socket_path() {
+        let paths = Self::in_folder(&folder, session);
+        if !paths.fits_socket_path() {
             return Err(failed(
                 "has a path too long for a socket; set AGBROWSE_RUNTIME_DIR".into(),
             ));
         }
-        Ok(place)
+        Ok(paths)
     }
 
     /// Returns the paths of a session in a verified folder.
@@ -107,8 +107,9 @@ impl SessionPaths {
     /// # Errors
     /// When its metadata cannot be read.
     pub fn is_lock(&self, lock: &File) -> std::io::Result<bool> {
-        let (open, current) = (lock.metadata()?, std::fs::metadata(self.lock()));
-        Ok(current.is_ok_and(|current| (current.dev(), current.ino()) == (open.dev(), open.ino())))
+        let (opened, current) = (lock.metadata()?, std::fs::metadata(self.lock()));
+        Ok(current
+            .is_ok_and(|current| (current.dev(), current.ino()) == (opened.dev(), opened.ino())))
     }
 
     /// Removes all files of a session without a daemon. Returns true if there was a socket or a state file.
@@ -206,49 +207,49 @@ mod tests {
     use super::*;
     use std::time::SystemTime;
 
-    fn place(folder: &Path, session: &str) -> SessionPaths {
+    fn test_paths(folder: &Path, session: &str) -> SessionPaths {
         SessionPaths::in_folder(folder, session)
     }
 
     #[test]
     fn removed_lock_is_not_held() {
         let folder = tempfile::tempdir().unwrap();
-        let place = place(folder.path(), "a");
-        let first = place.seize().unwrap().expect("it is free");
-        assert!(place.seize().unwrap().is_none(), "it is taken");
+        let paths = test_paths(folder.path(), "a");
+        let first = paths.seize().unwrap().expect("it is free");
+        assert!(paths.seize().unwrap().is_none(), "it is taken");
         // Opened before the removal, locked after it, as a starting daemon may do.
-        let late = File::open(place.lock()).unwrap();
-        std::fs::remove_file(place.lock()).unwrap();
+        let late = File::open(paths.lock()).unwrap();
+        std::fs::remove_file(paths.lock()).unwrap();
         drop(first);
         late.lock().unwrap();
-        let second = place.seize().unwrap().expect("a new one");
-        assert!(place.seize().unwrap().is_none(), "there is one holder");
+        let second = paths.seize().unwrap().expect("a new one");
+        assert!(paths.seize().unwrap().is_none(), "there is one holder");
         drop(second);
     }
 
     #[test]
     fn files_of_a_running_daemon_are_not_cleared() {
         let folder = tempfile::tempdir().unwrap();
-        let place = place(folder.path(), "a");
-        for path in [place.socket(), place.state(), place.log()] {
+        let paths = test_paths(folder.path(), "a");
+        for path in [paths.socket(), paths.state(), paths.log()] {
             std::fs::write(path, "").unwrap();
         }
-        let lock = place.seize().unwrap();
-        assert!(!place.clear() && place.state().exists());
+        let lock = paths.seize().unwrap();
+        assert!(!paths.clear() && paths.state().exists());
         drop(lock);
-        assert!(place.clear());
+        assert!(paths.clear());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert!(!place.clear(), "nothing was there");
+        assert!(!paths.clear(), "nothing was there");
     }
 
     #[test]
     fn only_old_logs_of_ended_sessions_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let all =
-            ["ended", "killed", "lost", "begun", "fresh"].map(|name| place(folder.path(), name));
-        for place in &all {
-            let age = if place.session == "fresh" { OLD_LOG / 2 } else { OLD_LOG * 2 };
-            let log = File::create(place.log()).unwrap();
+        let all = ["ended", "killed", "lost", "begun", "fresh"]
+            .map(|name| test_paths(folder.path(), name));
+        for paths in &all {
+            let age = if paths.session == "fresh" { OLD_LOG / 2 } else { OLD_LOG * 2 };
+            let log = File::create(paths.log()).unwrap();
             log.set_modified(SystemTime::now() - age).unwrap();
         }
         let [_, killed, lost, begun, fresh] = &all;
@@ -257,9 +258,9 @@ mod tests {
         std::fs::write(lost.state(), "{}").unwrap();
         let _held = begun.seize().unwrap().expect("it is free");
         fresh.remove_old_logs();
-        let left = all.each_ref().map(|place| place.log().exists());
+        let left = all.each_ref().map(|paths| paths.log().exists());
         assert_eq!(left, [false, false, true, true, true]);
-        let locks = all.each_ref().map(|place| place.lock().exists());
+        let locks = all.each_ref().map(|paths| paths.lock().exists());
         assert_eq!(locks, [false, false, false, true, false]);
     }
 
