@@ -1,9 +1,12 @@
 //! Download progress on stderr: an `indicatif` bar on a terminal, plain lines elsewhere.
 
-use std::io;
+use std::time::Duration;
+use std::{fmt, io};
 
 use anstream::{AutoStream, ColorChoice};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use indicatif::{
+    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
+};
 
 use super::size_text;
 
@@ -60,26 +63,39 @@ impl DownloadProgress {
 
     /// A bar for a known size, a spinner for an unknown one.
     fn set_total(&self, total: Option<u64>) {
+        // The style first: a change of the length redraws the bar.
+        self.bar.set_style(style(total.is_some(), self.has_colors));
         match total {
             Some(total) => self.bar.set_length(total),
             None => self.bar.unset_length(),
         }
-        self.bar.set_style(style(total.is_some(), self.has_colors));
     }
 }
 
 fn style(has_total: bool, has_colors: bool) -> ProgressStyle {
     let template = match (has_total, has_colors) {
         (true, true) => {
-            "{wide_bar:.cyan/dim} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
+            "{wide_bar:.cyan/dim} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}{left}"
         }
         (true, false) => {
-            "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
+            "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}{left}"
         }
         (false, true) => "{spinner:.cyan} {decimal_bytes}, {decimal_bytes_per_sec}",
         (false, false) => "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
     };
-    ProgressStyle::with_template(template).expect("a valid template").progress_chars("█▉▊▋▌▍▎▏░")
+    ProgressStyle::with_template(template)
+        .expect("a valid template")
+        .progress_chars("█▉▊▋▌▍▎▏░")
+        .with_key("left", write_remaining_time)
+}
+
+/// Writes the remaining time, unless the speed is unknown or it is less than a second.
+fn write_remaining_time(state: &ProgressState, out: &mut dyn fmt::Write) {
+    let eta = state.eta();
+    if eta >= Duration::from_secs(1) {
+        // Writing to a `String` cannot fail.
+        _ = write!(out, ", {:#} left", HumanDuration(eta));
+    }
 }
 
 /// Completed tenths, or completed [`PLAIN_STEP`]s of an unknown size.
@@ -111,8 +127,16 @@ mod tests {
         let line = terminal.contents();
         let (full, empty) = (line.matches('█').count(), line.matches('░').count());
         assert!(full * 3 <= empty + 3 && empty <= full * 3 + 3, "a quarter is full: {line}");
-        assert!(line.contains(" 50.00 MB of 200.00 MB, ") && line.ends_with(" left"), "{line}");
+        assert!(line.contains(" 50.00 MB of 200.00 MB, ") && line.contains("/s"), "{line}");
         assert!(line.chars().count() <= 100 && !line.contains('\n'), "{line}");
+    }
+
+    #[test]
+    fn remaining_time_is_shown_once_the_speed_is_known() {
+        let (mut progress, terminal) = on_terminal(0, Some(200 * MB));
+        assert!(terminal.contents().ends_with("0 B/s"), "{}", terminal.contents());
+        progress.update(1, Some(200 * MB));
+        assert!(terminal.contents().ends_with(" left"), "{}", terminal.contents());
     }
 
     #[test]
