@@ -64,7 +64,7 @@ pub struct Settings {
     #[arg(long, global = true, value_name = "ARG", allow_hyphen_values = true, help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chrome_arg: Option<Vec<String>>,
-    /// Viewport size, such as `1280x720`.
+    /// Size of the browser window, such as `1280x720`.
     #[arg(long, global = true, value_name = "SIZE", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viewport: Option<ViewportSize>,
