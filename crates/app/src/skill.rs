@@ -12,11 +12,10 @@ description: Drive a web browser from the shell: read pages as text with element
 # agbrowse
 
 1. `agbrowse open URL`, then `agbrowse snapshot`: the page as text; `[ref=@e3]` marks interactive elements.
-2. Act with a ref: `agbrowse click @e3`, `agbrowse fill @e5 \"Ann\"`. The reply lists what changed, with new refs: no new
-   snapshot is needed unless you want to see more. `no effect` means that nothing changed, `blocked` that a form was not
+2. Act with a ref: `agbrowse click @e3`, `agbrowse fill @e5 \"Ann\"`. The reply lists what changed, with new refs: so you
+   rarely need a new snapshot. `no effect` means that nothing changed, `blocked` that a form was not
    submitted because of the listed fields.
-3. A ref is bound to its element's role, name and context. `snapshot.ref-stale` means that the element changed: take a
-   new snapshot.
+3. `snapshot.ref-stale` means that the element of the ref has changed: take a new snapshot.
 
 - Large pages: `snapshot --refs-only`, `--find TEXT`, `--root @e3`, `--budget N`, `--delta`.
 - Other targets: `css=…`, `text=…`, `label=…`, `role=button[name=\"Save\"]`, `xy=120,40`.
