@@ -1,6 +1,6 @@
-//! Settings: defaults < user file < project file < `AGBROWSE_*` < flags, each with where it came from.
+//! Settings with their origin. Precedence: defaults < user file < project file < `AGBROWSE_*` variables < flags.
 //!
-//! One struct describes them all, and its types read themselves in the same way wherever a value comes from.
+//! One struct defines all settings; its types parse values from all sources in the same way.
 
 use browser::launch::{LaunchOverrides, program_named};
 use browser::{Code, Error, Note, Result};
@@ -13,102 +13,102 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The name of a project's settings, looked for in the working folder and those above it.
+/// File name of project settings, searched in the working folder and its ancestors.
 pub const PROJECT_FILE: &str = "agbrowse.toml";
 
-/// What can be set, in files, by variables and by flags.
+/// All settings, as set by files, environment variables or flags.
 #[derive(Clone, Debug, Default, Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Settings {
-    /// The session to use: each has a daemon and a browser of its own.
-    #[arg(long, short = 's', global = true, value_name = "NAME", help_heading = SHARED)]
+    /// Session to use. Each session has its own daemon and browser.
+    #[arg(long, short = 's', global = true, value_name = "NAME", help_heading = SHARED_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionName>,
-    /// The context to use: a cookie jar of its own inside the browser.
-    #[arg(long, global = true, value_name = "NAME", help_heading = SHARED)]
+    /// Browser context to use. Each context has its own cookies and storage.
+    #[arg(long, global = true, value_name = "NAME", help_heading = SHARED_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<SessionName>,
-    /// The tab to use instead of the current one, such as `t2`.
-    #[arg(long, global = true, value_name = "TAB", help_heading = SHARED)]
+    /// Tab to use instead of the current one, such as `t2`.
+    #[arg(long, global = true, value_name = "TAB", help_heading = SHARED_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tab: Option<browser::TabId>,
-    /// How long a command may take: `500ms`, `30s`, `2m`; a plain number is seconds.
-    #[arg(long, global = true, value_name = "TIME", help_heading = SHARED)]
+    /// Time limit of a command: `500ms`, `30s`, `2m`; a plain number is seconds.
+    #[arg(long, global = true, value_name = "TIME", help_heading = SHARED_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<DurationArg>,
-    /// Print JSON: the result on standard output, an error on standard error.
-    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = SHARED)]
+    /// Print JSON: the result on stdout, an error on stderr.
+    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = SHARED_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<bool>,
-    /// Whether to use colours.
-    #[arg(long, global = true, value_enum, value_name = "WHEN", help_heading = SHARED)]
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", help_heading = SHARED_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub color: Option<Color>,
     /// Show the browser's window.
-    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = BROWSER)]
+    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headed: Option<bool>,
-    /// Use a profile that is kept, by this name, instead of a fresh one.
-    #[arg(long, global = true, value_name = "NAME", help_heading = BROWSER)]
+    /// Use the persistent profile of this name instead of a temporary one.
+    #[arg(long, global = true, value_name = "NAME", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<SessionName>,
-    /// Attach to a running browser: `9222`, `http://host:9222` or `ws://…`. It is never closed by agbrowse.
-    #[arg(long, global = true, value_name = "URL", help_heading = BROWSER)]
+    /// Attach to a running browser: `9222`, `http://host:9222` or `ws://…`. agbrowse never closes it.
+    #[arg(long, global = true, value_name = "URL", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cdp: Option<String>,
-    /// The browser's program: a path, or a name on `PATH`.
-    #[arg(long, global = true, value_name = "PATH", help_heading = BROWSER)]
+    /// Browser executable: a path, or a name on `PATH`.
+    #[arg(long, global = true, value_name = "PATH", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chrome: Option<PathBuf>,
-    /// A further argument for the browser. May be given several times.
-    #[arg(long, global = true, value_name = "ARG", allow_hyphen_values = true, help_heading = BROWSER)]
+    /// Additional browser argument. May be given several times.
+    #[arg(long, global = true, value_name = "ARG", allow_hyphen_values = true, help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chrome_arg: Option<Vec<String>>,
-    /// Size of the window, such as `1280x720`.
-    #[arg(long, global = true, value_name = "SIZE", help_heading = BROWSER)]
+    /// Size of the browser window, such as `1280x720`.
+    #[arg(long, global = true, value_name = "SIZE", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viewport: Option<ViewportSize>,
-    /// Run the browser without its sandbox. Done by itself where it cannot work, such as for root.
-    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = BROWSER)]
+    /// Run the browser without its sandbox. The default where the sandbox is unavailable, such as for root.
+    #[arg(long, global = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_sandbox: Option<bool>,
-    /// Keep downloads in this folder. Without it they go to a temporary one that is removed when the browser is closed.
-    #[arg(long, global = true, value_name = "FOLDER", help_heading = BROWSER)]
+    /// Save downloads to this folder. The default is a temporary one, deleted when the browser is closed.
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub downloads: Option<PathBuf>,
-    /// Write every message to and from the browser to this file. It will hold what pages hold.
-    #[arg(long, global = true, value_name = "FILE", help_heading = BROWSER)]
+    /// Write all CDP messages to this file, including page content.
+    #[arg(long, global = true, value_name = "FILE", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_cdp: Option<PathBuf>,
-    /// Stop the daemon and its browser after so long without a command.
-    #[arg(long, global = true, value_name = "TIME", help_heading = BROWSER)]
+    /// Stop the daemon and its browser after this time without a command.
+    #[arg(long, global = true, value_name = "TIME", help_heading = BROWSER_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout: Option<DurationArg>,
 }
 
-const SHARED: &str = "Shared options";
-const BROWSER: &str = "Browser options";
+const SHARED_HEADING: &str = "Shared options";
+const BROWSER_HEADING: &str = "Browser options";
 
-/// Session used when none is named.
+/// Default session name.
 pub const DEFAULT_SESSION: &str = "default";
-/// Time allowed for a command when none is given.
+/// Default time limit of a command.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Idle time after which a daemon stops when none is given.
+/// Default idle time after which a daemon stops.
 pub const DEFAULT_IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// Where a setting came from.
+/// Origin of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "from", content = "at")]
 pub enum Origin {
-    /// Nobody set it.
+    /// Default value.
     Default,
-    /// The user's file.
+    /// User settings file.
     UserFile(PathBuf),
-    /// The project's file.
+    /// Project settings file.
     ProjectFile(PathBuf),
-    /// A variable of the environment.
+    /// Environment variable.
     Variable(String),
-    /// The command line.
+    /// Command line flag.
     Flag,
 }
 
@@ -124,12 +124,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// All settings in force.
+/// Merged settings with their origins.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// What is set.
+    /// Merged settings.
     pub settings: Settings,
-    /// What a file says and is not heeded, with the reason.
+    /// Notes about ignored settings.
     pub notes: Vec<Note>,
     origins: BTreeMap<String, Origin>,
 }
@@ -138,20 +138,20 @@ pub struct Config {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingRow {
-    /// The setting.
+    /// Name of the setting.
     pub key: String,
-    /// Its value.
+    /// Value.
     pub value: serde_json::Value,
-    /// Where it came from.
+    /// Origin.
     #[serde(flatten)]
     pub origin: Origin,
 }
 
 impl Config {
-    /// Reads files and variables and puts the flags on top.
+    /// Loads files and environment variables and merges the flags over them.
     ///
     /// # Errors
-    /// `config.invalid`, naming the file or variable and what is wrong with it.
+    /// `config.invalid`, naming the file or variable and the reason.
     pub fn load(flags: &Settings) -> Result<Self> {
         let mut config = Self::default();
         if let Some(path) = user_file().filter(|path| path.is_file()) {
@@ -165,27 +165,27 @@ impl Config {
         Ok(config)
     }
 
-    /// The session meant.
+    /// Name of the selected session.
     pub fn session(&self) -> &str {
         self.settings.session.as_ref().map_or(DEFAULT_SESSION, |name| &name.0)
     }
 
-    /// How long a command may take.
+    /// Time limit of a command.
     pub fn timeout(&self) -> Duration {
         self.settings.timeout.map_or(DEFAULT_TIMEOUT, |span| span.0)
     }
 
-    /// How long a daemon waits for the next command.
+    /// Idle time after which the daemon stops.
     pub fn idle_timeout(&self) -> Duration {
         self.settings.idle_timeout.map_or(DEFAULT_IDLE, |span| span.0)
     }
 
-    /// Whether to print JSON.
+    /// Returns true if output is JSON.
     pub fn json(&self) -> bool {
         self.settings.json.unwrap_or_default()
     }
 
-    /// What is asked of the browser.
+    /// Launch options set by the user.
     pub fn launch_overrides(&self) -> LaunchOverrides {
         let settings = &self.settings;
         LaunchOverrides {
@@ -201,10 +201,10 @@ impl Config {
         }
     }
 
-    /// Every setting with where it came from.
+    /// All settings with their origins.
     pub fn lines(&self) -> Vec<SettingRow> {
         let set = values(&self.settings);
-        let line = |key: &&str| {
+        let row = |key: &&str| {
             let default = default_value(key);
             SettingRow {
                 key: (*key).to_owned(),
@@ -212,28 +212,28 @@ impl Config {
                 origin: self.origins.get(*key).cloned().unwrap_or(Origin::Default),
             }
         };
-        keys().iter().map(line).collect()
+        keys().iter().map(row).collect()
     }
 
     fn add_file(&mut self, path: &Path, origin: &Origin) -> Result<()> {
-        let wrong = |message: String| {
+        let invalid = |message: String| {
             Error::new(Code::ConfigInvalid)
                 .message(format!("`{}`: {message}", path.display()))
                 .evidence("file", path.display().to_string())
         };
-        let failed = |error: std::io::Error| wrong(error.to_string());
+        let failed = |error: std::io::Error| invalid(error.to_string());
         let file = File::open(path).map_err(failed)?;
         let text = std::io::read_to_string(&file).map_err(failed)?;
         let table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
-        let mistrust = match origin {
-            Origin::ProjectFile(_) => mistrust(path, &file).map_err(failed)?,
+            text.parse().map_err(|error: toml::de::Error| invalid(error.message().to_owned()))?;
+        let distrust = match origin {
+            Origin::ProjectFile(_) => find_distrust(path, &file).map_err(failed)?,
             _ => None,
         };
         let mut skipped = Vec::new();
         let mut layer = Settings::default();
         for (key, value) in &table {
-            if mistrust.is_some() && is_risky(key) {
+            if distrust.is_some() && is_risky(key) {
                 skipped.push(&**key);
                 continue;
             }
@@ -247,17 +247,25 @@ impl Config {
                     toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Float(_) => {
                         value.to_string()
                     }
-                    _ => return Err(wrong(format!("`{key}` is neither text, number nor boolean"))),
+                    _ => {
+                        return Err(invalid(format!("`{key}` is not a string, number or boolean")));
+                    }
                 };
-                layer.set(key, &text).map_err(wrong)?;
+                layer.set(key, &text).map_err(invalid)?;
             }
         }
         self.merge(&layer, |_| origin.clone());
-        if let Some(why) = mistrust.filter(|_| !skipped.is_empty()) {
-            self.notes.push(Note::new(
-                "settings-skipped",
-                format!("`{}` of `{}` is not heeded: {why}", skipped.join("`, `"), path.display()),
-            ));
+        if let Some(distrust) = distrust.filter(|_| !skipped.is_empty()) {
+            let file = path.display();
+            let reason = match distrust {
+                Distrust::OtherOwner => "it belongs to another user".to_owned(),
+                Distrust::WritableByOthers => {
+                    format!("other users can write to it (fix: `chmod go-w {file}`)")
+                }
+            };
+            let keys = skipped.join("`, `");
+            let message = format!("ignoring `{keys}` in `{file}`: {reason}");
+            self.notes.push(Note::new("settings-skipped", message));
         }
         Ok(())
     }
@@ -269,7 +277,7 @@ impl Config {
             .collect();
         for (name, value) in found {
             let key = name["AGBROWSE_".len()..].to_ascii_lowercase().replace('_', "-");
-            // Others of our variables are no settings: AGBROWSE_JSON_ERRORS, AGBROWSE_INSTALL_INDEX …
+            // Some of our variables are no settings: AGBROWSE_JSON_ERRORS, AGBROWSE_INSTALL_INDEX …
             if !keys().contains(&&*key) {
                 continue;
             }
@@ -284,7 +292,7 @@ impl Config {
         Ok(())
     }
 
-    /// Puts a layer over what is there.
+    /// Merges a layer of higher precedence.
     fn merge(&mut self, layer: &Settings, origin: impl Fn(&str) -> Origin) {
         for key in values(layer).keys() {
             self.origins.insert(key.clone(), origin(key));
@@ -312,13 +320,13 @@ impl Config {
     }
 }
 
-/// Where the user's own settings are.
+/// Path of the user settings file.
 pub fn user_file() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     Some(etcetera::choose_base_strategy().ok()?.config_dir().join("agbrowse").join("config.toml"))
 }
 
-/// The daemon has another working folder than the caller.
+/// Makes a path absolute, because the daemon's working folder differs from the caller's.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -327,84 +335,94 @@ fn project_file(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file())
 }
 
-/// Settings by which a file could run programs, hand the pages to somebody else's browser, or write to files.
+/// Settings that can run programs, connect to another browser or write files.
 fn is_risky(key: &str) -> bool {
     matches!(key, "cdp" | "chrome" | "chrome-arg" | "downloads" | "no-sandbox" | "trace-cdp")
 }
 
-/// Why a project's file may hold what its user did not write: anybody can put one into a folder that is above the
-/// working folder, such as `/tmp`. The file is the one that was read: by now another may have its place.
-fn mistrust(path: &Path, file: &File) -> std::io::Result<Option<&'static str>> {
-    use std::os::unix::fs::MetadataExt;
-    let me = rustix::process::geteuid().as_raw();
-    let entry = std::fs::symlink_metadata(path)?;
-    // The mode of a link says nothing; who made it counts.
-    let link = entry.is_symlink().then(|| foreign(me, entry.uid(), entry.gid(), 0)).flatten();
-    let read = file.metadata()?;
-    Ok(link.or_else(|| foreign(me, read.uid(), read.gid(), read.mode())))
+/// Reason not to trust a project file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Distrust {
+    OtherOwner,
+    WritableByOthers,
 }
 
-/// Root can do anything already. A group with the number of its user is the user's own on many systems, where new files
-/// may be written to by the group.
-fn foreign(me: u32, owner: u32, group: u32, mode: u32) -> Option<&'static str> {
+/// Returns the reason not to trust a project file: anybody can create one in an ancestor of the working folder, such as
+/// `/tmp`. Checks the open file, because the path may by now lead to another one.
+fn find_distrust(path: &Path, file: &File) -> std::io::Result<Option<Distrust>> {
+    use std::os::unix::fs::MetadataExt;
+    let user = rustix::process::geteuid().as_raw();
+    let entry = std::fs::symlink_metadata(path)?;
+    // The mode of a symbolic link is meaningless; its owner counts.
+    let link =
+        entry.is_symlink().then(|| untrusted_by(user, entry.uid(), entry.gid(), 0)).flatten();
+    let target = file.metadata()?;
+    Ok(link.or_else(|| untrusted_by(user, target.uid(), target.gid(), target.mode())))
+}
+
+/// Returns why a file may have been written by another user. Root is trusted. A group whose id equals the owner's is the
+/// owner's private group, which on many systems may write to new files by default.
+fn untrusted_by(user: u32, owner: u32, group: u32, mode: u32) -> Option<Distrust> {
     let is_own_group = group == owner;
-    if owner != me && owner != 0 {
-        return Some("the file belongs to another user");
+    if owner != user && owner != 0 {
+        return Some(Distrust::OtherOwner);
     }
     if mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_own_group) {
-        return Some("others may write to the file; `chmod go-w` mends that");
+        return Some(Distrust::WritableByOthers);
     }
     None
 }
 
 impl Settings {
-    /// Sets one setting from text, as a file or a variable gives it. The types read themselves as they do
-    /// for flags; going through the flags' own parser would take longer than most commands.
+    /// Parses one setting from the text of a file or variable, with the types' own parsers. Running clap's parser would
+    /// take longer than most commands.
     fn set(&mut self, key: &str, text: &str) -> std::result::Result<(), String> {
-        fn read<T: FromStr<Err = String>>(
+        fn parse<T: FromStr<Err = String>>(
             key: &str,
             text: &str,
         ) -> std::result::Result<Option<T>, String> {
             text.parse()
                 .map(Some)
-                .map_err(|error: String| format!("`{key}` cannot be `{text}`: {error}"))
+                .map_err(|error: String| format!("invalid value `{text}` for `{key}`: {error}"))
         }
         match key {
-            "session" => self.session = read(key, text)?,
-            "context" => self.context = read(key, text)?,
-            "tab" => self.tab = read(key, text)?,
-            "timeout" => self.timeout = read(key, text)?,
-            "json" => self.json = yes_or_no(key, text)?,
+            "session" => self.session = parse(key, text)?,
+            "context" => self.context = parse(key, text)?,
+            "tab" => self.tab = parse(key, text)?,
+            "timeout" => self.timeout = parse(key, text)?,
+            "json" => self.json = read_bool(key, text)?,
             "color" => {
                 self.color = Some(Color::from_str(text, true).map_err(|_| {
-                    format!("`{key}` cannot be `{text}`: expected `auto`, `always` or `never`")
+                    format!(
+                        "invalid value `{text}` for `{key}`: expected `auto`, `always` or `never`"
+                    )
                 })?);
             }
-            "headed" => self.headed = yes_or_no(key, text)?,
-            "profile" => self.profile = read(key, text)?,
+            "headed" => self.headed = read_bool(key, text)?,
+            "profile" => self.profile = parse(key, text)?,
             "cdp" => self.cdp = Some(text.to_owned()),
             "chrome" => self.chrome = Some(text.into()),
             "chrome-arg" => self.chrome_arg.get_or_insert_default().push(text.to_owned()),
-            "viewport" => self.viewport = read(key, text)?,
-            "no-sandbox" => self.no_sandbox = yes_or_no(key, text)?,
+            "viewport" => self.viewport = parse(key, text)?,
+            "no-sandbox" => self.no_sandbox = read_bool(key, text)?,
             "downloads" => self.downloads = Some(text.into()),
             "trace-cdp" => self.trace_cdp = Some(text.into()),
-            "idle-timeout" => self.idle_timeout = read(key, text)?,
+            "idle-timeout" => self.idle_timeout = parse(key, text)?,
             _ => return Err(unknown(key)),
         }
         Ok(())
     }
 }
 
-fn yes_or_no(key: &str, text: &str) -> std::result::Result<Option<bool>, String> {
-    match truth(text) {
-        None => Err(format!("`{key}` cannot be `{text}`: expected `true` or `false`")),
-        known => Ok(known),
+fn read_bool(key: &str, text: &str) -> std::result::Result<Option<bool>, String> {
+    match parse_bool(text) {
+        None => Err(format!("invalid value `{text}` for `{key}`: expected `true` or `false`")),
+        value => Ok(value),
     }
 }
 
-/// The words for yes and no.
-fn truth(text: &str) -> Option<bool> {
+/// Parses a boolean.
+fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "true" | "yes" | "on" => Some(true),
         "0" | "false" | "no" | "off" => Some(false),
@@ -412,13 +430,13 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// Whether errors are to be JSON whatever results are.
+/// Returns true if `AGBROWSE_JSON_ERRORS` requests JSON errors without `--json`.
 pub fn json_errors() -> bool {
-    std::env::var("AGBROWSE_JSON_ERRORS").is_ok_and(|text| truth(&text) == Some(true))
+    std::env::var("AGBROWSE_JSON_ERRORS").is_ok_and(|text| parse_bool(&text) == Some(true))
 }
 
-/// The names of all settings. Written out, because asking the parser costs as much as parsing; a test
-/// compares the two.
+/// Names of all settings. A literal list, because building clap's parser costs as much as parsing; a test compares the
+/// two.
 fn keys() -> &'static [&'static str] {
     &[
         "session",
@@ -446,18 +464,18 @@ fn is_flag(key: &str) -> bool {
 
 fn unknown(key: &str) -> String {
     match closest(key, keys().iter().copied()) {
-        Some(near) => format!("there is no setting `{key}`; did you mean `{near}`?"),
-        None => format!("there is no setting `{key}`; `agbrowse config show` lists them"),
+        Some(similar) => format!("unknown setting `{key}`; did you mean `{similar}`?"),
+        None => format!("unknown setting `{key}`; `agbrowse config show` lists all settings"),
     }
 }
 
-/// The nearest of some names, when one is near enough to be meant.
+/// Returns the most similar name, if one is similar enough for a suggestion.
 pub fn closest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     among
-        .map(|known| (strsim::jaro_winkler(name, known), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(similarity, _)| *similarity > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
+        .map(|(_, candidate)| candidate)
 }
 
 fn values(settings: &Settings) -> serde_json::Map<String, serde_json::Value> {
@@ -483,7 +501,7 @@ fn default_value(key: &str) -> serde_json::Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Color {
-    /// On a terminal.
+    /// On terminals.
     Auto,
     /// Always.
     Always,
@@ -499,11 +517,11 @@ pub struct SessionName(pub String);
 impl FromStr for SessionName {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         if text.is_empty()
             || text.len() > 40
             || text.starts_with(['.', '-'])
-            || !text.chars().all(is_plain)
+            || !text.chars().all(is_allowed)
         {
             return Err("expected up to 40 letters, digits, `-`, `_` or `.`".into());
         }
@@ -511,7 +529,7 @@ impl FromStr for SessionName {
     }
 }
 
-/// A length of time.
+/// A duration argument: `500ms`, `30s`, `2m`, `1h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DurationArg(pub Duration);
 
@@ -559,7 +577,7 @@ impl Serialize for DurationArg {
     }
 }
 
-/// A window's size, written `1280x720`.
+/// A viewport size argument: `1280x720`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViewportSize(pub u32, pub u32);
 
@@ -598,18 +616,18 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_is_known() {
+    fn setting_names_match_the_flags() {
         let command = Settings::augment_args(clap::Command::new("settings"));
         let flags: Vec<_> = command.get_arguments().filter_map(|arg| arg.get_long()).collect();
         assert_eq!(flags, keys());
         for key in keys() {
             let message = Settings::default().set(key, "\0").err().unwrap_or_default();
-            assert!(!message.contains("there is no setting"), "{message}");
+            assert!(!message.contains("unknown setting"), "{message}");
         }
     }
 
     #[test]
-    fn a_file_may_set_what_a_flag_may() {
+    fn file_sets_the_same_settings_as_flags() {
         let config = file(
             "timeout = 5\nheaded = true\nviewport = \"800x600\"\nchrome-arg = [\"--a\", \"--b=1\"]",
         )
@@ -617,7 +635,7 @@ mod tests {
         assert_eq!(config.timeout(), Duration::from_secs(5));
         assert_eq!(config.launch_overrides().args.unwrap(), ["--a", "--b=1"]);
         assert_eq!(config.launch_overrides().viewport, Some((800, 600)));
-        let headed = config.lines().into_iter().find(|line| line.key == "headed").unwrap();
+        let headed = config.lines().into_iter().find(|row| row.key == "headed").unwrap();
         assert_eq!(
             (headed.value, headed.origin),
             (true.into(), Origin::ProjectFile(PROJECT_FILE.into()))
@@ -625,7 +643,7 @@ mod tests {
     }
 
     #[test]
-    fn later_layers_win_and_are_named() {
+    fn higher_layers_override_and_are_the_origin() {
         let mut config = file("timeout = \"5s\"\nsession = \"a\"").unwrap();
         let mut flags = Settings::default();
         flags.set("timeout", "250ms").unwrap();
@@ -633,18 +651,18 @@ mod tests {
         assert_eq!(config.timeout(), Duration::from_millis(250));
         assert_eq!(config.session(), "a");
         let origin =
-            |key: &str| config.lines().into_iter().find(|line| line.key == key).unwrap().origin;
+            |key: &str| config.lines().into_iter().find(|row| row.key == key).unwrap().origin;
         assert_eq!(origin("timeout"), Origin::Flag);
         assert_eq!(origin("color"), Origin::Default);
     }
 
     #[test]
-    fn wrong_files_say_what_is_wrong() {
+    fn invalid_files_are_reported_with_the_reason() {
         for (text, expected) in [
             ("sesion = \"a\"", "did you mean `session`?"),
             ("timeout = \"soon\"", "expected a time"),
             ("session = [", ""),
-            ("session = { a = 1 }", "neither text"),
+            ("session = { a = 1 }", "not a string"),
             ("session = \"../x\"", "letters, digits"),
             ("viewport = \"0x5\"", "expected a size"),
         ] {
@@ -655,8 +673,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_wrote_or_may_write_is_foreign() {
-        for (owner, group, mode, is_foreign) in [
+    fn files_of_or_writable_by_other_users_are_untrusted() {
+        for (owner, group, mode, is_untrusted) in [
             (1000, 1000, 0o644, false),
             (1000, 1000, 0o664, false),
             (1000, 100, 0o664, true),
@@ -665,14 +683,14 @@ mod tests {
             (0, 0, 0o644, false),
             (0, 100, 0o664, true),
         ] {
-            let why = foreign(1000, owner, group, mode);
-            assert_eq!(why.is_some(), is_foreign, "{owner}:{group} {mode:o} {why:?}");
+            let reason = untrusted_by(1000, owner, group, mode);
+            assert_eq!(reason.is_some(), is_untrusted, "{owner}:{group} {mode:o} {reason:?}");
         }
-        assert!(foreign(0, 1000, 1000, 0o644).is_some());
+        assert!(untrusted_by(0, 1000, 1000, 0o644).is_some());
     }
 
     #[test]
-    fn the_file_that_was_read_is_judged() {
+    fn trust_is_checked_on_the_open_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(PROJECT_FILE);
         let put = |mode: u32| {
@@ -682,20 +700,20 @@ mod tests {
             std::fs::rename(&new, &path).unwrap();
             File::open(&path).unwrap()
         };
-        let (read, later) = (put(0o666), put(0o600));
-        assert!(mistrust(&path, &read).unwrap().is_some(), "others could write to it");
-        assert_eq!(mistrust(&path, &later).unwrap(), None);
+        let (open, later) = (put(0o666), put(0o600));
+        assert!(find_distrust(&path, &open).unwrap().is_some(), "others could write to it");
+        assert_eq!(find_distrust(&path, &later).unwrap(), None);
     }
 
     #[test]
-    fn times_have_units() {
+    fn durations_have_units() {
         for (text, ms) in
             [("500ms", 500), ("3", 3000), ("1.5s", 1500), ("2m", 120_000), ("1h", 3_600_000)]
         {
             assert_eq!(text.parse::<DurationArg>().unwrap().0.as_millis(), ms, "{text}");
         }
-        for wrong in ["", "x", "5 parsecs", "-1", "0", "1e9h", "..", "5ss"] {
-            assert!(wrong.parse::<DurationArg>().is_err(), "{wrong}");
+        for invalid in ["", "x", "5 parsecs", "-1", "0", "1e9h", "..", "5ss"] {
+            assert!(invalid.parse::<DurationArg>().is_err(), "{invalid}");
         }
     }
 }

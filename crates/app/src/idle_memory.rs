@@ -1,26 +1,26 @@
-//! What a process that serves gives back while nobody asks it for anything.
+//! Returns free heap memory to the system while a server process is idle.
 //!
-//! A daemon waits far longer than it works. What the allocator keeps for the next command is given back to the system after
-//! a moment of quiet.
+//! A daemon is idle most of the time. Memory that the allocator keeps for the next command is trimmed after a short idle
+//! time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long nothing must be asked. Shorter than a model thinks, longer than a script pauses.
-const QUIET: Duration = Duration::from_secs(1);
+/// Idle time before the heap is trimmed: shorter than a model's thinking time, longer than a pause of a script.
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
-/// Counts what this process was asked for.
-static USES: AtomicU64 = AtomicU64::new(0);
-static USED: Notify = Notify::const_new();
+/// Number of starts and ends of activities.
+static ACTIVITY_COUNT: AtomicU64 = AtomicU64::new(0);
+static ACTIVITY: Notify = Notify::const_new();
 
-/// Notes that something is being asked.
+/// Records activity.
 pub(crate) fn used() {
-    USES.fetch_add(1, Ordering::Relaxed);
-    USED.notify_one();
+    ACTIVITY_COUNT.fetch_add(1, Ordering::Relaxed);
+    ACTIVITY.notify_one();
 }
 
-/// Something that is being done: used when it begins and when it ends.
+/// Records activity when it is created and dropped.
 pub(crate) struct ActivityGuard;
 
 impl ActivityGuard {
@@ -36,30 +36,30 @@ impl Drop for ActivityGuard {
     }
 }
 
-/// Gives back memory whenever it has been quiet, for as long as the process lives.
+/// Trims the heap after each idle time, for the lifetime of the process.
 pub(crate) async fn keep() {
     loop {
-        let used_protocol = USES.load(Ordering::Relaxed);
-        tokio::time::sleep(QUIET).await;
-        if USES.load(Ordering::Relaxed) == used_protocol {
-            give_back();
-            // Word of a use before that may still be there.
-            while USES.load(Ordering::Relaxed) == used_protocol {
-                USED.notified().await;
+        let count = ACTIVITY_COUNT.load(Ordering::Relaxed);
+        tokio::time::sleep(IDLE_TIME).await;
+        if ACTIVITY_COUNT.load(Ordering::Relaxed) == count {
+            trim_heap();
+            // A notification from before may still be pending.
+            while ACTIVITY_COUNT.load(Ordering::Relaxed) == count {
+                ACTIVITY.notified().await;
             }
         }
     }
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[allow(unsafe_code, reason = "the allocator is asked for what it does by itself at times")]
-fn give_back() {
+#[allow(unsafe_code, reason = "`malloc_trim` has no safe wrapper")]
+fn trim_heap() {
     unsafe extern "C" {
-        fn malloc_trim(kept: usize) -> i32;
+        fn malloc_trim(pad: usize) -> i32;
     }
 
     unsafe { malloc_trim(0) };
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn give_back() {}
+fn trim_heap() {}

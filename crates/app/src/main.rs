@@ -1,4 +1,4 @@
-//! `agbrowse`: see `cli` for what it understands.
+//! The `agbrowse` program; `cli` parses and runs the command line.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `agbrowse sessions` and `agbrowse daemon …`: what daemons there are, told by asking each.
+//! `agbrowse sessions` and `agbrowse daemon …`: lists, stops and diagnoses the daemons of all sessions.
 
 use crate::config::closest;
 use crate::daemon::{
@@ -14,34 +14,34 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::time::{Duration, Instant};
 
-/// A daemon that does not say what it is within this is stuck.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Response timeout: a daemon that takes longer is stuck.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A daemon that is asked to end has this long, with its browser; one that is killed, a moment. Longer than an orderly
-/// end of both takes.
-const ORDERLY_END: Duration = Duration::from_secs(5);
-const KILLED: Duration = Duration::from_secs(3);
+/// Time limit for an orderly shutdown of a daemon and its browser: longer than that takes.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limit for the exit of a killed daemon.
+const KILL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The sessions.
+/// List of sessions.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sessions {
-    /// By name.
+    /// Sessions, sorted by name.
     pub sessions: Vec<Session>,
 }
 
-/// One session.
+/// A session.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// `running`, `lost` (its daemon ended unasked) or `stuck` (it does not answer).
+    /// `running`, `lost` (its daemon ended unexpectedly) or `stuck` (it does not respond).
     pub state: String,
-    /// What its daemon says.
+    /// Status of a running daemon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<DaemonStatus>,
-    /// What there is to know.
+    /// Error of a stuck daemon or reason of a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -49,17 +49,17 @@ pub struct Session {
 /// Lists the sessions.
 ///
 /// # Errors
-/// When their folder cannot be used.
+/// When the runtime directory cannot be used.
 pub fn sessions() -> Result<Sessions> {
     let mut sessions = Vec::new();
     for name in list() {
-        let place = SessionPaths::of(&name)?;
-        let (state, daemon, detail) = match status(&place) {
+        let paths = SessionPaths::of(&name)?;
+        let (state, daemon, detail) = match status(&paths) {
             Some(Ok(status)) => ("running", Some(status), None),
             Some(Err(error)) if error.code() == Code::DaemonStopping => continue,
             Some(Err(error)) => ("stuck", None, Some(error.to_string())),
-            None => match DaemonState::read(&place).and_then(|state| state.loss()) {
-                Some(loss) => ("lost", None, Some(loss)),
+            None => match DaemonState::read(&paths).and_then(|state| state.loss()) {
+                Some(reason) => ("lost", None, Some(reason)),
                 None => continue,
             },
         };
@@ -68,68 +68,69 @@ pub fn sessions() -> Result<Sessions> {
     Ok(Sessions { sessions })
 }
 
-/// Asks a session's daemon what it is; `None` when none runs.
-pub fn status(place: &SessionPaths) -> Option<Result<DaemonStatus>> {
-    let mut client = BlockingClient::connect(place)?;
-    Some(match client.ask(&DaemonRequest::Status, PATIENCE) {
+/// Requests the status of a session's daemon; `None` if none is running.
+pub fn status(paths: &SessionPaths) -> Option<Result<DaemonStatus>> {
+    let mut client = BlockingClient::connect(paths)?;
+    Some(match client.ask(&DaemonRequest::Status, STATUS_TIMEOUT) {
         Ok(DaemonResponse::Status(status)) => Ok(status),
         Ok(_) => {
-            Err(Error::new(Code::DaemonBadFrame).message("the daemon answered something else"))
+            Err(Error::new(Code::DaemonBadFrame).message("unexpected response from the daemon"))
         }
         Err(error) => Err(error),
     })
 }
 
-/// Stops a session's daemon and waits until it is gone; one that is gone already has what it left removed. `false` when
-/// there was neither.
+/// Stops a session's daemon and waits for its exit; removes the files of a lost session. Returns `false` if there was
+/// neither.
 ///
-/// One that does not end is killed. Its browser dies with it, and its state file stays and says so.
+/// A daemon that does not exit is killed. Its browser dies with it, and its state file stays as a record of that.
 ///
 /// # Errors
-/// When it does not end even so.
-pub fn stop(place: &SessionPaths) -> Result<bool> {
-    let (mut daemon, mut client) = find(place);
-    let was_dead = client.is_none() && !daemon.is_there();
-    // It left tabs in somebody's browser, which the next daemon closes when it is stopped.
-    if was_dead
-        && DaemonState::read(place).is_some_and(|state| state.left.is_some())
-        && ensure(place, ORDERLY_END).is_ok()
+/// When a killed daemon does not exit.
+pub fn stop(paths: &SessionPaths) -> Result<bool> {
+    let (mut daemon, mut client) = find(paths);
+    let is_stopped = client.is_none() && !daemon.is_alive();
+    // It left tabs in an attached browser. A new daemon adopts them and closes them when it is stopped.
+    if is_stopped
+        && DaemonState::read(paths).is_some_and(|state| state.left.is_some())
+        && ensure(paths, SHUTDOWN_TIMEOUT).is_ok()
     {
-        (daemon, client) = find(place);
+        (daemon, client) = find(paths);
     }
-    if was_dead && client.is_none() {
-        // What a lost session left is what the caller wants to be rid of.
-        return Ok(place.clear());
+    if is_stopped && client.is_none() {
+        // The caller wants the files of a lost session removed.
+        return Ok(paths.clear());
     }
-    // One that has the lock and does not listen is about to end.
-    let asked = client.map(|mut client| client.ask(&DaemonRequest::Stop, PATIENCE));
-    // Versions differ, or it is stuck: it is ours all the same.
-    if let Some(Err(error)) = asked
+    // A daemon that holds the lock without listening is shutting down.
+    let response = client.map(|mut client| client.ask(&DaemonRequest::Stop, STATUS_TIMEOUT));
+    // Another version or stuck: it is our process all the same.
+    if let Some(Err(error)) = response
         && error.code() != Code::DaemonStopping
     {
-        daemon.signal(place, Signal::TERM)?;
+        daemon.signal(paths, Signal::TERM)?;
     }
-    if daemon.ends_within(ORDERLY_END) {
-        if was_dead {
-            place.clear();
+    if daemon.exits_within(SHUTDOWN_TIMEOUT) {
+        if is_stopped {
+            paths.clear();
         }
         return Ok(true);
     }
-    daemon.signal(place, Signal::KILL)?;
-    if daemon.ends_within(KILLED) {
+    daemon.signal(paths, Signal::KILL)?;
+    if daemon.exits_within(KILL_TIMEOUT) {
         return Ok(true);
     }
-    let stays = format!("the daemon of session `{}` does not end, not even killed", place.session);
-    Err(Error::new(Code::DaemonUnresponsive).hint(RetryHint::RunDoctor).message(stays))
+    let message =
+        format!("the daemon of session `{}` does not exit, even after SIGKILL", paths.session);
+    Err(Error::new(Code::DaemonUnresponsive).hint(RetryHint::RunDoctor).message(message))
 }
 
-/// The end of a session's log.
+/// Returns the last lines of a session's log.
 ///
 /// # Errors
-/// `session.not-found` when it has none.
-pub fn log_tail(place: &SessionPaths, lines: usize) -> Result<String> {
+/// `session.not-found` if it has no log.
+pub fn log_tail(paths: &SessionPaths, lines: usize) -> Result<String> {
     let read = || -> std::io::Result<String> {
-        let mut file = File::open(place.log())?;
+        let mut file = File::open(paths.log())?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(1 << 20)))?;
         let mut text = Vec::new();
@@ -138,93 +139,95 @@ pub fn log_tail(place: &SessionPaths, lines: usize) -> Result<String> {
         let all: Vec<&str> = text.lines().collect();
         Ok(all[all.len().saturating_sub(lines)..].join("\n"))
     };
-    read().map_err(|_| not_found(&place.session))
+    read().map_err(|_| not_found(&paths.session))
 }
 
-/// The error for a session without a daemon: it was lost, or there never was one.
-pub fn no_daemon(place: &SessionPaths) -> Error {
-    let state = DaemonState::read(place).unwrap_or_default();
+/// Error for a session without a daemon: `browser.lost` if it was lost, else `session.not-found`.
+pub fn no_daemon(paths: &SessionPaths) -> Error {
+    let state = DaemonState::read(paths).unwrap_or_default();
     match state.loss() {
-        Some(loss) => {
-            Error::new(Code::BrowserLost).message(OrphanTabs::tell(state.left.as_ref(), &loss))
+        Some(reason) => {
+            Error::new(Code::BrowserLost).message(OrphanTabs::tell(state.left.as_ref(), &reason))
         }
-        None => not_found(&place.session),
+        None => not_found(&paths.session),
     }
 }
 
-/// The error for a session that is not there, naming one that may have been meant.
+/// Error for an unknown session, with the most similar name.
 pub fn not_found(name: &str) -> Error {
     let known = list();
     let message = match closest(name, known.iter().map(String::as_str)) {
-        Some(near) if near != name => {
-            format!("there is no session `{name}`; did you mean `{near}`?")
+        Some(similar) if similar != name => {
+            format!("there is no session `{name}`; did you mean `{similar}`?")
         }
         _ => format!("there is no session `{name}`"),
     };
     Error::new(Code::SessionNotFound).message(message).evidence("sessions", known)
 }
 
-/// The daemon that has a session's lock, as it was found. One that comes after it has another lock or, where the first
-/// was killed and left its own, is another process.
+/// Identifies the daemon that holds a session's lock. Its successor has another lock file or, if the daemon was killed and
+/// left the file, another process.
 struct DaemonHandle {
     lock: Option<File>,
-    /// The process that listens, where the system tells.
-    listens: Option<Pid>,
-    /// The process that the state file names.
-    named: Option<Pid>,
+    /// The listening process, where the system reports it.
+    listener: Option<Pid>,
+    /// The process in the state file.
+    recorded: Option<Pid>,
 }
 
-/// The daemon of a session, and the line to it if it listens.
-fn find(place: &SessionPaths) -> (DaemonHandle, Option<BlockingClient>) {
+/// Finds the daemon of a session and connects to it if it is listening.
+fn find(paths: &SessionPaths) -> (DaemonHandle, Option<BlockingClient>) {
     loop {
-        // Before the line: if it is still in its place after that, it is the lock of who listens.
-        let lock = File::open(place.lock()).ok();
-        let client = BlockingClient::connect(place);
-        let is_its = match &lock {
-            Some(lock) => place.is_lock(lock).unwrap_or(true),
-            None => !place.lock().exists(),
+        // Opened before the connection: if the file is still current after it, it is the lock of the listening daemon.
+        let lock = File::open(paths.lock()).ok();
+        let client = BlockingClient::connect(paths);
+        let is_current = match &lock {
+            Some(lock) => paths.is_lock(lock).unwrap_or(true),
+            None => !paths.lock().exists(),
         };
-        if client.is_none() || is_its {
-            let listens = client.as_ref().and_then(BlockingClient::peer);
-            return (DaemonHandle { lock, listens, named: named_in(place) }, client);
+        if client.is_none() || is_current {
+            let listener = client.as_ref().and_then(BlockingClient::peer);
+            return (DaemonHandle { lock, listener, recorded: recorded_pid(paths) }, client);
         }
     }
 }
 
-/// The process that the state file names.
-fn named_in(place: &SessionPaths) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(DaemonState::read(place)?.pid).ok()?)
+/// Returns the process in the state file.
+fn recorded_pid(paths: &SessionPaths) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(DaemonState::read(paths)?.pid).ok()?)
 }
 
 impl DaemonHandle {
-    fn is_there(&self) -> bool {
+    fn is_alive(&self) -> bool {
         let is_held = self.lock.as_ref().is_some_and(|lock| {
             let is_free = lock.try_lock().is_ok();
             if is_free {
-                // It is for who comes next.
+                // Free for the next daemon.
                 _ = lock.unlock();
             }
             !is_free
         });
-        is_held && self.listens.is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+        is_held && self.listener.is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH))
     }
 
-    /// Sends its process a signal: the one that listened, else the one that the state file names. Only while it is there,
-    /// so that nobody else is meant.
-    fn signal(&self, place: &SessionPaths, signal: Signal) -> Result<()> {
-        // What another one has written since names that one.
-        let named = self.named.filter(|pid| named_in(place) == Some(*pid));
-        let Some(pid) = self.listens.or(named).filter(|_| self.is_there()) else { return Ok(()) };
+    /// Signals the listening process, else the one in the state file, and only while the lock is held, so that no other
+    /// process is hit.
+    fn signal(&self, paths: &SessionPaths, signal: Signal) -> Result<()> {
+        // A successor may have written the state file since.
+        let recorded = self.recorded.filter(|pid| recorded_pid(paths) == Some(*pid));
+        let Some(pid) = self.listener.or(recorded).filter(|_| self.is_alive()) else {
+            return Ok(());
+        };
         match kill_process(pid, signal) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(error) => Err(Error::new(Code::DaemonUnresponsive).message(error.to_string())),
         }
     }
 
-    fn ends_within(&self, limit: Duration) -> bool {
-        let began = Instant::now();
-        while self.is_there() {
-            if began.elapsed() > limit {
+    fn exits_within(&self, limit: Duration) -> bool {
+        let started = Instant::now();
+        while self.is_alive() {
+            if started.elapsed() > limit {
                 return false;
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -280,62 +283,62 @@ mod tests {
     use super::*;
     use std::process::{Child, Command, Stdio};
 
-    /// A process that ends well when its input ends, unless it is killed before.
+    /// A process that exits successfully at the end of its stdin, unless it is killed.
     fn process() -> Child {
         Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
     }
 
-    fn ends_well(mut process: Child) -> bool {
+    fn exits_successfully(mut process: Child) -> bool {
         drop(process.stdin.take());
         process.wait().unwrap().success()
     }
 
-    fn write_state(place: &SessionPaths, process: &Child) {
-        DaemonState { pid: process.id(), ..DaemonState::default() }.write(place).unwrap();
+    fn write_state(paths: &SessionPaths, process: &Child) {
+        DaemonState { pid: process.id(), ..DaemonState::default() }.write(paths).unwrap();
     }
 
-    /// The session's lock. What another test starts may hold it for a moment longer than its holder.
-    fn seize(place: &SessionPaths) -> File {
-        let began = Instant::now();
+    /// Acquires the session's lock. A process that another test has just forked may hold it a moment longer.
+    fn acquire_lock(paths: &SessionPaths) -> File {
+        let started = Instant::now();
         loop {
-            if let Some(lock) = place.seize().unwrap() {
+            if let Some(lock) = paths.seize().unwrap() {
                 return lock;
             }
-            assert!(began.elapsed() < KILLED, "it is free");
+            assert!(started.elapsed() < KILL_TIMEOUT, "it is free");
         }
     }
 
     #[test]
-    fn who_comes_after_a_daemon_is_not_taken_for_it() {
+    fn successor_of_a_daemon_is_not_signalled() {
         let folder = tempfile::tempdir().unwrap();
-        let place = SessionPaths::in_folder(folder.path(), "a");
+        let paths = SessionPaths::in_folder(folder.path(), "a");
         let (first, next) = (process(), process());
         for was_killed in [false, true] {
-            write_state(&place, &first);
-            let lock = seize(&place);
-            let (daemon, client) = find(&place);
-            assert!(client.is_none() && daemon.is_there());
+            write_state(&paths, &first);
+            let lock = acquire_lock(&paths);
+            let (daemon, client) = find(&paths);
+            assert!(client.is_none() && daemon.is_alive());
             if !was_killed {
-                std::fs::remove_file(place.lock()).unwrap();
+                std::fs::remove_file(paths.lock()).unwrap();
             }
             drop(lock);
-            let _lock = seize(&place);
-            write_state(&place, &next);
-            // The lock of one that was killed is there for the next.
-            assert!(if was_killed { daemon.is_there() } else { daemon.ends_within(KILLED) });
-            daemon.signal(&place, Signal::KILL).unwrap();
+            let _lock = acquire_lock(&paths);
+            write_state(&paths, &next);
+            // A killed daemon's lock file is reused by its successor.
+            assert!(if was_killed { daemon.is_alive() } else { daemon.exits_within(KILL_TIMEOUT) });
+            daemon.signal(&paths, Signal::KILL).unwrap();
         }
-        assert!(ends_well(first) && ends_well(next));
+        assert!(exits_successfully(first) && exits_successfully(next));
     }
 
     #[test]
-    fn who_has_the_lock_gets_the_signal() {
+    fn lock_holder_is_signalled() {
         let folder = tempfile::tempdir().unwrap();
-        let place = SessionPaths::in_folder(folder.path(), "a");
+        let paths = SessionPaths::in_folder(folder.path(), "a");
         let daemon = process();
-        write_state(&place, &daemon);
-        let _lock = seize(&place);
-        find(&place).0.signal(&place, Signal::KILL).unwrap();
-        assert!(!ends_well(daemon));
+        write_state(&paths, &daemon);
+        let _lock = acquire_lock(&paths);
+        find(&paths).0.signal(&paths, Signal::KILL).unwrap();
+        assert!(!exits_successfully(daemon));
     }
 }

@@ -1,5 +1,5 @@
-//! Who is connected. When the house is full, whoever has been silent longest makes room: the daemon answers also when
-//! somebody opens connections and says nothing on them.
+//! Limit of concurrent client connections. At the limit, a new client evicts the connection that has been idle longest, so
+//! that idle connections cannot block the daemon.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,121 +7,121 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Clients served at the same time. More wait in the socket's queue.
-const MOST: usize = 256;
+/// Maximum of concurrent connections. Further ones wait in the socket's backlog.
+const MAX_CONNECTIONS: usize = 256;
 
-/// A client that was let in has this long to say something before it may have to make room for another.
-const GRACE: Duration = Duration::from_secs(1);
+/// Idle time before a connection may be evicted.
+const MIN_IDLE_TIME: Duration = Duration::from_secs(1);
 
-/// The connected clients.
+/// The open connections.
 #[derive(Default)]
 pub(super) struct ConnectionLimit {
-    house: Mutex<LimitState>,
-    /// Somebody left, or fell silent. There is one who waits for it.
-    news: Notify,
+    state: Mutex<LimitState>,
+    /// Notified when a connection closes or becomes idle. There is one waiter.
+    changed: Notify,
 }
 
 #[derive(Default)]
 struct LimitState {
-    guests: HashMap<u64, Slot>,
+    slots: HashMap<u64, Slot>,
     next: u64,
 }
 
 struct Slot {
-    /// Since when nothing was asked; `None` while a request is read or worked on, and for those who may be silent.
-    silent_since: Option<Instant>,
-    leave: Arc<Notify>,
+    /// Start of the idle time; `None` during a request and for connections that may stay idle.
+    idle_since: Option<Instant>,
+    evict: Arc<Notify>,
 }
 
-/// One of the clients. Dropped, it has left.
+/// A client connection. Dropping it frees its slot.
 pub(super) struct Connection {
     number: u64,
-    leave: Arc<Notify>,
-    all: Arc<ConnectionLimit>,
+    evict: Arc<Notify>,
+    limit: Arc<ConnectionLimit>,
 }
 
 impl ConnectionLimit {
-    /// How many there are.
+    /// Number of open connections.
     pub(super) fn count(&self) -> usize {
-        self.house().guests.len()
+        self.state().slots.len()
     }
 
-    /// Waits until there is a place, or somebody whose place can be had.
+    /// Waits for a free slot or a connection that can be evicted.
     pub(super) async fn room(&self) {
         loop {
-            let next = match &*self.house() {
-                house if house.guests.len() < MOST => return,
-                house => house.silent().map(|(_, since)| since + GRACE),
+            let next = match &*self.state() {
+                state if state.slots.len() < MAX_CONNECTIONS => return,
+                state => state.longest_idle().map(|(_, since)| since + MIN_IDLE_TIME),
             };
             match next {
                 Some(at) if at <= Instant::now() => return,
                 Some(at) => tokio::select! {
                     () = tokio::time::sleep_until(at) => {}
-                    () = self.news.notified() => {}
+                    () = self.changed.notified() => {}
                 },
-                None => self.news.notified().await,
+                None => self.changed.notified().await,
             }
         }
     }
 
-    /// Lets one more in. In a full house, who has been silent longest has to leave.
+    /// Adds a connection. At the limit, evicts the one that has been idle longest.
     pub(super) fn enter(self: &Arc<Self>) -> Connection {
-        let mut house = self.house();
-        if house.guests.len() >= MOST
-            && let Some((number, _)) = house.silent()
-            && let Some(seat) = house.guests.get_mut(&number)
+        let mut state = self.state();
+        if state.slots.len() >= MAX_CONNECTIONS
+            && let Some((number, _)) = state.longest_idle()
+            && let Some(slot) = state.slots.get_mut(&number)
         {
-            seat.silent_since = None;
-            seat.leave.notify_one();
+            slot.idle_since = None;
+            slot.evict.notify_one();
         }
-        house.next += 1;
-        let (number, leave) = (house.next, Arc::new(Notify::new()));
-        let seat = Slot { silent_since: Some(Instant::now()), leave: leave.clone() };
-        house.guests.insert(number, seat);
-        Connection { number, leave, all: self.clone() }
+        state.next += 1;
+        let (number, evict) = (state.next, Arc::new(Notify::new()));
+        let slot = Slot { idle_since: Some(Instant::now()), evict: evict.clone() };
+        state.slots.insert(number, slot);
+        Connection { number, evict, limit: self.clone() }
     }
 
-    fn house(&self) -> MutexGuard<'_, LimitState> {
-        self.house.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, LimitState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl LimitState {
-    /// Who has been silent longest, and since when.
-    fn silent(&self) -> Option<(u64, Instant)> {
-        let since = |(number, seat): (&u64, &Slot)| Some((*number, seat.silent_since?));
-        self.guests.iter().filter_map(since).min_by_key(|(_, since)| *since)
+    /// Returns the connection that has been idle longest and the start of its idle time.
+    fn longest_idle(&self) -> Option<(u64, Instant)> {
+        let since = |(number, slot): (&u64, &Slot)| Some((*number, slot.idle_since?));
+        self.slots.iter().filter_map(since).min_by_key(|(_, since)| *since)
     }
 }
 
 impl Connection {
-    /// Nothing is asked from now on.
+    /// Starts the idle time.
     pub(super) fn set_idle(&self) {
-        self.since(Some(Instant::now()));
-        self.all.news.notify_one();
+        self.set_idle_since(Some(Instant::now()));
+        self.limit.changed.notify_one();
     }
 
-    /// Something is being asked, or it may be silent for as long as it likes.
+    /// Ends the idle time: a request is running, or the connection may stay idle.
     pub(super) fn set_busy(&self) {
-        self.since(None);
+        self.set_idle_since(None);
     }
 
-    /// Waits until it has to make room.
+    /// Waits for the eviction.
     pub(super) async fn evicted(&self) {
-        self.leave.notified().await;
+        self.evict.notified().await;
     }
 
-    fn since(&self, since: Option<Instant>) {
-        if let Some(seat) = self.all.house().guests.get_mut(&self.number) {
-            seat.silent_since = since;
+    fn set_idle_since(&self, since: Option<Instant>) {
+        if let Some(slot) = self.limit.state().slots.get_mut(&self.number) {
+            slot.idle_since = since;
         }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.all.house().guests.remove(&self.number);
-        self.all.news.notify_one();
+        self.limit.state().slots.remove(&self.number);
+        self.limit.changed.notify_one();
     }
 }
 
@@ -129,27 +129,28 @@ impl Drop for Connection {
 mod tests {
     use super::*;
 
-    /// Whether there is room at once.
-    async fn has_room(guests: &ConnectionLimit) -> bool {
-        tokio::time::timeout(Duration::ZERO, guests.room()).await.is_ok()
+    /// Returns true if a slot is available at once.
+    async fn has_room(limit: &ConnectionLimit) -> bool {
+        tokio::time::timeout(Duration::ZERO, limit.room()).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_silent_longest_makes_room() {
-        let guests = Arc::new(ConnectionLimit::default());
-        let mut all: Vec<Connection> = (0..MOST - 1).map(|_| guests.enter()).collect();
-        for guest in &all {
-            guest.set_busy();
+    async fn connection_idle_longest_is_evicted() {
+        let limit = Arc::new(ConnectionLimit::default());
+        let mut connections: Vec<Connection> =
+            (0..MAX_CONNECTIONS - 1).map(|_| limit.enter()).collect();
+        for connection in &connections {
+            connection.set_busy();
         }
-        let silent = guests.enter();
-        assert!(!has_room(&guests).await, "it was let in just now");
-        guests.room().await;
-        let next = guests.enter();
-        silent.evicted().await;
-        drop(silent);
+        let idle = limit.enter();
+        assert!(!has_room(&limit).await, "its idle time is too short");
+        limit.room().await;
+        let next = limit.enter();
+        idle.evicted().await;
+        drop(idle);
         next.set_busy();
-        assert!(!has_room(&guests).await, "all are being served");
-        all.pop();
-        assert!(has_room(&guests).await, "one left");
+        assert!(!has_room(&limit).await, "all are busy");
+        connections.pop();
+        assert!(has_room(&limit).await, "one was closed");
     }
 }

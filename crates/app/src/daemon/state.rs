@@ -1,49 +1,49 @@
-//! What a daemon leaves behind for the next one: without it, a killed daemon's successor would show a blank
-//! tab where the caller's page was.
+//! State file of a daemon, read by its successor: without it, the successor of a killed daemon would show a blank tab in
+//! place of the caller's page.
 
 use super::SessionPaths;
 use browser::OrphanTabs;
 use serde::{Deserialize, Serialize};
 
-/// What a daemon says of itself, in a file beside its socket. Removed at an orderly end.
+/// State of a daemon, in a file beside its socket. Removed at an orderly shutdown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DaemonState {
-    /// The daemon's process.
+    /// Process id of the daemon.
     pub pid: u32,
-    /// Its version.
+    /// Version of the daemon.
     pub version: String,
-    /// Whether it had a browser.
+    /// True if it had a browser.
     pub had_browser: bool,
-    /// The highest number that a tab had: numbers are never given out twice in a session.
+    /// Highest tab number so far: a session never reuses tab numbers.
     pub last_tab: u32,
-    /// What had been lost before, and nobody has opened a page since.
+    /// An earlier loss, kept until a page is opened.
     pub lost: Option<String>,
-    /// The tabs that it made in a browser that somebody else runs: they outlive a killed daemon.
+    /// Tabs it opened in an attached browser: they outlive a killed daemon.
     pub left: Option<OrphanTabs>,
-    /// Why it ended, when that was not what the caller asked for.
+    /// Exit reason, unless a caller stopped it.
     pub ended: Option<ExitReason>,
 }
 
-/// Why a daemon ended by itself.
+/// Reason for an exit that no caller requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitReason {
-    /// Nobody used it.
+    /// Idle timeout.
     Idle,
-    /// The system asked it to end.
+    /// Termination signal.
     Signal,
 }
 
 impl DaemonState {
-    /// What the last daemon of a session left.
-    pub fn read(place: &SessionPaths) -> Option<Self> {
-        serde_json::from_str(&std::fs::read_to_string(place.state()).ok()?).ok()
+    /// Reads the state file of a session.
+    pub fn read(paths: &SessionPaths) -> Option<Self> {
+        serde_json::from_str(&std::fs::read_to_string(paths.state()).ok()?).ok()
     }
 
-    /// Leaves it for the next.
-    pub fn write(&self, place: &SessionPaths) -> std::io::Result<()> {
-        let path = place.state();
+    /// Writes the state file atomically.
+    pub fn write(&self, paths: &SessionPaths) -> std::io::Result<()> {
+        let path = paths.state();
         let folder = path.parent().unwrap_or(std::path::Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer(&mut file, self)?;
@@ -51,16 +51,17 @@ impl DaemonState {
         Ok(())
     }
 
-    /// Why the tabs of the session are gone, in words.
+    /// Describes why the tabs of the session are lost; `None` if there was no browser.
     pub fn loss(&self) -> Option<String> {
         if self.lost.is_some() {
             return self.lost.clone();
         }
-        let how = match self.ended {
-            Some(ExitReason::Idle) => "ended after being idle",
-            Some(ExitReason::Signal) => "was told to end by the system",
+        let reason = match self.ended {
+            Some(ExitReason::Idle) => "stopped after its idle timeout",
+            Some(ExitReason::Signal) => "was stopped by a signal",
             None => "was killed",
         };
-        self.had_browser.then(|| format!("the daemon of this session (process {}) {how}", self.pid))
+        self.had_browser
+            .then(|| format!("the daemon of this session (process {}) {reason}", self.pid))
     }
 }

@@ -1,7 +1,7 @@
-//! `agbrowse demo`: a shop that ships with the program, and a walk through it that shows what can be done.
+//! `agbrowse demo`: a web shop that ships with the program, and a guided tour of it.
 //!
-//! The walk runs the same commands that a shell would send, through the same hallway, and checks each
-//! answer: it is a demonstration that can fail.
+//! The tour runs ordinary command lines through the same `Browser::run` as the command line does, and checks each result,
+//! so the demonstration can fail.
 
 mod site;
 mod tour;
@@ -17,33 +17,32 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 
-/// See what agbrowse can do, on a shop that ships with it.
+/// Demonstrate agbrowse on a web shop that ships with it.
 ///
-/// Serves the shop on loopback and walks through it, telling each step. Ends the browser and the shop
-/// afterwards.
+/// Serves the shop on loopback, runs a series of commands on it and prints each with its result. Closes the browser and
+/// the shop afterwards.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Demo {
-    /// Only serve the shop, until Ctrl-C, to try commands on it by hand.
+    /// Only serve the shop until Ctrl-C, to try commands on it.
     #[arg(long)]
     pub serve: bool,
-    /// The folder for the pictures and other files of the walk; one of your own in the temporary folder when absent.
+    /// Folder for screenshots and other files. The default is a folder of your own in the temporary folder.
     #[arg(long, value_name = "FOLDER")]
     pub pictures: Option<PathBuf>,
 }
 
 impl Demo {
-    /// Serves the shop and walks through it. `true` when every step did what it promised.
+    /// Serves the shop and runs the tour. Returns true if all steps passed.
     ///
     /// # Errors
-    /// When the shop cannot be served or no browser comes up.
+    /// When the shop cannot be served or the browser cannot be launched.
     pub async fn run(&self, config: &Config, output: Output) -> Result<bool> {
         let site = Site::serve().await.map_err(|error| {
-            Error::new(Code::InternalUnhandled)
-                .message(format!("the shop cannot be served: {error}"))
+            Error::new(Code::InternalUnhandled).message(format!("cannot serve the shop: {error}"))
         })?;
         if self.serve {
             output::say(&format!(
-                "the shop is open at {}, until Ctrl-C\ntry: agbrowse open {}",
+                "serving the shop at {} until Ctrl-C\ntry: agbrowse open {}",
                 site.origin, site.origin
             ));
             _ = tokio::signal::ctrl_c().await;
@@ -52,26 +51,28 @@ impl Demo {
         let folder = self.folder()?;
         let (options, _) = config.launch_overrides().apply(&Options::default());
         let browser = Browser::new(options);
-        let told = tour::walk(&browser, &site, &folder, output).await;
+        let report = tour::run(&browser, &site, &folder, output).await;
         browser.close().await;
-        let told = told?;
-        output.report(told.ok, &told)?;
-        Ok(told.ok)
+        let report = report?;
+        output.report(report.ok, &report)?;
+        Ok(report.ok)
     }
-    /// Where the files go, made when it is not there. The temporary folder is shared: what is there under our name
-    /// but somebody else's is not used.
+
+    /// Returns the output folder, created if needed. The default is in the shared temporary folder, so one that belongs to
+    /// another user is refused.
     fn folder(&self) -> Result<PathBuf> {
         let user = rustix::process::getuid();
-        let own = || std::env::temp_dir().join(format!("agbrowse-demo-{}", user.as_raw()));
-        let folder = self.pictures.clone().unwrap_or_else(own);
+        let default_folder =
+            || std::env::temp_dir().join(format!("agbrowse-demo-{}", user.as_raw()));
+        let folder = self.pictures.clone().unwrap_or_else(default_folder);
         let failed = |why: &str| {
             Error::new(Code::FileWriteFailed).message(format!("`{}`: {why}", folder.display()))
         };
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        let about = made.and_then(|()| std::fs::symlink_metadata(&folder));
-        let about = about.map_err(|error| failed(&error.to_string()))?;
-        if self.pictures.is_none() && (!about.is_dir() || about.uid() != user.as_raw()) {
-            return Err(failed("it is somebody else's; name another folder with `--pictures`"));
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        let meta = created.and_then(|()| std::fs::symlink_metadata(&folder));
+        let meta = meta.map_err(|error| failed(&error.to_string()))?;
+        if self.pictures.is_none() && (!meta.is_dir() || meta.uid() != user.as_raw()) {
+            return Err(failed("it belongs to another user; set another folder with `--pictures`"));
         }
         Ok(folder)
     }

@@ -1,5 +1,5 @@
-//! The walk: each step is a command line, read by the program's own parser and shown as it is run; its answer is
-//! printed, and checked.
+//! The tour: each step is a command line that is parsed by the program's own parser, printed and run; its result is printed
+//! and checked.
 
 use super::Site;
 use crate::cli::{self, Cli, Subcommand};
@@ -16,25 +16,25 @@ use std::fmt;
 use std::path::Path;
 use std::time::Instant;
 
-/// The secret that Ada signs in with. Callers have theirs in their environment; the shop's is known.
+/// Name of the secret that Ada signs in with. Users set theirs in the environment; the shop's is built in.
 const PASSWORD_NAME: &str = "FERNWAY_PASSWORD";
 
 const TITLE: Style = AnsiColor::Cyan.on_default().bold();
 const PROMPT: Style = AnsiColor::Green.on_default();
 const DIM: Style = Style::new().dimmed();
-const BAD: Style = AnsiColor::Red.on_default().bold();
+const FAILED: Style = AnsiColor::Red.on_default().bold();
 
-/// What came of the walk.
+/// Result of the tour.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TourReport {
-    /// Whether every step did what it promised.
+    /// True if all steps passed.
     pub(super) ok: bool,
-    /// The steps.
+    /// The steps in order.
     pub(super) steps: Vec<Step>,
-    /// How long the walk took.
+    /// Duration in milliseconds.
     pub(super) ms: u64,
-    /// Where its files are.
+    /// Folder of the screenshots and other files.
     pub(super) pictures: String,
 }
 
@@ -46,125 +46,134 @@ pub(super) struct Step {
     ms: u64,
 }
 
-/// Walks through the shop.
-pub(super) async fn walk(
+/// Runs all steps of the tour.
+pub(super) async fn run(
     browser: &Browser,
     site: &Site,
     folder: &Path,
     output: Output,
 ) -> Result<TourReport> {
-    let began = Instant::now();
-    let mut walk = Tour { browser, quiet: output.json, steps: Vec::new() };
+    let started = Instant::now();
+    let mut tour = Tour { browser, quiet: output.json, steps: Vec::new() };
     let shop = &*site.origin;
-    let at = |path: &str| format!("{shop}{path}");
+    let url = |path: &str| format!("{shop}{path}");
     let file = |name: &str| folder.join(name).display().to_string();
 
-    walk.title("A browser comes up, and a page is there when `open` returns");
-    walk.run(&["open", shop], |done| is_titled(done, "Fernway")).await;
+    tour.title("`open` launches the browser and returns when the page has loaded");
+    tour.run(&["open", shop], |result| is_titled(result, "Fernway")).await;
     let count = "document.querySelectorAll('[data-product]').length";
-    walk.run(&["eval", count], |done| prints(done, "12")).await;
-    walk.run(&["screenshot", "--full-page", &file("shop.png")], StepResult::is_ok).await;
+    tour.run(&["eval", count], |result| equals(result, "12")).await;
+    tour.run(&["screenshot", "--full-page", &file("shop.png")], StepResult::is_ok).await;
 
-    walk.title("A page in few words, with a ref for everything that can be acted on");
-    walk.run(&["open", &at("/product/camp-kettle")], |done| is_titled(done, "Kettle")).await;
-    walk.run(&["snapshot", "--find", "quantity"], |done| shows(done, "[ref=@e")).await;
+    tour.title("A snapshot is compact text with a ref for each interactive element");
+    tour.run(&["open", &url("/product/camp-kettle")], |result| is_titled(result, "Kettle")).await;
+    tour.run(&["snapshot", "--find", "quantity"], |result| contains(result, "[ref=@e")).await;
 
-    walk.title("What is done is done to that element alone, and comes with a receipt");
-    walk.run(&["fill", "label=quantity", "2"], |done| shows(done, "value=2")).await;
+    tour.title("An action hits its target only and returns a receipt of its effects");
+    tour.run(&["fill", "label=quantity", "2"], |result| contains(result, "value=2")).await;
     let add = "role=button[name=\"add to cart\"]";
-    walk.run(&["click", add], |done| shows(done, "navigated")).await;
+    tour.run(&["click", add], |result| contains(result, "navigated")).await;
 
-    walk.title("Several things in one go; frames of other sites are part of the page");
+    tour.title("A batch runs several commands; cross-origin frames are part of the page");
     let checkout = r#"{"verb":"click","target":"text=Checkout"}"#;
     let name = r#"{"verb":"fill","target":"label=full name","value":"Ada Fern"}"#;
-    walk.run(&["batch", checkout, name], |done| shows(done, "value=\"Ada Fern\"")).await;
-    walk.run(&["fill", "label=expiry", "12/30"], |done| shows(done, "12/30")).await;
-    walk.run(&["tabs", "--json"], |done| {
-        matches!(done, Ok(Outcome { reply: Reply::Tabs(list), .. }) if list.tabs.iter().any(|tab| tab.frames == 1))
+    tour.run(&["batch", checkout, name], |result| contains(result, "value=\"Ada Fern\"")).await;
+    tour.run(&["fill", "label=expiry", "12/30"], |result| contains(result, "12/30")).await;
+    tour.run(&["tabs", "--json"], |result| {
+        matches!(result, Ok(Outcome { reply: Reply::Tabs(list), .. }) if list.tabs.iter().any(|tab| tab.frames == 1))
     })
     .await;
-    walk.run(&["pdf", &file("checkout.pdf")], StepResult::is_ok).await;
+    tour.run(&["pdf", &file("checkout.pdf")], StepResult::is_ok).await;
 
-    walk.title("What is not ready is waited for, and what changed is told alone");
-    walk.run(&["open", &at("/lab")], StepResult::is_ok).await;
-    let slow = "role=region[name=\"slow to enable\"]";
-    // On a slow machine it may be ready before it is looked at; then nothing changes.
+    tour.title("`wait` waits for an element state; a delta snapshot has the changes only");
+    tour.run(&["open", &url("/lab")], StepResult::is_ok).await;
+    let region = "role=region[name=\"slow to enable\"]";
+    // On a slow machine it may be enabled before the snapshot; then there is no change.
     let mut was_disabled = false;
-    walk.run(&["snapshot", "--root", slow], |done| {
-        was_disabled = shows(done, "disabled=true");
-        shows(done, "Pour the tea")
+    tour.run(&["snapshot", "--root", region], |result| {
+        was_disabled = contains(result, "disabled=true");
+        contains(result, "Pour the tea")
     })
     .await;
-    walk.run(&["wait", "text=Pour the tea", "--state", "enabled"], StepResult::is_ok).await;
-    walk.run(&["snapshot", "--delta", "--root", slow], |done| {
-        done.is_ok() && shows(done, "was [disabled=true]") == was_disabled
-    })
-    .await;
-
-    walk.title("Shadow trees, closed ones too, are part of the page");
-    walk.run(&["snapshot", "--find", "dial"], |done| shows(done, "\"Turn the dial\" [ref=@e"))
-        .await;
-    walk.run(&["click", "text=Turn the dial"], |done| shows(done, "Facing east")).await;
-    walk.run(&["screenshot", &file("lab.png")], StepResult::is_ok).await;
-
-    walk.title("What cannot be done is refused with the reason, and nothing else is hit instead");
-    walk.run(&["can", "click", "text=Pick the berry"], |done| shows(done, "fail")).await;
-    walk.run(&["click", "text=Pick the berry", "--timeout", "1500ms"], |done| {
-        fails(done, Code::ActCovered)
+    tour.run(&["wait", "text=Pour the tea", "--state", "enabled"], StepResult::is_ok).await;
+    tour.run(&["snapshot", "--delta", "--root", region], |result| {
+        result.is_ok() && contains(result, "was [disabled=true]") == was_disabled
     })
     .await;
 
-    walk.title("A file is there when `download` returns");
-    let catalogue = file("catalogue.csv");
-    walk.run(&["download", "text=Download the catalogue", "--to", &catalogue], |done| {
-        done.is_ok() && Path::new(&catalogue).exists()
+    tour.title("Shadow roots, closed ones too, are part of the page");
+    tour.run(&["snapshot", "--find", "dial"], |result| {
+        contains(result, "\"Turn the dial\" [ref=@e")
+    })
+    .await;
+    tour.run(&["click", "text=Turn the dial"], |result| contains(result, "Facing east")).await;
+    tour.run(&["screenshot", &file("lab.png")], StepResult::is_ok).await;
+
+    tour.title("A covered element is refused with the reason, and nothing else is clicked");
+    tour.run(&["can", "click", "text=Pick the berry"], |result| contains(result, "fail")).await;
+    tour.run(&["click", "text=Pick the berry", "--timeout", "1500ms"], |result| {
+        fails(result, Code::ActCovered)
     })
     .await;
 
-    walk.title("A context is a cookie jar of its own: Ada is signed in here, nobody there");
+    tour.title("`download` returns when the file is complete");
+    let csv_file = file("catalogue.csv");
+    tour.run(&["download", "text=Download the catalogue", "--to", &csv_file], |result| {
+        result.is_ok() && Path::new(&csv_file).exists()
+    })
+    .await;
+
+    tour.title("Contexts have separate cookies and storage, which can be saved and loaded");
     let ada = ["--context", "ada"];
-    let tea = at("/account/subscription");
-    // Who is not signed in is asked to, and comes back here.
-    walk.run_in(ada, &["open", &tea], StepResult::is_ok).await;
-    walk.run_in(ada, &["fill", "label=e-mail", "ada.fern@example.com"], StepResult::is_ok).await;
+    let subscription = url("/account/subscription");
+    // Redirects to the sign-in form, which leads back.
+    tour.run_in_context(ada, &["open", &subscription], StepResult::is_ok).await;
+    tour.run_in_context(ada, &["fill", "label=e-mail", "ada.fern@example.com"], StepResult::is_ok)
+        .await;
     let password = ["fill", "label=password", "--secret", PASSWORD_NAME, "--submit"];
-    walk.run_in(ada, &password, |done| shows(done, "navigated")).await;
-    let who = "document.querySelector('#user-name')?.textContent ?? 'nobody'";
-    walk.run_in(ada, &["eval", who], |done| prints(done, "Ada Fern")).await;
-    walk.run(&["eval", who], |done| prints(done, "nobody")).await;
-    let kept = file("ada.json");
-    walk.run_in(ada, &["storage", "save", &kept], |done| shows(done, "saved 1 cookie")).await;
-    let later = ["--context", "later"];
-    walk.run_in(later, &["storage", "load", &kept], |done| shows(done, "loaded 1 cookie")).await;
-    walk.run_in(later, &["open", shop], StepResult::is_ok).await;
-    walk.run_in(later, &["eval", who], |done| prints(done, "Ada Fern")).await;
-
-    walk.title("A dialog never blocks in silence: it is an error that says how to go on");
-    walk.run(&["eval", "confirm('Empty your saved items?')"], |done| {
-        fails(done, Code::PageDialogOpen)
+    tour.run_in_context(ada, &password, |result| contains(result, "navigated")).await;
+    let user_name = "document.querySelector('#user-name')?.textContent ?? 'nobody'";
+    tour.run_in_context(ada, &["eval", user_name], |result| equals(result, "Ada Fern")).await;
+    tour.run(&["eval", user_name], |result| equals(result, "nobody")).await;
+    let storage_file = file("ada.json");
+    tour.run_in_context(ada, &["storage", "save", &storage_file], |result| {
+        contains(result, "saved 1 cookie")
     })
     .await;
-    walk.run(&["dialog", "accept"], StepResult::is_ok).await;
+    let later = ["--context", "later"];
+    tour.run_in_context(later, &["storage", "load", &storage_file], |result| {
+        contains(result, "loaded 1 cookie")
+    })
+    .await;
+    tour.run_in_context(later, &["open", shop], StepResult::is_ok).await;
+    tour.run_in_context(later, &["eval", user_name], |result| equals(result, "Ada Fern")).await;
 
-    walk.title("A page in an endless loop: its command ends in time, everything else goes on");
-    let stuck = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
-    walk.run(&["open", "--new-tab", "--until", "commit", stuck], StepResult::is_ok).await;
-    walk.run(&["eval", "1", "--timeout", "800ms"], |done| fails(done, Code::PageUnresponsive))
+    tour.title("An open dialog is an error that names the command to answer it");
+    tour.run(&["eval", "confirm('Empty your saved items?')"], |result| {
+        fails(result, Code::PageDialogOpen)
+    })
+    .await;
+    tour.run(&["dialog", "accept"], StepResult::is_ok).await;
+
+    tour.title("A page in an endless loop: its command times out, other tabs keep working");
+    let looping_page = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
+    tour.run(&["open", "--new-tab", "--until", "commit", looping_page], StepResult::is_ok).await;
+    tour.run(&["eval", "1", "--timeout", "800ms"], |result| fails(result, Code::PageUnresponsive))
         .await;
-    walk.run(&["status"], StepResult::is_ok).await;
-    walk.run(&["tab", "new", shop], StepResult::is_ok).await;
-    walk.run(&["eval", "document.title"], |done| shows(done, "Fernway")).await;
+    tour.run(&["status"], StepResult::is_ok).await;
+    tour.run(&["tab", "new", shop], StepResult::is_ok).await;
+    tour.run(&["eval", "document.title"], |result| contains(result, "Fernway")).await;
 
-    walk.title("A crash is told as what it is, and mended by a reload");
-    walk.run(&["open", "chrome://crash"], |done| fails(done, Code::TabCrashed)).await;
-    walk.run(&["eval", "1"], |done| fails(done, Code::TabCrashed)).await;
-    walk.run(&["reload"], |done| is_titled(done, "Fernway")).await;
+    tour.title("A crashed tab is reported as such and recovers with `reload`");
+    tour.run(&["open", "chrome://crash"], |result| fails(result, Code::TabCrashed)).await;
+    tour.run(&["eval", "1"], |result| fails(result, Code::TabCrashed)).await;
+    tour.run(&["reload"], |result| is_titled(result, "Fernway")).await;
 
-    let ok = walk.steps.iter().all(|step| step.ok);
+    let ok = tour.steps.iter().all(|step| step.ok);
     Ok(TourReport {
         ok,
-        steps: walk.steps,
-        ms: millis(began),
+        steps: tour.steps,
+        ms: millis(started),
         pictures: folder.display().to_string(),
     })
 }
@@ -184,40 +193,40 @@ impl Tour<'_> {
         }
     }
 
-    async fn run_in(
+    async fn run_in_context(
         &mut self,
         context: [&str; 2],
-        words: &[&str],
-        promise: impl FnOnce(&StepResult) -> bool,
+        args: &[&str],
+        check: impl FnOnce(&StepResult) -> bool,
     ) {
-        self.run(&[&context, words].concat(), promise).await;
+        self.run(&[&context, args].concat(), check).await;
     }
 
-    /// Runs a command line, tells it with its answer, and notes whether that is what was promised.
-    async fn run(&mut self, words: &[&str], promise: impl FnOnce(&StepResult) -> bool) {
-        let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        let cli = Cli::try_parse_from([&["agbrowse"], words].concat());
+    /// Runs a command line, prints it with its result and records whether the check passed.
+    async fn run(&mut self, args: &[&str], check: impl FnOnce(&StepResult) -> bool) {
+        let line = args.iter().map(|arg| quote(arg)).collect::<Vec<_>>().join(" ");
+        let cli = Cli::try_parse_from([&["agbrowse"], args].concat());
         let is_json = cli.as_ref().is_ok_and(|cli| cli.settings.json == Some(true));
-        let began = Instant::now();
-        let done = match cli {
-            Ok(cli) => self.ask(cli).await,
-            Err(wrong) => Err(Error::new(Code::CommandInvalid).message(wrong.to_string())),
+        let started = Instant::now();
+        let result = match cli {
+            Ok(cli) => self.execute(cli).await,
+            Err(error) => Err(Error::new(Code::CommandInvalid).message(error.to_string())),
         };
-        let (ms, ok) = (millis(began), promise(&done));
+        let (ms, ok) = (millis(started), check(&result));
         if !self.quiet {
-            say(&format!("{PROMPT}$ agbrowse {shown}{PROMPT:#}  {DIM}{ms} ms{DIM:#}"));
-            tell(&done, is_json);
+            say(&format!("{PROMPT}$ agbrowse {line}{PROMPT:#}  {DIM}{ms} ms{DIM:#}"));
+            print_result(&result, is_json);
             if !ok {
-                say(&format!("  {BAD}this is not what was promised{BAD:#}"));
+                say(&format!("  {FAILED}unexpected result{FAILED:#}"));
             }
         }
-        self.steps.push(Step { command: shown, ok, ms });
+        self.steps.push(Step { command: line, ok, ms });
     }
 
-    /// Does what the program does with a command line, with our browser in the daemon's place.
-    async fn ask(&self, Cli { settings, command }: Cli) -> StepResult {
+    /// Runs a parsed command line as the program does, with this browser instead of a daemon.
+    async fn execute(&self, Cli { settings, command }: Cli) -> StepResult {
         let Subcommand::Browser(mut command) = command else {
-            return Err(Error::new(Code::CommandInvalid).message("this is no verb of the browser"));
+            return Err(Error::new(Code::CommandInvalid).message("not a browser command"));
         };
         if let Command::Fill(fill) = &mut command
             && fill.secret.as_deref() == Some(PASSWORD_NAME)
@@ -242,9 +251,9 @@ impl Tour<'_> {
     }
 }
 
-/// Says what the program would say.
-fn tell(done: &StepResult, is_json: bool) {
-    match done {
+/// Prints a result as the program does.
+fn print_result(result: &StepResult, is_json: bool) {
+    match result {
         Ok(outcome) if is_json => say(&format!("  {}", output::json(DEFAULT_SESSION, outcome))),
         Ok(outcome) => {
             for note in &outcome.notes {
@@ -262,43 +271,43 @@ fn tell(done: &StepResult, is_json: bool) {
     }
 }
 
-/// A word as one would type it at a shell.
-fn quoted(word: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:@,+%".contains(c);
-    match word {
-        _ if !word.is_empty() && word.chars().all(is_plain) => Cow::Borrowed(word),
-        _ if !word.contains('\'') => Cow::Owned(format!("'{word}'")),
-        _ if !word.contains(['"', '$', '`', '\\', '!']) => Cow::Owned(format!("\"{word}\"")),
-        _ => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
+/// Quotes an argument for a shell.
+fn quote(arg: &str) -> Cow<'_, str> {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_=./:@,+%".contains(c);
+    match arg {
+        _ if !arg.is_empty() && arg.chars().all(is_safe) => Cow::Borrowed(arg),
+        _ if !arg.contains('\'') => Cow::Owned(format!("'{arg}'")),
+        _ if !arg.contains(['"', '$', '`', '\\', '!']) => Cow::Owned(format!("\"{arg}\"")),
+        _ => Cow::Owned(format!("'{}'", arg.replace('\'', r"'\''"))),
     }
 }
 
-fn shows(done: &StepResult, part: &str) -> bool {
-    matches!(done, Ok(outcome) if outcome.reply.to_string().contains(part))
+fn contains(result: &StepResult, part: &str) -> bool {
+    matches!(result, Ok(outcome) if outcome.reply.to_string().contains(part))
 }
 
-fn prints(done: &StepResult, text: &str) -> bool {
-    matches!(done, Ok(outcome) if outcome.reply.to_string() == text)
+fn equals(result: &StepResult, text: &str) -> bool {
+    matches!(result, Ok(outcome) if outcome.reply.to_string() == text)
 }
 
-fn is_titled(done: &StepResult, part: &str) -> bool {
-    matches!(done, Ok(Outcome { reply: Reply::Open(there) | Reply::Reload(there), .. }) if there.title.contains(part))
+fn is_titled(result: &StepResult, part: &str) -> bool {
+    matches!(result, Ok(Outcome { reply: Reply::Open(there) | Reply::Reload(there), .. }) if there.title.contains(part))
 }
 
-fn fails(done: &StepResult, code: Code) -> bool {
-    matches!(done, Err(error) if error.code() == code)
+fn fails(result: &StepResult, code: Code) -> bool {
+    matches!(result, Err(error) if error.code() == code)
 }
 
-fn millis(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+fn millis(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 impl fmt::Display for TourReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let good = self.steps.iter().filter(|step| step.ok).count();
+        let passed = self.steps.iter().filter(|step| step.ok).count();
         write!(
             f,
-            "\n{good} of {} steps did what they promised, in {}.{} s. Files: {}\nThe browser and the shop are closed. Next: agbrowse open URL",
+            "\n{passed} of {} steps passed in {}.{} s. Files: {}\nThe browser and the shop are closed. Next: agbrowse open URL",
             self.steps.len(),
             self.ms / 1000,
             self.ms % 1000 / 100,
@@ -312,8 +321,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_shown_as_a_shell_takes_it() {
-        for (word, shown) in [
+    fn arguments_are_quoted_for_a_shell() {
+        for (arg, line) in [
             ("label=quantity", "label=quantity"),
             ("http://127.0.0.1:80/lab", "http://127.0.0.1:80/lab"),
             ("", "''"),
@@ -322,7 +331,7 @@ mod tests {
             ("confirm('sure?')", "\"confirm('sure?')\""),
             ("'a' + \"b\"", r#"''\''a'\'' + "b"'"#),
         ] {
-            assert_eq!(quoted(word), shown);
+            assert_eq!(quote(arg), line);
         }
     }
 }

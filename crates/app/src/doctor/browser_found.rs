@@ -1,9 +1,9 @@
-//! Is there a browser, and which?
+//! Check `browser`: finds the browser and its version.
 
 use super::{Finding, Severity, program};
 use crate::config::Config;
 
-pub(super) async fn look(config: &Config) -> Finding {
+pub(super) async fn run(config: &Config) -> Finding {
     let found = match program(config) {
         Ok(found) => found,
         Err(error) => {
@@ -22,10 +22,11 @@ pub(super) async fn look(config: &Config) -> Finding {
             let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
             Finding::new(Severity::Info, format!("{version} at {path} ({})", found.origin))
         }
-        Ok(output) => {
-            Finding::new(Severity::Fail, format!("`{path} --version` ends with {}", output.status))
-                .fix("run it by hand to see why, or `agbrowse install --force`")
-        }
+        Ok(output) => Finding::new(
+            Severity::Fail,
+            format!("`{path} --version` failed with {}", output.status),
+        )
+        .fix("run it by hand to see the error, or run `agbrowse install --force`"),
         Err(error) => Finding::new(Severity::Fail, format!("{path} cannot be run: {error}"))
             .fix("run `agbrowse install --force`"),
     }

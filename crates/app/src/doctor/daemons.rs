@@ -1,11 +1,11 @@
-//! What has become of the daemons of all sessions: asked all at once, as one that is stuck takes long.
+//! State of the daemons of all sessions, queried in parallel, because a stuck one takes long.
 
 use crate::daemon::{DaemonState, SessionPaths, list};
 use crate::sessions::status;
 use browser::{Code, Error, Evidence, Result};
 use tokio::task::JoinSet;
 
-/// A session that has left anything in the folder of sockets.
+/// A session with files in the runtime directory.
 #[derive(Debug)]
 pub(super) struct Daemon {
     pub(super) session: String,
@@ -14,54 +14,54 @@ pub(super) struct Daemon {
 
 #[derive(Debug)]
 pub(super) enum Condition {
-    /// It answers, and has this version.
+    /// Responds, with this version.
     Running(String),
-    /// It takes connections and does not answer: why.
+    /// Accepts connections but does not respond: the error.
     Stuck(String),
-    /// It ended unasked: why.
+    /// Ended unexpectedly: the reason.
     Lost(String),
-    /// Its socket is there, and nobody listens.
-    Deaf,
+    /// The socket exists without a listener.
+    NoListener,
 }
 
-/// Asks all daemons.
+/// Queries all daemons.
 ///
 /// # Errors
-/// When their folder cannot be used.
-pub(super) async fn ask_all() -> Result<Vec<Daemon>> {
-    let places =
+/// When the runtime directory cannot be used.
+pub(super) async fn query_all() -> Result<Vec<Daemon>> {
+    let all_paths =
         list().iter().map(|name| SessionPaths::of(name)).collect::<Result<Vec<SessionPaths>>>()?;
-    let mut asked = JoinSet::new();
-    for place in places {
-        asked.spawn_blocking(move || {
-            let condition = condition(&place)?;
-            Some(Daemon { session: place.session, condition })
+    let mut queries = JoinSet::new();
+    for paths in all_paths {
+        queries.spawn_blocking(move || {
+            let condition = condition(&paths)?;
+            Some(Daemon { session: paths.session, condition })
         });
     }
-    let mut daemons: Vec<Daemon> = asked.join_all().await.into_iter().flatten().collect();
+    let mut daemons: Vec<Daemon> = queries.join_all().await.into_iter().flatten().collect();
     daemons.sort_by(|a, b| a.session.cmp(&b.session));
     Ok(daemons)
 }
 
-/// `None` when there is nothing to tell.
-fn condition(place: &SessionPaths) -> Option<Condition> {
-    match status(place) {
+/// Returns `None` for a session without a daemon or with a stopping one.
+fn condition(paths: &SessionPaths) -> Option<Condition> {
+    match status(paths) {
         Some(Ok(status)) => Some(Condition::Running(status.version)),
         Some(Err(error)) => match error.code() {
             Code::DaemonVersionMismatch => Some(Condition::Running(version_in(&error))),
             Code::DaemonStopping => None,
             _ => Some(Condition::Stuck(error.details().message.clone())),
         },
-        None => match DaemonState::read(place).and_then(|state| state.loss()) {
-            Some(loss) => Some(Condition::Lost(loss)),
-            None => place.socket().exists().then_some(Condition::Deaf),
+        None => match DaemonState::read(paths).and_then(|state| state.loss()) {
+            Some(reason) => Some(Condition::Lost(reason)),
+            None => paths.socket().exists().then_some(Condition::NoListener),
         },
     }
 }
 
-/// The daemon's version in its refusal.
+/// Returns the daemon's version from its version mismatch error.
 fn version_in(error: &Error) -> String {
-    match error.details().evidence.as_ref().and_then(|facts| facts.get("daemon")) {
+    match error.details().evidence.as_ref().and_then(|evidence| evidence.get("daemon")) {
         Some(Evidence::Text(version)) => version.clone(),
         _ => "unknown".to_owned(),
     }
@@ -72,9 +72,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_tells_the_daemons_version() {
-        let refusal = Error::new(Code::DaemonVersionMismatch);
-        assert_eq!(version_in(&refusal), "unknown");
-        assert_eq!(version_in(&refusal.evidence("daemon", "0.0.9")), "0.0.9");
+    fn version_mismatch_error_holds_the_daemons_version() {
+        let error = Error::new(Code::DaemonVersionMismatch);
+        assert_eq!(version_in(&error), "unknown");
+        assert_eq!(version_in(&error.evidence("daemon", "0.0.9")), "0.0.9");
     }
 }

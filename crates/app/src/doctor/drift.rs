@@ -1,26 +1,26 @@
-//! What we use of the protocol, compared with what a browser says it offers.
+//! Compares the CDP methods, events and fields that agbrowse uses with a browser's `/json/protocol`.
 
 use browser::{ProtocolUse, ProtocolUseField, ProtocolUseKind, wire_name};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// How far a browser is from what we expect of it.
+/// Differences between the used and the offered protocol.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Drift {
-    /// Methods and events we use.
+    /// Number of used methods and events.
     pub(super) calls: usize,
-    /// Their fields that we send or read, and the fields of what is in them.
+    /// Number of fields that are sent or read, with the fields of nested types.
     pub(super) fields: usize,
     /// Methods and events that the browser does not offer.
     pub(super) missing_calls: Vec<String>,
-    /// Fields that the browser does not know, of methods, events and types that it does.
+    /// Fields that the browser does not offer, of methods, events and types that it does.
     pub(super) missing_fields: Vec<String>,
 }
 
-/// Compares what is used with what `/json/protocol` says.
+/// Compares the used protocol with the JSON of `/json/protocol`.
 ///
 /// # Errors
-/// When that is no description of a protocol.
+/// When the JSON is no protocol description.
 pub(super) fn drift(
     protocol_json: &str,
     used_protocol: impl Iterator<Item = &'static ProtocolUse>,
@@ -42,14 +42,14 @@ pub(super) fn drift(
 
 struct Comparison<'p> {
     protocol: &'p Protocol,
-    /// Ours.
+    /// Used types.
     types: Vec<&'static ProtocolUse>,
-    /// Which of ours was compared with which of theirs.
+    /// Compared pairs of a used and an offered type.
     compared: BTreeSet<(&'static str, String)>,
     drift: Drift,
 }
 
-/// Something with fields: its name, and the domain in which the names of types in it are looked up.
+/// An offered item with fields: its name, and the domain in which its type names are resolved.
 struct FieldSite<'p> {
     name: String,
     domain: &'p str,
@@ -58,16 +58,16 @@ struct FieldSite<'p> {
 
 impl<'p> Comparison<'p> {
     fn call(&mut self, used: &ProtocolUse) {
-        let Some((domain, offer)) = self.protocol.offer(used) else {
+        let Some((domain, item)) = self.protocol.find_item(used) else {
             self.drift.missing_calls.push(used.name.to_owned());
             self.drift.fields += used.sent.len() + used.read.len();
             return;
         };
         let read =
-            if used.kind == ProtocolUseKind::Event { &offer.parameters } else { &offer.returns };
-        for (used_fields, fields) in [(used.sent, &offer.parameters), (used.read, read)] {
-            let place = FieldSite { name: used.name.to_owned(), domain, fields };
-            self.fields(domain_of(used), used_fields, &place);
+            if used.kind == ProtocolUseKind::Event { &item.parameters } else { &item.returns };
+        for (used_fields, fields) in [(used.sent, &item.parameters), (used.read, read)] {
+            let site = FieldSite { name: used.name.to_owned(), domain, fields };
+            self.fields(domain_of(used), used_fields, &site);
         }
     }
 
@@ -75,32 +75,32 @@ impl<'p> Comparison<'p> {
         &mut self,
         our_domain: &str,
         used: &'static [ProtocolUseField],
-        place: &FieldSite<'p>,
+        site: &FieldSite<'p>,
     ) {
         self.drift.fields += used.len();
         for field in used {
             let name = wire_name(field.name);
-            let path = format!("{}.{name}", place.name);
-            let Some(offered) = place.fields.iter().find(|offered| offered.name == name) else {
+            let path = format!("{}.{name}", site.name);
+            let Some(offered) = site.fields.iter().find(|offered| offered.name == name) else {
                 self.drift.missing_fields.push(path);
                 continue;
             };
-            let Some(ours) = self.type_of(our_domain, field) else { continue };
-            let inner = self.protocol.inside(path, place.domain, &offered.of, 0);
-            if self.compared.insert((ours.name, inner.name.clone())) {
-                self.fields(domain_of(ours), ours.read, &inner);
+            let Some(used_type) = self.type_of(our_domain, field) else { continue };
+            let nested = self.protocol.resolve(path, site.domain, &offered.field_type, 0);
+            if self.compared.insert((used_type.name, nested.name.clone())) {
+                self.fields(domain_of(used_type), used_type.read, &nested);
             }
         }
     }
 
-    /// Our type of a field, when it is one with fields. A domain may borrow it from another.
+    /// Returns the used type of a field, if it has fields. The type may be of another domain.
     fn type_of(&self, our_domain: &str, field: &ProtocolUseField) -> Option<&'static ProtocolUse> {
-        let is_it = |used: &&&'static ProtocolUse| {
-            used.name.split_once('.').is_some_and(|it| it.1 == field.inner())
+        let matches = |used: &&&'static ProtocolUse| {
+            used.name.split_once('.').is_some_and(|parts| parts.1 == field.inner())
         };
-        let mut named = self.types.iter().filter(is_it);
-        let first = named.clone().next();
-        named.find(|used| domain_of(used) == our_domain).or(first).copied()
+        let mut candidates = self.types.iter().filter(matches);
+        let first = candidates.clone().next();
+        candidates.find(|used| domain_of(used) == our_domain).or(first).copied()
     }
 }
 
@@ -124,7 +124,7 @@ struct Domain {
     events: Vec<ProtocolItem>,
 }
 
-/// A method or an event. An event has no `returns`: what it brings is called parameters too.
+/// A method or an event. An event has no `returns`: its fields are in `parameters`.
 #[derive(Deserialize)]
 struct ProtocolItem {
     name: String,
@@ -138,64 +138,66 @@ struct ProtocolItem {
 struct Type {
     id: String,
     #[serde(flatten)]
-    of: FieldType,
+    field_type: FieldType,
 }
 
 #[derive(Deserialize)]
 struct ProtocolField {
     name: String,
     #[serde(flatten)]
-    of: FieldType,
+    field_type: FieldType,
 }
 
-/// What something is: the name of a type, a list of something, or something with fields. Otherwise it has
-/// nothing inside.
+/// Type of a field: a reference to a named type, an array, or an object with fields. All other types have no fields.
 #[derive(Deserialize)]
 struct FieldType {
     #[serde(rename = "$ref")]
-    named: Option<String>,
+    reference: Option<String>,
     items: Option<Box<FieldType>>,
     #[serde(default)]
     properties: Vec<ProtocolField>,
 }
 
-/// A type that is called by another name, which is a list of … is not followed for ever.
-const DEEPEST: usize = 8;
+/// Depth limit for resolving references and arrays, which may be circular.
+const MAX_DEPTH: usize = 8;
 
 impl Protocol {
-    fn offer(&self, used: &ProtocolUse) -> Option<(&str, &ProtocolItem)> {
+    fn find_item(&self, used: &ProtocolUse) -> Option<(&str, &ProtocolItem)> {
         let (domain, name) = used.name.split_once('.')?;
         let domain = self.domain(domain)?;
-        let offers =
+        let items =
             if used.kind == ProtocolUseKind::Event { &domain.events } else { &domain.commands };
-        Some((&domain.domain, offers.iter().find(|offer| offer.name == name)?))
+        Some((&domain.domain, items.iter().find(|item| item.name == name)?))
     }
 
     fn domain(&self, name: &str) -> Option<&Domain> {
         self.domains.iter().find(|domain| domain.domain == name)
     }
 
-    /// What the fields in something are. It has the name of its type where it has one, else that of the way.
-    fn inside<'p>(
+    /// Resolves references and arrays to the type with the fields. Its name is that of the type, else the field path.
+    fn resolve<'p>(
         &'p self,
-        way: String,
+        path: String,
         domain: &'p str,
-        of: &'p FieldType,
+        field_type: &'p FieldType,
         depth: usize,
     ) -> FieldSite<'p> {
-        let named = of.named.as_deref().and_then(|named| self.named(domain, named));
-        match (named, &of.items) {
-            (Some((domain, found)), _) if depth < DEEPEST => {
+        let referenced =
+            field_type.reference.as_deref().and_then(|name| self.find_type(domain, name));
+        match (referenced, &field_type.items) {
+            (Some((domain, found)), _) if depth < MAX_DEPTH => {
                 let name = format!("{domain}.{}", found.id);
-                self.inside(name, domain, &found.of, depth + 1)
+                self.resolve(name, domain, &found.field_type, depth + 1)
             }
-            (None, Some(items)) if depth < DEEPEST => self.inside(way, domain, items, depth + 1),
-            _ => FieldSite { name: way, domain, fields: &of.properties },
+            (None, Some(items)) if depth < MAX_DEPTH => {
+                self.resolve(path, domain, items, depth + 1)
+            }
+            _ => FieldSite { name: path, domain, fields: &field_type.properties },
         }
     }
 
-    /// A type by its name, which is that of the same domain unless it says otherwise.
-    fn named<'p>(&'p self, domain: &'p str, name: &str) -> Option<(&'p str, &'p Type)> {
+    /// Finds a type by its name, which may be prefixed with a domain.
+    fn find_type<'p>(&'p self, domain: &'p str, name: &str) -> Option<(&'p str, &'p Type)> {
         let (domain, name) = name.split_once('.').unwrap_or((domain, name));
         let domain = self.domain(domain)?;
         Some((&domain.domain, domain.types.iter().find(|found| found.id == name)?))
@@ -233,12 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_all_there_has_not_drifted() {
+    fn complete_protocol_has_no_drift() {
         check(
             r#"{"version":{"major":"1"},"domains":[
                 {"domain":"DOM","commands":[{"name":"navigate"}]},
                 {"domain":"Page","experimental":true,"types":[{"id":"FrameId"}],
-                 "commands":[{"name":"navigate","description":"goes",
+                 "commands":[{"name":"navigate","description":"navigates",
                               "parameters":[{"name":"type"},{"name":"url","type":"string"}],
                               "returns":[{"name":"frameId"}]}],
                  "events":[{"name":"frameNavigated","parameters":[{"name":"frameId"}]}]}]}"#,
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_method_is_told_without_its_fields() {
+    fn missing_method_is_reported_without_its_fields() {
         check(
             r#"{"domains":[{"domain":"Page","commands":[{"name":"goTo"}],
                  "events":[{"name":"frameNavigated","parameters":[{"name":"frameId"}]}]}]}"#,
@@ -258,8 +260,8 @@ mod tests {
     }
 
     #[test]
-    fn missing_fields_are_told_by_their_name_on_the_wire() {
-        // A parameter is no answer: `frameId` among the parameters is not the one we read.
+    fn missing_fields_are_reported_by_their_wire_name() {
+        // Parameters and returns are distinct: `frameId` among the parameters is not the returned one.
         check(
             r#"{"domains":[{"domain":"Page",
                  "commands":[{"name":"navigate","parameters":[{"name":"url"},{"name":"frameId"}]}],
@@ -270,14 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_domain_lacks_all_of_its_calls() {
+    fn missing_domain_lacks_all_of_its_calls() {
         let all = ["Page.navigate", "Page.frameNavigated"];
         check(r#"{"domains":[]}"#, &all, &[]);
         check(r#"{"domains":[{"domain":"Pages"}]}"#, &all, &[]);
     }
 
     #[test]
-    fn an_event_is_no_method() {
+    fn event_is_not_matched_by_a_method() {
         check(
             r#"{"domains":[{"domain":"Page","commands":[{"name":"frameNavigated"}],
                  "events":[{"name":"navigate"}]}]}"#,
@@ -286,7 +288,7 @@ mod tests {
         );
     }
 
-    /// A tab has a window and tabs that it opened; who sees the tab has another name for it than we do.
+    /// A tab has a window and the tabs it opened; the browser's name of the type differs from ours.
     const NESTED: &[ProtocolUse] = &[
         ProtocolUse {
             name: "Target.getTabs",
@@ -343,21 +345,21 @@ mod tests {
          "events":[{"name":"tabChanged","parameters":[{"name":"tab","$ref":"TabInfo"}]}]}]}"#;
 
     #[test]
-    fn fields_within_fields_are_compared() {
+    fn nested_fields_are_compared() {
         for (was, is, missing) in [
             ("", "", &[] as &[&str]),
             (r#""isOpen""#, r#""open""#, &["Browser.Bounds.isOpen"]),
             (r#""url""#, r#""address""#, &["Target.TabInfo.url"]),
             (r#""exclude""#, r#""without""#, &["Target.Filters.exclude"]),
             (r#""opened""#, r#""children""#, &["Target.TabInfo.opened"]),
-            // What has nothing inside lacks all that we know of it.
+            // A type without fields lacks all used fields.
             (
                 r#""$ref":"Browser.Bounds""#,
                 r#""type":"integer""#,
                 &["Target.TabInfo.window.isOpen"],
             ),
             (r#""$ref":"Browser.Bounds""#, r#""$ref":"Gone""#, &["Target.TabInfo.window.isOpen"]),
-            // A type that is only another name of itself has no end, and nothing inside.
+            // A type that refers to itself has no fields.
             (
                 r#""id":"Bounds","properties":[{"name":"isOpen"}]"#,
                 r#""id":"Bounds","$ref":"Bounds""#,
@@ -371,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_is_counted_and_told_once() {
+    fn type_is_counted_and_reported_once() {
         let renamed = OFFERED.replace(r#""url""#, r#""address""#);
         let drift = drift(&renamed, NESTED.iter()).unwrap();
         // filter, tabs, tab; exclude; url, opened, window; is_open.
@@ -379,14 +381,14 @@ mod tests {
     }
 
     #[test]
-    fn what_describes_no_protocol_is_refused() {
+    fn invalid_protocol_description_is_an_error() {
         for text in ["", "{", "[]", "{}", r#"{"domains":{}}"#, r#"{"domains":[{"commands":[]}]}"#] {
             assert!(drift(text, USES.iter()).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn everything_we_use_is_compared() {
+    fn all_used_calls_are_compared() {
         let drift = drift(r#"{"domains":[]}"#, browser::used_protocol()).unwrap();
         let calls = browser::used_protocol().filter(|used| used.kind != ProtocolUseKind::Type);
         assert_eq!(drift.calls, calls.count());

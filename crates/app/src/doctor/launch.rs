@@ -1,4 +1,4 @@
-//! Does the browser really start, and how soon does it answer?
+//! Check `launch`: launches the browser, evaluates a script and measures the time.
 
 use super::{Finding, Severity, ms_since};
 use crate::config::Config;
@@ -7,40 +7,40 @@ use browser::launch::{LaunchOverrides, Options};
 use browser::{Browser, Code, Command, Error, Evidence, Request};
 use std::time::Instant;
 
-/// Less than the check's own limit, so that the browser's reason is told and not only that it is late.
+/// Shorter than the check's limit, so that the launch error is reported instead of a timeout.
 const TIMEOUT_MS: u64 = 30_000;
 
-pub(super) async fn look(config: &Config) -> Finding {
+pub(super) async fn run(config: &Config) -> Finding {
     let options = options(config);
     let headed = options.headed;
     let browser = Browser::new(options);
     let sum = Command::Eval(Eval { script: "1+1".into(), ..Eval::default() });
-    let began = Instant::now();
-    let answer = browser.run(Request { timeout_ms: Some(TIMEOUT_MS), ..Request::new(sum) }).await;
-    let ms = ms_since(began);
+    let started = Instant::now();
+    let result = browser.run(Request { timeout_ms: Some(TIMEOUT_MS), ..Request::new(sum) }).await;
+    let ms = ms_since(started);
     browser.close().await;
-    match answer.map(|outcome| outcome.reply.to_string()) {
+    match result.map(|outcome| outcome.reply.to_string()) {
         Ok(sum) if sum == "2" => {
             Finding::new(Severity::Info, format!("started and answered within {ms} ms"))
         }
-        Ok(sum) => Finding::new(Severity::Fail, format!("the browser says that 1+1 is `{sum}`"))
-            .fix("get another browser with `agbrowse install --force`"),
-        Err(error) => Finding::new(Severity::Fail, words(&error)).fix(fix(&error, headed)),
+        Ok(sum) => Finding::new(Severity::Fail, format!("the browser evaluates `1+1` to `{sum}`"))
+            .fix("install another browser with `agbrowse install --force`"),
+        Err(error) => Finding::new(Severity::Fail, failure_text(&error)).fix(fix(&error, headed)),
     }
 }
 
-/// What is configured, except what would touch the user's own browser, profile or trace.
+/// Returns the configured launch options without the user's own browser, profile and trace.
 fn options(config: &Config) -> Options {
     let overrides =
         LaunchOverrides { cdp: None, profile: None, trace: None, ..config.launch_overrides() };
     overrides.apply(&Options::default()).0
 }
 
-/// What happened, with the line in which the browser says why.
-fn words(error: &Error) -> String {
+/// Returns the error message with the browser's fatal line on stderr.
+fn failure_text(error: &Error) -> String {
     let details = error.details();
-    let stderr = match details.evidence.as_ref().and_then(|facts| facts.get("stderr")) {
-        Some(Evidence::Text(text)) => telling_line(text),
+    let stderr = match details.evidence.as_ref().and_then(|evidence| evidence.get("stderr")) {
+        Some(Evidence::Text(text)) => fatal_line(text),
         _ => None,
     };
     match stderr {
@@ -49,8 +49,8 @@ fn words(error: &Error) -> String {
     }
 }
 
-/// A fatal message is followed by its stack and preceded by complaints that matter to nobody.
-fn telling_line(stderr: &str) -> Option<&str> {
+/// Returns the fatal line, which comes before a stack trace and after irrelevant warnings, else the last line.
+fn fatal_line(stderr: &str) -> Option<&str> {
     let is_fatal = |line: &&str| line.contains("FATAL") || line.contains("error while loading");
     let mut lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.clone().find(is_fatal).or_else(|| lines.next_back())
@@ -58,13 +58,15 @@ fn telling_line(stderr: &str) -> Option<&str> {
 
 fn fix(error: &Error, headed: bool) -> &'static str {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let has_screen =
+    let has_display =
         !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(is_set);
     match error.code() {
         Code::BrowserNotFound => "run `agbrowse install`",
-        Code::ProfileUnusable => "set TMPDIR to a folder that you may write to",
-        _ if headed && !has_screen => "leave out `headed`, or provide a screen with `xvfb-run`",
-        _ => "run the browser by hand to see why, or get another with `agbrowse install --force`",
+        Code::ProfileUnusable => "set TMPDIR to a writable folder",
+        _ if headed && !has_display => "unset `headed`, or provide a display with `xvfb-run`",
+        _ => {
+            "run the browser by hand to see the error, or install another with `agbrowse install --force`"
+        }
     }
 }
 
@@ -74,7 +76,7 @@ mod tests {
     use crate::config::SessionName;
 
     #[test]
-    fn nothing_of_the_users_is_touched() {
+    fn user_browser_profile_and_trace_are_not_used() {
         let mut config = Config::default();
         config.settings.cdp = Some("9222".into());
         config.settings.profile = Some(SessionName("work".into()));
@@ -85,18 +87,18 @@ mod tests {
     }
 
     #[test]
-    fn the_browsers_reason_is_told() {
+    fn fatal_line_of_the_browser_is_reported() {
         let stderr = "[1:ERROR:dbus] no bus\n[1:FATAL:zygote] No usable sandbox!\n#0 0x55\n\n";
         let error = Error::new(Code::BrowserLaunchFailed).message("it ended");
-        assert_eq!(words(&error), "it ended");
+        assert_eq!(failure_text(&error), "it ended");
         let error = error.evidence("stderr", stderr);
-        assert_eq!(words(&error), "it ended: [1:FATAL:zygote] No usable sandbox!");
-        assert_eq!(telling_line("one\ntwo\n"), Some("two"));
-        assert_eq!(telling_line(" \n"), None);
+        assert_eq!(failure_text(&error), "it ended: [1:FATAL:zygote] No usable sandbox!");
+        assert_eq!(fatal_line("one\ntwo\n"), Some("two"));
+        assert_eq!(fatal_line(" \n"), None);
     }
 
     #[test]
-    fn the_fix_fits_the_failure() {
+    fn fix_depends_on_the_error_code() {
         let fix = |code| fix(&Error::new(code), false);
         assert!(fix(Code::BrowserNotFound).contains("`agbrowse install`"));
         assert!(fix(Code::ProfileUnusable).contains("TMPDIR"));

@@ -1,7 +1,7 @@
-//! `agbrowse doctor`: what is needed, whether it is there, and how to mend what is not.
+//! `agbrowse doctor`: checks of the browser and its environment, with a fix for each problem.
 //!
-//! One file per check. A check looks and mends nothing; it has a time limit, so that a broken system cannot
-//! hang the doctor. `daemons` and `drift` are no checks: they hold what checks ask.
+//! One file per check. A check is read-only and has a time limit, so that a broken system cannot hang the command.
+//! `daemons` and `drift` are no checks: they hold data that checks share.
 
 mod browser_found;
 mod daemons;
@@ -26,42 +26,42 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-/// Check that everything needed is there, and say how to mend what is not.
+/// Check the browser and its environment, and print a fix for each problem.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Doctor {
-    /// Only these checks, by id.
+    /// Run only these checks, by id.
     #[arg(value_name = "CHECK")]
     pub only: Vec<String>,
 }
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// As it should be.
+    /// No problem.
     Info,
-    /// Works, but not well.
+    /// Works with limitations.
     Warn,
     /// Does not work.
     Fail,
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The check.
+    /// Id of the check.
     pub id: &'static str,
-    /// Whether all is well.
+    /// True if the severity is `info`.
     pub ok: bool,
-    /// How bad it is.
+    /// Severity of a finding.
     pub severity: Severity,
-    /// What was found.
+    /// Description of the finding.
     pub detail: String,
-    /// How to mend it.
+    /// Suggested fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub ms: u64,
 }
 
@@ -83,65 +83,65 @@ struct Check {
     id: &'static str,
     limit: Duration,
     starts_browser: bool,
-    look: CheckFn,
+    run: CheckFn,
 }
 
-/// All checks, in the order in which one would look.
+/// All checks, in report order.
 const CHECKS: &[Check] = &[
-    check("browser", 10, |config| Box::pin(browser_found::look(config))),
-    check("launch", 45, |config| Box::pin(launch::look(config))).starting_a_browser(),
-    check("sandbox", 5, |config| Box::pin(sandbox::look(config))),
-    check("shared-memory", 5, |config| Box::pin(shared_memory::look(config))),
-    check("fonts", 15, |config| Box::pin(fonts::look(config))),
-    check("socket", 5, |config| Box::pin(socket::look(config))),
-    check("stale", 20, |config| Box::pin(stale::look(config))),
-    check("protocol", 45, |config| Box::pin(protocol::look(config))).starting_a_browser(),
-    check("version", 20, |config| Box::pin(version::look(config))),
+    check("browser", 10, |config| Box::pin(browser_found::run(config))),
+    check("launch", 45, |config| Box::pin(launch::run(config))).after_others(),
+    check("sandbox", 5, |config| Box::pin(sandbox::run(config))),
+    check("shared-memory", 5, |config| Box::pin(shared_memory::run(config))),
+    check("fonts", 15, |config| Box::pin(fonts::run(config))),
+    check("socket", 5, |config| Box::pin(socket::run(config))),
+    check("stale", 20, |config| Box::pin(stale::run(config))),
+    check("protocol", 45, |config| Box::pin(protocol::run(config))).after_others(),
+    check("version", 20, |config| Box::pin(version::run(config))),
 ];
 
-const fn check(id: &'static str, limit_s: u64, look: CheckFn) -> Check {
-    Check { id, limit: Duration::from_secs(limit_s), starts_browser: false, look }
+const fn check(id: &'static str, limit_s: u64, run: CheckFn) -> Check {
+    Check { id, limit: Duration::from_secs(limit_s), starts_browser: false, run }
 }
 
 impl Check {
-    /// Such a check comes after the others: a start is measured, and removes what `stale` looks for.
-    const fn starting_a_browser(self) -> Self {
+    /// Runs after the other checks: a browser start is timed, and removes the stale profiles that `stale` reports.
+    const fn after_others(self) -> Self {
         Self { starts_browser: true, ..self }
     }
 
     async fn run(&self, config: &Config) -> Finding {
-        let late = || {
+        let timed_out = || {
             let detail = format!("no result within {} s", self.limit.as_secs());
             Finding::new(Severity::Fail, detail)
-                .fix("see whether the machine is overloaded, then try again")
+                .fix("check the load of the machine, then try again")
         };
-        let began = Instant::now();
-        let found = tokio::time::timeout(self.limit, (self.look)(config)).await;
-        Finding { id: self.id, ms: ms_since(began), ..found.unwrap_or_else(|_| late()) }
+        let started = Instant::now();
+        let finding = tokio::time::timeout(self.limit, (self.run)(config)).await;
+        Finding { id: self.id, ms: ms_since(started), ..finding.unwrap_or_else(|_| timed_out()) }
     }
 }
 
-/// What the doctor found.
+/// Report of all checks.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Whether everything works.
+    /// True if no check failed.
     pub ok: bool,
     /// One finding per check.
     pub checks: Vec<Finding>,
 }
 
 impl Doctor {
-    /// Looks at everything, or at what is asked for.
+    /// Runs all checks, or the requested ones.
     ///
     /// # Errors
-    /// `command.invalid` for a check that there is not.
+    /// `command.invalid` for an unknown check.
     pub async fn run(&self, config: &Config) -> Result<Report> {
-        let wanted = self.wanted()?;
-        let (last, first): (Vec<_>, Vec<_>) =
-            wanted.into_iter().partition(|check| check.starts_browser);
-        let mut checks = join_all(first.into_iter().map(|check| check.run(config))).await;
-        for check in last {
+        let selected = self.selected()?;
+        let (launching, others): (Vec<_>, Vec<_>) =
+            selected.into_iter().partition(|check| check.starts_browser);
+        let mut checks = join_all(others.into_iter().map(|check| check.run(config))).await;
+        for check in launching {
             checks.push(check.run(config).await);
         }
         checks.sort_by_key(|finding| CHECKS.iter().position(|check| check.id == finding.id));
@@ -149,31 +149,31 @@ impl Doctor {
         Ok(Report { ok, checks })
     }
 
-    fn wanted(&self) -> Result<Vec<&'static Check>> {
+    fn selected(&self) -> Result<Vec<&'static Check>> {
         let ids: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
         if let Some(unknown) = self.only.iter().find(|id| !ids.contains(&id.as_str())) {
-            let near = closest(unknown, ids.iter().copied())
-                .map(|near| format!("did you mean `{near}`? "))
+            let suggestion = closest(unknown, ids.iter().copied())
+                .map(|suggestion| format!("did you mean `{suggestion}`? "))
                 .unwrap_or_default();
             let list = ids.join("`, `");
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("there is no check `{unknown}`; {near}the checks are `{list}`"))
+                .message(format!("unknown check `{unknown}`; {suggestion}the checks are `{list}`"))
                 .evidence("checks", ids.iter().map(|&id| id.to_owned()).collect::<Vec<_>>()));
         }
-        let is_wanted =
+        let is_selected =
             |check: &&Check| self.only.is_empty() || self.only.iter().any(|id| id == check.id);
-        Ok(CHECKS.iter().filter(is_wanted).collect())
+        Ok(CHECKS.iter().filter(is_selected).collect())
     }
 }
 
-/// The browser that a command would start.
+/// Finds the browser that a command would launch.
 fn program(config: &Config) -> Result<Found> {
     let overrides = config.launch_overrides();
     find(&BrowserQuery { chrome: overrides.chrome, headed: overrides.headed.unwrap_or_default() })
 }
 
-fn ms_since(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+fn ms_since(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 impl fmt::Display for Report {
@@ -189,7 +189,7 @@ impl fmt::Display for Report {
                 writeln!(f, "      {:16}fix: {fix}", "")?;
             }
         }
-        f.write_str(if self.ok { "everything needed is there" } else { "something needs mending" })
+        f.write_str(if self.ok { "no check failed" } else { "some checks failed" })
     }
 }
 
@@ -202,20 +202,20 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_check_is_refused_with_the_known_ones() {
-        let refused = only(&["browser", "sandbx"]).wanted().err().unwrap();
-        assert_eq!(refused.code(), Code::CommandInvalid);
-        let message = &refused.details().message;
+    fn unknown_check_is_rejected_with_a_list() {
+        let error = only(&["browser", "sandbx"]).selected().err().unwrap();
+        assert_eq!(error.code(), Code::CommandInvalid);
+        let message = &error.details().message;
         assert!(message.contains("did you mean `sandbox`?"), "{message}");
         assert!(message.contains("`shared-memory`"), "{message}");
 
-        let refused = only(&["xyzzy"]).wanted().err().unwrap();
-        assert!(!refused.details().message.contains("did you mean"), "{refused}");
+        let error = only(&["xyzzy"]).selected().err().unwrap();
+        assert!(!error.details().message.contains("did you mean"), "{error}");
     }
 
     #[test]
-    fn every_check_has_its_own_id() {
-        let all = only(&[]).wanted().unwrap();
+    fn check_ids_are_unique() {
+        let all = only(&[]).selected().unwrap();
         let mut ids: Vec<_> = all.iter().map(|check| check.id).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn findings_come_in_the_order_of_the_checks() {
+    async fn findings_are_in_check_order() {
         let mut config = Config::default();
         config.settings.chrome = Some("/nowhere/chromium".into());
         let report = only(&["sandbox", "shared-memory", "launch", "browser"]).run(&config).await;

@@ -1,23 +1,23 @@
-//! Is there enough shared memory for the browser's processes?
+//! Check `shared-memory`: size of `/dev/shm`.
 
 use super::{Finding, Severity};
 use crate::config::Config;
 use browser::launch::shared_memory_mb;
 
-/// Below this, pages crash when Chromium shares its memory through `/dev/shm`.
-const NEEDED_MB: u64 = 256;
+/// Below this size, pages crash when Chromium uses `/dev/shm`.
+const MIN_MB: u64 = 256;
 
-pub(super) async fn look(_config: &Config) -> Finding {
+pub(super) async fn run(_config: &Config) -> Finding {
     finding(shared_memory_mb())
 }
 
 fn finding(size_mb: Option<u64>) -> Finding {
     match size_mb {
-        None => Finding::new(Severity::Info, "this system has no `/dev/shm` that could be small"),
-        Some(mb) if mb < NEEDED_MB => {
+        None => Finding::new(Severity::Info, "no limit: this system does not use `/dev/shm`"),
+        Some(mb) if mb < MIN_MB => {
             let detail = format!(
-                "{mb} MB of {NEEDED_MB} MB; the browser is started with `--disable-dev-shm-usage` \
-                 instead, which is slower"
+                "{mb} MB, less than {MIN_MB} MB; the browser is launched with \
+                 `--disable-dev-shm-usage`, which is slower"
             );
             Finding::new(Severity::Warn, detail).fix(
                 "start the container with `--shm-size=1g`, \
@@ -33,13 +33,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_little_is_warned_about() {
+    fn small_shared_memory_is_a_warning() {
         for (mb, severity) in [
             (None, Severity::Info),
             (Some(0), Severity::Warn),
             (Some(64), Severity::Warn),
-            (Some(NEEDED_MB - 1), Severity::Warn),
-            (Some(NEEDED_MB), Severity::Info),
+            (Some(MIN_MB - 1), Severity::Warn),
+            (Some(MIN_MB), Severity::Info),
             (Some(1 << 20), Severity::Info),
         ] {
             let found = finding(mb);

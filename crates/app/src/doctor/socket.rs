@@ -1,4 +1,4 @@
-//! Can a daemon listen? Its folder has to be private to this user, and has to take sockets.
+//! Check `socket`: whether the runtime directory is private to this user and a Unix socket can listen in it.
 
 use super::{Finding, Severity};
 use crate::config::Config;
@@ -6,26 +6,24 @@ use crate::daemon::{SessionPaths, runtime_dir};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-pub(super) async fn look(config: &Config) -> Finding {
+pub(super) async fn run(config: &Config) -> Finding {
     let folder = runtime_dir();
-    let shown = folder.display();
-    let tried = SessionPaths::of(config.session())
+    let path = folder.display();
+    let result = SessionPaths::of(config.session())
         .map_err(|error| error.details().message.clone())
         .and_then(|_| {
-            listen_once(&folder)
-                .map_err(|error| format!("the folder `{shown}` takes no socket: {error}"))
+            test_socket(&folder)
+                .map_err(|error| format!("cannot listen on a socket in `{path}`: {error}"))
         });
-    match tried {
-        Ok(()) => Finding::new(Severity::Info, format!("{shown} is private and takes sockets")),
-        Err(why) => Finding::new(Severity::Fail, why).fix(
-            "set AGBROWSE_RUNTIME_DIR to a folder with a short path that you can write to, on a local \
-             disk",
-        ),
+    match result {
+        Ok(()) => Finding::new(Severity::Info, format!("{path} is private and accepts sockets")),
+        Err(why) => Finding::new(Severity::Fail, why)
+            .fix("set AGBROWSE_RUNTIME_DIR to a writable folder with a short path on a local disk"),
     }
 }
 
-/// Listens in the folder, is heard, and leaves nothing. The name is not one of a session.
-fn listen_once(folder: &Path) -> std::io::Result<()> {
+/// Binds a temporary socket in the folder, connects to it and removes it. Its name is no session name.
+fn test_socket(folder: &Path) -> std::io::Result<()> {
     let socket = tempfile::Builder::new()
         .prefix(".doctor-")
         .make_in(folder, |path| UnixListener::bind(path))?;
@@ -39,19 +37,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn listening_leaves_nothing() {
+    fn test_socket_is_removed() {
         let folder = tempfile::tempdir().unwrap();
-        listen_once(folder.path()).unwrap();
+        test_socket(folder.path()).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
-    fn a_folder_that_takes_no_socket_is_told() {
+    fn folder_without_sockets_is_an_error() {
         let root = tempfile::tempdir().unwrap();
-        assert!(listen_once(&root.path().join("absent")).is_err());
+        assert!(test_socket(&root.path().join("absent")).is_err());
         let long = root.path().join("x".repeat(120));
         std::fs::create_dir(&long).unwrap();
-        assert!(listen_once(&long).is_err(), "too long for a socket");
+        assert!(test_socket(&long).is_err(), "too long for a socket");
         assert_eq!(std::fs::read_dir(&long).unwrap().count(), 0);
     }
 }

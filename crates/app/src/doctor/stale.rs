@@ -1,16 +1,16 @@
-//! Has something been left behind by processes that are gone, or does a daemon no longer answer?
+//! Check `stale`: profiles, locks and sockets of exited processes, and daemons that do not respond.
 
-use super::daemons::{Condition, Daemon, ask_all};
+use super::daemons::{Condition, Daemon, query_all};
 use super::{Finding, Severity};
 use crate::config::Config;
 use browser::launch::{StaleProfiles, stale_profiles};
 
-pub(super) async fn look(_config: &Config) -> Finding {
+pub(super) async fn run(_config: &Config) -> Finding {
     let profiles = tokio::task::spawn_blocking(stale_profiles).await.unwrap_or_default();
-    match ask_all().await {
+    match query_all().await {
         Ok(daemons) => finding(&profiles, &daemons),
         Err(error) => Finding::new(Severity::Warn, error.details().message.clone())
-            .fix("do what the check `socket` says"),
+            .fix("apply the fix of check `socket`"),
     }
 }
 
@@ -18,31 +18,31 @@ fn finding(profiles: &StaleProfiles, daemons: &[Daemon]) -> Finding {
     let mut found = Vec::new();
     let mut fixes = Vec::new();
     if !profiles.fresh.is_empty() {
-        found.push(format!("temporary profiles of dead owners: {}", profiles.fresh.len()));
-        fixes.push("temporary profiles are removed by the next start of a browser".to_owned());
+        found.push(format!("temporary profiles of exited processes: {}", profiles.fresh.len()));
+        fixes.push("the next browser launch removes temporary profiles".to_owned());
     }
     for lock in &profiles.locks {
         let name = lock.parent().and_then(|folder| folder.file_name()).unwrap_or_default();
         let name = name.display();
-        found.push(format!("profile `{name}` is locked by a dead owner"));
-        fixes.push(format!("the lock is removed by the next start with `--profile {name}`"));
+        found.push(format!("profile `{name}` is locked by an exited process"));
+        fixes.push(format!("the next launch with `--profile {name}` removes the lock"));
     }
     for Daemon { session, condition } in daemons {
         let stop = format!("`agbrowse daemon stop --session {session}`");
-        let (what, fix) = match condition {
+        let (detail, fix) = match condition {
             Condition::Running(_) => continue,
             Condition::Stuck(why) => (format!("session `{session}` is stuck: {why}"), stop),
             Condition::Lost(why) => (format!("session `{session}` is lost: {why}"), stop),
-            Condition::Deaf => (
-                format!("nobody listens on the socket of session `{session}`"),
-                format!("the socket is replaced by the next command of session `{session}`"),
+            Condition::NoListener => (
+                format!("the socket of session `{session}` has no listener"),
+                format!("the next command of session `{session}` replaces the socket"),
             ),
         };
-        found.push(what);
+        found.push(detail);
         fixes.push(fix);
     }
     if found.is_empty() {
-        return Finding::new(Severity::Info, "nothing is left behind");
+        return Finding::new(Severity::Info, "no stale profiles, locks, sockets or daemons");
     }
     Finding::new(Severity::Warn, found.join("; ")).fix(fixes.join("; "))
 }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lives_is_not_left_behind() {
+    fn running_daemons_are_not_stale() {
         let running = [daemon("default", Condition::Running("0.1.0".into()))];
         for daemons in [&running[..], &[]] {
             let found = finding(&StaleProfiles::default(), daemons);
@@ -65,19 +65,20 @@ mod tests {
     }
 
     #[test]
-    fn each_leftover_has_its_fix() {
+    fn each_stale_item_has_a_fix() {
         let profiles = StaleProfiles {
             fresh: vec!["/tmp/p/a".into(), "/tmp/p/b".into()],
             locks: vec!["/home/me/profiles/work/profile.lock".into()],
         };
         let daemons = [
             daemon("a", Condition::Lost("it was killed".into())),
-            daemon("b", Condition::Stuck("it says nothing".into())),
-            daemon("c", Condition::Deaf),
+            daemon("b", Condition::Stuck("no response".into())),
+            daemon("c", Condition::NoListener),
         ];
         let found = finding(&profiles, &daemons);
         assert_eq!(found.severity, Severity::Warn);
-        for part in ["dead owners: 2", "`work`", "`a` is lost: it was killed", "`b` is stuck"] {
+        for part in ["exited processes: 2", "`work`", "`a` is lost: it was killed", "`b` is stuck"]
+        {
             assert!(found.detail.contains(part), "{part}: {found:?}");
         }
         let fix = found.fix.unwrap();

@@ -1,8 +1,8 @@
-//! Chrome for Testing: which build there is for this system, and putting it on the shelf.
+//! Chrome for Testing: selects the build for this system and installs it into the browser cache.
 //!
-//! The shelf is one folder in the user's cache with a folder per browser, `<build>-<version>`. A browser
-//! gets its name there by a rename, after it was unpacked whole and has said its version, so whoever looks
-//! for one finds it working or not at all. One install works on the shelf at a time.
+//! The browser cache is a folder in the user's cache directory with a folder per browser, `<build>-<version>`. A browser
+//! is renamed to its final name after it was unpacked completely and has printed its version, so a lookup finds a working
+//! browser or none. A file lock lets one install change the cache at a time.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -17,15 +17,15 @@ use super::distro::{Distro, Family, missing_libraries};
 use super::download::{self, Limits};
 use super::{Build, Channel, Result, Ui, Via, version_of};
 
-/// What the project publishes: the newest good version of each channel, with its downloads.
+/// Index of the last known good version of each channel, with downloads.
 pub(super) const INDEX: &str = "https://googlechromelabs.github.io/chrome-for-testing/last-known-good-versions-with-downloads.json";
 
-/// Name of a folder being unpacked. The dot and the missing version keep it from being taken for a browser.
+/// Name of the folder to unpack into. The leading dot and the missing version exclude it from the browser search.
 const UNPACKING: &str = ".unpacking";
-/// Name of a folder on its way out.
+/// Name of a replaced browser's folder until it is deleted.
 const REPLACED: &str = ".replaced";
 
-/// A system there is a build for.
+/// A platform of the Chrome for Testing index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Platform {
     Linux64,
@@ -35,7 +35,7 @@ pub(super) enum Platform {
 }
 
 impl Platform {
-    /// As the index and the archive spell it.
+    /// Name in the index and the archive.
     fn name(self) -> &'static str {
         match self {
             Self::Linux64 => "linux64",
@@ -46,28 +46,30 @@ impl Platform {
     }
 }
 
-/// The build that fits this system.
+/// Returns the platform of this system.
 pub(super) fn platform(os: &str, arch: &str, distro: &Distro, via: Via) -> Result<Platform> {
-    let refused = |why: &str| {
-        let instead = match distro.by_hand() {
+    let unsupported = |why: &str| {
+        let alternative = match distro.chromium_command() {
             Some(command) => format!("use the distribution's package: `{command}`"),
             None => "use the distribution's `chromium` package".to_owned(),
         };
         Err(Error::new(Code::InstallUnsupported)
-            .message(format!("{why}; {instead}"))
+            .message(format!("{why}; {alternative}"))
             .evidence("os", os)
             .evidence("arch", arch))
     };
     match (os, arch) {
-        // Asked for by name it is tried: there are compatibility layers.
+        // An explicit `--via testing` is tried: there are glibc compatibility layers.
         ("linux", "x86_64") if distro.family() == Family::Alpine && via != Via::Testing => {
-            refused("Chrome for Testing needs glibc, which this system does not have")
+            unsupported("Chrome for Testing needs glibc, which this system does not have")
         }
         ("linux", "x86_64") => Ok(Platform::Linux64),
         ("macos", "x86_64") => Ok(Platform::MacX64),
         ("macos", "aarch64") => Ok(Platform::MacArm64),
         ("windows", "x86_64") => Ok(Platform::Win64),
-        ("linux", _) => refused(&format!("Chrome for Testing has no build for linux on {arch}")),
+        ("linux", _) => {
+            unsupported(&format!("Chrome for Testing has no build for linux on {arch}"))
+        }
         _ => Err(Error::new(Code::InstallUnsupported)
             .message(format!("Chrome for Testing has no build for {os} on {arch}"))
             .evidence("os", os)
@@ -75,7 +77,7 @@ pub(super) fn platform(os: &str, arch: &str, distro: &Distro, via: Via) -> Resul
     }
 }
 
-/// One browser that can be downloaded.
+/// A downloadable browser version.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Release {
     pub(super) version: String,
@@ -85,12 +87,12 @@ pub(super) struct Release {
 }
 
 impl Release {
-    /// Its folder on the shelf.
+    /// Name of its folder in the browser cache.
     pub(super) fn folder(&self) -> String {
         format!("{}-{}", self.build.name(), self.version)
     }
 
-    /// The program to run, inside that folder.
+    /// Path of the executable inside that folder.
     fn program(&self) -> PathBuf {
         let name = self.build.name();
         let top = PathBuf::from(format!("{name}-{}", self.platform.name()));
@@ -124,15 +126,15 @@ impl Channel {
     }
 }
 
-// The index belongs to others and may grow: everything is optional, every name an open string.
+// The index is a third party's format and may grow: all fields are optional, all names open strings.
 
 #[derive(Deserialize)]
 struct Index {
-    channels: Option<BTreeMap<String, Option<Newest>>>,
+    channels: Option<BTreeMap<String, Option<ChannelEntry>>>,
 }
 
 #[derive(Deserialize)]
-struct Newest {
+struct ChannelEntry {
     version: Option<String>,
     downloads: Option<BTreeMap<String, Option<Vec<Download>>>>,
 }
@@ -143,7 +145,7 @@ struct Download {
     url: Option<String>,
 }
 
-/// The release an index offers for this channel, build and platform.
+/// Selects the release for a channel, build and platform from an index.
 pub(super) fn choose(
     text: &[u8],
     address: &str,
@@ -151,29 +153,29 @@ pub(super) fn choose(
     build: Build,
     platform: Platform,
 ) -> Result<Release> {
-    let useless = |why: String| {
+    let invalid = |why: String| {
         Error::new(Code::InstallFailed)
-            .message(format!("`{address}` is no use as a Chrome for Testing index: {why}"))
+            .message(format!("`{address}` is not a valid Chrome for Testing index: {why}"))
             .evidence("index", address)
     };
-    let index: Index = serde_json::from_slice(text).map_err(|error| useless(error.to_string()))?;
-    let newest = index
+    let index: Index = serde_json::from_slice(text).map_err(|error| invalid(error.to_string()))?;
+    let entry = index
         .channels
         .into_iter()
         .flatten()
         .find(|(name, _)| name.eq_ignore_ascii_case(channel.name()))
-        .and_then(|(_, newest)| newest)
-        .ok_or_else(|| useless(format!("it has no channel `{}`", channel.name())))?;
-    let version = newest
+        .and_then(|(_, entry)| entry)
+        .ok_or_else(|| invalid(format!("it has no channel `{}`", channel.name())))?;
+    let version = entry
         .version
-        .ok_or_else(|| useless(format!("channel `{}` has no version", channel.name())))?;
-    // It becomes the name of a folder.
+        .ok_or_else(|| invalid(format!("channel `{}` has no version", channel.name())))?;
+    // The version becomes a folder name.
     if !version.starts_with(|c: char| c.is_ascii_digit())
         || !version.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
     {
-        return Err(useless(format!("`{version}` is not a version")));
+        return Err(invalid(format!("`{version}` is not a version")));
     }
-    let url = newest
+    let url = entry
         .downloads
         .into_iter()
         .flatten()
@@ -184,69 +186,70 @@ pub(super) fn choose(
         .find(|download| download.platform.as_deref() == Some(platform.name()))
         .and_then(|download| download.url)
         .ok_or_else(|| {
-            useless(format!(
+            invalid(format!(
                 "version {version} has no `{}` for `{}`",
                 build.name(),
                 platform.name()
             ))
         })?;
-    // The connection is all that vouches for the archive, so it may not get weaker on the way.
+    // Only the connection authenticates the archive, so an https index must not lead to an http download.
     let is_safe = url.starts_with("https://")
         || (url.starts_with("http://") && !address.starts_with("https:"));
     if !is_safe {
-        return Err(useless(format!("`{url}` is not an https address")));
+        return Err(invalid(format!("`{url}` is not an https address")));
     }
     Ok(Release { version, url, build, platform })
 }
 
-/// The folder all installed browsers are in, ours alone until dropped.
+/// The folder of installed browsers, locked until dropped.
 pub(super) struct BrowserCache {
     folder: PathBuf,
-    /// Another install was at work, so a browser may be there by now.
+    /// Another install held the lock, so a browser may be installed by now.
     pub(super) waited: bool,
     _lock: File,
 }
 
-/// A browser just put on the shelf.
+/// A browser that was just installed into the cache.
 pub(super) struct InstalledBuild {
     pub(super) path: PathBuf,
     pub(super) version: String,
-    /// Size of the archive.
+    /// Size of the archive in bytes.
     pub(super) bytes: u64,
 }
 
 impl BrowserCache {
     pub(super) async fn open(ui: &mut dyn Ui) -> Result<Self> {
         let folder = browser::launch::browsers_dir();
-        fs::create_dir_all(&folder).map_err(|error| disk(&folder, &error))?;
+        fs::create_dir_all(&folder).map_err(|error| write_error(&folder, &error))?;
         let path = folder.join("install.lock");
         let file = File::options()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&path)
-            .map_err(|error| disk(&path, &error))?;
+            .map_err(|error| write_error(&path, &error))?;
         match file.try_lock() {
             Ok(()) => {
                 return Ok(Self { folder, waited: false, _lock: file });
             }
-            // Some file systems have no locks; an install there is as safe as its rename.
+            // Some file systems have no locks; there only the rename protects an install.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                ui.note("the cache folder has no locks: do not run two installs at once");
+                ui.note("the file system of the cache folder does not support locks: do not run two installs at once");
                 return Ok(Self { folder, waited: false, _lock: file });
             }
-            Err(TryLockError::Error(error)) => return Err(disk(&path, &error)),
+            Err(TryLockError::Error(error)) => return Err(write_error(&path, &error)),
             Err(TryLockError::WouldBlock) => {
-                ui.note("another install is at work, waiting for it to end");
+                ui.note("waiting for another install to finish");
             }
         }
         let locked = tokio::task::spawn_blocking(move || file.lock().map(|()| file)).await;
-        let file =
-            locked.expect("taking a lock does not panic").map_err(|error| disk(&path, &error))?;
+        let file = locked
+            .expect("locking a file does not panic")
+            .map_err(|error| write_error(&path, &error))?;
         Ok(Self { folder, waited: true, _lock: file })
     }
 
-    /// Download, unpack, try, put in place.
+    /// Downloads, unpacks, test-runs and moves the browser to its final folder.
     pub(super) async fn install(
         &self,
         release: &Release,
@@ -257,39 +260,40 @@ impl BrowserCache {
     ) -> Result<InstalledBuild> {
         let part =
             self.folder.join(format!("{}-{}.zip.part", release.folder(), release.platform.name()));
-        self.sweep(&part);
+        self.remove_leftovers(&part);
         let mut progress = |done, total| ui.progress(done, total);
         let bytes = download::fetch(client, &release.url, &part, limits, &mut progress).await?;
         ui.note("unpacking");
         let unpacked = self.unpack(release, &part).await?;
-        let version = trial(&unpacked.0.join(release.program()), release, distro).await?;
-        let place = self.folder.join(release.folder());
-        self.swap_in(&unpacked.0, &place).map_err(|error| disk(&place, &error))?;
+        let version = test_run(&unpacked.0.join(release.program()), release, distro).await?;
+        let destination = self.folder.join(release.folder());
+        self.replace_folder(&unpacked.0, &destination)
+            .map_err(|error| write_error(&destination, &error))?;
         download::discard(&part);
-        Ok(InstalledBuild { path: place.join(release.program()), version, bytes })
+        Ok(InstalledBuild { path: destination.join(release.program()), version, bytes })
     }
 
-    async fn unpack(&self, release: &Release, part: &Path) -> Result<Scratch> {
-        let scratch = Scratch(self.folder.join(UNPACKING));
-        let (from, into) = (part.to_owned(), scratch.0.clone());
-        let done = tokio::task::spawn_blocking(move || archive::unpack(&from, &into)).await;
-        let broken = |_| Err(ArchiveError::Corrupt("no reader can make sense of it".to_owned()));
-        let done = done.unwrap_or_else(broken).and_then(|()| {
+    async fn unpack(&self, release: &Release, part: &Path) -> Result<TempFolder> {
+        let unpacked_folder = TempFolder(self.folder.join(UNPACKING));
+        let (from, into) = (part.to_owned(), unpacked_folder.0.clone());
+        let result = tokio::task::spawn_blocking(move || archive::unpack(&from, &into)).await;
+        let panicked = |_| Err(ArchiveError::Corrupt("it cannot be parsed".to_owned()));
+        let result = result.unwrap_or_else(panicked).and_then(|()| {
             let program = release.program();
-            if scratch.0.join(&program).is_file() {
+            if unpacked_folder.0.join(&program).is_file() {
                 Ok(())
             } else {
                 Err(ArchiveError::Corrupt(format!("it has no `{}`", program.display())))
             }
         });
-        done.map(|()| scratch).map_err(|refusal| match refusal {
-            ArchiveError::Disk(path, error) => disk(&path, &error),
+        result.map(|()| unpacked_folder).map_err(|error| match error {
+            ArchiveError::Disk(path, error) => write_error(&path, &error),
             ArchiveError::Corrupt(why) => {
-                // Resuming it would only give the same bytes again.
+                // Resuming would keep the same bytes.
                 download::discard(part);
                 Error::new(Code::InstallCorrupt)
                     .message(format!(
-                        "the archive from `{}` is refused and was deleted: {why}",
+                        "the archive from `{}` is corrupt and was deleted: {why}",
                         release.url
                     ))
                     .evidence("url", release.url.as_str())
@@ -297,46 +301,46 @@ impl BrowserCache {
         })
     }
 
-    /// Put a folder in its place, whatever was there before.
-    fn swap_in(&self, fresh: &Path, place: &Path) -> io::Result<()> {
-        let replaced = Scratch(self.folder.join(REPLACED));
-        let had_one = place.exists();
-        if had_one {
-            fs::rename(place, &replaced.0)?;
+    /// Renames a folder to its final name and replaces an existing one.
+    fn replace_folder(&self, unpacked: &Path, destination: &Path) -> io::Result<()> {
+        let old = TempFolder(self.folder.join(REPLACED));
+        let had_old = destination.exists();
+        if had_old {
+            fs::rename(destination, &old.0)?;
         }
-        fs::rename(fresh, place).inspect_err(|_| {
-            if had_one {
-                let _ = fs::rename(&replaced.0, place);
+        fs::rename(unpacked, destination).inspect_err(|_| {
+            if had_old {
+                let _ = fs::rename(&old.0, destination);
             }
         })
     }
 
-    /// Remove what installs that were killed have left, except the download that is about to go on.
-    fn sweep(&self, part: &Path) {
-        let keep = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    /// Removes leftovers of killed installs, except the partial download that is about to be resumed.
+    fn remove_leftovers(&self, part: &Path) {
+        let kept_name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name == UNPACKING || name == REPLACED {
                 let _ = fs::remove_dir_all(entry.path());
-            } else if name.contains(".zip.part") && !name.starts_with(&keep) {
+            } else if name.contains(".zip.part") && !name.starts_with(&kept_name) {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 }
 
-/// A folder that is gone when this is, unless it was renamed meanwhile.
-struct Scratch(PathBuf);
+/// A temporary folder: deleted on drop, unless it was renamed.
+struct TempFolder(PathBuf);
 
-impl Drop for Scratch {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Whether a browser starts here; its version if so.
-async fn trial(program: &Path, release: &Release, distro: &Distro) -> Result<String> {
-    // There `--version` opens a window instead of answering.
+/// Checks for missing shared libraries and runs `--version`; returns the version.
+async fn test_run(program: &Path, release: &Release, distro: &Distro) -> Result<String> {
+    // On Windows `--version` opens a window instead of printing.
     if cfg!(windows) {
         return Ok(release.version.clone());
     }
@@ -345,20 +349,20 @@ async fn trial(program: &Path, release: &Release, distro: &Distro) -> Result<Str
         return version_of(program).await;
     }
     let names = missing.join(", ");
-    let remedy = match distro.libraries_by_hand(&missing) {
+    let fix = match distro.libraries_command(&missing) {
         Some(command) => format!("run `{command}`"),
-        None => "get them from the distribution".to_owned(),
+        None => "install them with the package manager".to_owned(),
     };
     Err(Error::new(Code::InstallFailed)
         .message(format!(
-            "Chrome for Testing {} needs shared libraries this system lacks: {names}; {remedy}, then install \
+            "Chrome for Testing {} cannot start without these shared libraries: {names}; {fix}, then install \
              again (the download is kept)",
             release.version
         ))
         .evidence("missing", names))
 }
 
-fn disk(path: &Path, error: &io::Error) -> Error {
+fn write_error(path: &Path, error: &io::Error) -> Error {
     Error::new(Code::InstallFailed)
         .message(format!("cannot write `{}`: {error}", path.display()))
         .evidence("path", path.display().to_string())
@@ -391,12 +395,12 @@ mod tests {
         "added later": [1, 2, 3]
     }"#;
 
-    fn chosen(channel: Channel, build: Build, platform: Platform) -> Result<Release> {
+    fn choose_sample(channel: Channel, build: Build, platform: Platform) -> Result<Release> {
         choose(SAMPLE.as_bytes(), "https://x.test/index.json", channel, build, platform)
     }
 
     #[test]
-    fn systems_get_their_build() {
+    fn platform_is_selected_by_os_and_architecture() {
         let check = |os, arch, expected| {
             let got = platform(os, arch, &Distro::parse("ID=debian"), Via::Testing);
             assert_eq!(got.ok(), expected, "{os} {arch}");
@@ -411,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_without_a_build_is_sent_to_its_package() {
+    fn system_without_a_build_is_referred_to_its_package() {
         let check = |arch, release: &str, via, expected: &str| {
             let error =
                 platform("linux", arch, &Distro::parse(release), via).expect_err("no build there");
@@ -427,25 +431,25 @@ mod tests {
         );
         check("aarch64", "", Via::Auto, "use the distribution's `chromium` package");
         check("x86_64", "ID=alpine", Via::Auto, "needs glibc");
-        let asked_for = platform("linux", "x86_64", &Distro::parse("ID=alpine"), Via::Testing);
-        assert_eq!(asked_for.ok(), Some(Platform::Linux64));
+        let explicit = platform("linux", "x86_64", &Distro::parse("ID=alpine"), Via::Testing);
+        assert_eq!(explicit.ok(), Some(Platform::Linux64));
     }
 
     #[test]
-    fn the_index_is_read_leniently() {
+    fn index_with_unknown_and_missing_fields_is_parsed() {
         let release =
-            chosen(Channel::Stable, Build::Chrome, Platform::Linux64).expect("it is listed");
+            choose_sample(Channel::Stable, Build::Chrome, Platform::Linux64).expect("it is listed");
         assert_eq!(release.url, "https://x.test/131/chrome-linux64.zip");
         assert_eq!(release.folder(), "chrome-131.0.6778.204");
-        let shell = chosen(Channel::Stable, Build::ChromeHeadlessShell, Platform::Linux64)
+        let shell = choose_sample(Channel::Stable, Build::ChromeHeadlessShell, Platform::Linux64)
             .expect("it is listed");
         assert_eq!(shell.folder(), "chrome-headless-shell-131.0.6778.204");
     }
 
     #[test]
-    fn an_index_without_the_build_says_what_lacks() {
+    fn index_without_the_build_names_what_is_missing() {
         let check = |channel, build, platform, expected: &str| {
-            let error = chosen(channel, build, platform).expect_err("not in the sample");
+            let error = choose_sample(channel, build, platform).expect_err("not in the sample");
             assert!(error.to_string().contains(expected), "{error}");
         };
         check(Channel::Canary, Build::Chrome, Platform::Linux64, "it has no channel `canary`");
@@ -468,25 +472,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_index_is_refused() {
+    fn invalid_index_is_rejected() {
         for text in ["<html>", "[]", "{\"channels\": 3}", "{}", ""] {
-            let chosen = choose(
+            let result = choose(
                 text.as_bytes(),
                 "https://x.test",
                 Channel::Stable,
                 Build::Chrome,
                 Platform::Linux64,
             );
-            let error = chosen.expect_err("not an index");
+            let error = result.expect_err("not an index");
             assert!(
-                error.to_string().contains("is no use as a Chrome for Testing index"),
+                error.to_string().contains("is not a valid Chrome for Testing index"),
                 "{error}"
             );
         }
     }
 
     #[test]
-    fn programs_are_where_the_archives_have_them() {
+    fn executable_paths_match_the_archives() {
         let check = |build, platform, expected: &str| {
             let release = Release { version: "1.2".into(), url: String::new(), build, platform };
             assert_eq!(release.program(), Path::new(expected));

@@ -1,7 +1,6 @@
-//! The distribution: which one this is, its Chromium package, and its packages for missing libraries.
+//! Linux distributions: detection, the Chromium package, and packages for missing shared libraries.
 //!
-//! Package managers are run, not imitated: what they print goes to stderr as it comes, and nothing they
-//! print is read back.
+//! Package managers run as child processes; their output goes to stderr unmodified and is never parsed.
 
 use std::fmt;
 use std::io;
@@ -14,12 +13,12 @@ use browser::{Code, Error};
 
 use super::{Result, output_within};
 
-/// How long `sudo -n true`, `id -u` and `ldd` may take.
-const QUESTION_LIMIT: Duration = Duration::from_secs(5);
-/// How long one package manager command may take: a slow mirror, yes; a prompt nobody sees, no.
-const STEP_LIMIT: Duration = Duration::from_secs(20 * 60);
+/// Time limit for `sudo -n true`, `id -u` and `ldd`.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limit for one package manager command: long enough for a slow mirror, and ends a hidden prompt.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(20 * 60);
 
-/// What `os-release` says about the system, as far as it matters here.
+/// The fields of `os-release` that select packages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Distro {
     id: String,
@@ -27,22 +26,22 @@ pub(super) struct Distro {
     version: String,
 }
 
-/// Distributions that share a package manager and package names.
+/// Distributions with a common package manager and package names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Debian,
-    /// Apart from Debian: its `chromium` package only calls snap, which does not work in containers.
+    /// Not Debian: its `chromium` package is a snap wrapper, and snap does not work in containers.
     Ubuntu,
     Fedora,
     Arch,
-    /// Apart from the rest: no glibc, so Chrome for Testing does not run there.
+    /// musl instead of glibc, so Chrome for Testing does not run.
     Alpine,
     Suse,
     Unknown,
 }
 
 impl Distro {
-    /// Of this system; unknown when it is not a Linux or does not say.
+    /// Reads the `os-release` of this system; the default when it is not Linux or has no such file.
     pub(super) fn read() -> Self {
         if !cfg!(target_os = "linux") {
             return Self::default();
@@ -75,7 +74,7 @@ impl Distro {
 
     pub(super) fn family(&self) -> Family {
         let names = || std::iter::once(&self.id).chain(&self.like).map(String::as_str);
-        // Ubuntu's children call themselves like Debian too, in either order.
+        // Derivatives of Ubuntu list Debian in `ID_LIKE` too, in either order.
         if names().any(|name| name == "ubuntu") {
             return Family::Ubuntu;
         }
@@ -92,28 +91,30 @@ impl Distro {
             .unwrap_or(Family::Unknown)
     }
 
-    /// The command a person would type here to get Chromium.
-    pub(super) fn by_hand(&self) -> Option<String> {
+    /// The shell command that installs Chromium.
+    pub(super) fn chromium_command(&self) -> Option<String> {
         match self.family() {
             Family::Unknown => None,
             Family::Ubuntu => Some("sudo snap install chromium".to_owned()),
-            family => steps(family).last().map(|step| format!("sudo {}", step.join(" "))),
+            family => {
+                install_commands(family).last().map(|command| format!("sudo {}", command.join(" ")))
+            }
         }
     }
 
-    /// The command a person would type here to get these shared libraries.
-    pub(super) fn libraries_by_hand(&self, libraries: &[String]) -> Option<String> {
+    /// The shell command that installs these shared libraries.
+    pub(super) fn libraries_command(&self, libraries: &[String]) -> Option<String> {
         let capabilities = || {
             libraries.iter().map(|name| format!("'{name}()(64bit)'")).collect::<Vec<_>>().join(" ")
         };
         match self.family() {
             Family::Debian | Family::Ubuntu => self.debian_packages(libraries),
-            // RPM packages say which libraries they carry, so no table can get out of date.
+            // RPM packages declare the libraries they provide, so no table is needed.
             Family::Fedora => Some(format!("sudo dnf install -y {}", capabilities())),
             Family::Suse => {
                 Some(format!("sudo zypper --non-interactive install {}", capabilities()))
             }
-            // Nor here: this one looks the package up.
+            // No table either: this looks up the package.
             Family::Arch => Some(format!("pacman -F {}", libraries.join(" "))),
             Family::Alpine | Family::Unknown => None,
         }
@@ -133,8 +134,8 @@ impl Distro {
         Some(format!("sudo apt-get install -y --no-install-recommends {}", packages.join(" ")))
     }
 
-    /// Whether packages got `t64` names, with the change to 64-bit time. The old names still lead to the new
-    /// packages, except for `libasound2`: two packages claim that one, and apt does not choose.
+    /// Returns true if packages have the `t64` suffix of the 64-bit `time_t` transition. The old names still resolve,
+    /// except `libasound2`: two packages provide it, and apt does not choose.
     fn has_time64_names(&self) -> bool {
         let version = self.version.parse::<f32>().ok();
         match self.id.as_str() {
@@ -145,7 +146,7 @@ impl Distro {
     }
 }
 
-/// What Chrome is linked with, and the Debian package that has it.
+/// The shared libraries of Chrome and their Debian packages.
 const DEBIAN_LIBRARIES: &[(&str, &str)] = &[
     ("libX11.so.6", "libx11-6"),
     ("libXcomposite.so.1", "libxcomposite1"),
@@ -179,8 +180,8 @@ const DEBIAN_LIBRARIES: &[(&str, &str)] = &[
     ("libxkbcommon.so.0", "libxkbcommon0"),
 ];
 
-/// The commands that install Chromium, without the rights to run them.
-fn steps(family: Family) -> &'static [&'static [&'static str]] {
+/// The commands that install Chromium, without `sudo`.
+fn install_commands(family: Family) -> &'static [&'static [&'static str]] {
     match family {
         Family::Debian => &[
             &["apt-get", "update"],
@@ -189,7 +190,7 @@ fn steps(family: Family) -> &'static [&'static [&'static str]] {
         Family::Fedora => {
             &[&["dnf", "install", "-y", "--setopt=install_weak_deps=False", "chromium"]]
         }
-        // Not `-Sy`: a fresh list beside old packages is how an Arch system breaks.
+        // Not `-Sy`: partial upgrades break an Arch system.
         Family::Arch => &[&["pacman", "-S", "--noconfirm", "--needed", "chromium"]],
         Family::Alpine => &[&["apk", "add", "--no-cache", "chromium"]],
         Family::Suse => {
@@ -199,37 +200,36 @@ fn steps(family: Family) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// The right to install packages.
+/// The privilege to install packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Privilege {
     Root,
-    /// `sudo` that asks for no password.
+    /// `sudo` without a password.
     Sudo,
 }
 
 impl Privilege {
     async fn find() -> Option<Self> {
-        if let Ok(output) = output_within(Path::new("id"), &["-u"], QUESTION_LIMIT).await
+        if let Ok(output) = output_within(Path::new("id"), &["-u"], QUERY_TIMEOUT).await
             && output.stdout.trim_ascii() == b"0"
         {
             return Some(Self::Root);
         }
-        let output =
-            output_within(Path::new("sudo"), &["-n", "true"], QUESTION_LIMIT).await.ok()?;
+        let output = output_within(Path::new("sudo"), &["-n", "true"], QUERY_TIMEOUT).await.ok()?;
         output.status.success().then_some(Self::Sudo)
     }
 
-    /// The words of a command with these rights.
-    fn apply(self, step: &[&str]) -> Vec<String> {
-        // sudo clears the environment, so what keeps debconf from asking goes behind it.
-        let before: &[&str] = match self {
+    /// Returns the arguments of a command with this privilege.
+    fn apply(self, command: &[&str]) -> Vec<String> {
+        // sudo clears the environment, so the variable that makes debconf non-interactive comes after it.
+        let prefix: &[&str] = match self {
             Self::Root => &[],
-            Self::Sudo if step[0] == "apt-get" => {
+            Self::Sudo if command[0] == "apt-get" => {
                 &["sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive"]
             }
             Self::Sudo => &["sudo", "-n"],
         };
-        before.iter().chain(step).map(|&word| word.to_owned()).collect()
+        prefix.iter().chain(command).map(|&argument| argument.to_owned()).collect()
     }
 }
 
@@ -239,14 +239,14 @@ pub(super) struct Package {
     commands: Vec<Vec<String>>,
 }
 
-/// The package for this system, if it has one and we have the rights.
+/// Returns the package for this system, if there is one and the privilege to install it.
 pub(super) async fn package(distro: &Distro) -> Result<Package> {
     let unsupported = |message: String| Err(Error::new(Code::InstallUnsupported).message(message));
     let family = distro.family();
     match family {
         Family::Ubuntu => {
             return unsupported(
-                "the `chromium` package here only calls snap; use `--via testing`, or `snap install chromium` yourself"
+                "the `chromium` package of this distribution is a snap wrapper; use `--via testing`, or run `snap install chromium`"
                     .to_owned(),
             );
         }
@@ -259,25 +259,30 @@ pub(super) async fn package(distro: &Distro) -> Result<Package> {
         _ => {}
     }
     match Privilege::find().await {
-        Some(rights) => Ok(Package::new(family, rights)),
+        Some(privilege) => Ok(Package::new(family, privilege)),
         None => unsupported(format!(
             "installing a package needs root or sudo without a password; run `{}`, or use `--via testing`",
-            distro.by_hand().unwrap_or_default()
+            distro.chromium_command().unwrap_or_default()
         )),
     }
 }
 
 impl Package {
-    fn new(family: Family, rights: Privilege) -> Self {
-        Self { commands: steps(family).iter().map(|step| rights.apply(step)).collect() }
+    fn new(family: Family, privilege: Privilege) -> Self {
+        Self {
+            commands: install_commands(family)
+                .iter()
+                .map(|command| privilege.apply(command))
+                .collect(),
+        }
     }
 
-    /// Run the commands one after another; where the browser is then.
+    /// Runs the commands in order; returns the path of the installed browser.
     pub(super) async fn install(&self) -> Result<PathBuf> {
         for command in &self.commands {
             run(command).await?;
         }
-        // First where packages put it: with `--force` the usual search may still prefer another browser.
+        // The package's paths first: with `--force` the usual search may prefer another browser.
         if let Some(path) = ["/usr/bin/chromium", "/usr/bin/chromium-browser"]
             .map(PathBuf::from)
             .into_iter()
@@ -288,7 +293,7 @@ impl Package {
         browser::launch::find(&BrowserQuery::default()).map(|found| found.path).map_err(|error| {
             Error::new(Code::InstallFailed)
                 .message(format!(
-                    "`{self}` went well, yet no browser is found: {}",
+                    "`{self}` succeeded, but no browser was found: {}",
                     error.details().message
                 ))
                 .evidence("command", self.to_string())
@@ -298,51 +303,54 @@ impl Package {
 
 impl fmt::Display for Package {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.commands.iter().map(|words| words.join(" ")).collect();
+        let lines: Vec<String> =
+            self.commands.iter().map(|arguments| arguments.join(" ")).collect();
         f.write_str(&lines.join(" && "))
     }
 }
 
-async fn run(words: &[String]) -> Result<()> {
-    let line = words.join(" ");
+async fn run(arguments: &[String]) -> Result<()> {
+    let line = arguments.join(" ");
     let failed = |why: String| {
         Error::new(Code::InstallFailed)
             .message(format!("`{line}` {why}"))
             .evidence("command", line.as_str())
     };
-    let (program, arguments) = words.split_first().expect("a command has a first word");
+    let (program, rest) = arguments.split_first().expect("a command has a first word");
     let mut child = tokio::process::Command::new(program)
-        .args(arguments)
+        .args(rest)
         .env("DEBIAN_FRONTEND", "noninteractive")
         .stdin(Stdio::null())
         .stdout(Stdio::from(io::stderr()))
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| failed(format!("did not start: {error}")))?;
-    match tokio::time::timeout(STEP_LIMIT, child.wait()).await {
-        Err(_) => Err(failed(format!("was stopped after {} minutes", STEP_LIMIT.as_secs() / 60))),
-        Ok(Err(error)) => Err(failed(format!("was lost: {error}"))),
-        Ok(Ok(status)) if !status.success() => Err(failed(format!("ended with {status}"))),
+    match tokio::time::timeout(COMMAND_TIMEOUT, child.wait()).await {
+        Err(_) => {
+            Err(failed(format!("timed out after {} minutes", COMMAND_TIMEOUT.as_secs() / 60)))
+        }
+        Ok(Err(error)) => Err(failed(format!("cannot be waited for: {error}"))),
+        Ok(Ok(status)) if !status.success() => Err(failed(format!("failed with {status}"))),
         Ok(Ok(_)) => Ok(()),
     }
 }
 
-/// Shared libraries a program needs and this system lacks; none when there is no `ldd` to tell.
+/// Lists the missing shared libraries of a program with `ldd`; empty when there is no `ldd`.
 pub(super) async fn missing_libraries(program: &Path) -> Vec<String> {
     let Some(path) = program.to_str() else {
         return Vec::new();
     };
-    match output_within(Path::new("ldd"), &[path], QUESTION_LIMIT).await {
+    match output_within(Path::new("ldd"), &[path], QUERY_TIMEOUT).await {
         Ok(output) => {
             let both = [output.stdout, output.stderr].concat();
-            missing_in(&String::from_utf8_lossy(&both))
+            parse_missing_libraries(&String::from_utf8_lossy(&both))
         }
         Err(_) => Vec::new(),
     }
 }
 
-/// Reads both dialects: `libnss3.so => not found` of glibc, `Error loading shared library libnss3.so: …` of musl.
-fn missing_in(text: &str) -> Vec<String> {
+/// Parses `ldd` output: `libnss3.so => not found` (glibc) and `Error loading shared library libnss3.so: …` (musl).
+fn parse_missing_libraries(text: &str) -> Vec<String> {
     let mut names: Vec<String> = text
         .lines()
         .filter_map(|line| match line.trim().strip_prefix("Error loading shared library ") {
@@ -361,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distributions_are_told_by_their_os_release() {
+    fn family_is_detected_from_os_release() {
         let check =
             |text: &str, expected| assert_eq!(Distro::parse(text).family(), expected, "{text}");
         check(
@@ -385,9 +393,9 @@ mod tests {
     }
 
     #[test]
-    fn commands_show_exactly_what_runs() {
-        let check = |family, rights, expected| {
-            assert_eq!(Package::new(family, rights).to_string(), expected);
+    fn package_display_is_the_exact_command() {
+        let check = |family, privilege, expected| {
+            assert_eq!(Package::new(family, privilege).to_string(), expected);
         };
         check(
             Family::Debian,
@@ -405,9 +413,13 @@ mod tests {
     }
 
     #[test]
-    fn each_family_with_a_package_says_how_to_get_it() {
+    fn each_family_with_a_package_has_an_install_command() {
         let check = |id: &str, expected: Option<&str>| {
-            assert_eq!(Distro::parse(&format!("ID={id}")).by_hand().as_deref(), expected, "{id}");
+            assert_eq!(
+                Distro::parse(&format!("ID={id}")).chromium_command().as_deref(),
+                expected,
+                "{id}"
+            );
         };
         check("debian", Some("sudo apt-get install -y --no-install-recommends chromium"));
         check("ubuntu", Some("sudo snap install chromium"));
@@ -416,7 +428,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn snap_and_unknown_systems_are_refused_with_the_other_way() {
+    async fn snap_and_unknown_systems_are_referred_to_chrome_for_testing() {
         for id in ["ubuntu", "nixos"] {
             let error =
                 package(&Distro::parse(&format!("ID={id}"))).await.expect_err("no package there");
@@ -426,9 +438,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failing_command_is_named() {
-        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let error = run(&words("no-such-package-manager install chromium"))
+    async fn failing_command_is_named() {
+        let arguments = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let error = run(&arguments("no-such-package-manager install chromium"))
             .await
             .expect_err("no such program");
         assert!(
@@ -437,15 +449,16 @@ mod tests {
         );
         #[cfg(unix)]
         {
-            let error = run(&words("false")).await.expect_err("false fails");
-            assert!(error.to_string().contains("`false` ended with exit status: 1"), "{error}");
-            run(&words("true")).await.expect("true succeeds");
+            let error = run(&arguments("false")).await.expect_err("false fails");
+            assert!(error.to_string().contains("`false` failed with exit status: 1"), "{error}");
+            run(&arguments("true")).await.expect("true succeeds");
         }
     }
 
     #[test]
-    fn missing_libraries_are_read_from_both_kinds_of_ldd() {
-        let check = |text, expected: &[&str]| assert_eq!(missing_in(text), expected, "{text}");
+    fn missing_libraries_are_parsed_from_glibc_and_musl_ldd() {
+        let check =
+            |text, expected: &[&str]| assert_eq!(parse_missing_libraries(text), expected, "{text}");
         check(
             "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibnss3.so => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x7f)\n\
              \tlibgbm.so.1 => not found\n\tlibnss3.so => not found\n",
@@ -459,10 +472,10 @@ mod tests {
     }
 
     #[test]
-    fn missing_libraries_come_with_a_command() {
+    fn missing_libraries_have_an_install_command() {
         let check = |release: &str, libraries: &[&str], expected: Option<&str>| {
             let libraries: Vec<String> = libraries.iter().map(|&name| name.to_owned()).collect();
-            assert_eq!(Distro::parse(release).libraries_by_hand(&libraries).as_deref(), expected);
+            assert_eq!(Distro::parse(release).libraries_command(&libraries).as_deref(), expected);
         };
         check(
             "ID=debian\nVERSION_ID=12",
@@ -479,7 +492,7 @@ mod tests {
             &["libasound.so.2"],
             Some("sudo apt-get install -y --no-install-recommends libasound2"),
         );
-        check("ID=debian", &["libunheard.so.9"], None);
+        check("ID=debian", &["libunknown.so.9"], None);
         check("ID=fedora", &["libnss3.so"], Some("sudo dnf install -y 'libnss3.so()(64bit)'"));
         check("ID=arch", &["libnss3.so"], Some("pacman -F libnss3.so"));
         check("ID=nixos", &["libnss3.so"], None);

@@ -1,8 +1,8 @@
-//! Downloading a large file so that nothing fetched is fetched again.
+//! Resumable HTTP downloads.
 //!
-//! The bytes collect in a `.part` file; a `.part.meta` file beside it keeps the server's word for which
-//! bytes these are (its validator). A later attempt asks for the rest under that validator, and starts over
-//! when the server has something else by now. Every wait has an end.
+//! The bytes go to a `.part` file; a `.part.meta` file beside it holds the server's validator (ETag or Last-Modified).
+//! A later attempt requests the remaining range with `If-Range` and starts over when the file on the server has changed.
+//! Every wait has a timeout.
 
 use std::error::Error as StdError;
 use std::fs::{self, File};
@@ -19,21 +19,21 @@ use reqwest::header::{
 use reqwest::{Client, ClientBuilder, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use super::{Result, amount};
+use super::{Result, size_text};
 
-/// More than a hundred times the size of the index.
+/// Size limit of a document: more than a hundred times that of the index.
 const MAX_DOCUMENT_BYTES: usize = 4 << 20;
-/// How often a dropped connection is taken up again.
+/// Retries after a dropped connection.
 const RETRIES: u32 = 5;
 
-/// How long to wait for what.
+/// Timeouts of a download.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    /// For a connection.
+    /// Connecting.
     pub(super) connect: Duration,
-    /// For an answer to begin, and then for each next byte.
+    /// Start of the response, and each chunk after it.
     pub(super) idle: Duration,
-    /// Before the first retry; doubled for each one after it.
+    /// Delay before the first retry, doubled for each further one.
     pub(super) backoff: Duration,
 }
 
@@ -47,29 +47,30 @@ impl Default for Limits {
     }
 }
 
-/// Told the bytes that are there, and of how many when that is known.
+/// Callback with the bytes received so far and the total, if known.
 type Progress<'a> = dyn FnMut(u64, Option<u64>) + Send + 'a;
 
-/// A client that honours the proxy variables; one that began on https stays there, redirects included.
+/// Builds an HTTP client that honours the proxy variables. With `https_only` it follows no redirect to http.
 pub(super) fn client(limits: &Limits, https_only: bool) -> Result<Client> {
     builder(limits).https_only(https_only).build().map_err(|error| {
-        Error::new(Code::InstallFailed).message(format!("no HTTP client here: {}", cause(&error)))
+        Error::new(Code::InstallFailed)
+            .message(format!("cannot create an HTTP client: {}", root_cause(&error)))
     })
 }
 
 fn builder(limits: &Limits) -> ClientBuilder {
-    // The first one to set it wins, and every part of the program sets the same.
+    // The first call wins, and every part of the program installs the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .connect_timeout(limits.connect)
         .user_agent(concat!("agbrowse/", env!("CARGO_PKG_VERSION")))
 }
 
-/// A small document, whole.
+/// Fetches a small document.
 pub(super) async fn document(client: &Client, url: &str, limits: &Limits) -> Result<Vec<u8>> {
     let mut response = send(client.get(url), limits).await.map_err(|why| failed(url, &why))?;
     if !response.status().is_success() {
-        return Err(refused(url, response.status()));
+        return Err(bad_status(url, response.status()));
     }
     let mut bytes = Vec::new();
     while let Some(chunk) =
@@ -79,23 +80,27 @@ pub(super) async fn document(client: &Client, url: &str, limits: &Limits) -> Res
         if bytes.len() > MAX_DOCUMENT_BYTES {
             return Err(failed(
                 url,
-                &format!("more than {} came", amount(MAX_DOCUMENT_BYTES as u64)),
+                &format!("it is larger than {}", size_text(MAX_DOCUMENT_BYTES as u64)),
             ));
         }
     }
     Ok(bytes)
 }
 
-/// The size of what is there, if the server tells without sending it.
+/// Returns the content length from a HEAD request, if the server provides it.
 pub(super) async fn size(client: &Client, url: &str, limits: &Limits) -> Option<u64> {
     let response = send(client.head(url).header(ACCEPT_ENCODING, "identity"), limits).await.ok()?;
-    if response.status().is_success() { number(response.headers(), CONTENT_LENGTH) } else { None }
+    if response.status().is_success() {
+        header_number(response.headers(), CONTENT_LENGTH)
+    } else {
+        None
+    }
 }
 
-/// Download into `part`, going on from where an earlier attempt was cut; the size of the whole.
+/// Downloads into `part` and resumes an earlier partial download; returns the total size.
 ///
-/// A connection that drops is taken up again as long as each attempt got further than all before it: a
-/// server that always stops at the same byte is not asked forever.
+/// A dropped connection is retried as long as each attempt gets further than all before it, so a server that always
+/// stops at the same byte ends the retries.
 pub(super) async fn fetch(
     client: &Client,
     url: &str,
@@ -103,7 +108,7 @@ pub(super) async fn fetch(
     limits: &Limits,
     progress: &mut Progress<'_>,
 ) -> Result<u64> {
-    let mut furthest = ResumePoint::read(part, url).map_or(0, |kept| kept.bytes);
+    let mut longest = ResumePoint::read(part, url).map_or(0, |resume| resume.bytes);
     let mut retries = 0;
     loop {
         let why = match attempt(client, url, part, limits, progress).await {
@@ -112,33 +117,33 @@ pub(super) async fn fetch(
             Err(FetchError::Dropped(why)) => why,
         };
         let reached = fs::metadata(part).map_or(0, |file| file.len());
-        if reached <= furthest || retries == RETRIES {
+        if reached <= longest || retries == RETRIES {
             return Err(failed(url, &why)
                 .evidence("received", reached)
                 .evidence("retries", u64::from(retries)));
         }
-        furthest = reached;
+        longest = reached;
         tokio::time::sleep(limits.backoff * 2_u32.pow(retries)).await;
         retries += 1;
     }
 }
 
-/// Remove a partial download and what is known about it.
+/// Removes a partial download and its validator.
 pub(super) fn discard(part: &Path) {
-    // The knowledge first: bytes nobody vouches for are never resumed, the other way round they might be.
+    // The validator first: bytes without one are never resumed.
     let _ = fs::remove_file(meta_path(part));
     let _ = fs::remove_file(part);
 }
 
-/// Why an attempt ended early.
+/// Error of one download attempt.
 enum FetchError {
-    /// Something between us and the server; worth another try.
+    /// The connection failed; a retry may succeed.
     Dropped(String),
-    /// Another try would end the same way.
+    /// A retry would fail the same way.
     Final(Error),
 }
 
-/// What the server said the bytes in the `.part` file are.
+/// Validators of the bytes in the `.part` file, as the server sent them.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 struct PartMeta {
@@ -154,7 +159,7 @@ impl PartMeta {
         Self { url: url.to_owned(), etag: text(ETAG), last_modified: text(LAST_MODIFIED) }
     }
 
-    /// What proves that two responses are the same bytes. A weak ETag promises only the same meaning.
+    /// The validator that proves byte equality. A weak ETag promises only semantic equivalence.
     fn validator(&self) -> Option<&str> {
         self.etag
             .as_deref()
@@ -167,7 +172,7 @@ impl PartMeta {
     }
 }
 
-/// A partial download worth going on with.
+/// A partial download that can be resumed.
 #[derive(Debug, PartialEq, Eq)]
 struct ResumePoint {
     bytes: u64,
@@ -189,57 +194,59 @@ fn meta_path(part: &Path) -> PathBuf {
     path.into()
 }
 
-/// What an answer means for the bytes we have.
+/// Effect of a response on the partial download.
 #[derive(Debug, PartialEq, Eq)]
 enum ResumeAction {
-    /// The rest follows.
+    /// The body is the remaining range.
     Append { total: Option<u64> },
-    /// The whole follows, from the first byte.
+    /// The body is the whole file.
     Replace { total: Option<u64> },
-    /// There is no rest.
+    /// Nothing remains to be downloaded.
     Complete,
-    /// The bytes we have are of something else: forget them and ask for the whole.
-    Forget,
-    /// The server does not give it.
-    Refuse,
+    /// The file on the server has changed: discard the partial download and request the whole file.
+    Restart,
+    /// The server refused the request.
+    Fail,
 }
 
-fn judge(
-    kept: Option<&ResumePoint>,
+fn resume_action(
+    resume: Option<&ResumePoint>,
     status: StatusCode,
     headers: &HeaderMap,
     url: &str,
 ) -> ResumeAction {
     let range =
         headers.get(CONTENT_RANGE).and_then(|value| value.to_str().ok()).and_then(parse_range);
-    match (status, kept) {
-        (StatusCode::OK, _) => ResumeAction::Replace { total: number(headers, CONTENT_LENGTH) },
-        (StatusCode::PARTIAL_CONTENT, Some(kept)) => {
+    match (status, resume) {
+        (StatusCode::OK, _) => {
+            ResumeAction::Replace { total: header_number(headers, CONTENT_LENGTH) }
+        }
+        (StatusCode::PARTIAL_CONTENT, Some(resume)) => {
             let meta = PartMeta::of(url, headers);
-            // A 206 need not repeat the validator; one that does and differs belongs to other bytes.
-            let is_same = meta.validator().is_none_or(|validator| validator == kept.validator);
+            // A 206 need not repeat the validator; a different one means that the file has changed.
+            let is_same = meta.validator().is_none_or(|validator| validator == resume.validator);
             match range {
                 Some(ContentRange { first: Some(first), total })
-                    if is_same && first == kept.bytes =>
+                    if is_same && first == resume.bytes =>
                 {
-                    let rest = || number(headers, CONTENT_LENGTH).map(|rest| first + rest);
+                    let rest = || header_number(headers, CONTENT_LENGTH).map(|rest| first + rest);
                     ResumeAction::Append { total: total.or_else(rest) }
                 }
-                _ => ResumeAction::Forget,
+                _ => ResumeAction::Restart,
             }
         }
-        // Under `If-Range` this says: the same bytes as yours, and none after them. Unless the total differs.
-        (StatusCode::RANGE_NOT_SATISFIABLE, Some(kept)) => match range {
-            Some(ContentRange { first: None, total: Some(total) }) if total == kept.bytes => {
+        // With `If-Range` a 416 means that the file is unchanged and complete, unless the total differs.
+        (StatusCode::RANGE_NOT_SATISFIABLE, Some(resume)) => match range {
+            Some(ContentRange { first: None, total: Some(total) }) if total == resume.bytes => {
                 ResumeAction::Complete
             }
-            _ => ResumeAction::Forget,
+            _ => ResumeAction::Restart,
         },
-        _ => ResumeAction::Refuse,
+        _ => ResumeAction::Fail,
     }
 }
 
-/// `bytes 5-9/10`, `bytes 5-9/*` or, with nothing to send, `bytes */10`.
+/// `Content-Range`: `bytes 5-9/10`, `bytes 5-9/*` or, in a 416, `bytes */10`.
 #[derive(Debug, PartialEq, Eq)]
 struct ContentRange {
     first: Option<u64>,
@@ -261,28 +268,30 @@ async fn attempt(
     progress: &mut Progress<'_>,
 ) -> std::result::Result<u64, FetchError> {
     loop {
-        let kept = ResumePoint::read(part, url);
-        // Identity, because a range of compressed bytes is of no use.
+        let resume = ResumePoint::read(part, url);
+        // `identity`, because a range of a compressed body cannot be appended.
         let mut request = client.get(url).header(ACCEPT_ENCODING, "identity");
-        if let Some(kept) = &kept {
+        if let Some(resume) = &resume {
             request = request
-                .header(RANGE, format!("bytes={}-", kept.bytes))
-                .header(IF_RANGE, &kept.validator);
+                .header(RANGE, format!("bytes={}-", resume.bytes))
+                .header(IF_RANGE, &resume.validator);
         }
         let response = send(request, limits).await.map_err(FetchError::Dropped)?;
-        let have = kept.as_ref().map_or(0, |kept| kept.bytes);
-        match judge(kept.as_ref(), response.status(), response.headers(), url) {
+        let have = resume.as_ref().map_or(0, |resume| resume.bytes);
+        match resume_action(resume.as_ref(), response.status(), response.headers(), url) {
             ResumeAction::Append { total } => {
-                let file =
-                    File::options().append(true).open(part).map_err(|error| disk(part, &error))?;
+                let file = File::options()
+                    .append(true)
+                    .open(part)
+                    .map_err(|error| write_error(part, &error))?;
                 return receive(response, PartFile { part, file, have, total }, limits, progress)
                     .await;
             }
             ResumeAction::Replace { total } => {
                 discard(part);
-                let file = File::create(part).map_err(|error| disk(part, &error))?;
+                let file = File::create(part).map_err(|error| write_error(part, &error))?;
                 let meta = PartMeta::of(url, response.headers());
-                meta.write(part).map_err(|error| disk(part, &error))?;
+                meta.write(part).map_err(|error| write_error(part, &error))?;
                 return receive(
                     response,
                     PartFile { part, file, have: 0, total },
@@ -295,14 +304,16 @@ async fn attempt(
                 progress(have, Some(have));
                 return Ok(have);
             }
-            // Comes round once at most: without bytes of ours, no answer is judged like this.
-            ResumeAction::Forget => discard(part),
-            ResumeAction::Refuse => return Err(FetchError::Final(refused(url, response.status()))),
+            // Happens once at most: without a partial download, no response leads here.
+            ResumeAction::Restart => discard(part),
+            ResumeAction::Fail => {
+                return Err(FetchError::Final(bad_status(url, response.status())));
+            }
         }
     }
 }
 
-/// The file being filled.
+/// The `.part` file and its size.
 struct PartFile<'a> {
     part: &'a Path,
     file: File,
@@ -310,22 +321,22 @@ struct PartFile<'a> {
     total: Option<u64>,
 }
 
-/// Write what comes to the end of the file, until the whole is there.
+/// Appends the body to the file; fails as dropped when it ends short of the total.
 async fn receive(
     mut response: Response,
-    mut bucket: PartFile<'_>,
+    mut part_file: PartFile<'_>,
     limits: &Limits,
     progress: &mut Progress<'_>,
 ) -> std::result::Result<u64, FetchError> {
-    progress(bucket.have, bucket.total);
+    progress(part_file.have, part_file.total);
     while let Some(chunk) = next_chunk(&mut response, limits).await.map_err(FetchError::Dropped)? {
-        bucket.file.write_all(&chunk).map_err(|error| disk(bucket.part, &error))?;
-        bucket.have += chunk.len() as u64;
-        progress(bucket.have, bucket.total);
+        part_file.file.write_all(&chunk).map_err(|error| write_error(part_file.part, &error))?;
+        part_file.have += chunk.len() as u64;
+        progress(part_file.have, part_file.total);
     }
-    match bucket {
+    match part_file {
         PartFile { have, total: Some(total), .. } if total != have => {
-            Err(FetchError::Dropped(format!("{have} of {total} bytes came")))
+            Err(FetchError::Dropped(format!("received {have} of {total} bytes")))
         }
         PartFile { have, .. } => Ok(have),
     }
@@ -336,8 +347,8 @@ async fn send(
     limits: &Limits,
 ) -> std::result::Result<Response, String> {
     match tokio::time::timeout(limits.idle, request.send()).await {
-        Ok(answer) => answer.map_err(|error| cause(&error)),
-        Err(_) => Err(format!("no answer in {} ms", limits.idle.as_millis())),
+        Ok(response) => response.map_err(|error| root_cause(&error)),
+        Err(_) => Err(format!("no response within {} ms", limits.idle.as_millis())),
     }
 }
 
@@ -346,17 +357,17 @@ async fn next_chunk(
     limits: &Limits,
 ) -> std::result::Result<Option<impl Deref<Target = [u8]> + use<>>, String> {
     match tokio::time::timeout(limits.idle, response.chunk()).await {
-        Ok(chunk) => chunk.map_err(|error| cause(&error)),
-        Err(_) => Err(format!("nothing came for {} ms", limits.idle.as_millis())),
+        Ok(chunk) => chunk.map_err(|error| root_cause(&error)),
+        Err(_) => Err(format!("no data for {} ms", limits.idle.as_millis())),
     }
 }
 
-fn number(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
+fn header_number(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// The innermost reason: the outer ones only say that a request failed.
-fn cause(error: &reqwest::Error) -> String {
+/// Returns the innermost source: the outer errors only say that a request failed.
+fn root_cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn StdError = error;
     while let Some(inner) = innermost.source() {
         innermost = inner;
@@ -366,18 +377,18 @@ fn cause(error: &reqwest::Error) -> String {
 
 fn failed(url: &str, why: &str) -> Error {
     Error::new(Code::InstallFailed)
-        .message(format!("`{url}` did not come: {why}"))
+        .message(format!("cannot download `{url}`: {why}"))
         .evidence("url", url)
 }
 
-fn refused(url: &str, status: StatusCode) -> Error {
+fn bad_status(url: &str, status: StatusCode) -> Error {
     Error::new(Code::InstallFailed)
-        .message(format!("`{url}` answered {status}"))
+        .message(format!("`{url}` returned {status}"))
         .evidence("url", url)
         .evidence("status", u64::from(status.as_u16()))
 }
 
-fn disk(path: &Path, error: &io::Error) -> FetchError {
+fn write_error(path: &Path, error: &io::Error) -> FetchError {
     FetchError::Final(
         Error::new(Code::InstallFailed)
             .message(format!("cannot write `{}`: {error}", path.display()))
@@ -409,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_read_or_refused() {
+    fn content_range_is_parsed_or_rejected() {
         let check = |text, first, total| {
             assert_eq!(parse_range(text), Some(ContentRange { first, total }), "{text}");
         };
@@ -430,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_proves_equality_is_a_validator() {
+    fn weak_etag_is_no_validator() {
         let check = |pairs: &[(&str, &str)], expected| {
             assert_eq!(PartMeta::of(URL, &headers(pairs)).validator(), expected);
         };
@@ -441,12 +452,12 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_judged_by_what_we_have() {
-        let kept = ResumePoint { bytes: 5, validator: "\"a\"".into() };
+    fn resume_action_depends_on_status_and_validator() {
+        let resume = ResumePoint { bytes: 5, validator: "\"a\"".into() };
         let check =
             |has_part: bool, status: u16, pairs: &[(&str, &str)], expected: ResumeAction| {
                 let status = StatusCode::from_u16(status).expect("a status");
-                let step = judge(has_part.then_some(&kept), status, &headers(pairs), URL);
+                let step = resume_action(has_part.then_some(&resume), status, &headers(pairs), URL);
                 assert_eq!(step, expected, "{status} {pairs:?}");
             };
         let (same, other) = (("etag", "\"a\""), ("etag", "\"b\""));
@@ -476,49 +487,49 @@ mod tests {
             &[("content-range", "bytes 5-9/*"), ("content-length", "5")],
             ResumeAction::Append { total: Some(10) },
         );
-        check(true, 206, &[("content-range", "bytes 5-9/10"), other], ResumeAction::Forget);
-        check(true, 206, &[("content-range", "bytes 4-9/10"), same], ResumeAction::Forget);
-        check(true, 206, &[], ResumeAction::Forget);
-        check(false, 206, &[("content-range", "bytes 5-9/10")], ResumeAction::Refuse);
+        check(true, 206, &[("content-range", "bytes 5-9/10"), other], ResumeAction::Restart);
+        check(true, 206, &[("content-range", "bytes 4-9/10"), same], ResumeAction::Restart);
+        check(true, 206, &[], ResumeAction::Restart);
+        check(false, 206, &[("content-range", "bytes 5-9/10")], ResumeAction::Fail);
         check(true, 416, &[("content-range", "bytes */5")], ResumeAction::Complete);
-        check(true, 416, &[("content-range", "bytes */10")], ResumeAction::Forget);
-        check(true, 416, &[], ResumeAction::Forget);
-        check(false, 416, &[], ResumeAction::Refuse);
-        check(false, 404, &[], ResumeAction::Refuse);
-        check(true, 503, &[], ResumeAction::Refuse);
+        check(true, 416, &[("content-range", "bytes */10")], ResumeAction::Restart);
+        check(true, 416, &[], ResumeAction::Restart);
+        check(false, 416, &[], ResumeAction::Fail);
+        check(false, 404, &[], ResumeAction::Fail);
+        check(true, 503, &[], ResumeAction::Fail);
     }
 
-    /// A server that gives each connection its prepared bytes and then hangs up. Returns the requests' heads.
-    fn serve(answers: &'static [&'static str]) -> (String, JoinHandle<Vec<String>>) {
+    /// A server that sends each connection a prepared response and closes it. Returns the request heads.
+    fn serve(responses: &'static [&'static str]) -> (String, JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}/chrome.zip", listener.local_addr().expect("it is bound"));
         let heads = std::thread::spawn(move || {
-            answers.iter().map(|answer| answer_one(&listener, answer)).collect()
+            responses.iter().map(|response| respond(&listener, response)).collect()
         });
         (url, heads)
     }
 
-    fn answer_one(listener: &TcpListener, answer: &str) -> String {
+    fn respond(listener: &TcpListener, response: &str) -> String {
         let (mut stream, _) = listener.accept().expect("a client");
         let mut head = String::new();
         let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
         while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).expect("a line") > 0 {}
-        match answer {
-            "silence" => wait_for_hangup(&mut stream),
-            // Said, lest the client sends its next request on a connection that is about to end.
+        match response {
+            "silence" => wait_for_close(&mut stream),
+            // Without this header, the client may reuse a connection that is about to be closed.
             _ => {
-                let answer = answer.replacen("\r\n", "\r\nconnection: close\r\n", 1);
-                stream.write_all(answer.as_bytes()).expect("the client listens");
+                let response = response.replacen("\r\n", "\r\nconnection: close\r\n", 1);
+                stream.write_all(response.as_bytes()).expect("the client reads");
             }
         }
         head.to_ascii_lowercase()
     }
 
-    fn wait_for_hangup(stream: &mut TcpStream) {
+    fn wait_for_close(stream: &mut TcpStream) {
         let _ = stream.read(&mut [0]);
     }
 
-    async fn fetched(url: &str, part: &Path) -> Result<u64> {
+    async fn fetch_all(url: &str, part: &Path) -> Result<u64> {
         let limits = Limits {
             idle: Duration::from_millis(200),
             backoff: Duration::ZERO,
@@ -529,7 +540,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cut_download_goes_on_where_it_was_cut() {
+    async fn dropped_download_is_resumed_at_its_offset() {
         let (url, heads) = serve(&[
             "HTTP/1.1 200 OK\r\ncontent-length: 10\r\netag: \"a\"\r\n\r\n01234",
             "HTTP/1.1 206 Partial Content\r\ncontent-length: 5\r\ncontent-range: bytes 5-9/10\r\netag: \"a\"\r\n\r\n567",
@@ -537,7 +548,7 @@ mod tests {
         ]);
         let home = TempDir::new().expect("a temporary folder");
         let part = home.path().join("chrome.zip.part");
-        assert_eq!(fetched(&url, &part).await.expect("it comes in three pieces"), 10);
+        assert_eq!(fetch_all(&url, &part).await.expect("three partial responses"), 10);
         assert_eq!(fs::read_to_string(&part).expect("a file"), "0123456789");
         let heads = heads.join().expect("three requests");
         assert!(!heads[0].contains("range:"), "{}", heads[0]);
@@ -550,7 +561,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn other_bytes_on_the_server_start_it_over() {
+    async fn changed_file_is_downloaded_from_the_start() {
         let (url, heads) = serve(&[
             "HTTP/1.1 200 OK\r\ncontent-length: 10\r\netag: \"a\"\r\n\r\n01234",
             "HTTP/1.1 206 Partial Content\r\ncontent-length: 5\r\ncontent-range: bytes 5-9/10\r\netag: \"b\"\r\n\r\nFGHIJ",
@@ -558,26 +569,27 @@ mod tests {
         ]);
         let home = TempDir::new().expect("a temporary folder");
         let part = home.path().join("chrome.zip.part");
-        assert_eq!(fetched(&url, &part).await.expect("the new bytes come"), 10);
+        assert_eq!(fetch_all(&url, &part).await.expect("the new file"), 10);
         assert_eq!(fs::read_to_string(&part).expect("a file"), "ABCDEFGHIJ");
         assert!(!heads.join().expect("three requests")[2].contains("range:"));
     }
 
     #[tokio::test]
-    async fn a_server_that_always_stops_at_the_same_byte_is_given_up() {
+    async fn retries_end_when_no_attempt_gets_further() {
         let (url, heads) = serve(&[
             "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n01234",
             "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n01234",
         ]);
         let home = TempDir::new().expect("a temporary folder");
-        let error =
-            fetched(&url, &home.path().join("chrome.zip.part")).await.expect_err("never whole");
-        assert!(error.to_string().contains("did not come"), "{error}");
+        let error = fetch_all(&url, &home.path().join("chrome.zip.part"))
+            .await
+            .expect_err("never complete");
+        assert!(error.to_string().contains("cannot download"), "{error}");
         assert_eq!(heads.join().expect("two requests").len(), 2);
     }
 
     #[tokio::test]
-    async fn a_download_that_is_whole_already_is_not_sent_again() {
+    async fn complete_download_is_not_transferred_again() {
         let (url, heads) = serve(&[
             "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-range: bytes */5\r\ncontent-length: 0\r\n\r\n",
         ]);
@@ -586,39 +598,39 @@ mod tests {
         fs::write(&part, "01234").expect("a file");
         let meta = PartMeta { url: url.clone(), etag: Some("\"a\"".into()), last_modified: None };
         meta.write(&part).expect("a file");
-        assert_eq!(fetched(&url, &part).await.expect("nothing lacks"), 5);
+        assert_eq!(fetch_all(&url, &part).await.expect("it is complete"), 5);
         heads.join().expect("one request");
     }
 
     #[tokio::test]
-    async fn bytes_of_another_address_are_not_gone_on_with() {
+    async fn partial_download_of_another_url_is_not_resumed() {
         let (url, heads) = serve(&["HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"]);
         let home = TempDir::new().expect("a temporary folder");
         let part = home.path().join("chrome.zip.part");
         fs::write(&part, "01234").expect("a file");
         let meta = PartMeta { url: URL.into(), etag: Some("\"a\"".into()), last_modified: None };
         meta.write(&part).expect("a file");
-        assert_eq!(fetched(&url, &part).await.expect("it comes"), 2);
+        assert_eq!(fetch_all(&url, &part).await.expect("a download"), 2);
         assert!(!heads.join().expect("one request")[0].contains("range:"));
     }
 
     #[tokio::test]
-    async fn silence_has_an_end() {
-        // The server waits for our end of the connection, which closes with this test's runtime.
+    async fn silent_server_times_out() {
+        // The server waits until the client closes the connection, which happens when this test's runtime ends.
         let (url, _heads) = serve(&["silence"]);
         let home = TempDir::new().expect("a temporary folder");
         let error =
-            fetched(&url, &home.path().join("chrome.zip.part")).await.expect_err("no answer");
-        assert!(error.to_string().contains("no answer in 200 ms"), "{error}");
+            fetch_all(&url, &home.path().join("chrome.zip.part")).await.expect_err("no response");
+        assert!(error.to_string().contains("no response within 200 ms"), "{error}");
     }
 
     #[tokio::test]
-    async fn a_refusal_is_told_with_its_status() {
+    async fn error_status_is_in_the_message() {
         let (url, heads) = serve(&["HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"]);
         let home = TempDir::new().expect("a temporary folder");
         let error =
-            fetched(&url, &home.path().join("chrome.zip.part")).await.expect_err("not there");
-        assert!(error.to_string().contains("answered 404 Not Found"), "{error}");
+            fetch_all(&url, &home.path().join("chrome.zip.part")).await.expect_err("not there");
+        assert!(error.to_string().contains("returned 404 Not Found"), "{error}");
         heads.join().expect("one request");
     }
 }

@@ -1,11 +1,11 @@
-//! `agbrowse install`: get a browser where none is found.
+//! `agbrowse install`: installs a browser if none is found.
 //!
-//! Two ways lead there. The distribution's package (`distro`) is kept up to date by the system and brings
-//! its shared libraries along, but wants root. Chrome for Testing (`testing`) lands in the user's cache and
-//! needs nobody's leave: `download` fetches it so that a dropped connection costs only the missing bytes,
-//! and `archive` unpacks it so that a half-unpacked or tampered browser is never found.
+//! There are two sources. The distribution's package (`distro`) is updated by the system and brings its shared
+//! libraries, but needs root. Chrome for Testing (`chrome_for_testing`) goes to the user's cache and needs no privilege:
+//! `download` resumes dropped connections, and `archive` ensures that a partly unpacked or tampered browser is never
+//! found.
 //!
-//! Nothing here prints a result: what is asked and noted goes through [`Ui`], what came out is [`Installed`].
+//! Prompts, notes and progress go through [`Ui`]; the result is [`Installed`], which the caller prints.
 
 mod archive;
 mod chrome_for_testing;
@@ -27,33 +27,33 @@ use serde::Serialize;
 use chrome_for_testing::Release;
 use distro::{Distro, Package};
 use download::Limits;
-use progress_bar::Bar;
+use progress_bar::DownloadProgress;
 
-/// What every step of an install returns.
+/// Result of the install steps.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// How long a browser may take to say its version.
-const VERSION_LIMIT: Duration = Duration::from_secs(10);
+/// Time limit for `--version` of a browser.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Get a browser where none is found.
+/// Install a browser if none is found.
 ///
-/// Installs the distribution's Chromium package when that needs no password, and Chrome for Testing in the
-/// user's cache otherwise. Says what it is going to run or download and asks first.
+/// Installs the distribution's Chromium package if that needs no password, otherwise Chrome for Testing in the user's
+/// cache. Prints what it is going to run or download and asks for confirmation.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Install {
-    /// Do not ask before running or downloading anything.
+    /// Do not ask for confirmation.
     #[arg(long)]
     pub yes: bool,
-    /// Install even when a browser is already found.
+    /// Install even if a browser is found.
     #[arg(long)]
     pub force: bool,
     /// Release channel of Chrome for Testing.
     #[arg(long, value_enum, default_value_t)]
     pub channel: Channel,
-    /// Which build of Chrome for Testing.
+    /// Build of Chrome for Testing.
     #[arg(long, value_enum, default_value_t)]
     pub build: Build,
-    /// Where the browser comes from.
+    /// Source of the browser.
     #[arg(long, value_enum, default_value_t)]
     pub via: Via,
 }
@@ -61,10 +61,10 @@ pub struct Install {
 /// Release channel of Chrome for Testing.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Channel {
-    /// What most people run.
+    /// The release for general use.
     #[default]
     Stable,
-    /// The next stable, some weeks ahead.
+    /// The next stable release, some weeks ahead.
     Beta,
     /// Built once or twice a week.
     Dev,
@@ -75,96 +75,96 @@ pub enum Channel {
 /// Build of Chrome for Testing.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Build {
-    /// The whole browser, with and without a window.
+    /// The full browser, headed and headless.
     #[default]
     Chrome,
-    /// Only the windowless shell: smaller, fewer shared libraries.
+    /// The headless shell only: smaller, fewer shared libraries.
     ChromeHeadlessShell,
 }
 
-/// Where the browser comes from.
+/// Source of the browser.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Via {
-    /// The distribution's package when it needs no password, else Chrome for Testing.
+    /// The distribution's package if it needs no password, otherwise Chrome for Testing.
     #[default]
     Auto,
-    /// The distribution's Chromium package; needs root or sudo without a password.
+    /// The distribution's Chromium package; needs root or `sudo` without a password.
     Distro,
-    /// Chrome for Testing, unpacked in the user's cache.
+    /// Chrome for Testing, in the user's cache.
     Testing,
 }
 
-/// The browser there is now.
+/// Result of an install: the installed or already present browser.
 #[derive(Serialize, Debug)]
 #[serde(rename_all = "camelCase")]
 pub struct Installed {
-    /// The program to run.
+    /// Path of the executable.
     pub path: PathBuf,
-    /// Its version, as the program says it; absent when it was not asked.
+    /// Version printed by the executable; absent for a browser that was already present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// How it got here.
+    /// Source of the browser.
     pub via: InstalledBy,
-    /// The address or the command line it came from, or where an existing browser was found.
+    /// Download URL, package command, or where an existing browser was found.
     pub source: String,
-    /// Size of what was downloaded, when this command did the downloading.
+    /// Size of the download in bytes, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Time it took.
+    /// Elapsed time in milliseconds.
     pub elapsed_ms: u64,
-    /// What did not go as first planned.
+    /// Deviations from the plan, such as a failed package install.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// How a browser got here.
+/// Source of an installed browser.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum InstalledBy {
-    /// It was there already.
+    /// Already present.
     Found,
-    /// As the distribution's package.
+    /// The distribution's package.
     Distro,
-    /// As Chrome for Testing.
+    /// Chrome for Testing.
     Testing,
 }
 
-/// The person in front of the install, if there is one.
+/// Prompts and progress output of an install.
 pub trait Ui: Send {
-    /// Whether a question would reach anybody.
+    /// Returns true if a prompt can be answered.
     fn can_ask(&self) -> bool;
-    /// Show what is going to happen and ask whether it may.
+    /// Shows the plan and asks for confirmation.
     fn ask(&mut self, plan: &str) -> bool;
-    /// Say something worth knowing.
+    /// Prints a note.
     fn note(&mut self, line: &str);
-    /// Bytes downloaded so far, of how many when that is known.
+    /// Reports downloaded bytes and the total, if known.
     fn progress(&mut self, done: u64, total: Option<u64>);
 }
 
 impl Install {
-    /// Find out which way to go, ask, and go it.
+    /// Selects the source, asks for confirmation and installs.
     pub async fn run(&self, ui: &mut dyn Ui) -> Result<Installed> {
-        let begun = Instant::now();
-        if let Some(found) = self.already_there() {
-            return Ok(Installed::found(&found, begun));
+        let started = Instant::now();
+        if let Some(found) = self.find_existing() {
+            return Ok(Installed::existing(&found, started));
         }
         if !self.yes && !ui.can_ask() {
             return Err(Error::new(Code::InstallDeclined).message(
-                "installing a browser needs a yes and stdin is not a terminal; pass `--yes`",
+                "installing a browser needs confirmation, but stdin is not a terminal; pass `--yes`",
             ));
         }
         let settings = Settings::from_env()?;
         let distro = Distro::read();
         match self.package(&distro).await? {
-            None => self.by_testing(&settings, &distro, Vec::new(), begun, ui).await,
-            Some(package) => match self.by_distro(&package, begun, ui).await {
+            None => self.install_testing(&settings, &distro, Vec::new(), started, ui).await,
+            Some(package) => match self.install_distro(&package, started, ui).await {
                 Err(PackageFailure::Failed(why)) if self.via == Via::Auto => {
                     let note = format!(
-                        "the distribution's package did not come, trying Chrome for Testing: {}",
+                        "the distribution's package could not be installed, trying Chrome for Testing: {}",
                         why.details().message
                     );
                     ui.note(&note);
-                    self.by_testing(&settings, &distro, vec![note], begun, ui).await
+                    self.install_testing(&settings, &distro, vec![note], started, ui).await
                 }
                 Err(PackageFailure::Failed(why) | PackageFailure::Declined(why)) => Err(why),
                 Ok(installed) => Ok(installed),
@@ -172,32 +172,32 @@ impl Install {
         }
     }
 
-    /// A browser that makes installing another one pointless.
-    fn already_there(&self) -> Option<Found> {
+    /// Returns a browser that is already present, unless `--force` is given.
+    fn find_existing(&self) -> Option<Found> {
         if self.force { None } else { browser::launch::find(&BrowserQuery::default()).ok() }
     }
 
-    /// The distribution's package, if that is the way to go.
+    /// Returns the distribution's package, if it is the source to use.
     async fn package(&self, distro: &Distro) -> Result<Option<Package>> {
-        let plain = self.channel == Channel::default() && self.build == Build::default();
+        let is_default = self.channel == Channel::default() && self.build == Build::default();
         match self.via {
             Via::Testing => Ok(None),
-            // Distributions carry one Chromium, so asking for another one means Chrome for Testing.
-            Via::Auto if !plain => Ok(None),
+            // A distribution packages a single Chromium, so another channel or build means Chrome for Testing.
+            Via::Auto if !is_default => Ok(None),
             Via::Auto => Ok(distro::package(distro).await.ok()),
-            Via::Distro if !plain => Err(Error::new(Code::InstallUnsupported)
-                .message("a distribution has one `chromium`; `--channel` and `--build` go with `--via testing`")),
+            Via::Distro if !is_default => Err(Error::new(Code::InstallUnsupported)
+                .message("a distribution packages a single Chromium; `--channel` and `--build` need `--via testing`")),
             Via::Distro => distro::package(distro).await.map(Some),
         }
     }
 
-    async fn by_distro(
+    async fn install_distro(
         &self,
         package: &Package,
-        begun: Instant,
+        started: Instant,
         ui: &mut dyn Ui,
     ) -> std::result::Result<Installed, PackageFailure> {
-        self.consent(&format!("run: {package}"), ui).map_err(PackageFailure::Declined)?;
+        self.confirm(&format!("run: {package}"), ui).map_err(PackageFailure::Declined)?;
         let path = package.install().await.map_err(PackageFailure::Failed)?;
         let version = version_of(&path).await.map_err(PackageFailure::Failed)?;
         Ok(Installed {
@@ -206,17 +206,17 @@ impl Install {
             via: InstalledBy::Distro,
             source: package.to_string(),
             bytes: None,
-            elapsed_ms: millis_since(begun),
+            elapsed_ms: millis_since(started),
             notes: Vec::new(),
         })
     }
 
-    async fn by_testing(
+    async fn install_testing(
         &self,
         settings: &Settings,
         distro: &Distro,
         notes: Vec<String>,
-        begun: Instant,
+        started: Instant,
         ui: &mut dyn Ui,
     ) -> Result<Installed> {
         let platform = chrome_for_testing::platform(
@@ -234,46 +234,46 @@ impl Install {
             self.build,
             platform,
         )?;
-        self.consent_to(&release, &client, &settings.limits, ui).await?;
-        let shelf = chrome_for_testing::BrowserCache::open(ui).await?;
-        if shelf.waited
-            && let Some(found) = self.already_there()
+        self.confirm_download(&release, &client, &settings.limits, ui).await?;
+        let cache = chrome_for_testing::BrowserCache::open(ui).await?;
+        if cache.waited
+            && let Some(found) = self.find_existing()
         {
-            return Ok(Installed::found(&found, begun));
+            return Ok(Installed::existing(&found, started));
         }
-        let fresh = shelf.install(&release, &client, &settings.limits, distro, ui).await?;
+        let build = cache.install(&release, &client, &settings.limits, distro, ui).await?;
         Ok(Installed {
-            path: fresh.path,
-            version: Some(fresh.version),
+            path: build.path,
+            version: Some(build.version),
             via: InstalledBy::Testing,
             source: release.url,
-            bytes: Some(fresh.bytes),
-            elapsed_ms: millis_since(begun),
+            bytes: Some(build.bytes),
+            elapsed_ms: millis_since(started),
             notes,
         })
     }
 
-    async fn consent_to(
+    async fn confirm_download(
         &self,
         release: &Release,
         client: &reqwest::Client,
         limits: &Limits,
         ui: &mut dyn Ui,
     ) -> Result<()> {
-        // Asking for the size costs a round trip, worth it only when somebody is going to read it.
+        // The size costs a round trip, spent only if there is a prompt.
         let size = if self.yes { None } else { download::size(client, &release.url, limits).await };
-        let size = size.map(|bytes| format!(" ({})", amount(bytes))).unwrap_or_default();
+        let size = size.map(|bytes| format!(" ({})", size_text(bytes))).unwrap_or_default();
         let folder = browser::launch::browsers_dir().join(release.folder());
         let Release { version, url, .. } = release;
         let plan = format!(
             "download: Chrome for Testing {version} from {url}{size} to {}",
             folder.display()
         );
-        self.consent(&plan, ui)
+        self.confirm(&plan, ui)
     }
 
-    /// Go on only with a yes, given beforehand or now.
-    fn consent(&self, plan: &str, ui: &mut dyn Ui) -> Result<()> {
+    /// Requires `--yes` or a confirmed prompt.
+    fn confirm(&self, plan: &str, ui: &mut dyn Ui) -> Result<()> {
         if self.yes {
             ui.note(plan);
             return Ok(());
@@ -287,13 +287,13 @@ impl Install {
     }
 }
 
-/// Why the distribution's package did not come: only a failure leads on to Chrome for Testing, a no does not.
+/// Why the distribution's package was not installed: a failure falls back to Chrome for Testing, a declined prompt does not.
 enum PackageFailure {
     Declined(Error),
     Failed(Error),
 }
 
-/// What the environment may change: the index to read (a mirror, a test) and the patience.
+/// Settings from environment variables: the index URL (a mirror, a test) and the timeouts.
 struct Settings {
     index: String,
     limits: Limits,
@@ -317,14 +317,14 @@ impl Settings {
 }
 
 impl Installed {
-    fn found(found: &Found, begun: Instant) -> Self {
+    fn existing(found: &Found, started: Instant) -> Self {
         Self {
             path: found.path.clone(),
             version: None,
             via: InstalledBy::Found,
             source: found.origin.to_string(),
             bytes: None,
-            elapsed_ms: millis_since(begun),
+            elapsed_ms: millis_since(started),
             notes: Vec::new(),
         }
     }
@@ -333,13 +333,13 @@ impl Installed {
 impl fmt::Display for Installed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
-        let version = self.version.as_deref().unwrap_or("of unknown version");
-        let time = span(self.elapsed_ms);
+        let version = self.version.as_deref().unwrap_or("(unknown version)");
+        let time = duration(self.elapsed_ms);
         match (self.via, self.bytes) {
             (InstalledBy::Found, _) => {
                 write!(
                     f,
-                    "a browser is already there: {path} ({}); pass `--force` to install another",
+                    "a browser is already installed: {path} ({}); pass `--force` to install another",
                     self.source
                 )
             }
@@ -353,7 +353,7 @@ impl fmt::Display for Installed {
                 write!(
                     f,
                     "installed Chrome for Testing {version} at {path} ({} in {time})",
-                    amount(bytes)
+                    size_text(bytes)
                 )
             }
         }
@@ -363,17 +363,13 @@ impl fmt::Display for Installed {
 /// [`Ui`] on stderr and stdin.
 #[derive(Default)]
 pub struct Terminal {
-    bar: Option<Bar>,
-    /// Plain lines already said in place of a bar.
-    said: u64,
+    progress: Option<DownloadProgress>,
 }
 
 impl Terminal {
-    /// One line on stderr. A closed stderr is no reason to stop an install.
-    fn say(&mut self, line: &str) {
-        if let Some(bar) = &mut self.bar {
-            bar.clear();
-        }
+    /// Prints one line on stderr in place of a progress bar. A closed stderr does not stop an install.
+    fn print_line(&mut self, line: &str) {
+        self.progress = None;
         let _ = writeln!(io::stderr(), "{line}");
     }
 }
@@ -384,8 +380,8 @@ impl Ui for Terminal {
     }
 
     fn ask(&mut self, plan: &str) -> bool {
-        self.say(plan);
-        let _ = write!(io::stderr(), "go on? [Y/n] ");
+        self.print_line(plan);
+        let _ = write!(io::stderr(), "Continue? [Y/n] ");
         let _ = io::stderr().flush();
         let mut answer = String::new();
         match io::stdin().read_line(&mut answer) {
@@ -395,85 +391,63 @@ impl Ui for Terminal {
     }
 
     fn note(&mut self, line: &str) {
-        self.say(line);
+        self.print_line(line);
     }
 
     fn progress(&mut self, done: u64, total: Option<u64>) {
-        if !io::stderr().is_terminal() {
-            let reached = milestone(done, total);
-            if reached > self.said {
-                self.said = reached;
-                self.say(&match total {
-                    Some(total) => format!("{} % of {}", reached * 10, amount(total)),
-                    None => amount(done),
-                });
-            }
-            return;
-        }
-        let bar = self.bar.get_or_insert_with(|| Bar::new(done));
-        if total == Some(done) {
-            bar.clear();
-            self.bar = None;
-        } else {
-            bar.show(done, total);
+        let progress =
+            self.progress.get_or_insert_with(|| DownloadProgress::on_stderr(done, total));
+        if let Some(line) = progress.update(done, total) {
+            let _ = writeln!(io::stderr(), "{line}");
         }
     }
 }
 
-/// How many tenths are done, or how many times 25 MB when nobody knows of how much.
-fn milestone(done: u64, total: Option<u64>) -> u64 {
-    match total {
-        Some(0) => 10,
-        Some(total) => done.saturating_mul(10) / total,
-        None => done / 25_000_000,
-    }
-}
-
-/// The version a browser says it has.
+/// Runs `--version` and returns the version number.
 async fn version_of(program: &Path) -> Result<String> {
     let failed = |why: String| {
         Error::new(Code::InstallFailed)
             .message(format!("`{} --version` {why}", program.display()))
             .evidence("path", program.display().to_string())
     };
-    let output = output_within(program, &["--version"], VERSION_LIMIT)
+    let output = output_within(program, &["--version"], VERSION_TIMEOUT)
         .await
         .map_err(|error| failed(format!("did not run: {error}")))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
-        let first = stderr.lines().next().unwrap_or("it said nothing");
-        return Err(failed(format!("ended with {}: {first}", output.status)));
+        let first = stderr.lines().next().unwrap_or("no error output");
+        return Err(failed(format!("failed with {}: {first}", output.status)));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    version_in(&text)
+    parse_version(&text)
         .map(str::to_owned)
-        .ok_or_else(|| failed(format!("gave no version: `{}`", text.trim())))
+        .ok_or_else(|| failed(format!("printed no version: `{}`", text.trim())))
 }
 
-/// `130.0.6723.116` in `Chromium 130.0.6723.116 built on Debian GNU/Linux 12`.
-fn version_in(text: &str) -> Option<&str> {
+/// Finds `130.0.6723.116` in `Chromium 130.0.6723.116 built on Debian GNU/Linux 12`.
+fn parse_version(text: &str) -> Option<&str> {
     text.split_whitespace()
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
 }
 
-/// Run a program without input and collect what it says, killing it when the time is up.
+/// Runs a program without stdin and collects its output; kills it at the time limit.
 async fn output_within(program: &Path, arguments: &[&str], limit: Duration) -> io::Result<Output> {
     let mut command = tokio::process::Command::new(program);
     command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
     tokio::time::timeout(limit, command.output()).await.map_err(|_| {
         io::Error::new(
             io::ErrorKind::TimedOut,
-            format!("no end after {}", span(limit.as_millis() as u64)),
+            format!("timed out after {}", duration(limit.as_millis() as u64)),
         )
     })?
 }
 
-fn millis_since(begun: Instant) -> u64 {
-    begun.elapsed().as_millis() as u64
+fn millis_since(started: Instant) -> u64 {
+    started.elapsed().as_millis() as u64
 }
 
-/// A size as people say it: `150 MB`.
-fn amount(bytes: u64) -> String {
+/// Formats a size: `150 MB`.
+fn size_text(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{} kB", bytes / 1_000),
@@ -481,8 +455,8 @@ fn amount(bytes: u64) -> String {
     }
 }
 
-/// A time as people say it: `12 s`.
-fn span(ms: u64) -> String {
+/// Formats a duration: `12 s`.
+fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{:.1} s", ms as f64 / 1e3) } else { format!("{} s", ms / 1_000) }
 }
 
@@ -490,10 +464,10 @@ fn span(ms: u64) -> String {
 mod tests {
     use super::*;
 
-    /// A person with a prepared answer, who remembers what they were told.
+    /// A user with a prepared answer; records prompts and notes.
     struct Scripted {
         answer: Option<bool>,
-        heard: Vec<String>,
+        output: Vec<String>,
     }
 
     impl Ui for Scripted {
@@ -501,11 +475,11 @@ mod tests {
             self.answer.is_some()
         }
         fn ask(&mut self, plan: &str) -> bool {
-            self.heard.push(format!("asked: {plan}"));
+            self.output.push(format!("asked: {plan}"));
             self.answer == Some(true)
         }
         fn note(&mut self, line: &str) {
-            self.heard.push(format!("noted: {line}"));
+            self.output.push(format!("noted: {line}"));
         }
         fn progress(&mut self, _done: u64, _total: Option<u64>) {}
     }
@@ -521,11 +495,11 @@ mod tests {
     }
 
     #[test]
-    fn consent_is_given_beforehand_or_asked_for() {
-        let check = |yes, answer, goes_on: bool, heard: &str| {
-            let mut ui = Scripted { answer, heard: Vec::new() };
-            assert_eq!(install(yes).consent("run: x", &mut ui).is_ok(), goes_on);
-            assert_eq!(ui.heard, [heard]);
+    fn confirmation_comes_from_yes_or_a_prompt() {
+        let check = |yes, answer, continues: bool, output: &str| {
+            let mut ui = Scripted { answer, output: Vec::new() };
+            assert_eq!(install(yes).confirm("run: x", &mut ui).is_ok(), continues);
+            assert_eq!(ui.output, [output]);
         };
         check(true, None, true, "noted: run: x");
         check(true, Some(false), true, "noted: run: x");
@@ -534,16 +508,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_to_ask_means_nothing_is_tried() {
-        let mut ui = Scripted { answer: None, heard: Vec::new() };
-        let error = install(false).run(&mut ui).await.expect_err("no yes was given");
+    async fn without_yes_and_terminal_nothing_is_tried() {
+        let mut ui = Scripted { answer: None, output: Vec::new() };
+        let error = install(false).run(&mut ui).await.expect_err("not confirmed");
         assert_eq!(error.code(), Code::InstallDeclined);
         assert!(error.to_string().contains("pass `--yes`"), "{error}");
-        assert!(ui.heard.is_empty());
+        assert!(ui.output.is_empty());
     }
 
     #[tokio::test]
-    async fn another_channel_is_never_the_distributions() {
+    async fn other_channels_never_use_the_distribution() {
         let beta = Install { channel: Channel::Beta, via: Via::Auto, ..install(true) };
         assert!(
             beta.package(&Distro::parse("ID=debian")).await.is_ok_and(|package| package.is_none())
@@ -553,8 +527,8 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_found_in_what_browsers_say() {
-        let check = |text, expected| assert_eq!(version_in(text), expected, "{text}");
+    fn version_is_parsed_from_browser_output() {
+        let check = |text, expected| assert_eq!(parse_version(text), expected, "{text}");
         check("Google Chrome for Testing 131.0.6778.204 \n", Some("131.0.6778.204"));
         check(
             "Chromium 130.0.6723.116 built on Debian GNU/Linux 12 (bookworm)",
@@ -565,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn results_read_as_sentences() {
+    fn result_display() {
         let installed = |via, bytes| Installed {
             path: "/b/chrome".into(),
             version: Some("131.0.1.2".into()),
@@ -585,21 +559,16 @@ mod tests {
         check(
             InstalledBy::Found,
             None,
-            "a browser is already there: /b/chrome (PATH); pass `--force` to install another",
+            "a browser is already installed: /b/chrome (PATH); pass `--force` to install another",
         );
     }
 
     #[test]
-    fn sizes_and_times_are_short() {
+    fn sizes_and_durations_are_short() {
         assert_eq!(
-            [0, 999, 1_000, 2_400_000].map(amount),
+            [0, 999, 1_000, 2_400_000].map(size_text),
             ["0 bytes", "999 bytes", "1 kB", "2 MB"].map(String::from)
         );
-        assert_eq!([40, 9_900, 61_000].map(span), ["0.0 s", "9.9 s", "61 s"].map(String::from));
-        assert_eq!(
-            [(0, Some(0)), (55, Some(100)), (100, Some(100)), (60_000_000, None)]
-                .map(|(d, t)| milestone(d, t)),
-            [10, 5, 10, 2]
-        );
+        assert_eq!([40, 9_900, 61_000].map(duration), ["0.0 s", "9.9 s", "61 s"].map(String::from));
     }
 }

@@ -256,7 +256,7 @@ fn a_project_file_that_others_may_write_to_runs_no_program() {
         let done = home.run(["config", "show"]);
         assert!(done.out().contains("8s"), "{}", done.out());
         assert_eq!(done.out().contains("/bin/false"), is_heeded, "{}", done.out());
-        let told = done.err().contains("`chrome`, `chrome-arg` of `");
+        let told = done.err().contains("ignoring `chrome`, `chrome-arg` in `");
         assert_eq!(told, !is_heeded, "{}", done.err());
     }
     let reply = home.json(["status"]);
@@ -265,7 +265,7 @@ fn a_project_file_that_others_may_write_to_runs_no_program() {
     let error = home.error(["--session", "unheard", "tabs"]);
     assert_eq!(error["errorCode"], "session.not-found");
     let note = error["evidence"]["notes"][0].as_str().unwrap_or_default();
-    assert!(note.contains("is not heeded"), "{error}");
+    assert!(note.contains("other users can write to it (fix: `chmod go-w "), "{error}");
 }
 
 #[cfg(target_os = "linux")]
@@ -281,7 +281,7 @@ fn a_lock_whose_owner_nobody_reaps_is_left_behind() {
     let lock = format!(r#"{{"pid":{},"token":"x"}}"#, owner.id());
     std::fs::write(profile.join("profile.lock"), lock).unwrap();
     let told = home.run(["doctor", "stale"]).out();
-    assert!(told.contains("profile `work` is locked by a dead owner"), "{told}");
+    assert!(told.contains("profile `work` is locked by an exited process"), "{told}");
     owner.wait().unwrap();
 }
 

@@ -136,7 +136,7 @@ fn a_file_that_never_comes_whole_is_an_error() {
         "/chrome.zip" => Answer::whole(&browser_zip()).cut_after(700),
         _ => request.index(),
     });
-    Home::new().check_failure(&server, "install.failed", "did not come");
+    Home::new().check_failure(&server, "install.failed", "cannot download");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_truncated_archive_is_corrupt() {
         _ => request.index(),
     });
     let home = Home::new();
-    home.check_failure(&server, "install.corrupt", "is refused and was deleted");
+    home.check_failure(&server, "install.corrupt", "is corrupt and was deleted");
     assert_eq!(home.shelf(), ["install.lock"], "the bad bytes are not kept");
 }
 
@@ -163,7 +163,7 @@ fn a_corrupt_archive_is_refused_and_can_be_fetched_again() {
         _ => request.index(),
     });
     let home = Home::new();
-    home.check_failure(&server, "install.corrupt", "is refused and was deleted");
+    home.check_failure(&server, "install.corrupt", "is corrupt and was deleted");
     assert_eq!(home.shelf(), ["install.lock"]);
     let again = home.install(&server, &["--yes"]);
     assert!(again.status.success(), "{}", said(&again));
@@ -179,7 +179,7 @@ fn an_archive_that_leads_outside_is_refused() {
         _ => request.index(),
     });
     let home = Home::new();
-    home.check_failure(&server, "install.corrupt", "`../../evil` leads outside the archive");
+    home.check_failure(&server, "install.corrupt", "`../../evil` points outside the archive");
     assert_eq!(home.shelf(), ["install.lock"]);
     assert!(!home.cache().join("agbrowse/evil").exists() && !home.cache().join("evil").exists());
 }
@@ -215,7 +215,7 @@ fn missing_libraries_are_named_and_the_download_is_kept() {
     });
     let home = Home::new();
     home.fake("ldd", "echo '	libnss3.so => not found'");
-    home.check_failure(&server, "install.failed", "lacks: libnss3.so");
+    home.check_failure(&server, "install.failed", "shared libraries: libnss3.so");
     assert!(!home.program().exists());
     home.fake("ldd", "exit 0");
     let again = home.install(&server, &["--yes"]);
@@ -226,29 +226,29 @@ fn missing_libraries_are_named_and_the_download_is_kept() {
 #[test]
 fn a_silent_server_is_left_in_time() {
     let index = Server::start(|_| Answer::Silence);
-    Home::impatient().check_failure(&index, "install.failed", "no answer in 300 ms");
+    Home::impatient().check_failure(&index, "install.failed", "no response within 300 ms");
     let download = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::Silence,
         _ => request.index(),
     });
-    Home::impatient().check_failure(&download, "install.failed", "no answer in 300 ms");
+    Home::impatient().check_failure(&download, "install.failed", "no response within 300 ms");
 }
 
 #[test]
 fn what_is_not_there_is_an_error_with_its_address() {
     let index = Server::start(|_| Answer::status("404 Not Found"));
-    Home::new().check_failure(&index, "install.failed", "/index.json` answered 404");
+    Home::new().check_failure(&index, "install.failed", "/index.json` returned 404");
     let download = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::status("404 Not Found"),
         _ => request.index(),
     });
-    Home::new().check_failure(&download, "install.failed", "/chrome.zip` answered 404");
+    Home::new().check_failure(&download, "install.failed", "/chrome.zip` returned 404");
 }
 
 #[test]
 fn an_index_that_is_none_is_an_error() {
     let server = Server::start(|_| Answer::whole(b"<html>welcome to this network</html>"));
-    Home::new().check_failure(&server, "install.failed", "is no use as a Chrome for Testing index");
+    Home::new().check_failure(&server, "install.failed", "is not a valid Chrome for Testing index");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What the shop sells: one table, read by the pages, the cart and the CSV file.
-//! Prices are whole cents and ratings whole tenths, so nothing here ever rounds.
+//! The products of the shop: one table for the pages, the cart and the CSV file.
+//! Prices are whole cents and ratings whole tenths, so nothing is rounded.
 
 pub(super) const GIFT_WRAP_CENTS: u32 = 400;
 
@@ -21,7 +21,7 @@ pub(super) struct Product {
     pub(super) review_count: u32,
     pub(super) blurb: &'static str,
     pub(super) detail: &'static str,
-    /// Label, and what it costs on top of `cents`.
+    /// Label, and surcharge on `cents`.
     pub(super) sizes: [(&'static str, u32); 3],
     /// Text and author.
     pub(super) reviews: [(&'static str, &'static str); 2],
@@ -30,7 +30,7 @@ pub(super) struct Product {
 }
 
 impl Category {
-    /// The spelling used in markup, styles and filters.
+    /// Name in HTML, styles and filters.
     pub(super) fn id(self) -> &'static str {
         match self {
             Category::Plants => "plants",

@@ -1,5 +1,5 @@
-//! Every page of the shop, as a function from what it shows to its markup. The markup itself is in
-//! `crates/app/site`; nothing here knows about requests.
+//! Rendering of all pages of the shop: one function per page, from its data to HTML. The templates are in
+//! `crates/app/site`; requests are handled in `routes`.
 
 use super::catalogue::{GIFT_WRAP_CENTS, PRODUCTS, Product, dollars};
 use super::state::{Line, PROMO_CODE, Session, Status, Subscription, Survey};
@@ -8,7 +8,7 @@ use super::template::{Html, fill, markup, markup_if, text};
 const BOX_CENTS: u32 = 2400;
 const OFFER_CENTS: u32 = BOX_CENTS * 70 / 100;
 
-/// Why someone cancels: the value a form sends, and what a person reads.
+/// Reasons for a cancellation: form value and label.
 pub(super) static REASONS: [(&str, &str); 5] = [
     ("too-much", "Too much tea"),
     ("too-expensive", "Too expensive"),
@@ -56,7 +56,7 @@ pub(super) fn product(session: &Session, product: &Product) -> Html {
     page(session, At::Product, product.name, fill(site!("pages/product.html"), &values))
 }
 
-/// The sign-in form; after a wrong password, with what was typed and an alert.
+/// The sign-in form; after a wrong password, with the typed e-mail address and an alert.
 pub(super) fn login(session: &Session, next: &str, email: &str, was_refused: bool) -> Html {
     let error = was_refused.then(|| alert("That password is not right. Try again."));
     let main = fill(
@@ -71,7 +71,7 @@ pub(super) fn login(session: &Session, next: &str, email: &str, was_refused: boo
     page(session, At::Login, "Sign in", main)
 }
 
-/// The cart; `refused` is a promo code that was just tried and is none of ours.
+/// The cart; `refused` is an invalid promo code that was just submitted.
 pub(super) fn cart(session: &Session, refused: Option<&str>) -> Html {
     let contents = if session.cart.is_empty() {
         markup(site!("parts/cart-empty.html"))
@@ -110,7 +110,7 @@ pub(super) fn checkout(session: &Session, frame_origin: &str) -> Html {
     page(session, At::Checkout, "Checkout", main)
 }
 
-/// The card form, served from its own origin and told which one may embed it.
+/// The card form, served from its own origin; only the given one may embed it.
 pub(super) fn card_frame(shop_origin: &str) -> Html {
     fill(site!("pages/card-frame.html"), &[("origin", text(shop_origin))])
 }
@@ -225,7 +225,7 @@ pub(super) fn display_name(email: &str) -> String {
     capitalised.collect::<Vec<_>>().join(" ")
 }
 
-/// Where a page stands in the shop: decides which link is current and which module runs.
+/// Section of a page: selects the current link and the script module.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum At {
     Home,
@@ -328,7 +328,7 @@ fn show(product: &Product, template: &str) -> Html {
     fill(template, &facts(product))
 }
 
-/// What any template may say about a product.
+/// Template values of a product.
 fn facts(product: &Product) -> Vec<(&'static str, Html)> {
     vec![
         ("id", text(product.id)),
@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_from_addresses() {
+    fn display_names_are_derived_from_addresses() {
         let check = |email: &str, expected: &str| assert_eq!(display_name(email), expected);
         check("ada@example.com", "Ada");
         check("ada.fern@example.com", "Ada Fern");
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_visitor_typed_is_text() {
+    fn user_input_is_escaped() {
         let typed = r#""><script>x</script>"#;
         let survey = Survey { reason: REASONS[0].0, note: typed.to_string() };
         let session = Session {

@@ -1,5 +1,5 @@
-//! What the shop answers to. A form is answered with a redirect, so that reloading a page never repeats
-//! what was sent; a form sent by one of our modules gets its answer as form data instead.
+//! HTTP routes of the shop. A form submission is answered with a redirect, so that reloading a page never repeats it; one
+//! from a script module gets its response as form data instead.
 
 use axum::extract::{Path, Query, State};
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -19,9 +19,9 @@ use super::{catalogue, pages};
 
 pub(in super::super) const PASSWORD: &str = "fernway";
 const FORM_DATA: &str = "application/x-www-form-urlencoded";
-const MOST_AT_ONCE: u32 = 20;
+const MAX_QUANTITY: u32 = 20;
 
-/// The shop itself.
+/// Router of the shop.
 pub(super) fn shop(frame_origin: &str) -> Router {
     Router::new()
         .route("/", get(home))
@@ -55,20 +55,20 @@ pub(super) fn shop(frame_origin: &str) -> Router {
         .route("/lab.js", module(site!("js/lab.js")))
         .route("/fern-elements.js", module(site!("js/fern-elements.js")))
         .route("/seed-tray.js", module(site!("js/seed-tray.js")))
-        .merge(looks::<Shared>())
+        .merge(static_files::<Shared>())
         .fallback(not_found)
-        .layer(map_response(never_stored))
+        .layer(map_response(no_store))
         .with_state(Shared::new(frame_origin))
 }
 
-/// The card form, on an origin of its own.
+/// Router of the card form, on its own origin.
 pub(super) fn card_frame(shop_origin: &str) -> Router {
     let page = pages::card_frame(shop_origin);
     Router::new()
         .route("/card", get(move || async move { page }))
         .route("/card.js", module(site!("js/card.js")))
-        .merge(looks::<()>())
-        .layer(map_response(never_stored))
+        .merge(static_files::<()>())
+        .layer(map_response(no_store))
 }
 
 async fn home(visitor: Visitor) -> Html {
@@ -128,16 +128,16 @@ async fn login_form(visitor: Visitor, Query(query): Query<LoginQuery>) -> Respon
 async fn login(
     State(shared): State<Shared>,
     visitor: Visitor,
-    Form(given): Form<Credentials>,
+    Form(credentials): Form<Credentials>,
 ) -> Response {
-    let email = given.email.trim();
-    if email.is_empty() || given.password != PASSWORD {
-        let (next, email) = (query_value(&given.next), query_value(email));
+    let email = credentials.email.trim();
+    if email.is_empty() || credentials.password != PASSWORD {
+        let (next, email) = (query_value(&credentials.next), query_value(email));
         return Redirect::to(&format!("/login?refused=yes&email={email}&next={next}"))
             .into_response();
     }
     let id = shared.shop().sign_in(visitor.id(), email);
-    (keep_session(&id), Redirect::to(local_path(&given.next))).into_response()
+    (keep_session(&id), Redirect::to(local_path(&credentials.next))).into_response()
 }
 
 async fn logout(State(shared): State<Shared>, visitor: Visitor) -> impl IntoResponse {
@@ -153,7 +153,7 @@ struct CartQuery {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct CartItemForm {
     product: String,
     #[serde(default)]
     size: usize,
@@ -177,14 +177,14 @@ struct Address {
     name: String,
 }
 
-/// Told to `shop.js`.
+/// Response for `shop.js`.
 #[derive(Serialize)]
 struct Added {
     added: &'static str,
     items: u32,
 }
 
-/// Told to `checkout.js`.
+/// Response for `checkout.js`.
 #[derive(Serialize)]
 struct Placed {
     order: String,
@@ -201,16 +201,16 @@ async fn add_to_cart(
     visitor: Visitor,
     headers: HeaderMap,
     uri: Uri,
-    Form(wanted): Form<Wanted>,
+    Form(form): Form<CartItemForm>,
 ) -> Response {
-    let Some(product) = catalogue::find(&wanted.product) else {
+    let Some(product) = catalogue::find(&form.product) else {
         return not_found(visitor, uri).await;
     };
     let line = Line {
         product,
-        size: wanted.size.min(product.sizes.len() - 1),
-        is_gift: wanted.gift.is_some(),
-        quantity: wanted.quantity.clamp(1, MOST_AT_ONCE),
+        size: form.size.min(product.sizes.len() - 1),
+        is_gift: form.gift.is_some(),
+        quantity: form.quantity.clamp(1, MAX_QUANTITY),
     };
     let (id, items) = shared.shop().change(visitor.id(), |session| {
         session.add(line);
@@ -278,7 +278,7 @@ async fn place_order(
     }
 }
 
-// The tea box, and the long way out of it
+// The tea box subscription and its cancellation
 
 #[derive(Deserialize)]
 struct SurveyForm {
@@ -362,8 +362,8 @@ async fn cancel_done(State(shared): State<Shared>, member: Member) -> Response {
 
 // Files and headers
 
-/// What both origins need to look alike.
-fn looks<S: Clone + Send + Sync + 'static>() -> Router<S> {
+/// Stylesheet and icons, served on both origins.
+fn static_files<S: Clone + Send + Sync + 'static>() -> Router<S> {
     const ICON: &str = site!("art/favicon.svg");
     Router::new()
         .route("/style.css", file("text/css; charset=utf-8", site!("style.css")))
@@ -386,7 +386,7 @@ fn file<S: Clone + Send + Sync + 'static>(
     get(move || async move { ([(CONTENT_TYPE, content_type)], text) })
 }
 
-async fn never_stored(mut response: Response) -> Response {
+async fn no_store(mut response: Response) -> Response {
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -1,5 +1,5 @@
-//! What the shop remembers: sessions with their carts, tea-box subscriptions, the order count.
-//! Ids count up instead of being random, so two walks through the shop see the same bytes. That makes them
+//! State of the shop: sessions with their carts, tea-box subscriptions, the order count.
+//! Ids count up instead of being random, so two runs of the same requests get the same bytes. That makes them
 //! guessable, which is fine on loopback and nowhere else.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ pub(super) const PROMO_CODE: &str = "FERN10";
 const PROMO_PERCENT: u32 = 10;
 const DELIVERY_CENTS: u32 = 600;
 const FREE_DELIVERY_FROM_CENTS: u32 = 7500;
-const MOST_PER_LINE: u32 = 99;
+const MAX_PER_LINE: u32 = 99;
 const FIRST_ORDER: u32 = 1001;
 
 #[derive(Debug, Default)]
@@ -77,24 +77,24 @@ pub(super) struct Order {
 }
 
 impl Shop {
-    /// The session as it stands; a visitor without one has an empty one.
+    /// Returns a copy of the session; empty for a visitor without one.
     pub(super) fn session(&self, id: Option<&str>) -> Session {
         id.and_then(|id| self.sessions.get(id)).cloned().unwrap_or_default()
     }
 
-    /// Change a session, opening one for a visitor who has none. Returns the id to put in the cookie.
+    /// Changes a session, or a new one for a visitor without one. Returns the id for the cookie.
     pub(super) fn change<T>(
         &mut self,
         id: Option<&str>,
         edit: impl FnOnce(&mut Session) -> T,
     ) -> (String, T) {
-        let known = id.filter(|id| self.sessions.contains_key(*id)).map(str::to_string);
-        let id = known.unwrap_or_else(|| self.new_id());
+        let existing = id.filter(|id| self.sessions.contains_key(*id)).map(str::to_string);
+        let id = existing.unwrap_or_else(|| self.new_id());
         let result = edit(self.sessions.entry(id.clone()).or_default());
         (id, result)
     }
 
-    /// Sign in under a new session id, taking the cart along.
+    /// Signs in under a new session id and keeps the cart.
     pub(super) fn sign_in(&mut self, id: Option<&str>, email: &str) -> String {
         let session = id.and_then(|id| self.sessions.remove(id)).unwrap_or_default();
         let id = self.new_id();
@@ -112,7 +112,7 @@ impl Shop {
         self.subscriptions.entry(email.to_string()).or_default()
     }
 
-    /// Turn the cart into an order. There is no order in an empty cart.
+    /// Turns the cart into an order; `None` if it is empty.
     pub(super) fn place_order(&mut self, id: Option<&str>) -> Option<Order> {
         let session = self.sessions.get_mut(id?)?;
         if session.cart.is_empty() {
@@ -133,7 +133,7 @@ impl Shop {
 }
 
 impl Default for Session {
-    /// Two things are already saved, so that there is something to empty.
+    /// Has two saved items, so that there is something to empty.
     fn default() -> Session {
         let saved = ["field-notebook", "pine-smoke"];
         Session {
@@ -146,10 +146,12 @@ impl Default for Session {
 }
 
 impl Session {
-    /// Add a line, or more of a line that is already there.
+    /// Adds a line, or increases the quantity of an existing one.
     pub(super) fn add(&mut self, line: Line) {
-        match self.cart.iter_mut().find(|known| known.key() == line.key()) {
-            Some(known) => known.quantity = (known.quantity + line.quantity).min(MOST_PER_LINE),
+        match self.cart.iter_mut().find(|existing| existing.key() == line.key()) {
+            Some(existing) => {
+                existing.quantity = (existing.quantity + line.quantity).min(MAX_PER_LINE);
+            }
             None => self.cart.push(line),
         }
     }
@@ -172,7 +174,7 @@ impl Session {
 }
 
 impl Line {
-    /// Names the line in markup and forms: the same goods in the same size and wrapping share one.
+    /// Key of the line in HTML and forms: the same product, size and wrapping share one.
     pub(super) fn key(&self) -> String {
         let wrapping = if self.is_gift { "-gift" } else { "" };
         format!("{}-{}{wrapping}", self.product.id, self.size)
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn same_goods_share_a_line() {
+    fn same_product_and_size_share_a_line() {
         let mut session = Session::default();
         session.add(line("stone-cup", 0, false, 1));
         session.add(line("stone-cup", 0, false, 2));
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn signing_in_takes_the_cart_along() {
+    fn sign_in_keeps_the_cart() {
         let mut shop = Shop::default();
         let (guest, ()) = shop.change(None, |session| session.add(line("stone-cup", 0, false, 1)));
         let member = shop.sign_in(Some(&guest), "ada@example.com");

@@ -1,16 +1,16 @@
-//! Filling templates. `{{name}}` in a file becomes a value, and a value is either text, which is escaped
-//! here and nowhere else, or HTML that came out of this module or out of our own files.
+//! HTML templates. `{{name}}` in a template is replaced by a value: either text, which is escaped only here, or HTML from
+//! this module or our own files.
 
 use std::fmt::{Display, Write};
 
 use axum::response::{IntoResponse, Response};
 
-/// Markup that is safe to send.
+/// Escaped HTML.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Html(String);
 
-/// Replace each `{{name}}` in one pass, so a value that looks like a placeholder stays what it is.
-/// A name nobody gave stays visible in the page; a test sees to it that none does.
+/// Replaces each `{{name}}` in one pass, so placeholders in values are not expanded. Unknown names stay in the page; a test
+/// checks that there are none.
 pub(super) fn fill(template: &str, values: &[(&str, Html)]) -> Html {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
@@ -29,7 +29,7 @@ pub(super) fn fill(template: &str, values: &[(&str, Html)]) -> Html {
     Html(filled)
 }
 
-/// Anything that may have come from outside, made harmless as text and as a quoted attribute.
+/// Escapes untrusted text for element content and quoted attributes.
 pub(super) fn text(value: impl Display) -> Html {
     let mut escaped = String::new();
     for character in value.to_string().chars() {
@@ -45,14 +45,14 @@ pub(super) fn text(value: impl Display) -> Html {
     Html(escaped)
 }
 
-/// Markup written by us: a file of the site, or an attribute spelled out in the code.
-pub(super) fn markup(ours: &'static str) -> Html {
-    Html(ours.to_string())
+/// Wraps trusted HTML: a file of the site or a literal attribute.
+pub(super) fn markup(html: &'static str) -> Html {
+    Html(html.to_string())
 }
 
-/// `markup` when it applies, nothing otherwise.
-pub(super) fn markup_if(applies: bool, ours: &'static str) -> Html {
-    if applies { markup(ours) } else { Html::default() }
+/// Returns the trusted HTML if the condition holds, else nothing.
+pub(super) fn markup_if(condition: bool, html: &'static str) -> Html {
+    if condition { markup(html) } else { Html::default() }
 }
 
 impl FromIterator<Html> for Html {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn text_is_escaped() {
-        let check = |given: &str, expected: &str| assert_eq!(text(given).as_str(), expected);
+        let check = |input: &str, expected: &str| assert_eq!(text(input).as_str(), expected);
         check("plain", "plain");
         check("<b>&", "&lt;b&gt;&amp;");
         check(r#""it's""#, "&quot;it&#39;s&quot;");

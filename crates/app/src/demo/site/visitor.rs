@@ -1,4 +1,4 @@
-//! Who is asking: finding the session behind a request, and sending people to sign in and back again.
+//! Session lookup of a request, and redirects to the sign-in form and back.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use super::state::{Session, Shop};
 pub(super) const SUBSCRIPTION: &str = "/account/subscription";
 const SESSION_COOKIE: &str = "fernway";
 
-/// What every handler of the shop can reach.
+/// Shared state of all handlers.
 #[derive(Clone)]
 pub(super) struct Shared {
     shop: Arc<Mutex<Shop>>,
@@ -26,13 +26,13 @@ impl Shared {
         Shared { shop: Arc::default(), frame_origin: frame_origin.into() }
     }
 
-    /// A handler that panicked half-way leaves a cart behind, not a broken invariant.
+    /// Ignores poisoning: a handler that panicked breaks no invariant.
     pub(super) fn shop(&self) -> MutexGuard<'_, Shop> {
         self.shop.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whoever sent the request, with or without a session.
+/// The visitor of a request, with or without a session.
 pub(super) struct Visitor {
     id: Option<String>,
     pub(super) session: Session,
@@ -55,7 +55,7 @@ impl FromRequestParts<Shared> for Visitor {
     }
 }
 
-/// A visitor who has signed in; anyone else is sent to do so first.
+/// A signed-in visitor; others are redirected to the sign-in form.
 pub(super) struct Member {
     pub(super) session: Session,
     pub(super) email: String,
@@ -66,7 +66,7 @@ impl FromRequestParts<Shared> for Member {
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Redirect> {
         let Ok(Visitor { session, .. }) = Visitor::from_request_parts(parts, shared).await;
-        // Signing in ends with a GET, so only a page can be where it leads back to.
+        // Sign-in ends with a GET, so it can lead back only to a page.
         let next = if parts.method == Method::GET { parts.uri.path() } else { SUBSCRIPTION };
         match session.email.clone() {
             Some(email) => Ok(Member { session, email }),
@@ -75,7 +75,7 @@ impl FromRequestParts<Shared> for Member {
     }
 }
 
-/// The header that ties a browser to its session.
+/// The `Set-Cookie` header of a session.
 pub(super) fn keep_session(id: &str) -> [(HeaderName, String); 1] {
     [(SET_COOKIE, format!("{SESSION_COOKIE}={id}; Path=/; HttpOnly; SameSite=Lax"))]
 }
@@ -84,14 +84,14 @@ pub(super) fn forget_session() -> [(HeaderName, String); 1] {
     [(SET_COOKIE, format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"))]
 }
 
-/// Where to go after signing in: a path of this shop, never another site.
+/// Redirect target after sign-in: a path of this shop, never another site.
 pub(super) fn local_path(next: &str) -> &str {
     let is_local = next.starts_with('/') && !next.starts_with("//");
-    let is_plain = next.chars().all(|c| c.is_ascii_graphic() && c != '\\');
-    if is_local && is_plain { next } else { "/" }
+    let is_safe = next.chars().all(|c| c.is_ascii_graphic() && c != '\\');
+    if is_local && is_safe { next } else { "/" }
 }
 
-/// Percent-encode a value for a query string.
+/// Percent-encodes a value for a query string.
 pub(super) fn query_value(value: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn signing_in_leads_nowhere_else() {
+    fn sign_in_redirects_only_to_local_paths() {
         let check = |next: &str, expected: &str| assert_eq!(local_path(next), expected);
         check("/account/subscription", "/account/subscription");
         check("", "/");
