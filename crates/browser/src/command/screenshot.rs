@@ -249,7 +249,7 @@ async fn label(
     };
     let registry = &mut observation.registry;
     let seen = view(&tree, &options, &mut registry.numbering(&tree));
-    registry.show(&tree, &seen, Scope::Part);
+    registry.issue_view(&tree, &seen, Scope::Part);
     let mut boxes: Vec<(String, f32, f32, f32, f32)> = Vec::new();
     for (frame, window) in windows(observation, &tree, cx.deadline).await.into_iter().enumerate() {
         let Some(window) = window else { continue };
