@@ -294,7 +294,7 @@ mod tests {
     fn visit_measures_all_three_cases() {
         let log = Rc::default();
         let page = BenchPage { url: "u", is_vast: false };
-        let visit = racer(Form::Library, &log, true, 9).visit(place, &Numbers::default()).unwrap();
+        let visit = racer(Form::Library, &log, true, 9).visit(page, &Numbers::default()).unwrap();
         let (snapshot, change) = ("snapshot", "change");
         assert_eq!(
             *log.borrow(),

@@ -123,7 +123,7 @@ const CAN: &str = "agbrowse, library: `can click`";
 /// Measures the clicks of all contenders, in turns.
 fn measure(ours: &Tool, rival: Option<&Tool>, chrome: &Path, runs: usize) -> Result<Results> {
     let page = Page { name: "counter.html".into(), html: COUNTER.into() };
-    let corpus = Corpus { pages: vec![page.clone()], made_up: true };
+    let corpus = Corpus { pages: vec![page.clone()], is_generated: true };
     let server = Server::start(&corpus)?;
     let url = server.url(&page);
     let library = Library::new(chrome)?;

@@ -30,10 +30,10 @@ pub fn find(tree: &Tree, query: &Query) -> Vec<usize> {
     for (index, node) in tree.nodes.iter().enumerate() {
         let is_text = node.role == Role::Text;
         let at = if is_text { parents[index] as usize } else { index };
-        let is_asked = |role: Role| query.role.is_none_or(|asked| asked == role);
+        let has_role = |role: Role| query.role.is_none_or(|wanted| wanted == role);
         // With the role `text` the text nodes themselves are returned.
         let at = if query.role == Some(Role::Text) { index } else { at };
-        if !is_asked(tree.nodes[at].role) {
+        if !has_role(tree.nodes[at].role) {
             continue;
         }
         if let Some(needle) = &mut name {

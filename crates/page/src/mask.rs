@@ -361,21 +361,21 @@ const PATH_WORDS: &[&str] = &[
 
 /// Range of a path segment, if it is a token.
 fn segment(text: &str, begin: usize) -> Option<Range<usize>> {
-    const SHORTEST: usize = 16;
+    const MIN_LEN: usize = 16;
     let bytes = text.as_bytes();
     let is_end = |c: &u8| b"/?#&;=\"'<>(),\\".contains(c) || *c <= b' ';
     let length = bytes[begin..].iter().position(is_end).unwrap_or(bytes.len() - begin);
     let part = &text[begin..begin + length];
-    if length < SHORTEST || part.contains('.') || !(is_random(part) || is_long_token(part)) {
+    if length < MIN_LEN || part.contains('.') || !(is_random(part) || is_long_token(part)) {
         return None;
     }
     let path = bytes[..begin].iter().rposition(|c| *c != b'/' && is_end(c)).map_or(0, |at| at + 1);
-    let is_place = |part: &str| words(part).iter().any(|word| PATH_WORDS.contains(&&**word));
+    let is_path_word = |part: &str| words(part).iter().any(|word| PATH_WORDS.contains(&&**word));
     let path = text.get(path..begin)?;
     // The host does not count: `login.example.com/static/…` has files, too.
     let path =
         path.split_once("://").map_or(path, |(_, path)| path.split_once('/').map_or("", |it| it.1));
-    path.split('/').any(is_place).then_some(begin..begin + length)
+    path.split('/').any(is_path_word).then_some(begin..begin + length)
 }
 
 /// True for a segment with digits and letters that is longer than any word.
@@ -408,7 +408,7 @@ const TOKEN_PREFIXES: &[&str] = &[
 
 /// Range of a token with a known format; `at` is a letter of its prefix that is rare elsewhere.
 fn token(text: &str, at: usize) -> Option<Range<usize>> {
-    const SHORTEST: usize = 16;
+    const MIN_LEN: usize = 16;
     let bytes = text.as_bytes();
     let run = |from: usize| {
         let is_part = |c: &&u8| c.is_ascii_alphanumeric() || b"_-".contains(c);
@@ -433,7 +433,7 @@ fn token(text: &str, at: usize) -> Option<Range<usize>> {
     let begin = at + 1 - beginning.len();
     let end = run(at + 1);
     let is_token =
-        end > at + SHORTEST && is_word_start(bytes, begin) && is_random(&text[at + 1..end]);
+        end > at + MIN_LEN && is_word_start(bytes, begin) && is_random(&text[at + 1..end]);
     is_token.then_some(begin..end)
 }
 
@@ -469,8 +469,8 @@ fn is_random(value: &str) -> bool {
 /// True for a value that can only be a token, whatever its name. Numbers of files and versions have up to
 /// sixteen digits.
 fn is_certainly_token(value: &str) -> bool {
-    const SHORTEST: usize = 32;
-    if value.len() < SHORTEST {
+    const MIN_LEN: usize = 32;
+    if value.len() < MIN_LEN {
         return false;
     }
     let value = decoded(value);
@@ -513,7 +513,7 @@ fn is_wordy(value: &str) -> bool {
 
 /// Range of a card number, with the usual gaps or none.
 fn card(text: &str, begin: usize) -> Option<Range<usize>> {
-    const LONGEST: usize = 19;
+    const MAX_DIGITS: usize = 19;
     let bytes = text.as_bytes();
     let is_bound = match begin.checked_sub(1).map(|at| bytes[at]) {
         None => true,
@@ -533,7 +533,7 @@ fn card(text: &str, begin: usize) -> Option<Range<usize>> {
     if bytes[begin..].iter().take(4).any(is_short) {
         return None;
     }
-    let mut digits = [0_u8; LONGEST];
+    let mut digits = [0_u8; MAX_DIGITS];
     let (mut count, mut end, mut gap) = (0, begin, None);
     let (mut groups, mut last) = ([0_u8; 5], 0);
     let mut rest = text[begin..].char_indices().peekable();
@@ -557,7 +557,7 @@ fn card(text: &str, begin: usize) -> Option<Range<usize>> {
             }
             _ => break,
         };
-        if count == LONGEST {
+        if count == MAX_DIGITS {
             return None;
         }
         digits[count] = digit;

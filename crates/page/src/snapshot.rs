@@ -297,12 +297,12 @@ pub fn summarize_for_doctor(snapshot: &WebAiSnapshot, max_refs: usize) -> Doctor
 pub fn refs(tree: &Tree, view: &View, print: &RenderOptions) -> Vec<ElementRef> {
     let frame_paths: Vec<_> =
         (0..tree.frames.len()).map(|frame| frame_path(tree, frame, print)).collect();
-    let mut seen = HashSet::new();
+    let mut numbers = HashSet::new();
     let listed = view.lines.iter().filter(|line| line.folded.is_none());
     let mut lines: Vec<(u32, &ViewLine)> =
         listed.filter_map(|line| Some((line.number?, line))).collect();
     lines.sort_by_key(|(number, _)| *number);
-    let once = lines.into_iter().filter(|(number, _)| seen.insert(*number));
+    let once = lines.into_iter().filter(|(number, _)| numbers.insert(*number));
     once.map(|(number, line)| element_ref(tree, view, line, number, &frame_paths, print)).collect()
 }
 

@@ -7,7 +7,7 @@
 //! ```text
 //! depth \t role \t element \t name [\t key value]…      an element; role `.` is generic, no number: the next
 //! depth \t "text [\t key value]…                        text
-//! depth \t |                                            a line break: no node, the next one tells of it
+//! depth \t |                                            a line break: no node, a state of the next one
 //! ```
 //!
 //! A key is one letter directly followed by its value: `v` value, `l` level, `f` letters for boolean states

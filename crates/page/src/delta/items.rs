@@ -595,12 +595,12 @@ fn unique_texts(side: &ItemTree<'_>, items: &[&Range<usize>], unmatched: &[usize
         if !side.take_read_budget(items[*at].len()) {
             continue;
         }
-        for (place, text) in side.texts().of(items[*at].clone()).into_iter().enumerate() {
+        for (position, text) in side.texts().of(items[*at].clone()).into_iter().enumerate() {
             if text.weight == 0 {
                 continue;
             }
             // The first text is more likely to be a name.
-            let weight = text.weight + u32::from(place == 0);
+            let weight = text.weight + u32::from(position == 0);
             owners
                 .entry(text.hash)
                 .and_modify(|owner| {

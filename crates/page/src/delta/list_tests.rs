@@ -363,17 +363,17 @@ proptest! {
         // The reported lines, and the counted ones.
         let reported: Vec<usize> = delta.reported.iter().map(|it| it.0 as usize).collect();
         let counted = delta.text.lines().filter(|it| it.starts_with('+') && it.contains(" items: ")).count();
-        let mut left: HashMap<&String, i64> = HashMap::new();
-        before.iter().for_each(|it| *left.entry(it).or_default() += 1);
+        let mut unmatched: HashMap<&String, i64> = HashMap::new();
+        before.iter().for_each(|it| *unmatched.entry(it).or_default() += 1);
         let is_reported = |at: &usize| reported.contains(at);
         let mut unaccounted = 0;
         for (_, it) in after.iter().enumerate().filter(|(at, _)| !is_reported(at)) {
-            let count = left.entry(it).or_default();
+            let count = unmatched.entry(it).or_default();
             *count -= 1;
             unaccounted += i64::from(*count < 0);
         }
         prop_assert!(unaccounted == 0 || counted > 0, "{}", delta.text);
-        let missing: i64 = left.values().filter(|it| **it > 0).sum();
+        let missing: i64 = unmatched.values().filter(|it| **it > 0).sum();
         prop_assert!(missing as u32 <= delta.removed + delta.changed, "{} {}", missing, delta.text);
         prop_assert_eq!(
             before.len() as i64 - i64::from(delta.removed) + i64::from(delta.added),
@@ -382,9 +382,9 @@ proptest! {
 
         // Without a note on the order, the unreported lines keep their order.
         if delta.moved == 0 && counted == 0 {
-            let mut rest = before.iter();
+            let mut earlier = before.iter();
             for (at, it) in after.iter().enumerate().filter(|(at, _)| !is_reported(at)) {
-                prop_assert!(rest.any(|was| was == it), "line {} {}: {}", at, it, delta.text);
+                prop_assert!(earlier.any(|was| was == it), "line {} {}: {}", at, it, delta.text);
             }
         }
 

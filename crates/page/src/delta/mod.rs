@@ -385,7 +385,7 @@ pub fn delta(was: &DeltaBase, now: &DeltaBase, full: &str) -> Delta {
     if delta.text.is_empty() {
         delta.text.push_str("no change");
     } else if delta.text.len() >= full.len() {
-        delta.text = format!("most of the page changed; this is all of it:\n{full}");
+        delta.text = format!("most of the page changed; full snapshot:\n{full}");
         delta.is_full = true;
     }
     delta

@@ -92,7 +92,7 @@ pub(super) fn is_container(structure: &TreeStructure<'_>, index: usize) -> bool 
     holds_control || texts.iter().filter(|it| counts(it)).count() > 1
 }
 
-/// The nodes that belong to a target single_item.
+/// The nodes that belong to a target alone.
 pub(super) fn own_nodes(structure: &TreeStructure<'_>, index: usize) -> Range<usize> {
     if is_container(structure, index) { 0..0 } else { index..structure.tree.end(index) }
 }

@@ -299,7 +299,7 @@ struct TextChange<'a> {
 }
 
 impl TextChange<'_> {
-    /// True when a word later another word, as names and states do.
+    /// True when a word became another word, as names and states do.
     fn could_be_state(&self) -> bool {
         !self.token.is_head
             && !self.token.is_emphasized
@@ -351,7 +351,7 @@ impl<'a> ItemComparison<'a, '_, '_> {
     }
 
     /// True when another item of the list has more of the identifying texts.
-    fn is_elsewhere(&self, text_changes: &[TextChange<'_>]) -> bool {
+    fn is_in_other_item(&self, text_changes: &[TextChange<'_>]) -> bool {
         let identifying: Vec<&TextChange<'_>> = text_changes
             .iter()
             .filter(|it| it.column == Column::Distinct && !it.token.is_own)
@@ -515,7 +515,7 @@ fn decide_identity(
     let changed: Vec<(usize, &TextChange<'_>)> =
         text_changes.iter().enumerate().filter(|(_, it)| !it.is_unchanged).collect();
     let is_other = changed.iter().any(|(at, it)| !is_state_change(*at, it))
-        || !changed.is_empty() && comparison.is_elsewhere(text_changes);
+        || !changed.is_empty() && comparison.is_in_other_item(text_changes);
     let changes =
         changed.iter().filter(|it| !it.1.token.is_own).map(|it| comparison.shortened(it.1));
     let (was, now) = labels(comparison, text_changes, key);

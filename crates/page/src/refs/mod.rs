@@ -186,18 +186,18 @@ fn described(fingerprint: &Fingerprint, with_container: bool) -> String {
 /// The changes of an element with an unchanged fingerprint, in the page's words: `Late → Paid; 3 new → 4
 /// new`.
 pub fn changes_text(changes: &[Change]) -> String {
-    const MOST: usize = 3;
-    const LONGEST: usize = 60;
-    let cut = |text: &str| text::cut_chars(text, LONGEST).into_owned();
+    const MAX_CHANGES: usize = 3;
+    const MAX_LEN: usize = 60;
+    let cut = |text: &str| text::cut_chars(text, MAX_LEN).into_owned();
     let change = |it: &Change| match it.now.is_empty() {
         true => format!("{} → gone", cut(&it.was)),
         false => format!("{} → {}", cut(&it.was), cut(&it.now)),
     };
-    let mut said: Vec<String> = changes.iter().take(MOST).map(change).collect();
-    if changes.len() > MOST {
-        said.push(format!("{} more", changes.len() - MOST));
+    let mut texts: Vec<String> = changes.iter().take(MAX_CHANGES).map(change).collect();
+    if changes.len() > MAX_CHANGES {
+        texts.push(format!("{} more", changes.len() - MAX_CHANGES));
     }
-    said.join("; ")
+    texts.join("; ")
 }
 
 #[cfg(test)]

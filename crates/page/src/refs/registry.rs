@@ -49,7 +49,7 @@ impl fmt::Display for RefError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown(name) => {
-                write!(f, "ref `{name}` was given by no snapshot of this tab")
+                write!(f, "ref `{name}` was not issued by any snapshot of this tab")
             }
             Self::Expired(name) => {
                 write!(f, "ref `{name}` is from a snapshot older than the previous one")

@@ -85,18 +85,18 @@ pub(super) fn without_times(name: &str) -> String {
         return name.into_owned();
     }
     let words: Vec<&str> = name.split(' ').collect();
-    let mut kept: Vec<&str> = Vec::with_capacity(words.len());
+    let mut stable_words: Vec<&str> = Vec::with_capacity(words.len());
     let mut rest = &*words;
     while let [word, after @ ..] = rest {
         let taken = time_length(rest);
         if taken == 0 {
-            kept.push(word);
+            stable_words.push(word);
             rest = after;
         } else {
             rest = &rest[taken..];
         }
     }
-    kept.join(" ")
+    stable_words.join(" ")
 }
 
 /// Number of leading words that form a time.

@@ -460,10 +460,10 @@ proptest! {
         use crate::{delta, refs, render, snapshot};
         let (view_was, _) = render(&was, &options);
         let (view_now, full) = render(&now, &options);
-        let shown = |tree: &Tree, view: &View| delta::DeltaBase::new(&std::sync::Arc::new(tree.clone()), view, &options.print);
-        let changes = delta::delta(&shown(&was, &view_was), &shown(&now, &view_now), &full);
+        let base = |tree: &Tree, view: &View| delta::DeltaBase::new(&std::sync::Arc::new(tree.clone()), view, &options.print);
+        let changes = delta::delta(&base(&was, &view_was), &base(&now, &view_now), &full);
         prop_assert!(!changes.text.is_empty());
-        let same = delta::delta(&shown(&now, &view_now), &shown(&now, &view_now), &full);
+        let same = delta::delta(&base(&now, &view_now), &base(&now, &view_now), &full);
         prop_assert_eq!(same.text, "no change");
         let spell = |number: u32| format!("e{number}");
         render::render_mcp(&now, &view_now, &render::McpRender { spell: &spell, print: options.print });
