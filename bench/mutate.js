@@ -1,5 +1,5 @@
-// Changes the text of one element and tells which: a heading that people see, or what comes nearest to one.
-// Called with a number, so that a snapshot can be checked for having seen this very change.
+// Changes the text of one element and returns its tag: a visible heading, or the closest substitute for one.
+// Called with a number, so that a snapshot can be checked for this very change.
 (number) => {
     const firstText = (element) => {
         const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);

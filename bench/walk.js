@@ -1,5 +1,5 @@
-// The least that any snapshot must do: visit every node of the flat tree, read one style of each element,
-// return the text that is shown. What a snapshot costs is told as a multiple of this.
+// The minimum work of any snapshot: visit every node of the flat tree, read one style of each element,
+// return the visible text. The cost of a snapshot is reported as a multiple of it.
 (() => {
     const text = [];
     const children = (node) => {

@@ -1,5 +1,5 @@
-// Snapshots by the puppeteer inside chrome-devtools-mcp, in this one process: the call that its `take_snapshot`
-// makes, without the text that it writes from it afterwards.
+// Snapshots by the Puppeteer of chrome-devtools-mcp, in this process: the call behind its `take_snapshot`,
+// without rendering the text.
 
 import { pathToFileURL } from 'node:url';
 import { serve, setting, timed } from './lines.mjs';

@@ -1,18 +1,18 @@
-// What the drivers share: commands come in as lines of JSON, answers go out the same way, one after another.
+// Protocol of the drivers: requests are JSON lines on standard input, replies JSON lines on standard output, in order.
 //
 //   {"id": 1, "do": "open", "url": "…"}         {"id": 1}
 //   {"id": 2, "do": "script", "script": "…"}    {"id": 2, "text": "…"}
 //   {"id": 3, "do": "snapshot"}                 {"id": 3, "ms": 12.3, "text": "…"}
-//   anything that fails                         {"id": 4, "error": "…"}
+//   any failure                                 {"id": 4, "error": "…"}
 //
-// Time is taken inside this process, around the call alone. The program ends when its input does.
+// The time is measured inside this process, around the call alone. The program ends with its input.
 
 import { createInterface } from 'node:readline';
 
-/** What the program was started with: `packages`, `chrome`, `args`, `sandbox`, `width`, `height`. */
+/** Start options: `packages`, `chrome`, `args`, `sandbox`, `width`, `height`. */
 export const setting = JSON.parse(process.argv[2]);
 
-/** How long a call took, and what it gave. */
+/** Time and result of a call. */
 export async function timed(call) {
     const began = performance.now();
     const value = await call();

@@ -1,4 +1,4 @@
-// Snapshots by the library that @playwright/mcp is built on, in this one process.
+// Snapshots by the library of @playwright/mcp, in this process.
 
 import { createRequire } from 'node:module';
 import { serve, setting, timed } from './lines.mjs';
@@ -12,7 +12,7 @@ const browser = await chromium.launch({
 });
 const page = await browser.newPage({ viewport: { width: setting.width, height: setting.height } });
 
-// Older versions have it under another name, for their own server only.
+// Older versions have the option under another name, for their own server only.
 const take = page.ariaSnapshot
     ? () => page.ariaSnapshot({ mode: 'ai' })
     : async () => {

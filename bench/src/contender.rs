@@ -1,4 +1,4 @@
-//! What is measured: ways of taking snapshots, each with a tool behind it.
+//! Contenders: the measured ways of taking snapshots, each with its tool.
 
 use crate::json_child::Peer;
 use crate::tool::Tool;
@@ -6,52 +6,52 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// A way of taking snapshots of the page that it has open.
+/// A way of taking snapshots of its open page.
 pub trait Contender {
     /// Opens a page and waits until it is loaded.
     ///
     /// # Errors
-    /// When that does not work, or takes too long.
+    /// When that fails or times out.
     fn open(&mut self, url: &str) -> Result<()>;
 
     /// Runs a script in the page.
     ///
     /// # Errors
-    /// When that does not work, or it throws.
+    /// When that fails, or the script throws.
     fn script(&mut self, script: &str) -> Result<()>;
 
     /// Takes a snapshot.
     ///
     /// # Errors
-    /// When that does not work, or takes too long.
+    /// When that fails or times out.
     fn snapshot(&mut self) -> Result<Taken>;
 }
 
-/// A snapshot that was taken.
+/// A timed snapshot.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// How long it took, in milliseconds.
+    /// Time in milliseconds.
     pub ms: f64,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// Whose a way is.
+/// Owner of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
-    /// Ours.
+    /// This project.
     Ours,
-    /// Nobody's: the least that must be done.
+    /// The bare walk: the minimum of any snapshot.
     Floor,
-    /// Of `@playwright/mcp`.
+    /// `@playwright/mcp`.
     Playwright,
-    /// Of `chrome-devtools-mcp`.
+    /// `chrome-devtools-mcp`.
     DevTools,
-    /// Of `agent-browser`.
+    /// `agent-browser`.
     AgentBrowser,
 }
 
-/// The ways, in the order in which they are told.
+/// The measured forms, in report order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "`name` says what each is")]
 pub enum Form {
@@ -67,7 +67,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What it is called.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Walk => "bare walk",
@@ -82,7 +82,7 @@ impl Form {
         }
     }
 
-    /// Whose it is.
+    /// Its owner.
     pub fn party(self) -> Party {
         match self {
             Self::Walk => Party::Floor,
@@ -93,13 +93,13 @@ impl Form {
         }
     }
 
-    /// Whether it belongs to a tool that we are compared with.
+    /// True for a form of another tool.
     pub fn is_rival(self) -> bool {
         !matches!(self.party(), Party::Ours | Party::Floor)
     }
 }
 
-/// Whole commands of a tool with a daemon. Ours and the other have the same words for this.
+/// Whole commands of a tool with a daemon. Ours and the other share this command syntax.
 pub struct Commands(pub Rc<Tool>);
 
 impl Contender for Commands {
@@ -117,14 +117,14 @@ impl Contender for Commands {
     }
 }
 
-/// The daemon of `agent-browser`, asked directly: what a command of it costs without its process.
+/// The daemon of `agent-browser` over its socket: the cost of a command without its process.
 pub struct Socket {
     commands: Commands,
     peer: Option<Peer>,
 }
 
 impl Socket {
-    /// Nothing is connected until a page is opened.
+    /// Creates the contender; it connects when a page is opened.
     pub fn new(tool: Rc<Tool>) -> Self {
         Self { commands: Commands(tool), peer: None }
     }
@@ -132,7 +132,7 @@ impl Socket {
 
 impl Contender for Socket {
     fn open(&mut self, url: &str) -> Result<()> {
-        // A command starts the daemon if need be.
+        // A command starts the daemon if necessary.
         self.commands.open(url)?;
         self.peer = Some(Peer::connect("agent-browser", &self.commands.0.socket())?);
         Ok(())
@@ -144,11 +144,11 @@ impl Contender for Socket {
 
     fn snapshot(&mut self) -> Result<Taken> {
         #[derive(Serialize)]
-        struct Ask {
+        struct SocketRequest {
             action: &'static str,
         }
         #[derive(Deserialize)]
-        struct Told {
+        struct SocketReply {
             data: Option<Data>,
             error: Option<String>,
         }
@@ -158,7 +158,7 @@ impl Contender for Socket {
         }
         let peer =
             self.peer.as_mut().ok_or_else(|| Error::Failed("no page has been opened".into()))?;
-        let answer = peer.ask::<Told>(&Ask { action: "snapshot" })?;
+        let answer = peer.request::<SocketReply>(&SocketRequest { action: "snapshot" })?;
         match answer.body.data {
             Some(data) => Ok(Taken { ms: answer.ms, text: data.snapshot }),
             None => Err(Error::Failed(format!(

@@ -1,6 +1,6 @@
-//! The pages that benchmarks run on, and the server that serves them on loopback.
+//! Corpus of benchmark pages, and the loopback server for them.
 //!
-//! Saved pages name third parties that are long gone: start browsers with [`ONLY_LOOPBACK`].
+//! Saved pages refer to third parties that no longer exist: start browsers with [`ONLY_LOOPBACK`].
 
 use crate::{Result, project};
 use std::fmt::Write as _;
@@ -11,31 +11,31 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// The argument that makes Chromium find no host but loopback, so that requests to others fail at once.
+/// Chromium argument that resolves no host but loopback, so that requests to others fail at once.
 pub const ONLY_LOOPBACK: &str = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
 
-/// How many pages are made up when there is no corpus.
-const MADE_UP: usize = 20;
+/// Number of generated pages when there is no corpus.
+const GENERATED: usize = 20;
 
 /// Pages by name.
 #[derive(Clone, Debug)]
 pub struct Corpus {
-    /// In the order of their names.
+    /// The pages, sorted by name.
     pub pages: Vec<Page>,
-    /// Whether they were made up, for want of saved ones.
-    pub made_up: bool,
+    /// The pages were generated because there are no saved ones.
+    pub is_generated: bool,
 }
 
-/// One page.
+/// A page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Its file's name.
+    /// File name.
     pub name: String,
-    /// Its source.
+    /// HTML source.
     pub html: Vec<u8>,
 }
 
-/// Where saved pages are: in the folder that was named, or `AGBROWSE_CORPUS`, or beside this project.
+/// Folder of saved pages: the given one, or `AGBROWSE_CORPUS`, or the one beside this project.
 pub fn folder(named: Option<&Path>) -> PathBuf {
     match named {
         Some(path) => path.to_owned(),
@@ -45,10 +45,10 @@ pub fn folder(named: Option<&Path>) -> PathBuf {
 }
 
 impl Corpus {
-    /// The pages in `folder/pages/*.html`; made-up ones when there are none.
+    /// Loads the pages in `folder/pages/*.html`; generates pages when there are none.
     ///
     /// # Errors
-    /// When a page is there and cannot be read.
+    /// When a page cannot be read.
     pub fn load(folder: &Path) -> Result<Self> {
         let mut pages = Vec::new();
         for entry in std::fs::read_dir(folder.join("pages")).into_iter().flatten() {
@@ -59,17 +59,18 @@ impl Corpus {
             }
         }
         pages.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        let made_up = pages.is_empty();
-        if made_up {
-            pages = (0..MADE_UP).map(make_up).collect();
+        let is_generated = pages.is_empty();
+        if is_generated {
+            pages = (0..GENERATED).map(generate).collect();
         }
-        Ok(Self { pages, made_up })
+        Ok(Self { pages, is_generated })
     }
 
-    /// What it is, in words.
+    /// Description of the corpus.
     pub fn describe(&self) -> String {
         let kilobytes = self.pages.iter().map(|page| page.html.len()).sum::<usize>() / 1000;
-        let kind = if self.made_up { "made-up pages (no corpus found)" } else { "saved pages" };
+        let kind =
+            if self.is_generated { "made-up pages (no corpus found)" } else { "saved pages" };
         format!("{} {kind}, {kilobytes} kB", self.pages.len())
     }
 }
@@ -81,10 +82,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts serving.
+    /// Starts the server.
     ///
     /// # Errors
-    /// When no port is to be had.
+    /// When no port is available.
     pub fn start(corpus: &Corpus) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
@@ -92,20 +93,20 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let pages = Arc::clone(&pages);
-                // A browser that hangs up early is its own business.
-                thread::spawn(move || _ = answer(stream, &pages));
+                // Errors of a browser that disconnects early are ignored.
+                thread::spawn(move || _ = serve(stream, &pages));
             }
         });
         Ok(Self { address })
     }
 
-    /// Where a page is.
+    /// URL of a page.
     pub fn url(&self, page: &Page) -> String {
         format!("http://{}/{}", self.address, page.name)
     }
 }
 
-fn answer(mut stream: TcpStream, pages: &[Page]) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, pages: &[Page]) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     stream.set_write_timeout(Some(Duration::from_secs(10)))?;
     let mut request = Vec::new();
@@ -132,8 +133,8 @@ fn answer(mut stream: TcpStream, pages: &[Page]) -> std::io::Result<()> {
     stream.write_all(html)
 }
 
-/// A page with so many items in lists of a hundred: six nodes each, of which three are elements and two can be
-/// used.
+/// A page with a number of items in lists of a hundred: six nodes each, of which three are elements and two
+/// are controls.
 pub fn items(count: usize) -> Page {
     let mut html = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><title>{count} items</title><body><main>\
@@ -153,8 +154,8 @@ pub fn items(count: usize) -> Page {
     Page { name: format!("items-{count}.html"), html: html.into_bytes() }
 }
 
-/// A page with a bit of everything; later ones are larger, up to about half a megabyte.
-fn make_up(number: usize) -> Page {
+/// Generates a page of mixed content; later ones are larger, up to about half a megabyte.
+fn generate(number: usize) -> Page {
     let mut html = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><title>Page {number}</title>\
          <body><header><nav><a href=#top>Top</a></nav></header><main id=top><h1>Page {number}</h1>"
@@ -188,10 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn without_a_corpus_pages_are_made_up_and_served() {
+    fn without_a_corpus_pages_are_generated_and_served() {
         let folder = tempfile::tempdir().unwrap();
         let corpus = Corpus::load(folder.path()).unwrap();
-        assert!(corpus.made_up);
+        assert!(corpus.is_generated);
         assert!(corpus.pages.last().unwrap().html.len() > 400_000);
         let server = Server::start(&corpus).unwrap();
         let answer = get(&server.url(&corpus.pages[0]));
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_as_many_as_asked_for() {
+    fn items_page_has_the_requested_count() {
         let html = String::from_utf8(items(250).html).unwrap();
         assert_eq!(html.matches("<li>").count(), 250);
         assert_eq!(html.matches("<section>").count(), 3);
@@ -210,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn saved_pages_are_taken_by_name() {
+    fn saved_pages_are_sorted_by_name() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("pages")).unwrap();
         for name in ["b.html", "a.html", "notes.txt"] {
             std::fs::write(folder.path().join("pages").join(name), name).unwrap();
         }
         let corpus = Corpus::load(folder.path()).unwrap();
-        assert!(!corpus.made_up);
+        assert!(!corpus.is_generated);
         let names: Vec<&str> = corpus.pages.iter().map(|page| &*page.name).collect();
         assert_eq!(names, ["a.html", "b.html"]);
     }

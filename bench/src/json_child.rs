@@ -1,6 +1,6 @@
-//! A program that is spoken to in lines of JSON: one goes out, one with the same number comes back.
+//! Child programs with a JSON-lines protocol: one request line out, one reply line with the same id back.
 //!
-//! What the lines say is the caller's business.
+//! The content of the lines is defined by the caller.
 
 use crate::process;
 use crate::{Error, Result};
@@ -16,14 +16,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// No answer takes longer.
+/// Time limit of a reply.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// How long a program and what it started may take to end once its input has.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
+/// Time limit for a program and its children to exit after its input was closed.
+const EXIT_TIME: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
-/// A program at the other end of a pipe or a socket. One that was started here ends with this value, and so does
-/// all that it started.
+/// A program at the other end of a pipe or a socket. One that was started here ends when this value is
+/// dropped, with all its children.
 pub struct Peer {
     name: String,
     input: Option<Box<dyn Write>>,
@@ -32,30 +32,30 @@ pub struct Peer {
     end: End,
 }
 
-/// What is at the other end.
+/// The connection to the program.
 enum End {
     Started { child: Child, folder: TempDir },
     Connected(UnixStream),
 }
 
-/// An answer and how long it took, from before the question was written until its line was read.
+/// A reply with its time, from before the request was written until its line was read.
 #[derive(Debug)]
-pub struct Answer<A> {
-    /// What was said.
+pub struct TimedReply<A> {
+    /// The reply.
     pub body: A,
-    /// How long it took, in milliseconds.
+    /// Time in milliseconds.
     pub ms: f64,
 }
 
 impl Peer {
-    /// Starts a program that listens on its standard input. Whatever it starts must name its folder, or be its
-    /// descendant, to be found at the end.
+    /// Starts a program that reads from its standard input. Its children must name its folder in their
+    /// command line, or be its descendants, to be found at the end.
     ///
     /// # Errors
     /// When it cannot be started.
     pub fn start(name: &str, command: &mut Command, folder: TempDir) -> Result<Self> {
-        let complaints = std::fs::File::create(folder.path().join("stderr"))?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::from(complaints));
+        let stderr = std::fs::File::create(folder.path().join("stderr"))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::from(stderr));
         let mut child = command.spawn().map_err(|error| {
             let program = command.get_program().display();
             Error::Failed(format!("`{program}` cannot be started for {name}: {error}"))
@@ -72,7 +72,7 @@ impl Peer {
         })
     }
 
-    /// Connects to a program that runs already.
+    /// Connects to a running program.
     ///
     /// # Errors
     /// When it does not listen.
@@ -89,7 +89,7 @@ impl Peer {
         })
     }
 
-    /// Its process, if it was started here.
+    /// Process id, if it was started here.
     pub fn pid(&self) -> Option<u32> {
         match &self.end {
             End::Started { child, .. } => Some(child.id()),
@@ -97,41 +97,46 @@ impl Peer {
         }
     }
 
-    /// Says something that is not answered.
+    /// Sends a notification.
     ///
     /// # Errors
-    /// When nobody listens any more.
-    pub fn tell(&mut self, message: &impl Serialize) -> Result<()> {
-        let mut line = serde_json::to_string(message)
-            .map_err(|error| Error::Failed(format!("a message cannot be written: {error}")))?;
+    /// When the program no longer reads.
+    pub fn notify(&mut self, message: &impl Serialize) -> Result<()> {
+        let mut line = serde_json::to_string(message).map_err(|error| {
+            Error::Failed(format!("a notification cannot be serialized: {error}"))
+        })?;
         line.push('\n');
         self.write(&line)
     }
 
-    /// Asks something and waits for the answer.
+    /// Sends a request and waits for the reply.
     ///
     /// # Errors
-    /// When there is none in time, or one that cannot be read.
-    pub fn ask<A: DeserializeOwned>(&mut self, question: &impl Serialize) -> Result<Answer<A>> {
+    /// When there is no reply in time, or an unreadable one.
+    pub fn request<A: DeserializeOwned>(
+        &mut self,
+        request: &impl Serialize,
+    ) -> Result<TimedReply<A>> {
         self.last += 1;
-        // As text: not everybody gives a plain number back.
+        // A string: not every program returns a number unchanged.
         let id = self.last.to_string();
-        let mut line = serde_json::to_string(&Numbered { id: &id, question })
-            .map_err(|error| Error::Failed(format!("a question cannot be written: {error}")))?;
+        let mut line = serde_json::to_string(&Numbered { id: &id, request })
+            .map_err(|error| Error::Failed(format!("a request cannot be serialized: {error}")))?;
         line.push('\n');
         let began = Instant::now();
         self.write(&line)?;
         loop {
             let left = LIMIT.saturating_sub(began.elapsed());
-            let (came, line) = self.lines.recv_timeout(left).map_err(|error| self.why(&error))?;
-            // Lines without a number are news, not answers.
-            let is_it =
+            let (received_at, line) =
+                self.lines.recv_timeout(left).map_err(|error| self.failure(&error))?;
+            // Lines without an id are notifications.
+            let is_reply =
                 serde_json::from_str(&line).is_ok_and(|line: Line| line.id.as_ref() == Some(&id));
-            if is_it {
+            if is_reply {
                 let body = serde_json::from_str(&line).map_err(|error| {
-                    Error::Failed(format!("an answer of {} cannot be read: {error}", self.name))
+                    Error::Failed(format!("a reply of {} cannot be parsed: {error}", self.name))
                 })?;
-                return Ok(Answer { body, ms: (came - began).as_secs_f64() * 1000.0 });
+                return Ok(TimedReply { body, ms: (received_at - began).as_secs_f64() * 1000.0 });
             }
         }
     }
@@ -139,19 +144,19 @@ impl Peer {
     fn write(&mut self, line: &str) -> Result<()> {
         let input = self.input.as_mut().expect("it is taken only when this value ends");
         let written = input.write_all(line.as_bytes()).and_then(|()| input.flush());
-        written.map_err(|_| self.why(&mpsc::RecvTimeoutError::Disconnected))
+        written.map_err(|_| self.failure(&mpsc::RecvTimeoutError::Disconnected))
     }
 
-    fn why(&self, error: &mpsc::RecvTimeoutError) -> Error {
+    fn failure(&self, error: &mpsc::RecvTimeoutError) -> Error {
         if *error == mpsc::RecvTimeoutError::Timeout {
             return Error::Failed(format!("{} took longer than {LIMIT:?}", self.name));
         }
-        let complaints = match &self.end {
+        let stderr = match &self.end {
             End::Started { folder, .. } => std::fs::read(folder.path().join("stderr")).ok(),
             End::Connected(_) => None,
         };
-        let complaints = String::from_utf8_lossy(complaints.as_deref().unwrap_or_default());
-        let last: Vec<String> = complaints
+        let stderr = String::from_utf8_lossy(stderr.as_deref().unwrap_or_default());
+        let last: Vec<String> = stderr
             .lines()
             .rev()
             .filter(|line| !line.trim().is_empty())
@@ -166,7 +171,7 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         let (child, folder) = match &mut self.end {
-            // The thread that reads has the socket as well, and ends only with it.
+            // The reader thread holds the socket, too, and ends only with it.
             End::Connected(stream) => {
                 _ = stream.shutdown(Shutdown::Both);
                 return;
@@ -174,38 +179,38 @@ impl Drop for Peer {
             End::Started { child, folder } => (child, folder),
         };
         let family = process::family(folder.path(), &[child.id()]);
-        // That is how it is asked to end.
+        // Closing its input asks it to exit.
         self.input = None;
-        process::end(process::wait_gone(family, PATIENCE));
-        // Those that were started meanwhile and lost their parent still name the folder.
-        process::end(process::family(folder.path(), &[]));
-        // It has ended; this only takes note of it.
+        process::terminate(process::wait_ended(family, EXIT_TIME));
+        // Children started meanwhile that lost their parent still name the folder.
+        process::terminate(process::family(folder.path(), &[]));
+        // It has exited; this only reaps it.
         _ = child.wait();
     }
 }
 
-/// Reads lines as they come and notes when each did.
+/// Reads lines and records the time of each.
 fn read_lines(from: impl Read + Send + 'static) -> Receiver<(Instant, String)> {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(from).lines() {
             let Ok(line) = line else { return };
-            if tell.send((Instant::now(), line)).is_err() {
+            if sender.send((Instant::now(), line)).is_err() {
                 return;
             }
         }
     });
-    told
+    receiver
 }
 
 #[derive(Serialize)]
 struct Numbered<'a, Q> {
     id: &'a str,
     #[serde(flatten)]
-    question: &'a Q,
+    request: &'a Q,
 }
 
-/// What is read of every line: the number that it answers.
+/// The part of a line that is always read: its id.
 #[derive(Deserialize)]
 struct Line {
     id: Option<String>,
@@ -233,29 +238,30 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_news_by_their_number() {
+    fn replies_are_matched_by_id() {
         let mut peer = shell(
             r#"while read -r line; do
                 echo '{"news":1}'; echo '{"id":"99"}'; n=$((n+1)); echo "{\"id\":\"$n\",\"said\":\"$n\"}"
             done"#,
         );
         for expected in ["1", "2"] {
-            let answer: Answer<ChildReply> = peer.ask(&ChildRequest { say: "hello" }).unwrap();
+            let answer: TimedReply<ChildReply> =
+                peer.request(&ChildRequest { say: "hello" }).unwrap();
             assert_eq!(answer.body.said.as_deref(), Some(expected));
             assert!(answer.ms > 0.0);
         }
     }
 
     #[test]
-    fn the_last_words_of_a_program_that_ended_are_told() {
+    fn error_has_the_last_stderr_lines_of_an_ended_program() {
         let mut peer = shell("echo no such thing >&2; exit 1");
-        let error = peer.ask::<ChildReply>(&ChildRequest { say: "hello" }).unwrap_err();
+        let error = peer.request::<ChildReply>(&ChildRequest { say: "hello" }).unwrap_err();
         assert!(error.to_string().contains("no such thing"), "{error}");
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn nothing_outlives_its_peer() {
+    fn all_child_processes_end_with_the_peer() {
         let peer = shell("sleep 60 & read -r line");
         let End::Started { child, folder } = &peer.end else { panic!("it was started") };
         let (pid, folder) = (child.id(), folder.path().to_owned());
@@ -269,6 +275,6 @@ mod tests {
         };
         assert_eq!(family.len(), 2);
         drop(peer);
-        assert!(process::wait_gone(family, Duration::ZERO).is_empty());
+        assert!(process::wait_ended(family, Duration::ZERO).is_empty());
     }
 }

@@ -1,6 +1,7 @@
-//! What benchmarks are made of: tools to run, pages to run them on, turns to take, numbers to tell.
+//! Parts of benchmarks: tools to run, pages to run them on, turns, statistics and reports.
 //!
-//! Each benchmark is a program in `bin/`. Nothing here prints, and nothing here knows what a benchmark requires.
+//! Each benchmark is a program in `bin/`. Nothing here prints, and nothing here knows the requirements of a
+//! benchmark.
 
 pub mod contender;
 pub mod corpus;
@@ -22,20 +23,20 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Why a benchmark could not be done.
+/// Error of a benchmark.
 #[derive(Debug)]
 pub enum Error {
-    /// It was called wrongly.
+    /// Wrong usage.
     WrongCall(String),
-    /// Something did not work.
+    /// Any other failure.
     Failed(String),
 }
 
-/// What may fail.
+/// Result of a benchmark step.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// What the program exits with.
+    /// Exit code of the program.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::WrongCall(_) => ExitCode::from(2),
@@ -59,7 +60,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// The folder of this project.
+/// Folder of this project.
 pub fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

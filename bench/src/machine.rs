@@ -1,21 +1,21 @@
-//! What the numbers were taken on, and when.
+//! The machine and the date of a benchmark run.
 
 use crate::process;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The machine.
+/// Description of the machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// Cores that programs may use.
+    /// Available cores.
     pub cores: usize,
-    /// Its processor, where the system tells.
+    /// Processor model, where the system reports it.
     pub processor: Option<String>,
-    /// Its memory, in kilobytes of 1,024 bytes.
+    /// Memory in kilobytes of 1,024 bytes.
     pub memory_kb: Option<u64>,
-    /// The system and its version.
+    /// Operating system and its version.
     pub kernel: String,
-    /// Processes that wanted to run during the last minute, on average.
+    /// Load average of the last minute.
     pub load: Option<f64>,
 }
 
@@ -33,14 +33,14 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Looks around.
-pub fn look() -> Machine {
+/// Reads the machine's description.
+pub fn read() -> Machine {
     let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {
         let line = text.lines().find(|line| line.starts_with(name))?;
         line.split_once(':').map(|(_, value)| value.trim().to_owned())
     };
-    // The version's numbers; what a vendor adds to them names the machine more than the kernel.
+    // Version numbers only; a vendor's suffix identifies the machine more than the kernel.
     let release = file("/proc/sys/kernel/osrelease");
     let release = release.split('-').next().unwrap_or_default();
     Machine {
@@ -53,13 +53,13 @@ pub fn look() -> Machine {
     }
 }
 
-/// Today, in UTC, as `2026-01-31`.
+/// Today in UTC, as `2026-01-31`.
 pub fn today() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     date(since.as_secs() / 86_400)
 }
 
-/// The date that lies so many days after the first of January 1970.
+/// The date a number of days after 1970-01-01.
 fn date(mut days: u64) -> String {
     let is_leap =
         |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_dates() {
+    fn days_are_converted_to_dates() {
         for (days, expected) in [
             (0, "1970-01-01"),
             (58, "1970-02-28"),

@@ -1,4 +1,4 @@
-//! Our own library, called as any program would call it. The only place here that knows its interface.
+//! Contenders that use our library like any other program. The only place here that uses its API.
 
 use crate::contender::{Contender, Taken};
 use crate::corpus::ONLY_LOOPBACK;
@@ -16,25 +16,25 @@ use tokio::runtime::Runtime;
 /// The bare walk that snapshots are compared with.
 const WALK: &str = include_str!("../walk.js");
 
-/// No call takes longer.
+/// Time limit of a call.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A browser in this process.
 pub struct Library {
-    // One thread of its own, as in a program that goes on while a command waits: what the page reports
-    // meanwhile is read when it comes.
+    // One thread of its own, as in a program that continues while a command waits: page events are read as
+    // they arrive.
     runtime: Runtime,
     browser: Browser,
 }
 
-/// What a snapshot shall show.
+/// Form of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// The page, as it is shown by default.
+    /// The whole page with default options.
     Whole,
-    /// What can be used, and nothing else.
+    /// Only nodes with refs.
     RefsOnly,
-    /// What has changed since the snapshot before.
+    /// The delta to the previous snapshot.
     Delta,
 }
 
@@ -48,12 +48,12 @@ impl View {
     }
 }
 
-/// A click that was made.
+/// A timed click.
 #[derive(Clone, Copy, Debug)]
 pub struct Clicked {
-    /// How long all of it took, in milliseconds.
+    /// Total time in milliseconds.
     pub ms: f64,
-    /// When the page had taken in the click.
+    /// Time until the page had processed the click.
     pub out_ms: f64,
 }
 
@@ -73,10 +73,10 @@ fn click(name: &str) -> Result<Command> {
 }
 
 impl Library {
-    /// A browser that is started when it is first used.
+    /// Creates a browser that is launched on first use.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// When no thread can be started.
     pub fn new(chrome: &Path) -> Result<Self> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -91,25 +91,26 @@ impl Library {
     /// Opens a page and waits until it is loaded.
     ///
     /// # Errors
-    /// When that does not work.
+    /// When that fails.
     pub fn open(&self, url: &str) -> Result<()> {
         let open = Open { url: url.to_owned(), ..Open::default() };
         self.run("open", Command::Open(open)).map(drop)
     }
 
-    /// Runs a script in the page and tells its result as text.
+    /// Evaluates a script in the page and returns its result as text.
     ///
     /// # Errors
-    /// When that does not work, or it throws.
+    /// When that fails, or the script throws.
     pub fn eval(&self, script: &str) -> Result<Taken> {
         self.eval_in(script, false)
     }
 
-    /// The same in a world beside the page, like that of our own scripts: there every node costs more to touch.
+    /// Evaluates a script in an isolated world, like that of our own scripts: there every node costs more to
+    /// access.
     ///
     /// # Errors
     /// As for [`Self::eval`].
-    pub fn eval_beside(&self, script: &str) -> Result<Taken> {
+    pub fn eval_isolated(&self, script: &str) -> Result<Taken> {
         self.eval_in(script, true)
     }
 
@@ -121,18 +122,18 @@ impl Library {
     /// Takes a snapshot.
     ///
     /// # Errors
-    /// When that does not work.
+    /// When that fails.
     pub fn snapshot(&self, view: View) -> Result<Taken> {
         self.run("snapshot", Command::Snapshot(view.snapshot()))
     }
 
-    /// Clicks what has a ref.
+    /// Clicks the element of a ref.
     ///
     /// # Errors
-    /// When that does not work.
+    /// When that fails.
     pub fn click(&self, name: &str) -> Result<Clicked> {
         let began = Instant::now();
-        let reply = self.ask(click(name)?)?;
+        let reply = self.send(click(name)?)?;
         let Reply::Click(receipt) = &reply else {
             return Err(Error::Failed("a click gives another reply".into()));
         };
@@ -141,38 +142,38 @@ impl Library {
         Ok(Clicked { ms: began.elapsed().as_secs_f64() * 1000.0, out_ms })
     }
 
-    /// Clicks what is gone, and tells how long the refusal took, in milliseconds.
+    /// Clicks a removed element; returns the time of the refusal in milliseconds.
     ///
     /// # Errors
     /// When it is not refused.
     pub fn refused_click(&self, name: &str) -> Result<f64> {
         let began = Instant::now();
-        match self.ask(click(name)?) {
+        match self.send(click(name)?) {
             Ok(_) => Err(Error::Failed("a stale ref was clicked".into())),
             Err(_) => Ok(began.elapsed().as_secs_f64() * 1000.0),
         }
     }
 
-    /// Asks whether a click could be made, and tells how long that took, in milliseconds.
+    /// Runs `can click`; returns its time in milliseconds.
     ///
     /// # Errors
-    /// When it could not.
+    /// When the click is not possible.
     pub fn can_click(&self, name: &str) -> Result<f64> {
         let target = target(name)?;
         let can = Can { action: ActionKind::Click, aim: TargetArgs::at(target) };
         let began = Instant::now();
-        match self.ask(Command::Can(can))? {
+        match self.send(Command::Can(can))? {
             Reply::Can(row) if row.state == "ok" => Ok(began.elapsed().as_secs_f64() * 1000.0),
             other => Err(Error::Failed(format!("it cannot be clicked: {other}"))),
         }
     }
 
-    fn ask(&self, command: Command) -> Result<Reply> {
+    fn send(&self, command: Command) -> Result<Reply> {
         let outcome = self.runtime.block_on(self.browser.run(Request::new(command)));
         outcome.map(|outcome| outcome.reply).map_err(|error| Error::Failed(error.to_string()))
     }
 
-    /// Time counts until the text is there: a reply may write it only when it is printed.
+    /// The time includes serializing the text: a reply may defer that until it is printed.
     fn run(&self, verb: &str, command: Command) -> Result<Taken> {
         let timeout_ms = u64::try_from(LIMIT.as_millis()).ok();
         let request = Request { timeout_ms, ..Request::new(command) };
@@ -187,7 +188,7 @@ impl Library {
 
 impl Drop for Library {
     fn drop(&mut self) {
-        // A browser that does not go in time ends with this process.
+        // A browser that does not close in time ends with this process.
         _ = self.runtime.block_on(async {
             tokio::time::timeout(Duration::from_secs(10), self.browser.close()).await
         });
@@ -211,7 +212,8 @@ impl Contender for ByLibrary {
     }
 }
 
-/// The bare walk, in the same browser, by the same channel, and in a world beside the page like that of our scripts.
+/// The bare walk, in the same browser, over the same connection, and in an isolated world like that of our
+/// scripts.
 pub struct Walk(pub Rc<Library>);
 
 impl Contender for Walk {
@@ -224,6 +226,6 @@ impl Contender for Walk {
     }
 
     fn snapshot(&mut self) -> Result<Taken> {
-        self.0.eval_beside(WALK)
+        self.0.eval_isolated(WALK)
     }
 }

@@ -1,68 +1,68 @@
-//! Bars and dots as a small SVG picture. What they mean is the caller's business.
+//! Bar and dot charts as small SVG pictures. Their meaning is defined by the caller.
 
 use std::fmt::Write as _;
 
 /// Bars of one unit, drawn to one scale.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What is shown, with its unit.
+    /// Title with unit.
     pub title: String,
-    /// From top to bottom.
+    /// The bars from top to bottom.
     pub bars: Vec<Bar>,
 }
 
 /// One bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What it stands for.
+    /// Label.
     pub label: String,
-    /// How long it is.
+    /// Length.
     pub value: f64,
-    /// A line from one value to another over its end.
+    /// Error bar from one value to another.
     pub spread: Option<(f64, f64)>,
-    /// A mark at the value that it should not exceed.
+    /// Mark at the limit.
     pub limit: Option<f64>,
-    /// How it looks.
+    /// Colour.
     pub tone: Tone,
 }
 
-/// What a bar belongs to.
+/// Group of a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// To us.
+    /// Ours.
     Ours,
-    /// To somebody else.
+    /// Other tools.
     Theirs,
-    /// To nobody: what everybody pays.
+    /// Floor: the cost that all pay.
     Floor,
 }
 
-/// Dots on a logarithmic scale: a row for each thing measured, a dot in it for each that measured it.
+/// Dots on a logarithmic scale: a row for each quantity, with a dot for each series.
 #[derive(Clone, Debug)]
 pub struct Dots {
-    /// What is shown, with its unit.
+    /// Title with unit.
     pub title: String,
-    /// From top to bottom.
+    /// The rows from top to bottom.
     pub rows: Vec<Row>,
 }
 
 /// A row of dots.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What it stands for.
+    /// Label.
     pub label: String,
-    /// The value of each series; `None` where there is none.
+    /// The value of each series, if it has one.
     pub values: Vec<Option<f64>>,
 }
 
-/// The dots of one and the same.
+/// A series of dots.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What it is called.
+    /// Name in the legend.
     pub name: String,
-    /// What its dots are painted with.
+    /// Colour of the dots.
     pub colour: &'static str,
-    /// Whether its dots are rings.
+    /// Draw rings instead of dots.
     pub is_hollow: bool,
 }
 
@@ -87,7 +87,7 @@ pub fn draw(panels: &[Panel]) -> String {
     svg
 }
 
-/// Draws dots one panel under another, with what they stand for above them.
+/// Draws dot panels one under another, with a legend above.
 pub fn draw_dots(series: &[Series], panels: &[Dots]) -> String {
     let height = |panel: &Dots| TITLE + ROW + LINE * panel.rows.len() as f64 + GAP;
     let legend = ROW * (series.len().div_ceil(LEGEND_COLUMNS)) as f64;
@@ -114,7 +114,7 @@ pub fn draw_dots(series: &[Series], panels: &[Dots]) -> String {
     svg
 }
 
-/// Height of a row of dots, and how many names stand beside each other in the legend.
+/// Height of a row of dots, and number of names in a row of the legend.
 const LINE: f64 = 18.0;
 const LEGEND_COLUMNS: usize = 4;
 
@@ -175,7 +175,7 @@ fn draw_dot(svg: &mut String, series: &Series, (x, y): (f64, f64)) {
     );
 }
 
-/// The beginning of a picture. Its background is white, so that it can be read on any page.
+/// Start of an SVG picture. Its background is white, so that it is readable on any page.
 fn open(height: f64) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_bar_fills_the_width() {
+    fn longest_bar_fills_the_width() {
         let panel = Panel { title: "ms".into(), bars: vec![bar("a", 2.0), bar("b", 1.0)] };
         let svg = draw(&[panel]);
         assert!(svg.contains("width=\"420.0\""), "{svg}");
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_beyond_the_bar_stretches_the_scale() {
+    fn limit_beyond_the_bar_stretches_the_scale() {
         let bar = Bar { limit: Some(4.0), ..bar("a", 1.0) };
         let svg = draw(&[Panel { title: String::new(), bars: vec![bar] }]);
         assert!(svg.contains("width=\"105.0\""), "{svg}");

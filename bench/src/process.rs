@@ -1,4 +1,4 @@
-//! Processes: run one with a time limit, find those that belong together, read their memory, see them end.
+//! Processes: run one with a time limit, find related ones, read their memory, wait for their end.
 //!
 //! Finding and reading need `/proc`; elsewhere nothing is found.
 
@@ -9,24 +9,24 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at again.
+/// Poll interval of conditions.
 const POLL: Duration = Duration::from_millis(5);
 
-/// A process that came to its end.
+/// A process that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// Exit status.
     pub status: ExitStatus,
-    /// From just before it was started until it was seen to have ended.
+    /// Time from just before its start until its end was noticed.
     pub elapsed: Duration,
-    /// What it printed.
+    /// Standard output.
     pub stdout: String,
-    /// What it complained about.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl Finished {
-    /// The time taken, in milliseconds.
+    /// Elapsed time in milliseconds.
     pub fn elapsed_ms(&self) -> f64 {
         self.elapsed.as_secs_f64() * 1000.0
     }
@@ -37,28 +37,28 @@ impl Finished {
 /// # Errors
 /// When it cannot be started or takes too long.
 pub fn run(command: &mut Command, limit: Duration) -> std::io::Result<Finished> {
-    // Files, not pipes: nobody has to read along, and a daemon that keeps them open keeps nobody waiting.
+    // Files, not pipes: they need no reader, and a daemon that holds them open blocks nobody.
     let mut stdout = tempfile::tempfile()?;
     let mut stderr = tempfile::tempfile()?;
     command
         .stdin(Stdio::null())
         .stdout(Stdio::from(stdout.try_clone()?))
         .stderr(Stdio::from(stderr.try_clone()?));
-    // The standard library cannot wait with a limit. The thread that keeps it stands ready before the clock
-    // starts: its own start would cost more than the command.
-    let (tell, told) = mpsc::channel();
+    // The standard library cannot wait with a limit. The watchdog thread is ready before the clock starts:
+    // starting it would cost more than the command.
+    let (sender, receiver) = mpsc::channel();
     let watchdog = thread::spawn(move || {
-        let Ok(pid) = told.recv() else { return false };
-        let is_late = told.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+        let Ok(pid) = receiver.recv() else { return false };
+        let is_late = receiver.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
         is_late && signal("KILL", pid).is_ok()
     });
     let began = Instant::now();
     let mut child = command.spawn()?;
-    // It listens until both are told, so this cannot fail.
-    _ = tell.send(child.id());
+    // The thread receives until both messages arrived, so this cannot fail.
+    _ = sender.send(child.id());
     let status = child.wait();
     let elapsed = began.elapsed();
-    _ = tell.send(0);
+    _ = sender.send(0);
     if watchdog.join().unwrap_or_default() {
         return Err(std::io::Error::new(
             std::io::ErrorKind::TimedOut,
@@ -73,16 +73,17 @@ pub fn run(command: &mut Command, limit: Duration) -> std::io::Result<Finished> 
     })
 }
 
-/// A process, told from a later one with the same number.
+/// A process, distinguished from a later one with the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Process id.
     pub pid: u32,
     parent: u32,
     began: u64,
 }
 
-/// The processes that name a folder in their command line or are among `roots`, with all their descendants.
+/// Finds the processes that name a folder in their command line or are among `roots`, with all their
+/// descendants.
 pub fn family(folder: &Path, roots: &[u32]) -> Vec<Process> {
     let all = all();
     let folder = folder.as_os_str().as_encoded_bytes();
@@ -105,8 +106,8 @@ pub fn family(folder: &Path, roots: &[u32]) -> Vec<Process> {
     }
 }
 
-/// Waits until processes have ended and tells which have not.
-pub fn wait_gone(mut processes: Vec<Process>, limit: Duration) -> Vec<Process> {
+/// Waits until processes have ended; returns those that have not.
+pub fn wait_ended(mut processes: Vec<Process>, limit: Duration) -> Vec<Process> {
     let began = Instant::now();
     loop {
         processes.retain(|process| read(process.pid).is_some_and(|now| now.began == process.began));
@@ -117,56 +118,56 @@ pub fn wait_gone(mut processes: Vec<Process>, limit: Duration) -> Vec<Process> {
     }
 }
 
-/// Ends processes, by force when they do not do it themselves.
-pub fn end(processes: Vec<Process>) {
+/// Terminates processes, by force if necessary.
+pub fn terminate(processes: Vec<Process>) {
     let mut left = processes;
     for (name, patience) in [("TERM", 2), ("KILL", 2)] {
         for process in &left {
-            // One that has just ended needs no signal.
+            // A process that has just ended needs no signal.
             _ = signal(name, process.pid);
         }
-        left = wait_gone(left, Duration::from_secs(patience));
+        left = wait_ended(left, Duration::from_secs(patience));
     }
 }
 
-/// Whether a process runs this program.
+/// True when a process runs this program.
 pub fn runs(pid: u32, program: &Path) -> bool {
     std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path == program)
 }
 
-/// What a process keeps in memory.
+/// Resident memory of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Now, in kilobytes of 1,024 bytes.
+    /// Current, in kilobytes of 1,024 bytes.
     pub now_kb: u64,
-    /// At its highest.
+    /// Peak.
     pub highest_kb: u64,
 }
 
 impl Memory {
-    /// What it is now, in megabytes of 1,000,000 bytes.
+    /// Current memory in megabytes of 1,000,000 bytes.
     pub fn now_mb(self) -> f64 {
         megabytes(self.now_kb)
     }
 
-    /// The most that it was, in the same.
+    /// Peak memory in megabytes of 1,000,000 bytes.
     pub fn highest_mb(self) -> f64 {
         megabytes(self.highest_kb)
     }
 }
 
-/// Kilobytes of 1,024 bytes as megabytes of 1,000,000 bytes.
+/// Converts kilobytes of 1,024 bytes to megabytes of 1,000,000 bytes.
 pub fn megabytes(kb: u64) -> f64 {
     kb as f64 * 1024.0 / 1_000_000.0
 }
 
-/// Reads how much memory a process keeps.
+/// Reads the memory of a process.
 pub fn memory(pid: u32) -> Option<Memory> {
     memory_in(&std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
 }
 
-/// Reads how much memory the process that calls itself so keeps, if there is one.
-pub fn named(name: &str) -> Option<Memory> {
+/// Reads the memory of the process with a given name, if there is one.
+pub fn memory_of_named(name: &str) -> Option<Memory> {
     let is_it = |process: &Process| {
         let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
         line.split(|byte| *byte == 0).next() == Some(name.as_bytes())
@@ -174,7 +175,7 @@ pub fn named(name: &str) -> Option<Memory> {
     settled_memory(all().into_iter().find(is_it)?.pid)
 }
 
-/// Reads how much memory a process keeps once that has stood still for two seconds, or after ten.
+/// Reads the memory of a process once it has been constant for two seconds, or after ten.
 pub fn settled_memory(pid: u32) -> Option<Memory> {
     let mut last = memory(pid)?;
     let mut still = 0;
@@ -199,7 +200,7 @@ fn memory_in(status: &str) -> Option<Memory> {
 }
 
 fn signal(name: &str, pid: u32) -> std::io::Result<()> {
-    // Every shell has a `kill` of its own; not every system has the program.
+    // Every shell has a built-in `kill`; not every system has the program.
     let mut kill = Command::new("sh");
     kill.args(["-c", "kill -\"$1\" \"$2\"", "sh", name, &pid.to_string()]);
     kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().map(drop)
@@ -210,13 +211,13 @@ fn all() -> Vec<Process> {
     entries.filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// A living process. One that has ended and only waits to be noticed by its parent is none.
+/// Reads a live process. A zombie is none.
 fn read(pid: u32) -> Option<Process> {
     parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 fn parse(pid: u32, stat: &str) -> Option<Process> {
-    // The name is in parentheses and may hold anything, parentheses too.
+    // The name is in parentheses and may contain anything, parentheses too.
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     let is_over = matches!(*fields.first()?, "Z" | "X" | "x");
@@ -237,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_whatever_its_name() {
+    fn process_with_any_name_is_parsed() {
         let stat = |state: &str| {
             format!(
                 "7 (a) b) {state} 3 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0 18446744073709551615"
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn output_and_status_come_back() {
+    fn output_and_status_are_returned() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo out; echo err >&2; exit 3"]);
         let finished = run(&mut command, Duration::from_secs(20)).unwrap();
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_killed() {
+    fn command_over_its_time_limit_is_killed() {
         let mut command = Command::new("sleep");
         command.arg("20");
         let began = Instant::now();
@@ -276,7 +277,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_family_is_found_and_ended() {
+    fn process_family_is_found_and_terminated() {
         let folder = tempfile::tempdir().unwrap();
         // The shell names the folder; the sleep is only its child.
         let script = format!("sleep 30; : {}", folder.path().display());
@@ -291,8 +292,8 @@ mod tests {
         };
         assert_eq!(found.len(), 2, "{found:?}");
         let reaper = thread::spawn(move || shell.wait());
-        end(found.clone());
+        terminate(found.clone());
         reaper.join().unwrap().unwrap();
-        assert!(wait_gone(found, Duration::from_secs(5)).is_empty());
+        assert!(wait_ended(found, Duration::from_secs(5)).is_empty());
     }
 }

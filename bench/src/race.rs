@@ -1,72 +1,73 @@
-//! Contenders on one page, in turns. Each visits it several times and takes snapshots in three cases: the first
-//! after going there, one after something has changed, one when nothing has.
+//! Races: contenders visit one page in turns and take snapshots in three cases: first after navigation, after
+//! a change, and unchanged.
 
 use crate::contender::{Contender, Form};
 use crate::stats::{self, Summary};
-use crate::turns::{self, Go, Rounds};
+use crate::turns::{self, Rounds, TakeTurn};
 use crate::{Error, Result};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Changes made during a visit, with a snapshot after each.
+/// Changes during a visit, with a snapshot after each.
 const CHANGES: usize = 2;
-/// Snapshots at the end of a visit, when nothing has changed any more.
+/// Snapshots of the unchanged page at the end of a visit.
 const REPEATS: usize = 2;
 
-/// Who has spent so much time on a page visits it no more: what it did until then counts.
-const ENOUGH: Duration = Duration::from_secs(60);
+/// Time after which a contender visits the page no more; its samples so far count.
+const MAX_PAGE_TIME: Duration = Duration::from_secs(60);
 
-/// All have turns on a page for at least so long, if that is no more than so many times the rounds that were asked for. A
-/// snapshot of a few milliseconds takes twice as long when it falls together with the browser's drawing, as one of three does
-/// by command: the median of a few is the one or the other by chance.
-const LEAST: Duration = Duration::from_secs(60);
-const MOST_TIMES: usize = 5;
+/// Minimum time of a race on a page, up to a maximum multiple of the requested rounds. A snapshot of a few
+/// milliseconds takes twice as long when it coincides with the browser's drawing, as one of three does by
+/// command: the median of a few is one or the other by chance.
+const MIN_RACE_TIME: Duration = Duration::from_secs(60);
+const MAX_EXTRA: usize = 5;
 
-/// Who has spent so much time on a visit does each thing only once.
-const SLOW: Duration = Duration::from_secs(10);
+/// Duration of a visit after which each operation is done only once.
+const SLOW_VISIT: Duration = Duration::from_secs(10);
 
-/// A page that is not there to do anything while others have their turn.
-const NOTHING: &str = "about:blank";
+/// A page that is idle while others have their turn.
+const IDLE_PAGE: &str = "about:blank";
 
-/// Answers when what was there to draw is drawn.
-const DRAWN: &str = "new Promise((tell) => requestAnimationFrame(() => setTimeout(tell)))";
+/// Script that resolves after the next frame is drawn.
+const AWAIT_FRAME: &str =
+    "new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))";
 
-/// Changes a page: a function that takes a number.
+/// Script that changes a page: a function of a number.
 const CHANGE: &str = include_str!("../mutate.js");
 
-/// The cases.
+/// Measured cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// The first snapshot after going to the page.
+    /// The first snapshot after navigation.
     First,
-    /// Going to the page and the first snapshot of it, together.
+    /// Navigation plus first snapshot.
     Arrival,
-    /// The first after the text of one element was changed.
+    /// The first snapshot after the text of one element changed.
     Changed,
-    /// Another one.
+    /// A further snapshot.
     Unchanged,
 }
 
-/// Where to go.
+/// A page to visit.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchPage<'a> {
-    /// Its address.
+    /// Its URL.
     pub url: &'a str,
-    /// It takes the browser seconds to draw, which would fall into going there or into the first snapshot by chance: they
-    /// are waited for in between.
+    /// Drawing it takes the browser seconds, which would fall into navigation or into the first snapshot by
+    /// chance: the race waits for it in between.
     pub is_vast: bool,
 }
 
-/// A contender that takes part: started when it is first needed, and anew when it has failed.
+/// A contender in a race: started on first use, and restarted after a failure.
 pub struct Racer {
-    /// Which way of taking snapshots it stands for.
+    /// Its form.
     pub form: Form,
     start: Box<dyn Fn() -> Result<Box<dyn Contender>>>,
     running: Option<Box<dyn Contender>>,
 }
 
 impl Racer {
-    /// A racer. Nothing is started yet.
+    /// Creates a racer; nothing is started yet.
     pub fn new<C: Contender + 'static>(
         form: Form,
         start: impl Fn() -> Result<C> + 'static,
@@ -78,16 +79,16 @@ impl Racer {
     /// Visits a page once.
     ///
     /// # Errors
-    /// When anything on the way does not work. What it was doing is ended.
-    pub fn visit(&mut self, place: BenchPage<'_>, numbers: &Numbers) -> Result<Visit> {
-        self.with(|contender| visit(contender, place, numbers))
+    /// When any step fails. The contender is stopped.
+    pub fn visit(&mut self, page: BenchPage<'_>, numbers: &Numbers) -> Result<Visit> {
+        self.with(|contender| visit(contender, page, numbers))
     }
 
-    /// The text of the very first snapshot that it takes: it is started anew for this, because some number
-    /// their refs on from one page to the next, and long numbers are more tokens.
+    /// Returns the text of its first snapshot in a new instance, because some tools number refs on from page
+    /// to page, and long numbers cost more tokens.
     ///
     /// # Errors
-    /// As for a visit.
+    /// As for [`Self::visit`].
     pub fn text(&mut self, url: &str) -> Result<String> {
         self.running = None;
         self.with(|contender| {
@@ -103,10 +104,10 @@ impl Racer {
             Some(contender) => contender,
             None => (self.start)()?,
         };
-        let done = act(&mut *contender)?;
-        // One that failed may be in any state, and is not kept.
+        let result = act(&mut *contender)?;
+        // A failed contender may be in any state, and is dropped.
         self.running = Some(contender);
-        Ok(done)
+        Ok(result)
     }
 }
 
@@ -115,7 +116,7 @@ impl Racer {
 pub struct Numbers(Cell<u32>);
 
 impl Numbers {
-    /// The script that makes the next change, and the text that is on the page thereafter.
+    /// The script of the next change, and the text that is on the page after it.
     pub fn next_change(&self) -> (String, String) {
         let number = self.0.get() + 1;
         self.0.set(number);
@@ -123,27 +124,28 @@ impl Numbers {
     }
 }
 
-/// What a visit took, in milliseconds.
+/// Samples of a visit, in milliseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Visit {
     first: f64,
     arrival: f64,
     changed: Vec<f64>,
     unchanged: Vec<f64>,
-    /// Changes that the snapshot after them did not show.
+    /// Changes missing from the snapshot after them.
     unseen: usize,
 }
 
-fn visit(contender: &mut dyn Contender, place: BenchPage<'_>, numbers: &Numbers) -> Result<Visit> {
-    let set_out = Instant::now();
-    contender.open(place.url)?;
-    if place.is_vast {
-        contender.script(DRAWN)?;
+fn visit(contender: &mut dyn Contender, page: BenchPage<'_>, numbers: &Numbers) -> Result<Visit> {
+    let navigated_at = Instant::now();
+    contender.open(page.url)?;
+    if page.is_vast {
+        contender.script(AWAIT_FRAME)?;
     }
     let began = Instant::now();
-    let is_over = |done: usize, wanted| done >= if began.elapsed() > SLOW { 1 } else { wanted };
+    let is_over =
+        |done: usize, wanted| done >= if began.elapsed() > SLOW_VISIT { 1 } else { wanted };
     let first = contender.snapshot()?.ms;
-    let arrival = set_out.elapsed().as_secs_f64() * 1000.0;
+    let arrival = navigated_at.elapsed().as_secs_f64() * 1000.0;
     let mut visit = Visit { first, arrival, ..Visit::default() };
     while !is_over(visit.changed.len(), CHANGES) {
         let (script, text) = numbers.next_change();
@@ -159,26 +161,26 @@ fn visit(contender: &mut dyn Contender, place: BenchPage<'_>, numbers: &Numbers)
     Ok(visit)
 }
 
-/// Leaves a page and waits until it is gone: taking down a large one takes a while, and would be at the expense
-/// of who comes next.
+/// Leaves a page and waits until it is gone: tearing down a large one takes a while, and would slow the next
+/// contender.
 fn leave(contender: &mut dyn Contender) -> Result<()> {
-    contender.open(NOTHING)?;
+    contender.open(IDLE_PAGE)?;
     contender.script("1")
 }
 
-/// What a contender's visits to a page came to.
+/// Samples of a contender on a page.
 #[derive(Clone, Debug)]
 pub struct Times {
     first: Summary,
     arrival: Summary,
     changed: Summary,
     unchanged: Summary,
-    /// Changes that the snapshot after them did not show.
+    /// Changes missing from the snapshot after them.
     pub unseen: usize,
 }
 
 impl Times {
-    /// The median of a case, in milliseconds.
+    /// Median of a case, in milliseconds.
     pub fn median(&self, case: Case) -> f64 {
         match case {
             Case::First => self.first.median,
@@ -203,29 +205,29 @@ impl Times {
     }
 }
 
-/// Lets all visit a page in turns, more often where they are quick. Who fails sits out from then on, and is told without a
-/// time.
+/// Runs a race: all visit a page in turns, more often where they are quick. A contender that fails sits out
+/// and has no times.
 ///
 /// # Errors
-/// None at present: failures are told with whom they belong to.
+/// None at present: failures are reported with their contender.
 pub fn race<'a>(
     racers: impl Iterator<Item = &'a mut Racer>,
-    place: BenchPage<'_>,
+    page: BenchPage<'_>,
     rounds: usize,
     numbers: &Numbers,
 ) -> Result<Vec<(Form, Result<Times>)>> {
     let mut forms = Vec::new();
-    let mut goes: Vec<Go<'_, Option<Result<Visit>>>> = Vec::new();
+    let mut goes: Vec<TakeTurn<'_, Option<Result<Visit>>>> = Vec::new();
     for racer in racers {
         forms.push(racer.form);
         let mut is_out = false;
         let mut spent = Duration::ZERO;
         goes.push(Box::new(move || {
-            if is_out || spent > ENOUGH {
+            if is_out || spent > MAX_PAGE_TIME {
                 return Ok(None);
             }
             let began = Instant::now();
-            let visit = racer.visit(place, numbers);
+            let visit = racer.visit(page, numbers);
             spent += began.elapsed();
             is_out = visit.is_err();
             Ok(Some(visit))
@@ -234,9 +236,9 @@ pub fn race<'a>(
     let mut take = |counted| turns::take_turns(Rounds { warm_up: 0, counted }, &mut goes, |_| {});
     let began = Instant::now();
     let mut visits = take(rounds)?;
-    let mut left = rounds * (MOST_TIMES - 1);
-    while left > 0 && began.elapsed() < LEAST {
-        left -= 1;
+    let mut remaining = rounds * (MAX_EXTRA - 1);
+    while remaining > 0 && began.elapsed() < MIN_RACE_TIME {
+        remaining -= 1;
         visits.iter_mut().zip(take(1)?).for_each(|(visits, more)| visits.extend(more));
     }
     let times = visits.into_iter().map(|visits| {
@@ -253,7 +255,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// Sees every change, or none, and fails at a certain snapshot.
+    /// Contender that sees every change, or none, and fails at a certain snapshot.
     struct Fake {
         log: Rc<RefCell<Vec<String>>>,
         text: String,
@@ -289,10 +291,10 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_goes_through_all_three_cases() {
+    fn visit_measures_all_three_cases() {
         let log = Rc::default();
-        let place = BenchPage { url: "u", is_vast: false };
-        let visit = racer(Form::Library, &log, true, 9).visit(place, &Numbers::default()).unwrap();
+        let page = BenchPage { url: "u", is_vast: false };
+        let visit = racer(Form::Library, &log, true, 9).visit(page, &Numbers::default()).unwrap();
         let (snapshot, change) = ("snapshot", "change");
         assert_eq!(
             *log.borrow(),
@@ -313,19 +315,19 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_is_told_and_the_others_go_on() {
+    fn failed_contender_is_reported_and_others_continue() {
         let log = Rc::default();
         let mut racers = [
             racer(Form::Library, &log, true, 99),
             racer(Form::Puppeteer, &log, true, 7),
             racer(Form::DevToolsMcp, &log, false, 99),
         ];
-        let place = BenchPage { url: "u", is_vast: false };
-        let told = race(racers.iter_mut(), place, 3, &Numbers::default()).unwrap();
-        assert_eq!(told[0].1.as_ref().unwrap().unseen, 0);
-        assert_eq!(told[1].1.as_ref().unwrap_err().to_string(), "tired");
-        // Two changes in each of three rounds, and of as many more as there are at most.
-        assert_eq!(told[2].1.as_ref().unwrap().unseen, 2 * 3 * MOST_TIMES);
-        assert_eq!(told[2].1.as_ref().unwrap().median(Case::Changed), 1.0);
+        let page = BenchPage { url: "u", is_vast: false };
+        let results = race(racers.iter_mut(), page, 3, &Numbers::default()).unwrap();
+        assert_eq!(results[0].1.as_ref().unwrap().unseen, 0);
+        assert_eq!(results[1].1.as_ref().unwrap_err().to_string(), "tired");
+        // Two changes in each of three rounds, and in the maximum of additional rounds.
+        assert_eq!(results[2].1.as_ref().unwrap().unseen, 2 * 3 * MAX_EXTRA);
+        assert_eq!(results[2].1.as_ref().unwrap().median(Case::Changed), 1.0);
     }
 }

@@ -1,9 +1,9 @@
-//! What is told: tables, requirements, and sections of the document that holds all benchmarks.
+//! Reports: tables, requirements, and sections of the benchmark document.
 
 use std::fmt;
 use std::path::Path;
 
-/// A table, written as Markdown that can be read as it is.
+/// A Markdown table with aligned columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     head: Vec<String>,
@@ -11,7 +11,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns.
+    /// Creates a table with these columns.
     pub fn new<'a>(head: impl IntoIterator<Item = &'a str>) -> Self {
         Self { head: head.into_iter().map(str::to_owned).collect(), rows: Vec::new() }
     }
@@ -53,21 +53,21 @@ impl fmt::Display for Table {
     }
 }
 
-/// Something measured that may not exceed a limit.
+/// A measured value with a maximum.
 #[derive(Clone, Debug)]
 pub struct Requirement {
-    /// What is limited.
+    /// Name of the value.
     pub name: String,
-    /// By what.
+    /// Maximum.
     pub limit: f64,
-    /// In what, such as ` MB`; empty for a ratio.
+    /// Unit, such as ` MB`; empty for a ratio.
     pub unit: &'static str,
-    /// What it was; `None` when it was not measured.
+    /// Measured value; `None` when it was not measured.
     pub measured: Option<f64>,
 }
 
 impl Requirement {
-    /// Whether it is known not to be met.
+    /// True when the measured value exceeds the maximum.
     pub fn is_missed(&self) -> bool {
         self.measured.is_some_and(|measured| measured > self.limit)
     }
@@ -87,7 +87,7 @@ pub fn requirements(requirements: &[Requirement]) -> Table {
     table
 }
 
-/// Puts a section into the document of benchmarks, in place of what the same benchmark said before.
+/// Writes a section of the benchmark document, replacing that of the same benchmark.
 ///
 /// # Errors
 /// When the file cannot be read or written.
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_document_gets_a_heading() {
+    fn new_document_gets_a_heading() {
         let text = with_section("", "cli", "hello");
         assert!(text.starts_with("# Benchmarks\n"));
         assert!(text.ends_with("<!-- bench:cli -->\n\nhello\n\n<!-- /bench:cli -->\n"));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_measured_can_be_missed() {
+    fn unmeasured_requirement_is_not_missed() {
         let requirement =
             |measured| Requirement { name: "x".into(), limit: 0.5, unit: "", measured };
         assert!(!requirement(None).is_missed());

@@ -1,6 +1,6 @@
-//! The tools from npm that we are compared with: where they are, and how each is started and spoken to.
+//! Compared tools from npm: their location, start and protocol.
 //!
-//! All get the same browser, the same window and the same network: loopback.
+//! All get the same browser, the same window size and the same network: loopback.
 
 use crate::contender::{Contender, Taken};
 use crate::corpus::ONLY_LOOPBACK;
@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// How to get them.
+/// Hint for installing them.
 pub const GET_RIVALS: &str =
     "npm install --prefix DIR @playwright/mcp chrome-devtools-mcp agent-browser, then --rivals DIR";
 
-/// The packages that are looked for.
+/// The packages that are searched for.
 pub const PACKAGES: [&str; 3] = ["@playwright/mcp", "chrome-devtools-mcp", "agent-browser"];
 
-/// The window that our browser has by default.
+/// The default window size of our browser.
 const WINDOW: (u32, u32) = (1280, 720);
 
-/// A folder that npm installed into.
+/// A folder of npm packages.
 #[derive(Clone, Debug)]
 pub struct Rivals {
     packages: PathBuf,
@@ -31,7 +31,7 @@ pub struct Rivals {
 }
 
 impl Rivals {
-    /// Those in a folder.
+    /// Opens a folder of packages.
     ///
     /// # Errors
     /// When npm installed nothing there.
@@ -46,7 +46,7 @@ impl Rivals {
         Ok(Self { packages, chrome: chrome.to_owned() })
     }
 
-    /// The version of a package, if it is there.
+    /// Version of a package, if it is installed.
     pub fn version(&self, package: &str) -> Option<String> {
         #[derive(Deserialize)]
         struct Manifest {
@@ -61,7 +61,7 @@ impl Rivals {
         self.packages.join(".bin").join(name)
     }
 
-    /// A driver of ours, `bench/rivals/NAME`: calls a library in one process of Node.
+    /// Starts one of our drivers, `bench/rivals/NAME`: calls a library in one Node process.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -80,7 +80,7 @@ impl Rivals {
         Ok(Driver(Peer::start(name, &mut command, folder)?))
     }
 
-    /// The server of `@playwright/mcp`.
+    /// Starts the server of `@playwright/mcp`.
     ///
     /// # Errors
     /// When it cannot be started or does not answer.
@@ -89,20 +89,20 @@ impl Rivals {
         Mcp::start(Server::Playwright, &mut command, folder)
     }
 
-    /// The same for a browser that is up.
+    /// Starts the server of `@playwright/mcp` for a running browser.
     ///
     /// # Errors
-    /// As for the other.
+    /// As for [`Self::playwright_mcp`].
     pub fn playwright_mcp_at(&self, endpoint: &str) -> Result<Mcp> {
         let (mut command, folder) = node(&self.packages.join("@playwright/mcp/cli.js"))?;
         command.arg("--cdp-endpoint").arg(endpoint);
         Mcp::start(Server::Playwright, &mut command, folder)
     }
 
-    /// The server of `chrome-devtools-mcp` for a browser that is up.
+    /// Starts the server of `chrome-devtools-mcp` for a running browser.
     ///
     /// # Errors
-    /// As for the other.
+    /// As for [`Self::devtools_mcp`].
     pub fn devtools_mcp_at(&self, endpoint: &str) -> Result<Mcp> {
         let program = "chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js";
         let (mut command, folder) = node(&self.packages.join(program))?;
@@ -127,7 +127,8 @@ impl Rivals {
                 },
                 "contextOptions": { "viewport": { "width": width, "height": height } },
             },
-            // Otherwise it takes one with every other tool, and the first would not be the first.
+            // By default it takes a snapshot with every other tool call, and the first would not be the
+            // first.
             "snapshot": { "mode": "none" },
             "outputDir": folder.path(),
         });
@@ -137,7 +138,7 @@ impl Rivals {
         Ok((command, folder))
     }
 
-    /// The server of `chrome-devtools-mcp`.
+    /// Starts the server of `chrome-devtools-mcp`.
     ///
     /// # Errors
     /// When it cannot be started or does not answer.
@@ -147,7 +148,7 @@ impl Rivals {
         let (width, height) = WINDOW;
         command
             .args(["--headless", "--isolated", "--no-usage-statistics", "--no-performance-crux"])
-            // Otherwise every call must name a page.
+            // By default every call must name a page.
             .arg("--no-page-id-routing")
             .arg(format!("--viewport={width}x{height}"))
             .arg(format!("--executablePath={}", self.chrome.display()))
@@ -162,7 +163,7 @@ impl Rivals {
 /// A command that runs a script in Node, in a folder of its own.
 fn node(script: &Path) -> Result<(Command, TempDir)> {
     let folder = tempfile::Builder::new().prefix("agbench-").tempdir()?;
-    let mut command = tool::bare(Path::new("node"));
+    let mut command = tool::minimal_command(Path::new("node"));
     command
         .arg(script)
         .current_dir(folder.path())
@@ -171,17 +172,17 @@ fn node(script: &Path) -> Result<(Command, TempDir)> {
     Ok((command, folder))
 }
 
-/// Chromium has no sandbox for root.
+/// True for root, for whom Chromium has no sandbox.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// A library behind a driver of ours.
+/// A library behind one of our drivers.
 pub struct Driver(Peer);
 
 impl Driver {
-    fn ask(&mut self, command: &DriverCommand<'_>) -> Result<Taken> {
-        let DriverReply { ms, text, error } = self.0.ask(command)?.body;
+    fn request(&mut self, command: &DriverCommand<'_>) -> Result<Taken> {
+        let DriverReply { ms, text, error } = self.0.request(command)?.body;
         match error {
             Some(error) => Err(Error::Failed(error)),
             None => Ok(Taken { ms: ms.unwrap_or_default(), text: text.unwrap_or_default() }),
@@ -206,28 +207,28 @@ struct DriverReply {
 
 impl Contender for Driver {
     fn open(&mut self, url: &str) -> Result<()> {
-        self.ask(&DriverCommand::Open { url }).map(drop)
+        self.request(&DriverCommand::Open { url }).map(drop)
     }
 
     fn script(&mut self, script: &str) -> Result<()> {
-        self.ask(&DriverCommand::Script { script }).map(drop)
+        self.request(&DriverCommand::Script { script }).map(drop)
     }
 
     fn snapshot(&mut self) -> Result<Taken> {
-        // The time is the driver's own, taken around the call alone.
-        self.ask(&DriverCommand::Snapshot)
+        // The driver measures the time around the call alone.
+        self.request(&DriverCommand::Snapshot)
     }
 }
 
-/// A server of the Model Context Protocol, over its standard input and output.
+/// An MCP server over standard input and output.
 pub struct Mcp {
     server: Server,
     peer: Peer,
-    /// How long its tools are, as it lists them.
+    /// The tool list as JSON.
     pub schemas: String,
 }
 
-/// Whose server it is.
+/// Kind of an MCP server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "`name` says what each is")]
 pub enum Server {
@@ -238,7 +239,7 @@ pub enum Server {
 }
 
 impl Server {
-    /// What it is called.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ours => "agbrowse mcp",
@@ -249,7 +250,7 @@ impl Server {
     }
 }
 
-/// What a tool gave, or why there is nothing.
+/// Result of a tool call, or the error.
 #[derive(Deserialize)]
 struct Response {
     result: Option<ToolResult>,
@@ -276,7 +277,7 @@ struct Content {
 }
 
 impl Mcp {
-    /// Starts a server and says hello.
+    /// Starts and initializes a server.
     ///
     /// # Errors
     /// When it cannot be started or does not answer.
@@ -291,31 +292,31 @@ impl Mcp {
                 "clientInfo": { "name": "agbrowse-bench", "version": env!("CARGO_PKG_VERSION") },
             },
         });
-        peer.ask::<Value>(&hello)?;
-        peer.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        peer.request::<Value>(&hello)?;
+        peer.notify(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(Self { server, peer, schemas: String::new() })
     }
 
-    /// Its process.
+    /// Process id.
     pub fn pid(&self) -> Option<u32> {
         self.peer.pid()
     }
 
-    /// What it lists as its tools.
+    /// Requests the tool list.
     ///
     /// # Errors
-    /// When it does not.
+    /// When that fails.
     pub fn list(&mut self) -> Result<()> {
-        let ask = json!({ "jsonrpc": "2.0", "method": "tools/list", "params": {} });
-        let answer = self.peer.ask::<Value>(&ask)?.body;
+        let request = json!({ "jsonrpc": "2.0", "method": "tools/list", "params": {} });
+        let answer = self.peer.request::<Value>(&request)?.body;
         self.schemas = answer.get("result").map(Value::to_string).unwrap_or_default();
         Ok(())
     }
 
-    /// The tabs: the least that needs a browser.
+    /// Lists the tabs: the simplest call that needs a browser.
     ///
     /// # Errors
-    /// When it does not tell.
+    /// When that fails.
     pub fn tabs(&mut self) -> Result<Taken> {
         match self.server {
             Server::Ours | Server::Playwright => {
@@ -326,10 +327,10 @@ impl Mcp {
         }
     }
 
-    /// Clicks what has a ref, as a snapshot of this server gave it.
+    /// Clicks the element of a ref from a snapshot of this server.
     ///
     /// # Errors
-    /// When it does not.
+    /// When that fails.
     pub fn click(&mut self, name: &str) -> Result<Taken> {
         match self.server {
             Server::Ours => self.call("browser_click", &json!({ "ref": name })),
@@ -344,7 +345,7 @@ impl Mcp {
         }
     }
 
-    /// What a script gives.
+    /// Evaluates a script and returns its value.
     ///
     /// # Errors
     /// When it throws.
@@ -364,7 +365,7 @@ impl Mcp {
             "method": "tools/call",
             "params": { "name": tool, "arguments": arguments },
         });
-        let answer = self.peer.ask::<Response>(&call)?;
+        let answer = self.peer.request::<Response>(&call)?;
         let failed = |why: &str| {
             let why: String = why.chars().take(300).collect();
             Err(Error::Failed(format!("`{tool}` failed: {why}")))
@@ -393,7 +394,7 @@ impl Contender for Mcp {
                 self.call("navigate_page", &json!({ "type": "url", "url": url }))?
             }
         };
-        // One of them does not count this as a failure.
+        // One server does not report this as an error.
         if taken.text.contains("Unable to navigate") {
             return Err(Error::Failed(taken.text.chars().take(300).collect()));
         }

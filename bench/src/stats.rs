@@ -1,19 +1,19 @@
-//! From samples to the few numbers that are told. Which unit they have is the caller's business.
+//! Statistics of samples. The unit is defined by the caller.
 
-/// What a row of samples comes to.
+/// Summary of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many samples.
+    /// Number of samples.
     pub count: usize,
-    /// Half of the samples are below it.
+    /// Median.
     pub median: f64,
-    /// A tenth of the samples is below it.
+    /// 10th percentile.
     pub p10: f64,
-    /// A tenth of the samples is above it.
+    /// 90th percentile.
     pub p90: f64,
 }
 
-/// Sums samples up; `None` when there are none.
+/// Summarizes samples; `None` when there are none.
 pub fn summarize(samples: &[f64]) -> Option<Summary> {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -25,12 +25,12 @@ pub fn summarize(samples: &[f64]) -> Option<Summary> {
     })
 }
 
-/// How much of `theirs` is `ours`, once what both pay anyway is taken off; `None` when they pay nothing else.
+/// Ratio of `ours` to `theirs` above a floor that both pay; `None` when theirs is not above it.
 pub fn ratio_above(floor: f64, ours: f64, theirs: f64) -> Option<f64> {
     (theirs > floor).then(|| (ours - floor) / (theirs - floor))
 }
 
-/// The value below which `share` of the sorted samples lie, between two samples when it falls there.
+/// Quantile of sorted samples, interpolated between two samples.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = share * last as f64;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn ratio_leaves_out_what_both_pay() {
+    fn ratio_is_taken_above_the_floor() {
         assert_eq!(ratio_above(1.0, 2.0, 5.0), Some(0.25));
         assert_eq!(ratio_above(0.0, 3.0, 4.0), Some(0.75));
         assert_eq!(ratio_above(5.0, 6.0, 5.0), None);

@@ -1,14 +1,14 @@
-//! What a snapshot's text costs a model, and what it can point at thereby. Whoever wrote the text.
+//! Token and ref counts of snapshot texts, for all tools alike.
 
 use std::collections::BTreeSet;
 
-/// How many tokens a text is, as current models count them (o200k).
+/// Number of tokens of a text in the o200k encoding.
 pub fn count(text: &str) -> usize {
     tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
 }
 
-/// Roles that nobody acts on. Some tools give them refs all the same.
-const TO_READ: &[&str] = &[
+/// Roles without actions. Some tools issue refs to them, too.
+const ROLES_WITHOUT_ACTION: &[&str] = &[
     "article",
     "banner",
     "blockquote",
@@ -35,9 +35,9 @@ const TO_READ: &[&str] = &[
     "term",
 ];
 
-/// Buttons that the browser itself draws into a `video` or an `audio`. They are not the page's, and who points at
-/// the whole of it points at them.
-const OF_MEDIA: &[&str] = &[
+/// Names of the browser's own buttons in `video` and `audio`. They do not belong to the page, and a ref to
+/// the media element covers them.
+const MEDIA_BUTTONS: &[&str] = &[
     "play",
     "pause",
     "mute",
@@ -47,34 +47,34 @@ const OF_MEDIA: &[&str] = &[
     "show more media controls",
 ];
 
-/// The refs in a text: `@e3`, or `ref=e3` and the like.
+/// Refs in a text: `@e3`, or `ref=e3` and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refs {
-    /// All of them.
+    /// All refs.
     pub all: usize,
-    /// Those to something that one can act on.
+    /// Refs to elements with actions.
     pub usable: usize,
 }
 
-/// Counts refs. A line shows one element: its role, its name in quotes, its ref.
+/// Counts refs. A line shows one element: its role, its quoted name, its ref.
 pub fn refs(text: &str) -> Refs {
-    let mut seen = BTreeSet::new();
+    let mut distinct = BTreeSet::new();
     let mut usable = 0;
     for whole in text.lines() {
         let line = without_strings(whole);
         let mut words = line.split(|c: char| c.is_whitespace() || "[](),:".contains(c));
         let Some(word) = words.clone().find(|word| is_ref(word)) else { continue };
-        let is_new = seen.insert(word.to_owned());
+        let is_new = distinct.insert(word.to_owned());
         let role = words.find(|word| !matches!(*word, "" | "-") && !is_ref(word));
-        let is_to_read = role.is_some_and(|role| TO_READ.contains(&role));
+        let is_to_read = role.is_some_and(|role| ROLES_WITHOUT_ACTION.contains(&role));
         let name = whole.split('"').nth(1).unwrap_or_default();
-        let is_of_media = role == Some("button") && OF_MEDIA.contains(&name);
+        let is_of_media = role == Some("button") && MEDIA_BUTTONS.contains(&name);
         usable += usize::from(is_new && !is_to_read && !is_of_media);
     }
-    Refs { all: seen.len(), usable }
+    Refs { all: distinct.len(), usable }
 }
 
-/// `@e3`, `ref=e3`, `ref=@e3`, `ref=f1e3`.
+/// True for `@e3`, `ref=e3`, `ref=@e3`, `ref=f1e3`.
 fn is_ref(word: &str) -> bool {
     let bare = word.strip_prefix("ref=").or_else(|| word.strip_prefix('@'));
     let Some(bare) = bare.map(|bare| bare.strip_prefix('@').unwrap_or(bare)) else { return false };
@@ -86,20 +86,20 @@ fn is_ref(word: &str) -> bool {
     }
 }
 
-/// A line without what stands in quotes: a page may name its elements as it likes.
+/// Removes quoted strings from a line: a page may name its elements as it likes.
 fn without_strings(line: &str) -> String {
-    let mut kept = String::new();
+    let mut unquoted = String::new();
     let mut chars = line.chars();
     let mut is_inside = false;
     while let Some(c) = chars.next() {
         match c {
             '"' => is_inside = !is_inside,
             '\\' if is_inside => _ = chars.next(),
-            _ if !is_inside => kept.push(c),
+            _ if !is_inside => unquoted.push(c),
             _ => {}
         }
     }
-    kept
+    unquoted
 }
 
 #[cfg(test)]
@@ -107,13 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_counted_without_asking_anybody() {
+    fn tokens_are_counted_offline() {
         assert_eq!(count(""), 0);
         assert_eq!(count("hello world"), 2);
     }
 
     #[test]
-    fn refs_are_counted_whoever_wrote_them() {
+    fn refs_of_all_tools_are_counted() {
         for (text, all, usable) in [
             ("- button \"Send\" [ref=@e1]\n- link \"Home\" [ref=@e2]:\n  - text \"@e3\"", 2, 2),
             ("@e1 button \"Send\"\n@e2 heading \"Top\"\n", 2, 1),

@@ -1,4 +1,4 @@
-//! The tools that are compared: how each is called, kept apart from everything else here, and stopped.
+//! Compared tools with a daemon: run, isolated from everything else here, and stopped.
 
 use crate::corpus::ONLY_LOOPBACK;
 use crate::process::{self, Finished, Memory, Process};
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// No command takes longer. Above the limits that the tools set themselves, so that they speak first.
+/// Time limit of a command. Above the limits that the tools set themselves, so that theirs apply first.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// How long processes may take to end after their daemon was told to.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Time limit for processes to exit after their daemon was stopped.
+const EXIT_TIME: Duration = Duration::from_secs(15);
 
-/// How to get the tool that we compare with.
+/// Hint for installing the compared tool.
 pub const GET_RIVAL: &str = "npm install --prefix FOLDER agent-browser@0.41.0, then \
      --rival FOLDER/node_modules/.bin/agent-browser";
 
-/// Names that Chromium has on the path, best first.
+/// Program names of Chromium on the path, best first.
 const BROWSERS: &[&str] =
     &["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
 
@@ -32,17 +32,17 @@ pub struct Tool {
     folder: tempfile::TempDir,
 }
 
-/// Which tool.
+/// Kind of tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// This project's.
+    /// This project.
     Agbrowse,
-    /// The one it is compared with.
+    /// The tool it is compared with.
     AgentBrowser,
 }
 
 impl Kind {
-    /// Its name.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Agbrowse => "agbrowse",
@@ -52,25 +52,29 @@ impl Kind {
 }
 
 impl Tool {
-    /// A tool that will run in folders of its own. Nothing is started yet.
+    /// Creates a tool with its own folders. Nothing is started yet.
     ///
     /// # Errors
-    /// When the program is not there or the folders cannot be made.
+    /// When the program does not exist or the folders cannot be created.
     pub fn new(kind: Kind, program: &Path, chrome: &Path) -> Result<Self> {
         let program = std::fs::canonicalize(program).map_err(|error| {
-            Error::WrongCall(format!("{} is not at `{}`: {error}", kind.name(), program.display()))
+            Error::WrongCall(format!(
+                "{} was not found at `{}`: {error}",
+                kind.name(),
+                program.display()
+            ))
         })?;
         let program = match kind {
             Kind::Agbrowse => program,
             Kind::AgentBrowser => native(program),
         };
-        // Short names: sockets go in here, and their paths may not be long.
+        // Short names: the folder contains sockets, whose path length is limited.
         let folder = tempfile::Builder::new().prefix("agbench-").tempdir()?;
         for name in ["bin", "home", "run", "tmp"] {
             std::fs::create_dir(folder.path().join(name))?;
         }
-        // Installed anew, both in the same way. How a file was written decides how the system keeps it in memory: one that
-        // a linker has put together here and there is slower to start than a copy of it.
+        // Copied, both in the same way. The way a file was written decides how the system caches it: a
+        // linker's output starts slower than a copy of it.
         let mut program = program;
         if !is_script(&program) {
             let installed = folder.path().join("bin").join(kind.name());
@@ -80,38 +84,38 @@ impl Tool {
         Ok(Self { kind, program, chrome: chrome.to_owned(), folder })
     }
 
-    /// Its name.
+    /// Name of the tool.
     pub fn name(&self) -> &'static str {
         self.kind.name()
     }
 
-    /// Where its daemon listens.
+    /// Socket of its daemon.
     pub fn socket(&self) -> PathBuf {
         self.folder.path().join("run/default.sock")
     }
 
-    /// A folder for files that commands write.
+    /// Folder for files that commands write.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A command. Both tools are told the same by the same means: variables.
+    /// Builds a command. Both tools are configured in the same way: by environment variables.
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let place = |name: &str| self.folder.path().join(name);
-        let mut command = bare(&self.program);
+        let mut command = minimal_command(&self.program);
         command
             .args(args)
             .current_dir(self.folder.path())
             .env("HOME", place("home"))
             .env("TMPDIR", place("tmp"));
-        // Whatever happens to the benchmark, no daemon outlives it for long.
+        // Idle limit, so that no daemon outlives an interrupted benchmark for long.
         match self.kind {
             Kind::Agbrowse => command
                 .env("AGBROWSE_RUNTIME_DIR", place("run"))
                 .env("AGBROWSE_CHROME", &self.chrome)
                 .env("AGBROWSE_CHROME_ARG", ONLY_LOOPBACK)
                 .env("AGBROWSE_IDLE_TIMEOUT", "5m"),
-            // It starts its browser anew when these differ from one command to the next.
+            // It restarts its browser when these differ from one command to the next.
             Kind::AgentBrowser => command
                 .env("AGENT_BROWSER_SOCKET_DIR", place("run"))
                 .env("AGENT_BROWSER_EXECUTABLE_PATH", &self.chrome)
@@ -124,7 +128,7 @@ impl Tool {
     /// Runs a command that must succeed.
     ///
     /// # Errors
-    /// When it does not.
+    /// When it fails.
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<Finished> {
         let mut command = self.command(args);
         let finished = process::run(&mut command, LIMIT)?;
@@ -132,21 +136,21 @@ impl Tool {
             return Ok(finished);
         }
         let verb = command.get_args().next().unwrap_or_default().display().to_string();
-        let said =
+        let message =
             if finished.stderr.trim().is_empty() { &finished.stdout } else { &finished.stderr };
-        let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said: String = said.chars().take(300).collect();
+        let message: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let message: String = message.chars().take(300).collect();
         Err(Error::Failed(format!(
-            "`{} {verb}` ended with {}: {said}",
+            "`{} {verb}` ended with {}: {message}",
             self.name(),
             finished.status
         )))
     }
 
-    /// Runs `eval 1`, which starts what is not there yet. The time it took, in milliseconds.
+    /// Runs `eval 1`, which starts the daemon if necessary; returns the time in milliseconds.
     ///
     /// # Errors
-    /// When it fails or gives anything but `1`.
+    /// When it fails or prints anything but `1`.
     pub fn eval_one(&self) -> Result<f64> {
         let finished = self.run(["eval", "1"])?;
         match finished.stdout.trim() {
@@ -155,7 +159,7 @@ impl Tool {
         }
     }
 
-    /// The arguments that list the tabs.
+    /// Arguments that list the tabs.
     pub fn tabs(&self) -> Vec<OsString> {
         let words: &[&str] = match self.kind {
             Kind::Agbrowse => &["tabs"],
@@ -164,18 +168,18 @@ impl Tool {
         words.iter().map(OsString::from).collect()
     }
 
-    /// Its version, as it tells it.
+    /// Version as printed by the tool.
     ///
     /// # Errors
-    /// When it does not.
+    /// When that fails.
     pub fn version(&self) -> Result<String> {
         Ok(self.run(["--version"])?.stdout.trim().to_owned())
     }
 
-    /// What its daemon keeps in memory, once that stands still.
+    /// Memory of its daemon, once it is constant.
     ///
     /// # Errors
-    /// When there is no daemon, or the system does not tell.
+    /// When there is no daemon, or the system does not report it.
     pub fn daemon_memory(&self) -> Result<Memory> {
         let args: &[&str] = match self.kind {
             Kind::Agbrowse => &["daemon", "status", "--json"],
@@ -189,8 +193,8 @@ impl Tool {
             .ok_or_else(|| Error::Failed(format!("the memory of {} cannot be read", self.name())))
     }
 
-    /// Stops its daemon and browser and waits until all their processes are gone. What does not go by itself
-    /// is ended; the number of such processes comes back.
+    /// Stops its daemon and browser and waits until all their processes have ended. Terminates the rest and
+    /// returns their number.
     pub fn stop(&self) -> usize {
         let mut processes = self.processes();
         if processes.is_empty() {
@@ -200,32 +204,32 @@ impl Tool {
             Kind::Agbrowse => &["daemon", "stop"],
             Kind::AgentBrowser => &["close"],
         };
-        // If it fails, the processes are still there, and that is what counts.
+        // On failure the processes are still there, and only that matters.
         _ = process::run(&mut self.command(args), LIMIT);
-        // Those started since belong to it as well.
+        // Includes processes started since.
         let known = processes.clone();
         processes.extend(self.processes().into_iter().filter(|process| !known.contains(process)));
-        let left = process::wait_gone(processes, PATIENCE);
+        let left = process::wait_ended(processes, EXIT_TIME);
         let count = left.len();
-        process::end(left);
+        process::terminate(left);
         count
     }
 
-    /// Its daemon, its browser and all that belongs to them.
+    /// Its daemon, its browser and all related processes.
     fn processes(&self) -> Vec<Process> {
         let daemon = self.daemon_by_file().filter(|pid| process::runs(*pid, &self.program));
         process::family(self.folder.path(), daemon.as_slice())
     }
 
-    /// The daemon as its own file tells: it is there even when the daemon no longer answers.
+    /// Process id of the daemon from its own file: valid even when the daemon no longer answers.
     fn daemon_by_file(&self) -> Option<u32> {
         let name = match self.kind {
             Kind::Agbrowse => "run/default.json",
             Kind::AgentBrowser => "run/default.pid",
         };
         let text = std::fs::read_to_string(self.folder.path().join(name)).ok()?;
-        let told = || serde_json::from_str::<Daemon>(&text).ok().map(|daemon| daemon.pid);
-        text.trim().parse().ok().or_else(told)
+        let from_json = || serde_json::from_str::<Daemon>(&text).ok().map(|daemon| daemon.pid);
+        text.trim().parse().ok().or_else(from_json)
     }
 }
 
@@ -235,7 +239,7 @@ impl Drop for Tool {
     }
 }
 
-/// What both tools say of their daemon, each under its own word.
+/// The daemon's process id in both tools' status, each under its own key.
 #[derive(Deserialize)]
 struct Status {
     #[serde(rename = "result", alias = "data")]
@@ -247,26 +251,26 @@ struct Daemon {
     pid: u32,
 }
 
-/// A command that does nothing: what starting any process costs.
-pub fn nothing() -> Command {
-    let mut command = bare(Path::new("true"));
-    // The tools get a folder to run in, and a process with one may be started in another way.
+/// A command that does nothing: the cost of starting any process.
+pub fn noop() -> Command {
+    let mut command = minimal_command(Path::new("true"));
+    // The tools run in a given folder, and a process with one may be started in another way.
     command.current_dir("/");
     command
 }
 
-/// The version of a browser, as it tells it.
+/// Version as printed by a browser.
 ///
 /// # Errors
-/// When it does not.
+/// When that fails.
 pub fn browser_version(chrome: &Path) -> Result<String> {
     let wrong =
-        |why: String| Error::WrongCall(format!("`{}` is no browser: {why}", chrome.display()));
-    let finished = process::run(bare(chrome).arg("--version"), LIMIT)
+        |why: String| Error::WrongCall(format!("`{}` is not a browser: {why}", chrome.display()));
+    let finished = process::run(minimal_command(chrome).arg("--version"), LIMIT)
         .map_err(|error| wrong(error.to_string()))?;
     match finished.stdout.trim() {
         version if finished.status.success() && !version.is_empty() => Ok(version.to_owned()),
-        _ => Err(wrong(format!("it tells no version and ends with {}", finished.status))),
+        _ => Err(wrong(format!("it prints no version and exits with {}", finished.status))),
     }
 }
 
@@ -274,7 +278,7 @@ fn is_script(program: &Path) -> bool {
     program.extension().is_some_and(|ending| ending == "js")
 }
 
-/// The browser that all tools shall use: the one that was named, or `AGBROWSE_CHROME`, or the one on the path.
+/// The browser for all tools: the given one, or `AGBROWSE_CHROME`, or the one on the path.
 ///
 /// # Errors
 /// When there is none.
@@ -284,15 +288,15 @@ pub fn browser(named: Option<&Path>) -> Result<PathBuf> {
         None => std::env::var_os("AGBROWSE_CHROME")
             .map(PathBuf::from)
             .or_else(|| BROWSERS.iter().find_map(|name| on_path(name)))
-            .ok_or_else(|| Error::WrongCall("no Chromium is found; name one by --chrome".into()))?,
+            .ok_or_else(|| Error::WrongCall("no Chromium found; set one with --chrome".into()))?,
     };
     Ok(std::path::absolute(found)?)
 }
 
-/// Our program: the one that was named, or the one beside the benchmark.
+/// The agbrowse program: the given one, or the one beside the benchmark.
 ///
 /// # Errors
-/// When it is not there.
+/// When it does not exist.
 pub fn our_program(named: Option<&Path>) -> Result<PathBuf> {
     let program = match named {
         Some(path) => path.to_owned(),
@@ -302,12 +306,12 @@ pub fn our_program(named: Option<&Path>) -> Result<PathBuf> {
         return Ok(program);
     }
     Err(Error::WrongCall(format!(
-        "there is no `{}`: build it by `cargo build --release -p agbrowse` or name one by --agbrowse",
+        "there is no `{}`: build it by `cargo build --release -p agbrowse` or set one with --agbrowse",
         program.display()
     )))
 }
 
-/// The tool to compare with, on the path.
+/// The compared tool on the path.
 pub fn find_rival() -> Option<PathBuf> {
     on_path(Kind::AgentBrowser.name())
 }
@@ -317,8 +321,8 @@ fn on_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// A command that inherits nothing of our environment but what programs need to be found and run.
-pub(crate) fn bare(program: &Path) -> Command {
+/// A command with a minimal environment: only the variables that programs need to be found and run.
+pub(crate) fn minimal_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
     for name in ["PATH", "LANG", "LD_LIBRARY_PATH"] {
@@ -352,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_native_program_is_preferred_to_its_wrapper() {
+    fn native_program_is_preferred_to_its_wrapper() {
         let folder = tempfile::tempdir().unwrap();
         let wrapper = folder.path().join("agent-browser.js");
         assert_eq!(native(wrapper.clone()), wrapper);
@@ -365,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn both_tools_tell_their_daemon() {
+    fn daemon_pid_is_read_from_both_tools() {
         for text in [
             r#"{"ok":true,"result":{"session":"default","pid":7}}"#,
             r#"{"data":{"active":true,"pid":7,"runtime":{}},"success":true}"#,

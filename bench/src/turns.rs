@@ -1,26 +1,26 @@
-//! Contenders take turns, so that whatever else the machine does hits all of them alike.
+//! Turn taking of contenders, so that other load of the machine affects all alike.
 
 use crate::Result;
 
-/// One contender's go: does it once and tells the sample.
-pub type Go<'a, T = f64> = Box<dyn FnMut() -> Result<T> + 'a>;
+/// One turn of a contender: performs the operation once and returns the sample.
+pub type TakeTurn<'a, T = f64> = Box<dyn FnMut() -> Result<T> + 'a>;
 
-/// How often everybody has a go.
+/// Numbers of rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
-    /// Rounds that do not count: caches fill, clocks speed up.
+    /// Warm-up rounds: caches fill, clocks speed up.
     pub warm_up: usize,
-    /// Rounds that count.
+    /// Measured rounds.
     pub counted: usize,
 }
 
-/// Lets everybody have a go, round by round: ABC ABC …. The samples of each contender come back in their order.
+/// Gives all contenders a turn, round by round: ABC ABC …. Returns the samples of each in order.
 ///
 /// # Errors
 /// The first failure of a contender.
 pub fn take_turns<T>(
     rounds: Rounds,
-    contenders: &mut [Go<'_, T>],
+    contenders: &mut [TakeTurn<'_, T>],
     mut progress: impl FnMut(usize),
 ) -> Result<Vec<Vec<T>>> {
     let mut samples: Vec<Vec<T>> = contenders.iter().map(|_| Vec::new()).collect();
@@ -43,9 +43,9 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn everybody_has_a_go_each_round() {
+    fn every_contender_has_a_turn_in_each_round() {
         let order = RefCell::new(String::new());
-        let go = |name: char| -> Go<'_> {
+        let go = |name: char| -> TakeTurn<'_> {
             let order = &order;
             Box::new(move || {
                 order.borrow_mut().push(name);
@@ -59,9 +59,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_it() {
+    fn failure_ends_the_turns() {
         let mut count = 0;
-        let mut go: [Go<'_>; 1] = [Box::new(|| {
+        let mut go: [TakeTurn<'_>; 1] = [Box::new(|| {
             count += 1;
             Err(Error::Failed("no".into()))
         })];

@@ -1,24 +1,24 @@
-//! A long run of ordinary commands over many pages, the same for every tool.
+//! Workload: a long run of ordinary commands over many pages, the same for every tool.
 
 use crate::corpus::{Corpus, Server};
 use crate::tool::Tool;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    /// Commands done, well or not.
+    /// Commands run, successful or not.
     pub commands: usize,
-    /// Those that failed.
+    /// Failed commands.
     pub failed: usize,
-    /// What the first of those said.
+    /// Message of the first failure.
     pub first_failure: Option<String>,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
 }
 
-/// Runs so many commands, or as many as fit into the time allowed.
+/// Runs a number of commands, or as many as fit into the time allowed.
 pub fn run(
     tool: &Tool,
     corpus: &Corpus,
@@ -59,7 +59,8 @@ const TITLE: &str = "document.title";
 const LENGTH: &str = "document.documentElement.outerHTML.length";
 const WHOLE: &str = "document.documentElement.outerHTML";
 
-/// The command of a number: five on each page in turn. Every 20th takes a picture, every 20th reads all.
+/// The command with a number: five on each page in turn. Every 20th is a screenshot, every 20th a full
+/// snapshot.
 fn step(number: usize, pages: usize) -> Step {
     match (number % 5, number % 20) {
         (_, 19) => Step::Screenshot,
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_does_a_bit_of_everything() {
+    fn run_contains_every_kind_of_command() {
         let steps: Vec<Step> = (0..1000).map(|number| step(number, 21)).collect();
         let count = |wanted: Step| steps.iter().filter(|step| **step == wanted).count();
         assert_eq!(steps[0], Step::Open(0));
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_is_read_whole_once_in_a_while() {
+    fn every_page_gets_a_full_snapshot() {
         let mut open = 0;
         let mut read = [false; 21];
         for number in 0..1000 {

@@ -1,8 +1,8 @@
-//! The splitter, fed with arbitrary chunks, gives what a plain split of all the bytes gives.
+//! Fuzzes the splitter with arbitrary chunks: the result equals a plain split of all bytes.
 
 use agbrowse_cdp::framing::Splitter;
 
-/// Splits these chunks in both ways.
+/// Splits these chunks in both ways and compares the results.
 pub fn check(chunks: &[Vec<u8>]) {
     let mut splitter = Splitter::default();
     let mut messages = Vec::new();
@@ -14,9 +14,9 @@ pub fn check(chunks: &[Vec<u8>]) {
     }
 
     let wire = chunks.concat();
-    let mut pieces: Vec<&[u8]> = wire.split(|byte| *byte == 0).collect();
-    let unfinished = pieces.pop().expect("a split has at least one piece");
-    pieces.retain(|piece| !piece.is_empty());
-    assert_eq!(messages, pieces);
+    let mut expected: Vec<&[u8]> = wire.split(|byte| *byte == 0).collect();
+    let unfinished = expected.pop().expect("a split has at least one part");
+    expected.retain(|message| !message.is_empty());
+    assert_eq!(messages, expected);
     assert_eq!(splitter.unfinished(), unfinished.len());
 }

@@ -1,5 +1,5 @@
-//! A click on a button that counts: until the event is out, and until the reply is there; beside the same of
-//! `agent-browser`. And what it takes to say no.
+//! Benchmark of clicks: time until the event is dispatched and until the reply is there, beside
+//! `agent-browser`; and the time of a refusal.
 
 #![allow(
     clippy::print_stdout,
@@ -15,7 +15,7 @@ use agbrowse_bench::plot::{self, Bar, Panel, Tone};
 use agbrowse_bench::report::{self, Requirement, Table};
 use agbrowse_bench::stats::{self, Summary};
 use agbrowse_bench::tool::{self, Kind, Tool};
-use agbrowse_bench::turns::{self, Go, Rounds};
+use agbrowse_bench::turns::{self, Rounds, TakeTurn};
 use agbrowse_bench::{Error, Result, project};
 use clap::Parser;
 use serde::{Deserialize, Serialize};
@@ -24,39 +24,39 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The event may be out after this much of the other tool's click.
+/// Maximum time until dispatch, relative to the other tool's click.
 const DISPATCH_RATIO: f64 = 0.2;
-/// The reply may be there after this much of it.
+/// Maximum time until the reply, relative to the other tool's click.
 const SETTLED_RATIO: f64 = 0.5;
-/// What saying no may take, in milliseconds.
+/// Maximum time of a refusal, in milliseconds.
 const REFUSAL_MS: f64 = 20.0;
 
-/// Rounds before those that count.
+/// Warm-up rounds.
 const WARM_UP: usize = 10;
 
 const COUNTER: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Counter</title>\
     <h1 id=n>0</h1><button onclick='n.textContent = +n.textContent + 1'>Count</button>\
     <button id=gone>Gone</button><ul><li>One<li>Two<li>Three</ul>";
 
-/// Compare clicks: until they are out, until they have settled, and what a refusal takes.
+/// Compare clicks: time until dispatched, time until settled, and time of a refusal.
 ///
-/// Exits with 1 when a requirement is not met, and with 2 when called wrongly.
+/// Exits with 1 when a requirement is not met, and with 2 on wrong usage.
 #[derive(Debug, Parser)]
 #[command(name = "act")]
 struct Cli {
-    /// Rounds that count.
+    /// Measured rounds.
     #[arg(long, value_name = "N", default_value_t = 300)]
     runs: usize,
-    /// Our program; the one beside this program when absent.
+    /// The agbrowse program; the one beside this program when absent.
     #[arg(long, value_name = "PATH")]
     agbrowse: Option<PathBuf>,
     /// The `agent-browser` to compare with; the one on the path when absent.
     #[arg(long, value_name = "PATH")]
     rival: Option<PathBuf>,
-    /// The Chromium that both use; AGBROWSE_CHROME or the one on the path when absent.
+    /// The Chromium for all tools; AGBROWSE_CHROME or the one on the path when absent.
     #[arg(long, value_name = "PATH")]
     chrome: Option<PathBuf>,
-    /// The document to put the results into; `docs/benchmarks.md` of this project when absent.
+    /// The document for the results; `docs/benchmarks.md` of this project when absent.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -90,7 +90,7 @@ fn run(cli: &Cli) -> Result<bool> {
     if let Some(rival) = &rival {
         versions.push(rival.version()?);
     }
-    let facts = Facts { machine: machine::look(), versions };
+    let facts = Facts { machine: machine::read(), versions };
     let results = measure(&ours, rival.as_ref(), &chrome, cli.runs)?;
     println!("{}", results.table());
     let requirements = results.requirements();
@@ -105,7 +105,7 @@ struct Facts {
     versions: Vec<String>,
 }
 
-/// What was measured, by name.
+/// Samples by name.
 #[derive(Default)]
 struct Results {
     rows: Vec<(&'static str, Summary)>,
@@ -120,22 +120,22 @@ const RIVAL: &str = "agent-browser, command";
 const REFUSED: &str = "agbrowse, library: a stale ref refused";
 const CAN: &str = "agbrowse, library: `can click`";
 
-/// Clicks of all, in turns.
+/// Measures the clicks of all contenders, in turns.
 fn measure(ours: &Tool, rival: Option<&Tool>, chrome: &Path, runs: usize) -> Result<Results> {
     let page = Page { name: "counter.html".into(), html: COUNTER.into() };
-    let corpus = Corpus { pages: vec![page.clone()], made_up: true };
+    let corpus = Corpus { pages: vec![page.clone()], is_generated: true };
     let server = Server::start(&corpus)?;
     let url = server.url(&page);
     let library = Library::new(chrome)?;
     library.open(&url)?;
-    let seen = library.snapshot(View::Whole)?.text;
-    let (count, gone) = (ref_of(&seen, "Count")?, ref_of(&seen, "Gone")?);
+    let page = library.snapshot(View::Whole)?.text;
+    let (count, removed) = (ref_of(&page, "Count")?, ref_of(&page, "Gone")?);
     library.eval("document.getElementById('gone').remove()")?;
     ours.run(["open", &url])?;
-    let seen = ours.run(["snapshot"])?.stdout;
-    let command_ref = ref_of(&seen, "Count")?;
+    let page = ours.run(["snapshot"])?.stdout;
+    let command_ref = ref_of(&page, "Count")?;
     let (library_outs, command_outs) = (RefCell::default(), RefCell::default());
-    let mut calls: Vec<(&'static str, Go<'_>)> = vec![(
+    let mut calls: Vec<(&'static str, TakeTurn<'_>)> = vec![(
         LIBRARY,
         Box::new(|| {
             let Clicked { ms, out_ms } = library.click(&count)?;
@@ -143,24 +143,24 @@ fn measure(ours: &Tool, rival: Option<&Tool>, chrome: &Path, runs: usize) -> Res
             Ok(ms)
         }),
     )];
-    let mut commands: Vec<(&'static str, Go<'_>)> = vec![(
+    let mut commands: Vec<(&'static str, TakeTurn<'_>)> = vec![(
         COMMAND,
         Box::new(|| {
             let finished = ours.run(["click", &command_ref, "--json"])?;
-            RefCell::<Vec<f64>>::borrow_mut(&command_outs).push(out_of(&finished.stdout)?);
+            RefCell::<Vec<f64>>::borrow_mut(&command_outs).push(dispatched_ms(&finished.stdout)?);
             Ok(finished.elapsed_ms())
         }),
     )];
     if let Some(rival) = rival {
         rival.run(["open", &url])?;
-        let seen = rival.run(["snapshot", "-i"])?.stdout;
-        let name = ref_of(&seen, "Count")?;
+        let page = rival.run(["snapshot", "-i"])?.stdout;
+        let name = ref_of(&page, "Count")?;
         let name = if name.starts_with('@') { name } else { format!("@{name}") };
         let mut peer = Peer::connect("agent-browser", &rival.socket())?;
-        let asked = name.clone();
+        let selector = name.clone();
         let call = move || {
-            let ask = Ask { action: "click", selector: asked.clone() };
-            let answer = peer.ask::<DriverReply>(&ask)?;
+            let request = SocketRequest { action: "click", selector: selector.clone() };
+            let answer = peer.request::<DriverReply>(&request)?;
             match answer.body.success {
                 true => Ok(answer.ms),
                 false => Err(Error::Failed("agent-browser does not click".into())),
@@ -169,20 +169,20 @@ fn measure(ours: &Tool, rival: Option<&Tool>, chrome: &Path, runs: usize) -> Res
         calls.push((SOCKET, Box::new(call)));
         commands.push((RIVAL, Box::new(move || Ok(rival.run(["click", &name])?.elapsed_ms()))));
     }
-    let refusals: Vec<(&'static str, Go<'_>)> = vec![
-        (REFUSED, Box::new(|| library.refused_click(&gone))),
+    let refusals: Vec<(&'static str, TakeTurn<'_>)> = vec![
+        (REFUSED, Box::new(|| library.refused_click(&removed))),
         (CAN, Box::new(|| library.can_click(&count))),
     ];
-    // What is compared takes turns: nobody has its own browser wide awake from a go of another kind.
+    // Only like contenders take turns, so that no browser is kept warm by another kind of call.
     let rounds = Rounds { warm_up: WARM_UP, counted: runs };
     let total = rounds.warm_up + rounds.counted;
     let every = total.div_ceil(10).max(1);
     let mut rows = Vec::new();
-    for (what, goes) in [("calls", calls), ("commands", commands), ("refusals", refusals)] {
-        let (names, mut goes): (Vec<_>, Vec<_>) = goes.into_iter().unzip();
+    for (phase, turns) in [("calls", calls), ("commands", commands), ("refusals", refusals)] {
+        let (names, mut goes): (Vec<_>, Vec<_>) = turns.into_iter().unzip();
         let samples = turns::take_turns(rounds, &mut goes, |done| {
             if done % every == 0 {
-                eprintln!("{what}: {done} of {total}");
+                eprintln!("{phase}: {done} of {total}");
             }
         })?;
         rows.extend(names.into_iter().zip(samples));
@@ -196,16 +196,16 @@ fn measure(ours: &Tool, rival: Option<&Tool>, chrome: &Path, runs: usize) -> Res
         let summary = samples.and_then(|samples| stats::summarize(samples));
         results.rows.extend(summary.map(|summary| (name, summary)));
     }
-    // Nobody gains by not clicking.
+    // Verifies that all clicks arrived.
     let counted = library.eval("document.getElementById('n').textContent")?.text;
     if counted.trim() != total.to_string() {
-        return Err(Error::Failed(format!("{counted} clicks were counted instead of {total}")));
+        return Err(Error::Failed(format!("{counted} clicks were counted, expected {total}")));
     }
     Ok(results)
 }
 
 #[derive(Serialize)]
-struct Ask {
+struct SocketRequest {
     action: &'static str,
     selector: String,
 }
@@ -223,8 +223,8 @@ fn ref_of(text: &str, name: &str) -> Result<String> {
     found.map(str::to_owned).ok_or_else(|| Error::Failed(format!("no ref of {name} in\n{text}")))
 }
 
-/// When the event of a command was out, as its receipt says.
-fn out_of(json: &str) -> Result<f64> {
+/// Time of dispatch, from the receipt of a command.
+fn dispatched_ms(json: &str) -> Result<f64> {
     #[derive(Deserialize)]
     struct Envelope {
         result: Receipt,
@@ -274,7 +274,7 @@ impl Results {
     }
 }
 
-/// Puts the section into the document, and the picture beside it.
+/// Writes the section of the document, and its picture.
 fn write(out: &Path, facts: &Facts, results: &Results, requirements: &[Requirement]) -> Result<()> {
     let folder = out.with_extension("");
     std::fs::create_dir_all(&folder)?;
@@ -293,8 +293,8 @@ fn write(out: &Path, facts: &Facts, results: &Results, requirements: &[Requireme
     let picture = folder.file_name().unwrap_or_default().display().to_string() + "/act.svg";
     let mut body = String::from(
         "## Clicks\n\n\
-         A button that counts, clicked by its ref, on one machine; those that are compared take turns. *Out* is when the events \
-         were handed to the browser; *settled* is the whole call, with what came of it and what is different on the page. \
+         Clicks on a counter button by its ref, on one machine; compared contenders take turns. *Out* is the time until the \
+         events are dispatched to the browser; *settled* is the whole call, with its effects and the delta of the page. \
          The other tool's click has neither: it is compared as a whole.\n\n",
     );
     _ = writeln!(body, "{}", report::requirements(requirements));

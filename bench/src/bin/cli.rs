@@ -1,4 +1,4 @@
-//! Whole commands, from the start of their process to its end: warm, cold, and what the daemon keeps in memory.
+//! Benchmark of whole commands, from process start to process end: warm, cold, and the daemon's memory.
 
 #![allow(
     clippy::print_stdout,
@@ -13,7 +13,7 @@ use agbrowse_bench::process::{self, Memory, megabytes};
 use agbrowse_bench::report::{self, Requirement, Table};
 use agbrowse_bench::stats::{self, Summary};
 use agbrowse_bench::tool::{self, Kind, Tool};
-use agbrowse_bench::turns::{self, Go, Rounds};
+use agbrowse_bench::turns::{self, Rounds, TakeTurn};
 use agbrowse_bench::workload::{self, Run};
 use agbrowse_bench::{Error, Result, project};
 use clap::Parser;
@@ -22,50 +22,50 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// A warm command may take this much of what it takes the other tool, above what any process takes.
+/// Maximum time of a warm command, relative to the other tool, above the cost of any process.
 const WARM_RATIO: f64 = 0.5;
-/// The first command may take this much of what it takes the other tool.
+/// Maximum time of a cold command, relative to the other tool.
 const COLD_RATIO: f64 = 0.75;
-/// What the daemon may keep in memory with a browser and nothing to do, in MB.
+/// Maximum memory of an idle daemon with a browser, in MB.
 const IDLE_MB: f64 = 10.0;
-/// What the daemon may keep in memory after many commands, in MB.
+/// Maximum memory of the daemon after many commands, in MB.
 const LOADED_MB: f64 = 25.0;
 
-/// Rounds before those that count.
+/// Warm-up rounds.
 const WARM_UP: usize = 20;
 const COLD_WARM_UP: usize = 1;
-/// How long the many commands may take us, and how long we wait for the other tool to do the same.
+/// Time limits for the many commands: for us, and for the other tool.
 const OUR_TIME: Duration = Duration::from_secs(15 * 60);
 const RIVAL_TIME: Duration = Duration::from_secs(3 * 60);
 
 /// Compare whole commands: warm, cold, and the daemon's memory.
 ///
-/// Exits with 1 when a requirement is not met, and with 2 when called wrongly.
+/// Exits with 1 when a requirement is not met, and with 2 on wrong usage.
 #[derive(Debug, Parser)]
 #[command(name = "cli")]
 struct Cli {
-    /// Warm rounds that count; 0 leaves them out.
+    /// Measured warm rounds; 0 leaves them out.
     #[arg(long, value_name = "N", default_value_t = 200)]
     runs: usize,
-    /// Cold rounds that count; 0 leaves them out.
+    /// Measured cold rounds; 0 leaves them out.
     #[arg(long, value_name = "N", default_value_t = 10)]
     cold_runs: usize,
     /// Commands after which memory is read; 0 leaves memory out.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     commands: usize,
-    /// Our program; the one beside this program when absent.
+    /// The agbrowse program; the one beside this program when absent.
     #[arg(long, value_name = "PATH")]
     agbrowse: Option<PathBuf>,
     /// The `agent-browser` to compare with; the one on the path when absent.
     #[arg(long, value_name = "PATH")]
     rival: Option<PathBuf>,
-    /// The Chromium that both use; AGBROWSE_CHROME or the one on the path when absent.
+    /// The Chromium for all tools; AGBROWSE_CHROME or the one on the path when absent.
     #[arg(long, value_name = "PATH")]
     chrome: Option<PathBuf>,
     /// A folder with `pages/*.html`; AGBROWSE_CORPUS or `../shared/corpus` beside this project when absent.
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// The document to put the results into; `docs/benchmarks.md` of this project when absent.
+    /// The document for the results; `docs/benchmarks.md` of this project when absent.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all requirements that were measured are met.
+/// Runs the benchmark; `true` when all measured requirements are met.
 fn run(cli: &Cli) -> Result<bool> {
     let setting = BenchSetup::of(cli)?;
     let warm = warm(&setting, cli.runs)?;
@@ -97,13 +97,13 @@ fn run(cli: &Cli) -> Result<bool> {
     Ok(!requirements.iter().any(Requirement::is_missed))
 }
 
-/// Everything that stands before the first measurement.
+/// Setup of a benchmark run.
 struct BenchSetup {
     ours: Tool,
     rival: Option<Tool>,
     corpus: Corpus,
     machine: Machine,
-    /// Chromium, us, and the other tool.
+    /// Versions of Chromium, agbrowse and the other tool.
     versions: Vec<String>,
 }
 
@@ -118,7 +118,7 @@ impl BenchSetup {
         let rival = match cli.rival.clone().or_else(tool::find_rival) {
             Some(path) => Some(Tool::new(Kind::AgentBrowser, &path, &chrome)?),
             None => {
-                eprintln!("note: agent-browser is not found, so agbrowse is measured alone");
+                eprintln!("note: agent-browser was not found, so agbrowse is measured alone");
                 eprintln!("note: to compare: {}", tool::GET_RIVAL);
                 None
             }
@@ -129,12 +129,12 @@ impl BenchSetup {
         }
         let corpus = corpus::folder(cli.corpus.as_deref());
         let corpus = Corpus::load(&corpus)?;
-        if corpus.made_up && cli.commands > 0 {
-            eprintln!("note: no corpus is found, so pages are made up");
+        if corpus.is_generated && cli.commands > 0 {
+            eprintln!("note: no corpus found, so pages are generated");
         }
-        let machine = machine::look();
+        let machine = machine::read();
         if let Some(load) = machine.load.filter(|load| *load > 0.5) {
-            eprintln!("note: the machine is not at rest: load {load}");
+            eprintln!("note: the machine is busy: load {load}");
         }
         Ok(Self { ours, rival, corpus, machine, versions })
     }
@@ -144,7 +144,7 @@ impl BenchSetup {
     }
 }
 
-/// Times of the same thing done by each.
+/// Samples of the same operation by each contender.
 #[derive(Default)]
 struct Times {
     nothing: Option<Summary>,
@@ -152,7 +152,7 @@ struct Times {
     rival: Option<Summary>,
 }
 
-/// `eval 1` with daemon and browser up, beside a process that does nothing.
+/// Measures `eval 1` with daemon and browser up, beside a process that does nothing.
 fn warm(setting: &BenchSetup, rounds: usize) -> Result<Times> {
     if rounds == 0 {
         return Ok(Times::default());
@@ -160,11 +160,11 @@ fn warm(setting: &BenchSetup, rounds: usize) -> Result<Times> {
     for tool in setting.tools() {
         tool.eval_one()?;
     }
-    let nothing: Go<'_> = Box::new(|| {
-        Ok(process::run(&mut tool::nothing(), tool::LIMIT).map(|finished| finished.elapsed_ms())?)
+    let noop: TakeTurn<'_> = Box::new(|| {
+        Ok(process::run(&mut tool::noop(), tool::LIMIT).map(|finished| finished.elapsed_ms())?)
     });
-    let tools = setting.tools().map(|tool| -> Go<'_> { Box::new(|| tool.eval_one()) });
-    let mut contenders: Vec<Go<'_>> = std::iter::once(nothing).chain(tools).collect();
+    let tools = setting.tools().map(|tool| -> TakeTurn<'_> { Box::new(|| tool.eval_one()) });
+    let mut contenders: Vec<TakeTurn<'_>> = std::iter::once(noop).chain(tools).collect();
     let rounds = Rounds { warm_up: WARM_UP, counted: rounds };
     let samples = turns::take_turns(rounds, &mut contenders, progress("warm", rounds))?;
     let mut summaries = samples.iter().map(|samples| stats::summarize(samples));
@@ -174,20 +174,20 @@ fn warm(setting: &BenchSetup, rounds: usize) -> Result<Times> {
     Ok(times)
 }
 
-/// `eval 1` with neither daemon nor browser.
+/// Measures `eval 1` with neither daemon nor browser.
 fn cold(setting: &BenchSetup, rounds: usize) -> Result<Times> {
     if rounds == 0 {
         return Ok(Times::default());
     }
     setting.tools().for_each(stop);
-    let go = |tool| -> Go<'_> {
+    let turn = |tool| -> TakeTurn<'_> {
         Box::new(move || {
             let sample = Tool::eval_one(tool)?;
             stop(tool);
             Ok(sample)
         })
     };
-    let mut contenders: Vec<Go<'_>> = setting.tools().map(go).collect();
+    let mut contenders: Vec<TakeTurn<'_>> = setting.tools().map(turn).collect();
     let rounds = Rounds { warm_up: COLD_WARM_UP, counted: rounds };
     let samples = turns::take_turns(rounds, &mut contenders, progress("cold", rounds))?;
     let mut summaries = samples.iter().map(|samples| stats::summarize(samples));
@@ -195,29 +195,29 @@ fn cold(setting: &BenchSetup, rounds: usize) -> Result<Times> {
     Ok(Times { nothing: None, ours: next(), rival: next() })
 }
 
-/// What a daemon kept in memory.
+/// Memory of a daemon.
 struct MemoryUse {
     idle: Memory,
     loaded: Memory,
     run: Run,
 }
 
-/// A daemon's memory with a browser and nothing to do, and after many commands.
+/// Measures a daemon's memory when idle with a browser, and after many commands.
 fn memory(setting: &BenchSetup, commands: usize) -> Result<(Option<MemoryUse>, Option<MemoryUse>)> {
     if commands == 0 {
         return Ok((None, None));
     }
     let server = Server::start(&setting.corpus)?;
-    let kept = |tool: &Tool, allowed| -> Result<MemoryUse> {
+    let measure = |tool: &Tool, allowed| -> Result<MemoryUse> {
         stop(tool);
         tool.eval_one()?;
         let idle = tool.daemon_memory()?;
         let rounds = Rounds { warm_up: 0, counted: commands };
         let progress = progress(&format!("memory of {}", tool.name()), rounds);
         let run = workload::run(tool, &setting.corpus, &server, (commands, allowed), progress);
-        if let Some(said) = &run.first_failure {
+        if let Some(message) = &run.first_failure {
             eprintln!(
-                "note: {} of {} commands failed; the first: {said}",
+                "note: {} of {} commands failed; the first: {message}",
                 run.failed, run.commands
             );
         }
@@ -225,17 +225,17 @@ fn memory(setting: &BenchSetup, commands: usize) -> Result<(Option<MemoryUse>, O
         stop(tool);
         Ok(MemoryUse { idle, loaded, run })
     };
-    let ours = kept(&setting.ours, OUR_TIME)?;
+    let ours = measure(&setting.ours, OUR_TIME)?;
     if ours.run.commands < commands || ours.run.failed * 20 > commands {
         return Err(Error::Failed(format!(
             "of {commands} commands {} were done within {} s and {} of these failed: memory after \
-             them says nothing",
+             them is meaningless",
             ours.run.commands,
             OUR_TIME.as_secs(),
             ours.run.failed
         )));
     }
-    let rival = setting.rival.as_ref().map(|rival| kept(rival, RIVAL_TIME)).transpose()?;
+    let rival = setting.rival.as_ref().map(|rival| measure(rival, RIVAL_TIME)).transpose()?;
     Ok((Some(ours), rival))
 }
 
@@ -246,7 +246,7 @@ fn stop(tool: &Tool) {
     }
 }
 
-/// Tells on standard error, ten times, how far a phase has come.
+/// Reports the progress of a phase on standard error, ten times.
 fn progress(phase: &str, rounds: Rounds) -> impl FnMut(usize) + use<> {
     let phase = phase.to_owned();
     let total = rounds.warm_up + rounds.counted;
@@ -259,7 +259,7 @@ fn progress(phase: &str, rounds: Rounds) -> impl FnMut(usize) + use<> {
     }
 }
 
-/// All that was measured.
+/// All results.
 struct Results {
     warm: Times,
     cold: Times,
@@ -274,8 +274,8 @@ impl Results {
             .and_then(|(ours, rival)| stats::ratio_above(self.warm.nothing?.median, ours, rival));
         let cold =
             medians(&self.cold).and_then(|(ours, rival)| stats::ratio_above(0.0, ours, rival));
-        let kept =
-            |memory: fn(&MemoryUse) -> Memory| self.ours.as_ref().map(|kept| memory(kept).now_mb());
+        let current_mb =
+            |memory: fn(&MemoryUse) -> Memory| self.ours.as_ref().map(|used| memory(used).now_mb());
         let requirement = |name: &str, limit, unit, measured| Requirement {
             name: name.into(),
             limit,
@@ -285,12 +285,12 @@ impl Results {
         vec![
             requirement("warm: agbrowse / agent-browser, above `true`", WARM_RATIO, "", warm),
             requirement("cold: agbrowse / agent-browser", COLD_RATIO, "", cold),
-            requirement("memory of the daemon, idle", IDLE_MB, " MB", kept(|kept| kept.idle)),
+            requirement("memory of the daemon, idle", IDLE_MB, " MB", current_mb(|used| used.idle)),
             requirement(
                 "memory of the daemon, after the commands",
                 LOADED_MB,
                 " MB",
-                kept(|kept| kept.loaded),
+                current_mb(|used| used.loaded),
             ),
         ]
     }
@@ -301,7 +301,7 @@ impl Results {
             _ = writeln!(text, "{}", self.times());
         }
         if self.ours.is_some() {
-            _ = writeln!(text, "{}", self.kept());
+            _ = writeln!(text, "{}", self.memory_table());
         }
         text.trim_end().to_owned() + "\n"
     }
@@ -324,11 +324,11 @@ impl Results {
         table
     }
 
-    fn kept(&self) -> Table {
+    fn memory_table(&self) -> Table {
         let mut table =
-            Table::new(["MB kept by the daemon", "idle", "after", "highest", "commands", "took"]);
-        for (kind, kept) in [(Kind::Agbrowse, &self.ours), (Kind::AgentBrowser, &self.rival)] {
-            let Some(MemoryUse { idle, loaded, run }) = kept else { continue };
+            Table::new(["MB used by the daemon", "idle", "after", "highest", "commands", "took"]);
+        for (kind, used) in [(Kind::Agbrowse, &self.ours), (Kind::AgentBrowser, &self.rival)] {
+            let Some(MemoryUse { idle, loaded, run }) = used else { continue };
             let mb = |kb| format!("{:.1}", megabytes(kb));
             let commands = match run.failed {
                 0 => run.commands.to_string(),
@@ -403,7 +403,7 @@ impl Results {
     }
 }
 
-/// Puts the section into the document, and the picture beside it.
+/// Writes the section of the document, and its picture.
 fn write(
     out: &Path,
     setting: &BenchSetup,
@@ -419,14 +419,14 @@ fn write(
         "## Whole commands\n\n\
          Processes from start to exit, in turns on one machine. Warm: daemon and browser are up. Cold: neither \
          is, and all their processes have ended before. Memory is the resident set of the daemon alone, \
-         in MB of 1,000,000 bytes: with a browser up and nothing to do, and after commands over the pages \
-         (open, eval, tabs, screenshot). After a second without work the daemon of agbrowse gives back what its \
-         allocator keeps; so `idle` and `after` are what it keeps while it rests, and `highest` is the most that it \
-         had. The program is position-independent. Linked at a fixed address (`-no-pie`), and giving back the pages of \
-         its own code too, the daemon kept 5.1 MB when idle and 4.5 MB after the commands on the same machine.\n\n",
+         in MB of 1,000,000 bytes: idle with a browser up, and after commands over the pages \
+         (open, eval, tabs, screenshot). After a second without work the daemon of agbrowse returns the free memory of \
+         its allocator to the system; so `idle` and `after` are its memory at rest, and `highest` is its \
+         peak. The program is position-independent. Linked at a fixed address (`-no-pie`), and with the pages of \
+         its own code released too, the daemon used 5.1 MB when idle and 4.5 MB after the commands on the same machine.\n\n",
     );
     _ = writeln!(body, "{}", report::requirements(requirements));
-    _ = writeln!(body, "![The numbers below as bars; dashed: what is allowed]({picture})\n");
+    _ = writeln!(body, "![The numbers below as bars; dashed: the limit]({picture})\n");
     _ = writeln!(body, "{}", results.tables());
     _ = writeln!(body, "{}", facts(setting));
     _ = write!(body, "```sh\n{}\n```\n", command_line());
@@ -435,7 +435,7 @@ fn write(
     Ok(())
 }
 
-/// What the numbers were taken on.
+/// Machine, date and versions of the run.
 fn facts(setting: &BenchSetup) -> String {
     let mut text = format!("- Date: {}\n- Machine: {}", machine::today(), setting.machine);
     _ = writeln!(text, "\n- Versions: {}", setting.versions.join("; "));
@@ -448,7 +448,7 @@ fn facts(setting: &BenchSetup) -> String {
     text
 }
 
-/// How to repeat the run: the options that decide the numbers, not where this machine keeps its files.
+/// The command that repeats the run: options that affect the numbers, without paths of this machine.
 fn command_line() -> String {
     let mut line = String::from("./dev bench");
     let mut args = std::env::args().skip(1);

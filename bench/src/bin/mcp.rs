@@ -1,5 +1,5 @@
-//! Servers of the Model Context Protocol beside ours: how soon they answer, what a snapshot and a click take, what they
-//! weigh, and what their tools cost before the first call.
+//! Benchmark of MCP servers: start-up time, time of a snapshot and a click, memory, and tokens of the tool
+//! list.
 
 #![allow(
     clippy::print_stdout,
@@ -24,48 +24,48 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Instant;
 
-/// From start to the first reply, beside the fastest that runs in Node.
+/// Maximum time from start to the first reply, relative to the fastest server in Node.
 const START_RATIO: f64 = 0.2;
-/// A snapshot after a change, beside the fastest.
+/// Maximum time of a snapshot after a change, relative to the fastest.
 const SNAPSHOT_RATIO: f64 = 0.2;
-/// A click, beside the fastest.
+/// Maximum time of a click, relative to the fastest.
 const CLICK_RATIO: f64 = 0.5;
-/// Megabytes before the first page.
+/// Maximum memory before the first page, in MB.
 const IDLE_MB: f64 = 15.0;
-/// Megabytes after the corpus.
+/// Maximum memory after the corpus, in MB.
 const AFTER_MB: f64 = 30.0;
-/// Tokens of the list of tools.
+/// Maximum tokens of the tool list.
 const SCHEMA_TOKENS: f64 = 1500.0;
 
-/// Rounds before those that count.
+/// Warm-up rounds.
 const WARM_UP: usize = 2;
 
 const COUNTER: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Counter</title>\
     <h1 id=n>0</h1><button onclick='n.textContent = +n.textContent + 1'>Count</button>\
     <ul><li>One<li>Two<li>Three</ul>";
 
-/// Compare servers of the Model Context Protocol.
+/// Compare MCP servers.
 ///
-/// Exits with 1 when a requirement is not met, and with 2 when called wrongly.
+/// Exits with 1 when a requirement is not met, and with 2 on wrong usage.
 #[derive(Debug, Parser)]
 #[command(name = "mcp")]
 struct Cli {
-    /// Rounds that count.
+    /// Measured rounds.
     #[arg(long, value_name = "N", default_value_t = 10)]
     runs: usize,
-    /// Our program; the one beside this program when absent.
+    /// The agbrowse program; the one beside this program when absent.
     #[arg(long, value_name = "PATH")]
     agbrowse: Option<PathBuf>,
     /// The folder that npm installed the others into.
     #[arg(long, value_name = "DIR")]
     rivals: Option<PathBuf>,
-    /// The Chromium that all use; AGBROWSE_CHROME or the one on the path when absent.
+    /// The Chromium for all servers; AGBROWSE_CHROME or the one on the path when absent.
     #[arg(long, value_name = "PATH")]
     chrome: Option<PathBuf>,
     /// The folder of the corpus; `../shared/corpus` beside this project when absent.
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// The document to put the results into; `docs/benchmarks.md` of this project when absent.
+    /// The document for the results; `docs/benchmarks.md` of this project when absent.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is measured of each.
+/// A measured quantity of each server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MeasuredStep {
     Start,
@@ -168,12 +168,12 @@ fn run(cli: &Cli) -> Result<bool> {
     let requirements = requirements(&results);
     println!("{}", report::requirements(&requirements));
     let out = cli.out.clone().unwrap_or_else(|| project().join("docs/benchmarks.md"));
-    let facts = Facts { machine: machine::look(), versions, corpus: described };
+    let facts = Facts { machine: machine::read(), versions, corpus: described };
     write(&out, &facts, &results, &requirements)?;
     Ok(!requirements.iter().any(Requirement::is_missed))
 }
 
-/// A Chromium that others attach to.
+/// A running Chromium for others to attach to.
 struct Up {
     child: Child,
     endpoint: String,
@@ -202,7 +202,7 @@ impl Up {
             let rest = line.split_once("listening on ws://")?.1.to_owned();
             rest.split('/').next().map(|host| format!("http://{host}"))
         });
-        // It goes on talking, and must not wait for a reader.
+        // Drains its output, so that it never blocks on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let endpoint = endpoint.ok_or_else(|| Error::Failed("Chromium does not listen".into()))?;
         Ok(Self { child, endpoint, _folder: folder })
@@ -211,7 +211,7 @@ impl Up {
 
 impl Drop for Up {
     fn drop(&mut self) {
-        // It may have gone by itself.
+        // It may have exited by itself.
         _ = self.child.kill();
         _ = self.child.wait();
     }
@@ -225,7 +225,7 @@ impl Bench {
         }
     }
 
-    /// Our server, or that of `agent-browser`: both speak to a daemon with a browser.
+    /// Starts our server, or that of `agent-browser`: both use a daemon with a browser.
     fn with_daemon(&self, server: Server, session: &[&str]) -> Result<Mcp> {
         let folder = tempfile::Builder::new().prefix("agbench-").tempdir()?;
         let mut command = match (server, &self.agent_browser) {
@@ -238,7 +238,7 @@ impl Bench {
         Mcp::start(server, &mut command, folder)
     }
 
-    /// From before the process is started until the tabs of a browser that is up are told.
+    /// Measures the time from process start until the tab list of a running browser is received.
     fn measure_starts(&self, runs: usize, results: &mut Results) -> Result<()> {
         self.ours.run(["open", "about:blank"])?;
         if let Some(tool) = &self.agent_browser {
@@ -270,7 +270,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Snapshots and clicks in turns, and what everybody weighs before and after.
+    /// Measures snapshots and clicks in turns, and the memory of all servers before and after.
     fn measure_work(&self, runs: usize, results: &mut Results) -> Result<()> {
         let mut all: Vec<(Server, Mcp)> = Vec::new();
         for server in self.servers() {
@@ -286,7 +286,7 @@ impl Bench {
         for (server, mcp) in &mut all {
             mcp.list()?;
             costs.insert(server.name(), vec![tokens::count(&mcp.schemas) as f64]);
-            weights.insert(server.name(), vec![self.weight(*server, mcp)?]);
+            weights.insert(server.name(), vec![self.memory_mb(*server, mcp)?]);
         }
         add(results, MeasuredStep::Tokens, &costs);
         add(results, MeasuredStep::Idle, &weights);
@@ -308,7 +308,7 @@ impl Bench {
             }
         }
         for (server, mcp) in &mut all {
-            // Nobody gains by not clicking.
+            // Verifies that all clicks arrived.
             let counted = mcp.value("document.getElementById('n').textContent")?;
             if !counted.contains(&total.to_string()) {
                 let name = server.name();
@@ -351,19 +351,19 @@ impl Bench {
         add(results, MeasuredStep::Snapshot, &medians);
         let mut weights: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for (server, mcp) in &all {
-            weights.insert(server.name(), vec![self.weight(*server, mcp)?]);
+            weights.insert(server.name(), vec![self.memory_mb(*server, mcp)?]);
         }
         add(results, MeasuredStep::After, &weights);
         Ok(())
     }
 
-    /// What a server weighs without its browser, with its daemon where it has one.
-    fn weight(&self, server: Server, mcp: &Mcp) -> Result<f64> {
-        let lost = || Error::Failed(format!("the memory of {} is not told", server.name()));
+    /// Memory of a server without its browser, including its daemon.
+    fn memory_mb(&self, server: Server, mcp: &Mcp) -> Result<f64> {
+        let lost = || Error::Failed(format!("the memory of {} is not known", server.name()));
         let pid = mcp.pid().ok_or_else(lost)?;
         let own = process::settled_memory(pid).ok_or_else(lost)?.now_mb();
         let daemon = match server {
-            Server::Ours => process::named(&format!("agbrowse-daemon-mcp-{pid}")),
+            Server::Ours => process::memory_of_named(&format!("agbrowse-daemon-mcp-{pid}")),
             Server::AgentBrowser => {
                 self.agent_browser.as_ref().and_then(|tool| tool.daemon_memory().ok())
             }
@@ -373,10 +373,10 @@ impl Bench {
     }
 }
 
-fn add(results: &mut Results, what: MeasuredStep, samples: &BTreeMap<&str, Vec<f64>>) {
+fn add(results: &mut Results, step: MeasuredStep, samples: &BTreeMap<&str, Vec<f64>>) {
     for server in ORDER {
         let summary = samples.get(server.name()).and_then(|samples| stats::summarize(samples));
-        results.extend(summary.map(|summary| ((what, server.name()), summary)));
+        results.extend(summary.map(|summary| ((step, server.name()), summary)));
     }
 }
 
@@ -391,29 +391,29 @@ fn ref_of(text: &str, name: &str) -> Result<String> {
 
 fn table(results: &Results) -> Table {
     let mut table = Table::new([""].into_iter().chain(ORDER.map(Server::name)));
-    for what in MeasuredStep::ALL {
+    for step in MeasuredStep::ALL {
         let cell = |server: Server| {
-            results.get(&(what, server.name())).map_or_else(
+            results.get(&(step, server.name())).map_or_else(
                 || "–".to_owned(),
-                |summary| match what {
+                |summary| match step {
                     MeasuredStep::Tokens => format!("{:.0}", summary.median),
                     _ => format!("{:.1}", summary.median),
                 },
             )
         };
-        table.row([what.name().to_owned()].into_iter().chain(ORDER.map(cell)));
+        table.row([step.name().to_owned()].into_iter().chain(ORDER.map(cell)));
     }
     table
 }
 
 fn requirements(results: &Results) -> Vec<Requirement> {
-    let of = |what, server: Server| results.get(&(what, server.name())).map(|it| it.median);
-    let fastest = |what, among: &[Server]| {
-        among.iter().filter_map(|server| of(what, *server)).min_by(f64::total_cmp)
+    let of = |step, server: Server| results.get(&(step, server.name())).map(|it| it.median);
+    let fastest = |step, among: &[Server]| {
+        among.iter().filter_map(|server| of(step, *server)).min_by(f64::total_cmp)
     };
     let node = [Server::Playwright, Server::DevTools];
     let others = [Server::Playwright, Server::DevTools, Server::AgentBrowser];
-    let ratio = |what, among: &[Server]| Some(of(what, Server::Ours)? / fastest(what, among)?);
+    let ratio = |step, among: &[Server]| Some(of(step, Server::Ours)? / fastest(step, among)?);
     let row = |name: &str, limit, unit, measured| Requirement {
         name: name.into(),
         limit,
@@ -467,18 +467,18 @@ struct Facts {
     corpus: String,
 }
 
-/// Puts the section into the document, and the picture beside it.
+/// Writes the section of the document, and its picture.
 fn write(out: &Path, facts: &Facts, results: &Results, requirements: &[Requirement]) -> Result<()> {
     let folder = out.with_extension("");
     std::fs::create_dir_all(&folder)?;
     let panels: Vec<Panel> = MeasuredStep::ALL
         .into_iter()
-        .map(|what| Panel {
-            title: what.name().into(),
+        .map(|step| Panel {
+            title: step.name().into(),
             bars: ORDER
                 .into_iter()
                 .filter_map(|server| {
-                    let summary = results.get(&(what, server.name()))?;
+                    let summary = results.get(&(step, server.name()))?;
                     Some(Bar {
                         label: server.name().into(),
                         value: summary.median,
@@ -494,8 +494,8 @@ fn write(out: &Path, facts: &Facts, results: &Results, requirements: &[Requireme
     let picture = folder.file_name().unwrap_or_default().display().to_string() + "/mcp.svg";
     let mut body = String::from(
         "## MCP servers\n\n\
-         The same pages, the same Chromium, all servers in turns, each spoken to in lines over its pipes. *Start* is from \
-         before the process is started until the tabs of a browser that is up already are told. A snapshot is taken \
+         The same pages, the same Chromium, all servers in turns, over their standard input and output. *Start* is from \
+         before the process is started until the tab list of a running browser is received. A snapshot is taken \
          after a paragraph was added to the page. Memory is without the browser; ours and that of `agent-browser` \
          includes the daemon.\n\n",
     );

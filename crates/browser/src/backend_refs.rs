@@ -120,13 +120,13 @@ pub(crate) async fn learn(
         if observation.spellings.of_number.contains_key(number) {
             continue;
         }
-        if let Some((document, element)) = observation.registry.place(*number) {
+        if let Some((document, element)) = observation.registry.location(*number) {
             unknown.entry(document.to_owned()).or_default().push((*number, element));
         }
     }
     if observation.spellings.of_number.len() + unknown.len() > MOST {
         let registry = &observation.registry;
-        observation.spellings.keep(|number| registry.place(number).is_some());
+        observation.spellings.keep(|number| registry.location(number).is_some());
     }
     let main = tab.channel.session().cloned();
     for (document, asked) in unknown {

@@ -334,15 +334,17 @@ const FIELDS: &[Role] = &[
 fn is_field(node: &page::ax::Node) -> bool {
     FIELDS.contains(&node.role)
         || node.states.is_editable()
-        || node.states.is_file() && !node.states.is_stand_in()
+        || node.states.is_file() && !node.states.is_visible_proxy()
 }
 
 /// The labels with these words that are drawn in place of a control that is not drawn itself.
 fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
     let mut needle = words.map(page::text::Needle::new);
-    let all = (0..tree.nodes.len()).filter(|index| tree.nodes[*index].states.is_stand_in());
-    all.filter(|index| needle.as_mut().is_none_or(|needle| needle.is_in(&refs::name(tree, *index))))
-        .collect()
+    let all = (0..tree.nodes.len()).filter(|index| tree.nodes[*index].states.is_visible_proxy());
+    all.filter(|index| {
+        needle.as_mut().is_none_or(|needle| needle.is_contained_in(&refs::name(tree, *index)))
+    })
+    .collect()
 }
 
 /// Everything that a target could mean in the page as it is now, in reading order.
@@ -410,7 +412,7 @@ fn best(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
     let Some(words) = words.filter(|_| found.len() > 1) else { return found };
     let mut needle = page::text::Needle::new(words);
     let exact: Vec<usize> =
-        found.iter().copied().filter(|node| needle.is_all_of(&refs::name(tree, *node))).collect();
+        found.iter().copied().filter(|node| needle.equals(&refs::name(tree, *node))).collect();
     if exact.len() == 1 { exact } else { found }
 }
 
@@ -589,8 +591,8 @@ fn find_ref(
             }
             Ok((node, notes))
         }
-        Resolution::Changed { was, now, heir } => {
-            let hint = nearest(observation, tree, heir.as_slice());
+        Resolution::Changed { was, now, successor } => {
+            let hint = nearest(observation, tree, successor.as_slice());
             let message = refs::changed_message(&was, &now);
             let error = Error::new(Code::SnapshotRefStale)
                 .message(format!("{message}. {}{hint}", refs::CHANGED_HINT))

@@ -1,9 +1,9 @@
-//! Recursive auto-attach: tabs and pop-ups from the browser, out-of-process frames and workers from their
-//! tab, and those nested in them from theirs.
+//! Recursive auto-attach: tabs and pop-ups from the browser session, out-of-process frames and workers from
+//! their tab's session, nested ones from their parent's.
 //!
-//! Chromium attaches one level only, so every new session is asked to attach its own children. New targets
-//! are held until `prepare` has queued what they need from the first moment on; nothing is awaited, so a
-//! target is held for one trip of the wire.
+//! Chromium auto-attaches one level only, so every new session enables auto-attach for its own children. New
+//! targets stay paused until `prepare` has queued their initial commands; no reply is awaited, so the pause
+//! lasts one round trip.
 
 use crate::protocol::CdpEvent;
 use crate::protocol::runtime::RunIfWaitingForDebugger;
@@ -15,53 +15,53 @@ use crate::protocol::target::{
 use crate::{Channel, Connection, Deadline, Error, Event, Reply};
 use std::sync::Arc;
 
-/// What happened to a target.
+/// A change of a target or session.
 #[derive(Debug)]
 pub enum TargetChange {
-    /// We are attached to it.
+    /// A session was attached to a target.
     Attached {
-        /// The channel to it.
+        /// The channel to the target.
         channel: Channel,
-        /// What it is.
+        /// Target information.
         info: TargetInfo,
-        /// The session it belongs to; `None` when it is a target of the browser itself.
+        /// The parent session; `None` for a target of the browser session.
         parent: Option<Arc<str>>,
-        /// Answered when the target has taken in what was prepared for it. Commands that come before can
-        /// crash a page that is being made.
+        /// Resolves when the target has processed the prepared commands. Earlier commands can crash a page
+        /// that is still being created.
         ready: Reply<RunIfWaitingForDebugger>,
     },
-    /// A session has ended.
+    /// A session was detached.
     Detached {
-        /// Which.
+        /// The session.
         session: Arc<str>,
     },
-    /// It appeared, or its title or address changed.
+    /// A target was created, or its title or URL changed.
     Changed {
-        /// What it is now.
+        /// Current target information.
         info: TargetInfo,
     },
-    /// It is gone.
+    /// A target was destroyed.
     Destroyed {
-        /// Which.
+        /// The target.
         target_id: String,
     },
-    /// Its process died.
+    /// The target's process crashed.
     Crashed {
-        /// Which.
+        /// The target.
         target_id: String,
-        /// How, in the browser's words.
+        /// Termination status as reported by the browser.
         status: String,
     },
 }
 
-/// Keeps every target attached, at any depth.
+/// Keeps a session attached to every target, at any depth.
 pub struct AutoAttach<P> {
     connection: Connection,
     prepare: P,
 }
 
 impl<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)> AutoAttach<P> {
-    /// Events that [`AutoAttach::absorb`] wants to see.
+    /// Events that [`AutoAttach::absorb`] handles.
     pub const EVENTS: [&'static str; 6] = [
         AttachedToTarget::NAME,
         DetachedFromTarget::NAME,
@@ -71,26 +71,26 @@ impl<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)> AutoAttach<P> {
         TargetCrashed::NAME,
     ];
 
-    /// `prepare` queues what a new target needs before its first script runs; it gets the session that the target came
-    /// through, unless that is the browser's own.
+    /// Creates an auto-attacher. `prepare` queues the commands a new target needs before its first script
+    /// runs; it gets the parent session, unless that is the browser session.
     pub fn new(connection: Connection, prepare: P) -> Self {
         Self { connection, prepare }
     }
 
-    /// Begins with the browser's own targets. Listen to [`Self::EVENTS`] before.
+    /// Enables discovery and auto-attach on the browser session. Subscribe to [`Self::EVENTS`] before.
     ///
     /// # Errors
     /// When the browser cannot be reached or refuses.
     pub async fn start(&self, deadline: Deadline) -> Result<(), Error> {
         let browser = self.connection.browser();
         let discover = browser.start(&SetDiscoverTargets { discover: true })?;
-        let attach = browser.start(&all())?;
+        let attach = browser.start(&auto_attach_options())?;
         discover.wait(deadline).await?;
         attach.wait(deadline).await?;
         Ok(())
     }
 
-    /// Follows one event, and says what it means.
+    /// Handles one event and returns the change it stands for.
     pub fn absorb(&self, event: &Event) -> Option<TargetChange> {
         let change = match &*event.method {
             AttachedToTarget::NAME => {
@@ -98,7 +98,7 @@ impl<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)> AutoAttach<P> {
                 let (session, info) = (session_id?, target_info?);
                 let channel = self.connection.session(session.into());
                 (self.prepare)(&channel, &info, event.session.as_ref());
-                channel.post(&all());
+                channel.post(&auto_attach_options());
                 let ready = channel.start(&RunIfWaitingForDebugger {}).ok()?;
                 TargetChange::Attached { channel, info, parent: event.session.clone(), ready }
             }
@@ -123,7 +123,7 @@ impl<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)> AutoAttach<P> {
         Some(change)
     }
 
-    /// What there is now: for a listener that has lost events.
+    /// Lists the current targets, for a listener that has lost events.
     ///
     /// # Errors
     /// When the browser cannot be reached or refuses.
@@ -133,18 +133,18 @@ impl<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)> AutoAttach<P> {
     }
 }
 
-/// Everything but the browser itself, its tab strip and its own surfaces: they hold no page, and attaching
-/// to them only holds them up.
-fn all() -> SetAutoAttach {
-    let leave = |kind: &str| FilterEntry { r#type: Some(kind.into()), exclude: Some(true) };
+/// Filter that excludes the browser itself, its tab strip and its own UI: these hold no page, and attaching
+/// to them only delays them.
+fn auto_attach_options() -> SetAutoAttach {
+    let exclude = |kind: &str| FilterEntry { r#type: Some(kind.into()), exclude: Some(true) };
     SetAutoAttach {
         auto_attach: true,
         wait_for_debugger_on_start: true,
         flatten: true,
         filter: Some(vec![
-            leave("browser"),
-            leave("tab"),
-            leave("browser_ui"),
+            exclude("browser"),
+            exclude("tab"),
+            exclude("browser_ui"),
             FilterEntry::default(),
         ]),
     }

@@ -1,8 +1,8 @@
-//! One connection: who waits for which answer, who listens to which event.
+//! A connection to one browser: pending calls, event listeners, reader and writer tasks.
 //!
-//! A reader task takes messages apart without copying them (the envelope borrows from the message), a
-//! writer task sends what callers queue. A call that is dropped leaves nothing behind; at disconnect every
-//! waiting call fails at once. Event queues are bounded and say when they have lost something.
+//! The reader task parses messages without copying them (the envelope borrows from the message); the writer
+//! task sends queued messages. A dropped call leaves nothing behind; on disconnect every pending call fails
+//! at once. Event queues are bounded and report lost events.
 
 use crate::transport::{Sink, Source};
 use crate::{Channel, Error, Transport};
@@ -15,39 +15,39 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
-/// More than this waiting to be sent means that the browser has stopped reading.
+/// Limit for unsent bytes: above it the browser is considered not to read.
 const MAX_QUEUED: usize = 64 << 20;
 
 /// Payloads below this are copied out of the read buffer, so that a queued event does not pin it.
 const COPY_BELOW: usize = 4 << 10;
 
-/// Which way a message went.
+/// Direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From us to the browser.
+    /// From the client to the browser.
     Sent,
-    /// From the browser to us.
+    /// From the browser to the client.
     Received,
 }
 
-/// Sees every raw message, in both directions. Called inline: keep it short.
+/// Observer of every raw message in both directions. Called inline: keep it short.
 pub type Tap = Box<dyn Fn(Direction, &[u8]) + Send + Sync>;
 
-/// How to set up a connection.
+/// Options of a connection.
 #[derive(Default)]
 pub struct Options {
-    /// Sees every raw message.
+    /// Observer of every raw message.
     pub tap: Option<Tap>,
 }
 
-/// An event as it came.
+/// A received event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The flat session it belongs to; `None` for the browser itself.
+    /// Its flat session; `None` for the browser session.
     pub session: Option<Arc<str>>,
     /// Its name, such as `Page.frameNavigated`.
     pub method: Box<str>,
-    /// Its payload, not yet decoded.
+    /// Its payload, still encoded.
     pub params: Bytes,
 }
 
@@ -55,159 +55,158 @@ impl Event {
     /// Decodes the payload.
     ///
     /// # Errors
-    /// [`Error::Decode`] when it is not of the form asked for.
+    /// [`Error::Decode`] when the payload does not match `T`.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
         decode(&self.method, &self.params)
     }
 }
 
-/// What a listener gets.
+/// An item of an event queue.
 #[derive(Clone, Debug)]
 pub enum Delivery {
     /// The next event.
     Event(Event),
-    /// So many events were lost here because the listener was too slow.
+    /// Number of events lost here because the listener was too slow.
     Lagged(u64),
 }
 
-/// A bounded queue of events. Dropped, nothing more is kept for it.
+/// A subscription: a bounded queue of events. Dropping it ends the subscription.
 #[derive(Debug)]
 pub struct Events {
     queue: Arc<Queue>,
 }
 
 impl Events {
-    /// The next event, or how many were lost before it; `None` when the connection has ended. Whoever asks for the next
-    /// one is done with those before.
+    /// Returns the next event, or the number of events lost before it; `None` when the connection has ended.
+    /// Calling it again marks the previous event as processed.
     pub async fn next(&mut self) -> Option<Delivery> {
         loop {
             {
-                let mut line = lock(&self.queue.line);
-                if line.done < line.taken {
-                    line.done = line.taken;
+                let mut state = lock(&self.queue.state);
+                if state.processed < state.taken {
+                    state.processed = state.taken;
                     self.queue.progress.notify_waiters();
                 }
-                if let Some(delivery) = line.waiting.pop_front() {
-                    line.taken += 1;
+                if let Some(delivery) = state.items.pop_front() {
+                    state.taken += 1;
                     return Some(delivery);
                 }
-                if line.is_over {
+                if state.is_closed {
                     return None;
                 }
             }
-            self.queue.news.notified().await;
+            self.queue.available.notified().await;
         }
     }
 
-    /// Whether nothing waits to be taken.
+    /// True when no event is queued.
     pub fn is_empty(&self) -> bool {
-        lock(&self.queue.line).waiting.is_empty()
+        lock(&self.queue.state).items.is_empty()
     }
 
-    /// How far the listener has come, for others who rely on what it does.
+    /// Progress of this listener, for tasks that depend on its processing.
     pub fn progress(&self) -> EventCursor {
         EventCursor { queue: self.queue.clone() }
     }
 }
 
-/// How far a listener has come with its events.
+/// Progress of a listener through its events.
 #[derive(Clone, Debug)]
 pub struct EventCursor {
     queue: Arc<Queue>,
 }
 
 impl EventCursor {
-    /// Waits until the listener is done with all that had come when this was called.
+    /// Waits until the listener has processed every event received before this call.
     pub async fn catch_up(&self) {
-        let goal = {
-            let line = lock(&self.queue.line);
-            line.taken + line.waiting.len() as u64
+        let target = {
+            let state = lock(&self.queue.state);
+            state.taken + state.items.len() as u64
         };
         loop {
-            let mut news = std::pin::pin!(self.queue.progress.notified());
-            // From here on no word is missed.
-            news.as_mut().enable();
+            let mut notified = std::pin::pin!(self.queue.progress.notified());
+            // From here on no notification is missed.
+            notified.as_mut().enable();
             {
-                let line = lock(&self.queue.line);
-                if line.done >= goal || line.is_over {
+                let state = lock(&self.queue.state);
+                if state.processed >= target || state.is_closed {
                     return;
                 }
             }
-            news.await;
+            notified.await;
         }
     }
 }
 
 impl Drop for Events {
     fn drop(&mut self) {
-        let mut line = lock(&self.queue.line);
-        line.is_over = true;
-        line.waiting.clear();
-        drop(line);
+        let mut state = lock(&self.queue.state);
+        state.is_closed = true;
+        state.items.clear();
+        drop(state);
         self.queue.progress.notify_waiters();
     }
 }
 
-/// What a listener has not taken yet. Losses stand in line like events, so that the listener learns what came before
-/// and what after them.
+/// Undelivered events of a listener. Losses are queued like events, so that their position is known.
 #[derive(Debug)]
 struct Queue {
     capacity: usize,
-    line: Mutex<QueueState>,
-    /// There is one who waits, so word to one is kept until it comes.
-    news: Notify,
-    /// The listener is done with something.
+    state: Mutex<QueueState>,
+    /// Notifies the listener; `notify_one` stores a permit when it is not waiting yet.
+    available: Notify,
+    /// Notifies waiters of [`EventCursor::catch_up`].
     progress: Notify,
 }
 
 #[derive(Debug, Default)]
 struct QueueState {
-    waiting: VecDeque<Delivery>,
-    /// How many were taken out of it, and how many of these the listener is done with.
+    items: VecDeque<Delivery>,
+    /// Number of items taken out of the queue, and number of these that the listener has processed.
     taken: u64,
-    done: u64,
-    /// Nobody adds to it any more, or nobody takes from it.
-    is_over: bool,
+    processed: u64,
+    /// The listener or the connection is gone.
+    is_closed: bool,
 }
 
 impl Queue {
-    /// Adds an event, or counts it as lost; `false` when nobody listens any more.
+    /// Queues an event, or counts it as lost; `false` when the listener is gone.
     fn add(&self, event: &Event) -> bool {
-        let mut line = lock(&self.line);
-        if line.is_over {
+        let mut state = lock(&self.state);
+        if state.is_closed {
             return false;
         }
-        if line.waiting.len() < self.capacity {
-            line.waiting.push_back(Delivery::Event(event.clone()));
-        } else if let Some(Delivery::Lagged(lost)) = line.waiting.back_mut() {
+        if state.items.len() < self.capacity {
+            state.items.push_back(Delivery::Event(event.clone()));
+        } else if let Some(Delivery::Lagged(lost)) = state.items.back_mut() {
             *lost += 1;
         } else {
-            line.waiting.push_back(Delivery::Lagged(1));
+            state.items.push_back(Delivery::Lagged(1));
         }
-        drop(line);
-        self.news.notify_one();
+        drop(state);
+        self.available.notify_one();
         true
     }
 
-    fn is_over(&self) -> bool {
-        lock(&self.line).is_over
+    fn is_closed(&self) -> bool {
+        lock(&self.state).is_closed
     }
 }
 
-/// A connection to one browser. Cheap to clone; the line closes when the last clone is gone.
+/// A connection to one browser. Cheap to clone; it closes when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct Connection {
     pub(crate) shared: Arc<Shared>,
 }
 
 impl Connection {
-    /// Starts to talk over `transport`. Must be called within a tokio runtime.
+    /// Opens a connection over `transport`. Must be called within a tokio runtime.
     pub fn open(transport: Transport, options: Options) -> Self {
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (closed, _) = watch::channel(None);
         let shared = Arc::new(Shared {
             next_id: AtomicU64::new(1),
-            waiting: Mutex::new(PendingCalls::default()),
+            pending: Mutex::new(PendingCalls::default()),
             listeners: Mutex::new(Vec::new()),
             queued: AtomicUsize::new(0),
             outgoing,
@@ -220,27 +219,27 @@ impl Connection {
         Self { shared }
     }
 
-    /// The channel to the browser itself.
+    /// The channel to the browser session.
     pub fn browser(&self) -> Channel {
         Channel::new(self.clone(), None)
     }
 
-    /// The channel to an attached target.
+    /// The channel to the flat session of an attached target.
     pub fn session(&self, id: Arc<str>) -> Channel {
         Channel::new(self.clone(), Some(id))
     }
 
-    /// Listens to `methods` of every session, holding at most `capacity` undelivered events.
+    /// Subscribes to `methods` of every session, with a queue of `capacity` events.
     pub fn events(&self, methods: &'static [&'static str], capacity: usize) -> Events {
         self.shared.listen(None, methods, capacity)
     }
 
-    /// Why the connection ended; `None` while it stands.
+    /// The reason the connection ended; `None` while it is open.
     pub fn closed(&self) -> Option<Arc<str>> {
         self.shared.closed.borrow().clone()
     }
 
-    /// Waits for the end of the connection and tells why it came.
+    /// Waits for the end of the connection and returns its reason.
     pub async fn wait_closed(&self) -> Arc<str> {
         let mut closed = self.shared.closed.subscribe();
         match closed.wait_for(Option::is_some).await {
@@ -249,20 +248,20 @@ impl Connection {
         }
     }
 
-    /// Ends the connection: everything that waits fails with `reason`.
+    /// Closes the connection: every pending call fails with `reason`.
     pub fn close(&self, reason: &str) {
         self.shared.close(reason);
     }
 
-    /// How many calls wait for an answer.
+    /// Number of pending calls.
     pub fn pending(&self) -> usize {
-        lock(&self.shared.waiting).calls.len()
+        lock(&self.shared.pending).calls.len()
     }
 }
 
 pub(crate) struct Shared {
     next_id: AtomicU64,
-    waiting: Mutex<PendingCalls>,
+    pending: Mutex<PendingCalls>,
     listeners: Mutex<Vec<Listener>>,
     queued: AtomicUsize,
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
@@ -295,13 +294,13 @@ struct Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        lock(&self.queue.line).is_over = true;
-        self.queue.news.notify_one();
+        lock(&self.queue.state).is_closed = true;
+        self.queue.available.notify_one();
         self.queue.progress.notify_waiters();
     }
 }
 
-/// A call under way. Dropped, it is forgotten on our side.
+/// A pending call, registered until it is dropped.
 #[derive(Debug)]
 pub(crate) struct PendingCall {
     id: u64,
@@ -320,12 +319,12 @@ impl PendingCall {
 
 impl Drop for PendingCall {
     fn drop(&mut self) {
-        lock(&self.shared.waiting).calls.remove(&self.id);
+        lock(&self.shared.pending).calls.remove(&self.id);
     }
 }
 
 impl Shared {
-    /// Queues a call and registers who waits for the answer.
+    /// Registers a pending call and queues its message.
     pub(crate) fn start(
         self: &Arc<Self>,
         session: Option<&Arc<str>>,
@@ -335,14 +334,14 @@ impl Shared {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         let call = Call { session: session.cloned(), method, answer: sender };
-        lock(&self.waiting).calls.insert(id, call);
-        let ticket = PendingCall { id, shared: self.clone(), answer };
-        // Registered first: had the connection closed in between, `close` would have failed the call.
+        lock(&self.pending).calls.insert(id, call);
+        let pending = PendingCall { id, shared: self.clone(), answer };
+        // Registered before sending: if the connection closes in between, `close` fails the call.
         self.send(id, session, method, params)?;
-        Ok(ticket)
+        Ok(pending)
     }
 
-    /// Queues a call whose answer nobody wants.
+    /// Queues a call whose reply is ignored.
     pub(crate) fn post(
         &self,
         session: Option<&Arc<str>>,
@@ -390,11 +389,11 @@ impl Shared {
         methods: &'static [&'static str],
         capacity: usize,
     ) -> Events {
-        let (line, news, progress) = (Mutex::default(), Notify::new(), Notify::new());
-        let queue = Arc::new(Queue { capacity: capacity.max(1), line, news, progress });
+        let (state, available, progress) = (Mutex::default(), Notify::new(), Notify::new());
+        let queue = Arc::new(Queue { capacity: capacity.max(1), state, available, progress });
         let listener = Listener { session, methods, queue: queue.clone() };
         let mut listeners = lock(&self.listeners);
-        // After the end nobody would ever close this queue.
+        // After the connection has ended nothing would close this queue.
         if self.closed.borrow().is_none() {
             listeners.push(listener);
         }
@@ -413,21 +412,21 @@ impl Shared {
         });
         if first {
             lock(&self.listeners).clear();
-            let calls = std::mem::take(&mut lock(&self.waiting).calls);
+            let calls = std::mem::take(&mut lock(&self.pending).calls);
             for call in calls.into_values() {
                 _ = call.answer.send(Err(Error::Closed { reason: reason.into() }));
             }
         }
     }
 
-    /// Takes one message apart and hands its parts to whoever waits for them.
+    /// Parses one message and delivers the reply to its pending call, or the event to its listeners.
     fn dispatch(&self, message: &Bytes) {
         let Some(envelope) = Envelope::read(message) else {
             tracing::warn!(bytes = message.len(), "unreadable message dropped");
             return;
         };
         if let Some(id) = envelope.id {
-            let Some(call) = lock(&self.waiting).calls.remove(&id) else {
+            let Some(call) = lock(&self.pending).calls.remove(&id) else {
                 return;
             };
             let answer = match (envelope.error, envelope.result) {
@@ -436,7 +435,7 @@ impl Shared {
                     code: error.code.unwrap_or_default(),
                     message: error.message.into_owned(),
                 }),
-                (None, Some(result)) => Ok(part(message, result)),
+                (None, Some(result)) => Ok(payload(message, result)),
                 (None, None) => Ok(Bytes::from_static(b"{}")),
             };
             _ = call.answer.send(answer);
@@ -454,19 +453,19 @@ impl Shared {
     ) {
         let mut event: Option<Event> = None;
         lock(&self.listeners).retain(|listener| {
-            let wants = listener.methods.contains(&method)
+            let matches = listener.methods.contains(&method)
                 && listener.session.as_deref().is_none_or(|wanted| Some(wanted) == session);
-            if !wants {
-                return !listener.queue.is_over();
+            if !matches {
+                return !listener.queue.is_closed();
             }
             let event = event.get_or_insert_with(|| Event {
                 session: session.map(Into::into),
                 method: method.into(),
-                params: params.map_or(Bytes::from_static(b"{}"), |params| part(message, params)),
+                params: params.map_or(Bytes::from_static(b"{}"), |params| payload(message, params)),
             });
             listener.queue.add(event)
         });
-        // Chromium leaves calls of a session that ends unanswered.
+        // Chromium leaves the calls of an ended session unanswered.
         match method {
             "Target.detachedFromTarget" => {
                 #[derive(Deserialize)]
@@ -474,10 +473,10 @@ impl Shared {
                     #[serde(rename = "sessionId", borrow)]
                     session: Cow<'a, str>,
                 }
-                if let Some(gone) = params.and_then(|params| {
+                if let Some(detached) = params.and_then(|params| {
                     serde_json::from_str::<DetachedParams<'_>>(params.get()).ok()
                 }) {
-                    self.fail(&gone.session, |method| Error::Detached { method });
+                    self.fail(&detached.session, |method| Error::Detached { method });
                 }
             }
             "Inspector.targetCrashed" => {
@@ -490,23 +489,23 @@ impl Shared {
     }
 
     fn fail(&self, session: &str, error: impl Fn(&'static str) -> Error) {
-        let mut waiting = lock(&self.waiting);
-        let gone: Vec<u64> = waiting
+        let mut pending = lock(&self.pending);
+        let ids: Vec<u64> = pending
             .calls
             .iter()
             .filter(|(_, call)| call.session.as_deref() == Some(session))
             .map(|(id, _)| *id)
             .collect();
-        for id in gone {
-            if let Some(call) = waiting.calls.remove(&id) {
+        for id in ids {
+            if let Some(call) = pending.calls.remove(&id) {
                 _ = call.answer.send(Err(error(call.method)));
             }
         }
     }
 }
 
-/// A message's outside, borrowed from it. Everything is optional: a message of a form we do not know is
-/// passed over, never an error.
+/// Envelope of a message, borrowed from it. All fields are optional: a message of unknown form is ignored,
+/// never an error.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(default)]
@@ -525,7 +524,7 @@ struct Envelope<'a> {
 
 impl<'a> Envelope<'a> {
     fn read(message: &'a [u8]) -> Option<Self> {
-        // serde would also read an array as a struct, field by field.
+        // serde would also deserialize an array into the struct, field by field.
         let is_object = message.trim_ascii_start().starts_with(b"{");
         is_object.then(|| serde_json::from_slice(message).ok()).flatten()
     }
@@ -544,7 +543,7 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(method: &str, payload: &'a [u8]) ->
         .map_err(|error| Error::Decode { method: method.to_owned(), message: error.to_string() })
 }
 
-fn part(message: &Bytes, raw: &RawValue) -> Bytes {
+fn payload(message: &Bytes, raw: &RawValue) -> Bytes {
     let bytes = raw.get().as_bytes();
     if bytes.len() < COPY_BELOW { Bytes::copy_from_slice(bytes) } else { message.slice_ref(bytes) }
 }
@@ -574,14 +573,14 @@ async fn write(
     shared: std::sync::Weak<Shared>,
     reader: tokio::task::AbortHandle,
 ) {
-    // Ends when the last handle on the connection is gone: the sender lives in `Shared`.
+    // Ends when the last handle of the connection is gone: the sender lives in `Shared`.
     while let Some(message) = queue.recv().await {
         let length = message.len();
-        let Some(alive) = shared.upgrade() else { break };
-        if let Some(tap) = &alive.tap {
+        let Some(strong) = shared.upgrade() else { break };
+        if let Some(tap) = &strong.tap {
             tap(Direction::Sent, &message);
         }
-        drop(alive);
+        drop(strong);
         let sent = sink.send(message).await;
         let Some(shared) = shared.upgrade() else {
             break;
@@ -598,7 +597,7 @@ async fn write(
     reader.abort();
 }
 
-/// Our locks guard plain data that is never left half-changed, so a panic elsewhere does not spoil it.
+/// Locks a mutex and ignores poisoning: the guarded plain data is never left half-changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
-//! A point in time by which something must be over. Passed down, never extended.
+//! Deadlines: a point in time that limits an operation. Passed down, never extended.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// When a command has to end. Every call takes one, so nothing waits for ever.
+/// Deadline of a command. Every call takes one, so nothing waits for ever.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     at: Instant,
@@ -11,33 +11,33 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// A deadline that lies `total` from now.
+    /// A deadline `total` from now.
     pub fn after(total: Duration) -> Self {
         Self { at: Instant::now() + total, total }
     }
 
-    /// The earlier of this deadline and one that lies `limit` from now.
+    /// The earlier of this deadline and `limit` from now.
     pub fn at_most(self, limit: Duration) -> Self {
         let other = Self::after(limit);
         if other.at < self.at { other } else { self }
     }
 
-    /// The instant itself.
+    /// The instant of the deadline.
     pub fn at(self) -> Instant {
         self.at
     }
 
-    /// How long the whole allowance was.
+    /// The whole time allowed, as given to [`Deadline::after`].
     pub fn total(self) -> Duration {
         self.total
     }
 
-    /// What is left of it; zero when it has passed.
+    /// The remaining time; zero when the deadline has passed.
     pub fn left(self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// Whether it has passed.
+    /// True when the deadline has passed.
     pub fn is_over(self) -> bool {
         self.left().is_zero()
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_earlier_deadline_wins() {
+    async fn at_most_returns_the_earlier_deadline() {
         let minute = Deadline::after(Duration::from_secs(60));
         assert_eq!(minute.at_most(Duration::from_secs(5)).left(), Duration::from_secs(5));
         assert_eq!(minute.at_most(Duration::from_secs(90)).left(), Duration::from_secs(60));

@@ -1,68 +1,68 @@
-//! What can go wrong on the wire. Small on purpose: `browser` turns these into errors for people.
+//! Errors of the connection and the protocol. Small on purpose: `browser` maps them to user-facing errors.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A failure of the wire or of the peer behind it.
+/// A failure of the connection or of the browser behind it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The connection is gone; nothing more can be said on it.
+    /// The connection is closed.
     #[error("the connection to the browser is closed: {reason}")]
     Closed {
-        /// Why, as far as it is known.
+        /// The reason, as far as it is known.
         reason: Arc<str>,
     },
-    /// The session's target went away: its tab was closed or its frame removed.
+    /// The session was detached: its tab was closed or its frame removed.
     #[error("the target went away during `{method}`")]
     Detached {
-        /// The method that was under way.
+        /// The pending method.
         method: &'static str,
     },
-    /// The process behind the session died.
+    /// The target's process crashed.
     #[error("the page crashed during `{method}`")]
     Crashed {
-        /// The method that was under way.
+        /// The pending method.
         method: &'static str,
     },
-    /// No answer before the deadline.
+    /// No reply before the deadline.
     #[error("no answer to `{method}` within {} ms", .allowed.as_millis())]
     Timeout {
-        /// The method that was under way.
+        /// The pending method.
         method: &'static str,
-        /// The allowance that ran out.
+        /// The time allowed.
         allowed: Duration,
     },
-    /// The browser refused the call.
+    /// The browser replied with an error.
     #[error("`{method}` was refused: {message} ({code})")]
     Remote {
-        /// The method that was refused.
+        /// The method that failed.
         method: &'static str,
         /// The JSON-RPC error code.
         code: i64,
-        /// The browser's words.
+        /// The browser's error message.
         message: String,
     },
-    /// The answer was not of the form we read.
+    /// The payload does not match the expected type.
     #[error("the answer to `{method}` could not be read: {message}")]
     Decode {
-        /// The method, or the event, whose payload was not understood.
+        /// The method or event whose payload was not decoded.
         method: String,
-        /// The decoder's words.
+        /// The decoder's error message.
         message: String,
     },
-    /// The browser does not read what we send.
+    /// The send queue is full: the browser does not read.
     #[error("the browser does not read: {queued} bytes are waiting to be sent")]
     Backlog {
-        /// How much is waiting.
+        /// Unsent bytes.
         queued: usize,
     },
-    /// No connection could be made.
+    /// The connection could not be opened.
     #[error("no connection to `{address}`: {message}")]
     Connect {
-        /// Where to.
+        /// Address of the browser.
         address: String,
-        /// The reason given by the system or the peer.
+        /// Reason given by the system or the peer.
         message: String,
     },
 }

@@ -1,33 +1,33 @@
-//! Framing of the pipe: messages separated by a NUL byte.
+//! Framing of the pipe transport: messages separated by a NUL byte.
 //!
-//! No IO here, so that the splitter can be fuzzed: bytes go in as they come, whole messages come out.
+//! Does no IO, so that the splitter can be fuzzed: bytes in, whole messages out.
 
 use bytes::{Bytes, BytesMut};
 
-/// Longest message we accept. One accessibility tree of a large page is 16 MB; this is far above it, and
-/// far below what would bring the machine down.
+/// Longest accepted message. The accessibility tree of a large page is 16 MB; this is far above it, and far
+/// below the memory of a machine.
 pub const MAX_MESSAGE: usize = 512 << 20;
 
-/// A buffer that grew past this for one large message is given back when it is empty again.
-const KEEP: usize = 256 << 10;
+/// An empty buffer with more capacity than this is released (it grew for one large message).
+const MAX_RETAINED: usize = 256 << 10;
 
 /// Splits a stream of bytes into NUL-terminated messages.
 #[derive(Debug, Default)]
 pub struct Splitter {
     buffer: BytesMut,
-    /// Bytes at the front that are known to hold no NUL, so they are looked at once only.
+    /// Number of leading bytes known to hold no NUL, so that each byte is scanned once.
     scanned: usize,
 }
 
-/// A message grew past [`MAX_MESSAGE`] without an end.
+/// A message exceeds [`MAX_MESSAGE`] without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message of more than {MAX_MESSAGE} bytes")]
 pub struct MessageTooLong;
 
 impl Splitter {
-    /// Where the next bytes are to be read into.
+    /// The buffer to read the next bytes into.
     pub fn buffer(&mut self) -> &mut BytesMut {
-        if self.buffer.is_empty() && self.buffer.capacity() > KEEP {
+        if self.buffer.is_empty() && self.buffer.capacity() > MAX_RETAINED {
             self.buffer = BytesMut::new();
         }
         self.buffer.reserve(16 << 10);
@@ -37,7 +37,7 @@ impl Splitter {
     /// The next whole message, without its NUL. Empty messages are skipped.
     ///
     /// # Errors
-    /// [`MessageTooLong`] when the message under way cannot end within the limit.
+    /// [`MessageTooLong`] when the unfinished message exceeds the limit.
     pub fn next_message(&mut self) -> Result<Option<Bytes>, MessageTooLong> {
         while let Some(found) = memchr::memchr(0, &self.buffer[self.scanned..]) {
             let end = self.scanned + found;
@@ -52,7 +52,7 @@ impl Splitter {
         if self.scanned > MAX_MESSAGE { Err(MessageTooLong) } else { Ok(None) }
     }
 
-    /// How many bytes wait for the end of their message.
+    /// Number of bytes of the unfinished message.
     pub fn unfinished(&self) -> usize {
         self.buffer.len()
     }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_may_come_in_pieces() {
+    fn message_split_over_chunks_is_joined() {
         assert_eq!(
             split(&[b"{\"id", b"\":1}", b"\0{}\0{", b"}\0"]),
             [&b"{\"id\":1}"[..], b"{}", b"{}"]
@@ -89,17 +89,17 @@ mod tests {
     }
 
     #[test]
-    fn a_large_buffer_is_given_back() {
+    fn large_empty_buffer_is_released() {
         let mut splitter = Splitter::default();
         splitter.buffer().extend_from_slice(&vec![b'x'; 4 << 20]);
         splitter.buffer().extend_from_slice(b"\0");
         drop(splitter.next_message().unwrap());
-        assert!(splitter.buffer().capacity() <= KEEP);
+        assert!(splitter.buffer().capacity() <= MAX_RETAINED);
     }
 
     proptest! {
         #[test]
-        fn any_cut_gives_the_same_messages(
+        fn messages_do_not_depend_on_chunk_borders(
             messages in prop::collection::vec(prop::collection::vec(1u8..=255, 1..200), 0..20),
             cuts in prop::collection::vec(1usize..64, 1..40),
         ) {
@@ -118,7 +118,7 @@ mod tests {
         }
 
         #[test]
-        fn no_input_breaks_the_splitter(chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..32)) {
+        fn splitter_accepts_arbitrary_bytes(chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..32)) {
             let chunks: Vec<&[u8]> = chunks.iter().map(Vec::as_slice).collect();
             let total: usize = chunks.iter().map(|chunk| chunk.len()).sum();
             let out = split(&chunks);

@@ -1,9 +1,9 @@
-//! The wire to Chromium: the DevTools protocol over a pipe or a WebSocket.
+//! DevTools protocol client for Chromium, over a pipe or a WebSocket.
 //!
-//! What lives here: framing, the connection and its flat sessions, recursive auto-attach, and lenient
-//! types for the methods we use. What deliberately does not: anything that knows what a tab, a ref or a
-//! snapshot is. Generated closed enums break on today's Chromium, so every reply field is optional, every
-//! enum an open string, and a payload is decoded once, by the caller that wants it.
+//! Contains framing, the connection with its flat sessions, recursive auto-attach, and lenient types for the
+//! used methods. Knows nothing of tabs, refs or snapshots. Generated closed enums break on today's Chromium,
+//! so every reply field is optional, every enum an open string, and a payload is decoded once, by its
+//! consumer.
 
 mod attach;
 mod channel;
@@ -23,5 +23,5 @@ pub use error::Error;
 pub use text::LossyString;
 pub use transport::Transport;
 
-/// What a call returns.
+/// Result of a protocol call.
 pub type Result<T> = std::result::Result<T, Error>;

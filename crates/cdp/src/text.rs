@@ -1,18 +1,18 @@
-//! Strings as a page writes them.
+//! Strings with lone surrogates.
 //!
-//! JavaScript strings may hold lone surrogates, which the protocol passes on as `\ud800` escapes and which
-//! a `String` refuses: one such character anywhere would make a whole reply unreadable. `LossyString` reads them
-//! as U+FFFD instead.
+//! JavaScript strings may hold lone surrogates, which the protocol passes on as `\ud800` escapes and which a
+//! `String` cannot hold: one such character would make a whole reply undecodable. `LossyString` replaces them
+//! with U+FFFD.
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use std::fmt;
 
-/// A string from the page; lone surrogates have become U+FFFD.
+/// A string from the page, with lone surrogates replaced by U+FFFD.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LossyString(pub String);
 
 impl LossyString {
-    /// The text itself.
+    /// The inner `String`.
     pub fn into_string(self) -> String {
         self.0
     }
@@ -46,7 +46,7 @@ impl<'de> Deserialize<'de> for LossyString {
                 Ok(LossyString(lossy(bytes)))
             }
         }
-        // Asked for bytes, serde_json decodes escapes without insisting on paired surrogates.
+        // `deserialize_bytes` makes serde_json decode escapes without requiring paired surrogates.
         deserializer.deserialize_bytes(Lossy)
     }
 }

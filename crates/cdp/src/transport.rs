@@ -1,4 +1,4 @@
-//! How bytes reach the browser: a pair of pipes (browsers we launch) or a WebSocket (browsers we attach to).
+//! Transports: a pair of pipes (launched browsers) or a WebSocket (browsers we connect to).
 
 use crate::framing::Splitter;
 use crate::{Deadline, Error};
@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 
-/// An open line to a browser, not yet in use.
+/// An open transport to a browser, not yet in use.
 #[derive(Debug)]
 pub struct Transport {
     pub(crate) source: Source,
@@ -23,10 +23,10 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Takes our ends of the two pipes: the one Chromium writes to, and the one it reads from.
+    /// Wraps the client's ends of the two pipes: the one Chromium writes to, and the one it reads from.
     ///
     /// # Errors
-    /// When a descriptor is not a pipe, or cannot be watched by the runtime.
+    /// When a descriptor is not a pipe, or cannot be registered with the runtime.
     pub fn pipe(from_browser: OwnedFd, to_browser: OwnedFd) -> io::Result<Self> {
         // A larger pipe means fewer wake-ups for a large reply. Refused where the system's limit is lower.
         #[cfg(target_os = "linux")]
@@ -48,7 +48,7 @@ impl Transport {
     /// [`Error::Connect`] when the peer cannot be reached, is no WebSocket, or does not answer in time.
     pub async fn websocket(url: &str, deadline: Deadline) -> Result<Self, Error> {
         let failed = |message: String| Error::Connect { address: url.to_owned(), message };
-        // tungstenite's default limit is smaller than one large tree.
+        // tungstenite's default limit is smaller than one large accessibility tree.
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
         let connect = tokio_tungstenite::connect_async_tls_with_config(
             url,
@@ -75,7 +75,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The next message; `None` when the peer has closed the line.
+    /// Returns the next message; `None` when the peer has closed the connection.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Bytes>> {
         match self {
             Self::Pipe { pipe, splitter } => loop {
@@ -107,7 +107,7 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    /// Writes messages, given without their terminator.
+    /// Sends one message, given without its terminator.
     pub(crate) async fn send(&mut self, mut message: Vec<u8>) -> io::Result<()> {
         match self {
             Self::Pipe(pipe) => {

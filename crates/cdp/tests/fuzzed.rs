@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets, which need a compiler of their own to be run for long: here they are built in
-//! every check, and given a few inputs.
+//! Runs the bodies of the fuzz targets on a few inputs in every test run; long fuzzing needs a compiler of
+//! its own.
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
 #[path = "../../../fuzz/bodies/envelope.rs"]
@@ -8,7 +8,7 @@ mod envelope;
 mod frames;
 
 #[test]
-fn messages_are_split_however_they_come() {
+fn fuzzed_splitter_bodies_pass() {
     for chunks in [
         &[][..],
         &["\0"],
@@ -23,7 +23,7 @@ fn messages_are_split_however_they_come() {
 }
 
 #[test]
-fn a_connection_survives_whatever_its_peer_sends() {
+fn fuzzed_envelope_bodies_pass() {
     for bytes in [
         &b""[..],
         b"\0\0\0",
@@ -39,7 +39,7 @@ fn a_connection_survives_whatever_its_peer_sends() {
 }
 
 #[test]
-fn every_target_has_its_body() {
+fn fuzz_targets_match_their_bodies() {
     let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let manifest = std::fs::read_to_string(fuzz.join("Cargo.toml")).expect("it is there");
     for name in ["envelope", "frames"] {

@@ -1,38 +1,39 @@
-//! Finding nodes by what they are and say.
+//! Node search by role, accessible name and text.
 
 use crate::ax::{Role, Tree};
 use crate::text::{self, Needle};
 
-/// What is looked for. What is not given is not asked.
+/// A query; unset conditions match every node.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// What it is.
+    /// Role of the node.
     pub role: Option<Role>,
-    /// What is in its name.
+    /// Text contained in its name.
     pub name: Option<String>,
-    /// What is in its name, its value or the text right in it.
+    /// Text contained in its name, its value or its direct text.
     pub text: Option<String>,
-    /// The name or text is all there is, not a part.
+    /// Match the whole name or text instead of a part.
     pub exact: bool,
 }
 
-/// The nodes that a query describes, in reading order. Upper and lower case and the amount of white space make
-/// no difference. A text is found as the element it is in.
+/// Finds the nodes that match a query, in document order. Ignores case and the amount of white space. A text
+/// match returns the element that contains it.
 pub fn find(tree: &Tree, query: &Query) -> Vec<usize> {
     let mut name = query.name.as_deref().map(Needle::new);
     let mut text = query.text.as_deref().map(Needle::new);
     let says = |needle: &mut Needle, words: &str| {
-        !words.is_empty() && if query.exact { needle.is_all_of(words) } else { needle.is_in(words) }
+        !words.is_empty()
+            && if query.exact { needle.equals(words) } else { needle.is_contained_in(words) }
     };
     let parents = tree.parents();
     let mut found = Vec::new();
     for (index, node) in tree.nodes.iter().enumerate() {
         let is_text = node.role == Role::Text;
         let at = if is_text { parents[index] as usize } else { index };
-        let is_asked = |role: Role| query.role.is_none_or(|asked| asked == role);
-        // Asked for texts as such, they are found as themselves.
+        let has_role = |role: Role| query.role.is_none_or(|wanted| wanted == role);
+        // With the role `text` the text nodes themselves are returned.
         let at = if query.role == Some(Role::Text) { index } else { at };
-        if !is_asked(tree.nodes[at].role) {
+        if !has_role(tree.nodes[at].role) {
             continue;
         }
         if let Some(needle) = &mut name {
@@ -58,7 +59,7 @@ pub fn find(tree: &Tree, query: &Query) -> Vec<usize> {
     found
 }
 
-/// Whether a node without a name has a text right in it that would be its name to a reader.
+/// True for a nameless node with a direct text that a reader would take for its name.
 fn is_nameless_with(
     tree: &Tree,
     at: usize,

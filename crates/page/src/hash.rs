@@ -1,33 +1,33 @@
-//! The hashes of a snapshot: what it says, what its document is built of, and what a ref points at.
+//! Hashes of a snapshot: of its text, of the document structure, and of ref targets.
 
 use crate::text;
 use sha2::{Digest, Sha256};
 
-/// The part of a document's shape that is hashed, in UTF-16 units.
+/// Length of the document structure that is hashed, in UTF-16 units.
 pub const DOM_HASH_MAX_CHARS: usize = 32_768;
 
-/// The hash of a snapshot's text, whatever white space it was laid out with.
+/// Hash of a snapshot's text, independent of white space.
 pub fn ax_hash(text: &str) -> String {
     let mut hasher = AxHasher::default();
     hasher.write(text);
     hasher.finish()
 }
 
-/// [`ax_hash`] of a text that comes in pieces.
+/// [`ax_hash`] of a text in chunks.
 #[derive(Debug, Default)]
 pub struct AxHasher {
     sha: Sha256,
-    /// What is not yet hashed: words are short, and hashing each alone takes twice as long.
-    ready: Vec<u8>,
+    /// Unhashed words: hashing each short word alone takes twice as long.
+    pending: Vec<u8>,
     started: bool,
     space: bool,
 }
 
 impl AxHasher {
-    /// Takes the next piece.
-    pub fn write(&mut self, piece: &str) {
+    /// Adds a chunk.
+    pub fn write(&mut self, chunk: &str) {
         const MANY: usize = 8192;
-        let mut rest = piece;
+        let mut rest = chunk;
         loop {
             let word_at = rest.find(|c| !text::is_space(c)).unwrap_or(rest.len());
             self.space |= word_at > 0;
@@ -36,32 +36,32 @@ impl AxHasher {
                 return;
             }
             if self.space && self.started {
-                self.ready.push(b' ');
+                self.pending.push(b' ');
             }
             (self.space, self.started) = (false, true);
             let end = rest.find(text::is_space).unwrap_or(rest.len());
-            self.ready.extend_from_slice(&rest.as_bytes()[..end]);
+            self.pending.extend_from_slice(&rest.as_bytes()[..end]);
             rest = &rest[end..];
-            if self.ready.len() >= MANY {
-                self.sha.update(&self.ready);
-                self.ready.clear();
+            if self.pending.len() >= MANY {
+                self.sha.update(&self.pending);
+                self.pending.clear();
             }
         }
     }
 
-    /// The hash of all pieces.
+    /// Returns the hash of all chunks.
     pub fn finish(mut self) -> String {
-        self.sha.update(&self.ready);
+        self.sha.update(&self.pending);
         short(&self.sha.finalize(), 16)
     }
 }
 
-/// A hash that stands for a text in reports that must not carry it.
+/// Hash that replaces a text in reports that must not contain it.
 pub fn field_hash(text: &str) -> String {
     short(&Sha256::digest(text), 12)
 }
 
-/// What a ref points at: its role, its name and its place in the tree that was shown.
+/// Signature of a ref target: hash of its role, its name and its position in the shown tree.
 pub fn signature_hash(role: &str, name: &str, depth: u32, path: &[u32]) -> String {
     use std::fmt::Write as _;
     let mut json = String::from("{\"role\":");
@@ -77,22 +77,22 @@ pub fn signature_hash(role: &str, name: &str, depth: u32, path: &[u32]) -> Strin
     short(&Sha256::digest(json), 16)
 }
 
-/// The hash of a document's shape: its tags without attributes and text, see [`dom_shape`].
+/// Hash of the document structure: tags without attributes and text, see [`dom_shape`].
 pub fn dom_hash(html: &str, max_chars: usize) -> String {
     short(&Sha256::digest(text::first_units(&dom_shape(html), max_chars)), 16)
 }
 
-/// A document's tags, and nothing that its author or user wrote: comments, attributes and text are left out,
-/// then white space is collapsed.
+/// Extracts a document's tags without any content by its author or user: comments, attributes and text are
+/// removed, white space is collapsed.
 ///
-/// Every tag loses its attributes, also one with a hyphen in its name. The content of `script` and `style`
-/// goes as a whole: a `<` in it is no tag, and would otherwise put code into the shape.
+/// Every tag loses its attributes, also one with a hyphen in its name. The content of `script` and `style` is
+/// removed as a whole: a `<` in it is no tag, and would otherwise put code into the result.
 pub fn dom_shape(html: &str) -> String {
     let html = without_comments(html);
     let mut shape = String::with_capacity(html.len() / 4);
     let mut rest = &*html;
     while let Some(at) = rest.find('<') {
-        // Text counts as such after a tag; what stands before the first tag stays.
+        // Only text after a tag counts as text; content before the first tag stays.
         if !shape.ends_with('>') {
             shape.push_str(&rest[..at]);
         }
@@ -137,7 +137,7 @@ fn tag_name(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Where the content of a raw element ends: at its end tag, or with the document.
+/// End of a raw text element: its end tag, or the end of the document.
 fn raw_text_end(text: &str, name: &str) -> usize {
     let bytes = text.as_bytes();
     let mut from = 0;
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_is_tags_only() {
+    fn dom_shape_has_tags_only() {
         for (html, expected) in [
             ("<div class=\"a\">x <b id=\"q\">hi</b><!-- c --></div>", "<div><b></b></div>"),
             (
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_tells_tags_and_nothing_else() {
+    fn dom_shape_has_no_attributes_text_or_code() {
         let hash = |html: &str| dom_hash(html, 8192);
         let base = hash("<a href=\"/x\" id=\"i\" style=\"color:red\">One</a>");
         assert_eq!(base, hash("<a href=\"/y\" class=\"c\">Two</a>"));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_hash_as_the_whole() {
+    fn chunks_hash_as_the_whole_text() {
         let whole = "- a  \"b c\"\n  - d ";
         for at in 0..=whole.len() {
             let mut hasher = AxHasher::default();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn another_structure_is_another_hash() {
+    fn other_structure_has_another_hash() {
         let list = "- list:\n  - listitem \"One\"\n  - listitem \"Two\"";
         for other in [
             "- list:\n  - listitem \"Two\"\n  - listitem \"One\"",
@@ -238,7 +238,7 @@ mod tests {
         ] {
             assert_ne!(ax_hash(list), ax_hash(other), "{other}");
         }
-        // How far a line is indented is white space: what tells is who has something below it.
+        // Indentation is white space: only the `:` of lines with children is hashed.
         assert_eq!(ax_hash(list), ax_hash(&list.replace("  ", " ")));
     }
 }

@@ -1,10 +1,10 @@
-//! What a page is, as data: accessibility trees, snapshots, refs.
+//! Page data: accessibility trees, snapshots, deltas, refs.
 //!
 //! Nothing here awaits, reads a file or opens a socket, and the same input gives the same bytes.
 //!
-//! A [`Tree`](ax::Tree) is what was observed. A [`view`](view::view) chooses what is shown of it and who
-//! gets a ref; [`render`] prints a view, [`snapshot`] makes JSON of it, [`delta`] compares two of them, and
-//! [`refs`] remembers what the refs meant.
+//! A [`Tree`](ax::Tree) is an observed page. A [`view`](view::view) selects its shown nodes and their refs;
+//! [`render`] prints a view, [`snapshot`] serializes it as JSON, [`delta`] compares two of them, and [`refs`]
+//! stores the fingerprints of issued refs and resolves them.
 
 pub mod ax;
 pub mod delta;

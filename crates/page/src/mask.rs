@@ -1,30 +1,30 @@
-//! What nobody should read, out of texts: card numbers, tokens, passwords in addresses. This is the one definition of
-//! it; whatever is shown of a page or of an address goes through [`mask`].
+//! Secret masking in texts: card numbers, tokens, passwords in URLs. The only definition of it; all output of
+//! page text and URLs goes through [`mask`].
 //!
-//! What a field holds is not decided here: whether it is a secret one can only be asked in the page.
+//! Field values are not judged here: only the page can tell whether a field holds a secret.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What stands for a secret, however long that is.
+/// Replacement of a secret, whatever its length.
 pub const MASK: &str = "••••••";
 
-/// A text, markup or an address without what looks like a secret in it. Everything around it stays as it is: of a link
-/// only the token's value is masked.
+/// Masks everything that looks like a secret in a text, markup or a URL. The text around it is unchanged: of
+/// a link only the token's value is masked.
 ///
-/// - values of parameters that are called like a secret (`token=`, `clientSecret=`, `;jsessionid=`), also inside an
-///   address that is itself a parameter, and values that cannot be anything else
-/// - values of parameters that are often harmless (`code=`, `state=`, `key=`), when they look random
-/// - names and passwords before a host
+/// - values of parameters named like a secret (`token=`, `clientSecret=`, `;jsessionid=`), also inside a URL
+///   that is itself a parameter, and values that can only be tokens
+/// - values of often harmless parameters (`code=`, `state=`, `key=`), when they look random
+/// - user names and passwords before a host
 /// - tokens in paths, after a word such as `reset`
-/// - tokens that can be told by their form (`eyJ….….…`, `ghp_…`)
-/// - numbers that a card could have
+/// - tokens with a known format (`eyJ….….…`, `ghp_…`)
+/// - possible card numbers
 pub fn mask(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
-    // Most of a text is passed over at this.
-    while let Some(ahead) = bytes[at..].iter().position(|c| IS_TELLING[usize::from(*c)]) {
+    // Skips most of a text.
+    while let Some(ahead) = bytes[at..].iter().position(|c| IS_TRIGGER[usize::from(*c)]) {
         at += ahead;
         let secret = match bytes[at] {
             b'=' => parameter(text, at, at + 1),
@@ -32,7 +32,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
             b'0'..=b'9' | 0xef if !is_digit_before(bytes, at) => card(text, at),
             b'/' => {
                 let is_host = at > 0 && bytes[at - 1] == b'/' && at > 1 && bytes[at - 2] == b':';
-                if is_host { user(text, at + 1) } else { segment(text, at + 1) }
+                if is_host { user_info(text, at + 1) } else { segment(text, at + 1) }
             }
             b'J' | b'K' | b'_' | b'-' => token(text, at),
             _ => None,
@@ -59,8 +59,8 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The characters that secrets are told by.
-const IS_TELLING: [bool; 256] = {
+/// The characters that can indicate a secret.
+const IS_TRIGGER: [bool; 256] = {
     let mut is = [false; 256];
     let telling = b"=%/JK_-0123456789\xef";
     let mut at = 0;
@@ -73,7 +73,7 @@ const IS_TELLING: [bool; 256] = {
 
 // Parameters.
 
-/// Ends of names, written as one word, whose values are secrets whatever they look like.
+/// Name endings, as one word, whose values are always secrets.
 const SECRET_ENDS: &[&str] = &[
     "token",
     "secret",
@@ -93,7 +93,7 @@ const SECRET_ENDS: &[&str] = &[
     "credentials",
 ];
 
-/// The same, but only as a word of its own.
+/// Name endings that count only as a separate word; their values are always secrets.
 const SECRET_WORDS: &[&str] = &[
     "authorization",
     "bearer",
@@ -111,8 +111,8 @@ const SECRET_WORDS: &[&str] = &[
     "xsrf",
 ];
 
-/// Ends of names whose values are secrets when they look random.
-const OPEN_ENDS: &[&str] = &[
+/// Name endings whose values are secrets when they look random.
+const RANDOM_ENDS: &[&str] = &[
     "access",
     "assertion",
     "auth",
@@ -129,7 +129,7 @@ const OPEN_ENDS: &[&str] = &[
     "verifier",
 ];
 
-/// What a parameter's name says about its value.
+/// Kind of a parameter by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ParameterKind {
     Secret,
@@ -137,7 +137,7 @@ enum ParameterKind {
     Nothing,
 }
 
-fn hint(name: &str) -> ParameterKind {
+fn parameter_kind(name: &str) -> ParameterKind {
     let words = words(name);
     let Some(last) = words.last() else { return ParameterKind::Nothing };
     let one = words.concat();
@@ -146,14 +146,15 @@ fn hint(name: &str) -> ParameterKind {
         || SECRET_WORDS.contains(&&**last) && !is_pass
     {
         ParameterKind::Secret
-    } else if OPEN_ENDS.iter().any(|end| one.ends_with(end)) {
+    } else if RANDOM_ENDS.iter().any(|end| one.ends_with(end)) {
         ParameterKind::Open
     } else {
         ParameterKind::Nothing
     }
 }
 
-/// The words of a name, in small letters: `accessToken`, `access_token` and `user[accessToken]` end in the same two.
+/// The words of a name in lower case: `accessToken`, `access_token` and `user[accessToken]` end in the same
+/// two.
 fn words(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
@@ -176,10 +177,10 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// No name is longer.
-const LONGEST_NAME: usize = 80;
+/// Maximum length of a parameter name.
+const MAX_NAME_LEN: usize = 80;
 
-/// The value after an equals sign, if it is a secret.
+/// The range of the value after an equals sign, if it is a secret.
 fn parameter(text: &str, equals: usize, after: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let is_encoded = after > equals + 1;
@@ -197,21 +198,21 @@ fn parameter(text: &str, equals: usize, after: usize) -> Option<Range<usize>> {
     if begin == equals {
         return None;
     }
-    let is_secret = match hint(&name) {
+    let is_secret = match parameter_kind(&name) {
         ParameterKind::Secret if mark => !is_plain_word(value),
-        // Not in an address: an argument, a line of a log. There a name alone says little.
+        // Not in a URL: an argument or a line of a log, where a name alone says little.
         ParameterKind::Secret => {
             value.len() >= 4
                 && value.bytes().any(|c| c.is_ascii_digit())
                 && value.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-+/=%~".contains(&c))
         }
         ParameterKind::Open if mark => is_random(&decoded(value)),
-        _ => mark && is_surely_random(value),
+        _ => mark && is_certainly_token(value),
     };
     is_secret.then_some(after..end)
 }
 
-/// Values that tell nothing.
+/// True for values without information.
 fn is_plain_word(value: &str) -> bool {
     matches!(
         value,
@@ -219,7 +220,7 @@ fn is_plain_word(value: &str) -> bool {
     ) || value.starts_with('•')
 }
 
-/// Where the equals sign that is written `%3D` here, or `%253D`, ends.
+/// End of an equals sign encoded as `%3D` or `%253D`.
 fn encoded_equals(bytes: &[u8], at: usize) -> Option<usize> {
     let mut after = at + 1;
     while bytes[after..].starts_with(b"25") {
@@ -228,7 +229,7 @@ fn encoded_equals(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(after..after + 2)?.eq_ignore_ascii_case(b"3d")).then_some(after + 2)
 }
 
-/// The character that is written as `%3F` and the like right before `at`.
+/// The percent-encoded character (`%3F`) that ends at `at`.
 fn encoded_before(bytes: &[u8], at: usize) -> Option<u8> {
     let digits = bytes.get(at.checked_sub(2)?..at)?;
     let c = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
@@ -239,11 +240,11 @@ fn encoded_before(bytes: &[u8], at: usize) -> Option<u8> {
     (begin > 0 && bytes[begin - 1] == b'%').then_some(c)
 }
 
-/// Where the name before an equals sign begins.
+/// Start of the name before an equals sign.
 fn name_begin(bytes: &[u8], equals: usize) -> usize {
     let is_name = |c: u8| c.is_ascii_alphanumeric() || b"_-.[]".contains(&c);
     let mut begin = equals;
-    while begin > 0 && equals - begin < LONGEST_NAME {
+    while begin > 0 && equals - begin < MAX_NAME_LEN {
         match encoded_before(bytes, begin) {
             Some(c) if bytes[begin - 3] == b'%' && is_name(c) => begin -= 3,
             Some(_) => break,
@@ -254,7 +255,7 @@ fn name_begin(bytes: &[u8], equals: usize) -> usize {
     begin
 }
 
-/// Where a value ends.
+/// End of a value.
 fn value_end(bytes: &[u8], begin: usize, is_encoded: bool) -> usize {
     let mut at = begin;
     while at < bytes.len() {
@@ -294,7 +295,7 @@ fn value_end(bytes: &[u8], begin: usize, is_encoded: bool) -> usize {
     at
 }
 
-/// Without `%41` and the like.
+/// Percent-decodes a text.
 fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
@@ -318,18 +319,18 @@ fn decoded(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&out).into_owned())
 }
 
-// Addresses.
+// URLs.
 
-/// Name and password before a host.
-fn user(text: &str, begin: usize) -> Option<Range<usize>> {
+/// Range of user name and password before a host.
+fn user_info(text: &str, begin: usize) -> Option<Range<usize>> {
     let rest = &text.as_bytes()[begin..];
     let end = rest.iter().position(|c| b"/?#\"'<>\\".contains(c) || *c <= b' ');
     let host = rest[..end.unwrap_or(rest.len())].iter().rposition(|c| *c == b'@')?;
     (host > 0).then_some(begin..begin + host)
 }
 
-/// Words in paths that a token follows.
-const PLACES: &[&str] = &[
+/// Path words that precede a token.
+const PATH_WORDS: &[&str] = &[
     "activate",
     "activation",
     "auth",
@@ -358,37 +359,37 @@ const PLACES: &[&str] = &[
     "webhooks",
 ];
 
-/// A part of a path, if it is a token.
+/// Range of a path segment, if it is a token.
 fn segment(text: &str, begin: usize) -> Option<Range<usize>> {
-    const SHORTEST: usize = 16;
+    const MIN_LEN: usize = 16;
     let bytes = text.as_bytes();
     let is_end = |c: &u8| b"/?#&;=\"'<>(),\\".contains(c) || *c <= b' ';
     let length = bytes[begin..].iter().position(is_end).unwrap_or(bytes.len() - begin);
     let part = &text[begin..begin + length];
-    if length < SHORTEST || part.contains('.') || !(is_random(part) || is_one_long(part)) {
+    if length < MIN_LEN || part.contains('.') || !(is_random(part) || is_long_token(part)) {
         return None;
     }
     let path = bytes[..begin].iter().rposition(|c| *c != b'/' && is_end(c)).map_or(0, |at| at + 1);
-    let is_place = |part: &str| words(part).iter().any(|word| PLACES.contains(&&**word));
+    let is_path_word = |part: &str| words(part).iter().any(|word| PATH_WORDS.contains(&&**word));
     let path = text.get(path..begin)?;
-    // The host is none of them: `login.example.com/static/…` has files too.
+    // The host does not count: `login.example.com/static/…` has files, too.
     let path =
         path.split_once("://").map_or(path, |(_, path)| path.split_once('/').map_or("", |it| it.1));
-    path.split('/').any(is_place).then_some(begin..begin + length)
+    path.split('/').any(is_path_word).then_some(begin..begin + length)
 }
 
-/// Whether a part has digits and letters, and is longer than any word.
-fn is_one_long(part: &str) -> bool {
+/// True for a segment with digits and letters that is longer than any word.
+fn is_long_token(part: &str) -> bool {
     part.len() >= 32
         && part.bytes().all(|c| c.is_ascii_alphanumeric())
         && part.bytes().any(|c| c.is_ascii_digit())
         && part.bytes().any(|c| c.is_ascii_alphabetic())
 }
 
-// Forms.
+// Token formats.
 
-/// What tokens begin with.
-const BEGINNINGS: &[&str] = &[
+/// Prefixes of tokens.
+const TOKEN_PREFIXES: &[&str] = &[
     "github_pat_",
     "ghp_",
     "gho_",
@@ -405,9 +406,9 @@ const BEGINNINGS: &[&str] = &[
     "xoxs-",
 ];
 
-/// A token that can be told by its form, from a letter in its beginning that is rare elsewhere.
+/// Range of a token with a known format; `at` is a letter of its prefix that is rare elsewhere.
 fn token(text: &str, at: usize) -> Option<Range<usize>> {
-    const SHORTEST: usize = 16;
+    const MIN_LEN: usize = 16;
     let bytes = text.as_bytes();
     let run = |from: usize| {
         let is_part = |c: &&u8| c.is_ascii_alphanumeric() || b"_-".contains(c);
@@ -427,16 +428,17 @@ fn token(text: &str, at: usize) -> Option<Range<usize>> {
         b'J' => return None,
         b'K' if before.ends_with(b"AK") && bytes[at..].starts_with(b"KIA") => "AK",
         b'K' => return None,
-        _ => BEGINNINGS.iter().find(|beginning| before.ends_with(beginning.as_bytes()))?,
+        _ => TOKEN_PREFIXES.iter().find(|beginning| before.ends_with(beginning.as_bytes()))?,
     };
     let begin = at + 1 - beginning.len();
     let end = run(at + 1);
     let is_token =
-        end > at + SHORTEST && is_word_start(bytes, begin) && is_random(&text[at + 1..end]);
+        end > at + MIN_LEN && is_word_start(bytes, begin) && is_random(&text[at + 1..end]);
     is_token.then_some(begin..end)
 }
 
-/// Whether a word begins here. The letter after a tab is a key of a report; what an address escapes is no part of a word.
+/// True at the start of a word. The letter after a tab is a key of a report; a percent-encoded character is
+/// not part of a word.
 fn is_word_start(bytes: &[u8], at: usize) -> bool {
     let is_word = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
     match at {
@@ -448,7 +450,7 @@ fn is_word_start(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether letters and digits follow each other as nobody would write them.
+/// True when letters and digits alternate as in no written text.
 fn is_random(value: &str) -> bool {
     if value.len() < 8
         || !value.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-+/=.~".contains(&c))
@@ -459,15 +461,16 @@ fn is_random(value: &str) -> bool {
         let kinds: Vec<bool> = part.bytes().map(|c| c.is_ascii_digit()).collect();
         part.len() >= 5 && kinds.windows(2).filter(|pair| pair[0] != pair[1]).count() >= 2
     };
-    let is_cased = value.len() >= 16 && changes(value) * 3 >= value.len();
+    let is_cased = value.len() >= 16 && class_changes(value) * 3 >= value.len();
     (value.split(|c: char| !c.is_ascii_alphanumeric()).any(is_mixed) || is_cased)
         && !is_wordy(value)
 }
 
-/// Whether a value can be nothing but a token, whatever it is called. Numbers of files and versions are in sixteen digits.
-fn is_surely_random(value: &str) -> bool {
-    const SHORTEST: usize = 32;
-    if value.len() < SHORTEST {
+/// True for a value that can only be a token, whatever its name. Numbers of files and versions have up to
+/// sixteen digits.
+fn is_certainly_token(value: &str) -> bool {
+    const MIN_LEN: usize = 32;
+    if value.len() < MIN_LEN {
         return false;
     }
     let value = decoded(value);
@@ -476,12 +479,12 @@ fn is_surely_random(value: &str) -> bool {
         && has(u8::is_ascii_lowercase)
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_digit)
-        && changes(&value) * 4 >= value.len()
+        && class_changes(&value) * 4 >= value.len()
         && !is_wordy(&value)
 }
 
-/// How often small letters, capitals, digits and the rest take turns.
-fn changes(value: &str) -> usize {
+/// Number of changes between lower case, upper case, digits and other characters.
+fn class_changes(value: &str) -> usize {
     let kind = |c: u8| match c {
         b'a'..=b'z' => 0,
         b'A'..=b'Z' => 1,
@@ -491,7 +494,7 @@ fn changes(value: &str) -> usize {
     value.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
 }
 
-/// Whether most letters are parts of words: four or more of one case in a row.
+/// True when most letters are in words: four or more of one case in a row.
 fn is_wordy(value: &str) -> bool {
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let mut in_words = 0;
@@ -508,9 +511,9 @@ fn is_wordy(value: &str) -> bool {
 
 // Cards.
 
-/// The number of a card, with the usual gaps or none.
+/// Range of a card number, with the usual gaps or none.
 fn card(text: &str, begin: usize) -> Option<Range<usize>> {
-    const LONGEST: usize = 19;
+    const MAX_DIGITS: usize = 19;
     let bytes = text.as_bytes();
     let is_bound = match begin.checked_sub(1).map(|at| bytes[at]) {
         None => true,
@@ -524,12 +527,13 @@ fn card(text: &str, begin: usize) -> Option<Range<usize>> {
     if !is_bound {
         return None;
     }
-    // Cards have their digits in groups of four or more. Few numbers on a page do, and each is asked about.
+    // Cards have their digits in groups of four or more. Few numbers on a page do, and each of those is
+    // checked.
     let is_short = |at: &u8| at.is_ascii() && !at.is_ascii_digit();
     if bytes[begin..].iter().take(4).any(is_short) {
         return None;
     }
-    let mut digits = [0_u8; LONGEST];
+    let mut digits = [0_u8; MAX_DIGITS];
     let (mut count, mut end, mut gap) = (0, begin, None);
     let (mut groups, mut last) = ([0_u8; 5], 0);
     let mut rest = text[begin..].char_indices().peekable();
@@ -553,7 +557,7 @@ fn card(text: &str, begin: usize) -> Option<Range<usize>> {
             }
             _ => break,
         };
-        if count == LONGEST {
+        if count == MAX_DIGITS {
             return None;
         }
         digits[count] = digit;
@@ -576,7 +580,7 @@ fn card(text: &str, begin: usize) -> Option<Range<usize>> {
     (is_whole && is_usual && is_card(&digits[..count])).then_some(begin..end)
 }
 
-/// Whether there are cards with such a number: of that length, by one that gives out cards, with the right last digit.
+/// Validates a card number: length, issuer prefix and check digit.
 pub(crate) fn is_card(digits: &[u8]) -> bool {
     let first = |count: usize| {
         digits[..count].iter().fold(0_u32, |sum, digit| sum * 10 + u32::from(*digit))
@@ -605,7 +609,7 @@ pub(crate) fn is_card(digits: &[u8]) -> bool {
     is_given_out && sum.is_multiple_of(10) && digits.iter().any(|digit| *digit != digits[0])
 }
 
-/// Whether the number that is read here began before.
+/// True when the number read here began before.
 fn is_digit_before(bytes: &[u8], at: usize) -> bool {
     let is_wide = |at: usize| {
         bytes[at..].starts_with(&[0xef, 0xbc]) && matches!(bytes.get(at + 2), Some(0x90..=0x99))
@@ -620,18 +624,18 @@ fn is_digit_before(bytes: &[u8], at: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// What is masked and what stays: `before`, `after`. Tests in a browser read it too.
+    /// Test cases `before`, `after`. Browser tests read them, too.
     const CASES: &str = include_str!("../tests/secrets.json");
 
     #[test]
-    fn secrets_are_masked_and_nothing_else() {
+    fn only_secrets_are_masked() {
         let cases: Vec<(String, Option<String>)> = serde_json::from_str(CASES).unwrap();
         let mut wrong = Vec::new();
         for (before, after) in &cases {
             let after = after.as_ref().unwrap_or(before);
             for (before, after) in [
                 (before.clone(), after.clone()),
-                // As in a report, in markup, and once more.
+                // As in a report, in markup, and masked twice.
                 (
                     format!("1\tlink\t7\t{before}\tu{before}\n"),
                     format!("1\tlink\t7\t{after}\tu{after}\n"),
@@ -652,7 +656,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_can_be_masked() {
+    fn masking_accepts_any_text() {
         for text in [
             "=",
             "%",

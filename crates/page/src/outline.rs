@@ -1,31 +1,31 @@
-//! Outline of a page: its most useful refs in a few lines, for one who has just come to it.
+//! Outline of a page: its most useful refs in a few lines, for a first visit.
 
 use crate::ax::{RefPolicy, Role, Tree};
-use crate::render::{RenderOptions, printed};
+use crate::render::{RenderOptions, render_with_refs};
 use crate::text;
 use crate::tokens::calibrated;
 use crate::view::{SequentialRefs, View, ViewLine, ViewOptions, view};
 use std::collections::HashMap;
 
-/// How often controls of the same role and name are listed.
-const MOST_ALIKE: u32 = 2;
+/// Maximum number of listed controls with the same role and name.
+const MAX_SAME_NAME: u32 = 2;
 
-/// How many alerts are told.
-const MOST_ALERTS: usize = 2;
+/// Maximum number of listed alerts.
+const MAX_ALERTS: usize = 2;
 
-/// The longest alert that is told, in bytes.
-const LONGEST: usize = 160;
+/// Maximum length of a listed alert, in bytes.
+const MAX_ALERT_LEN: usize = 160;
 
 /// The most useful refs of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// A line for each, as in a flat snapshot; empty where there is nothing to tell.
+    /// One line for each ref, as in a flat snapshot; empty when there are none.
     pub text: String,
     /// Their nodes.
     pub nodes: Vec<usize>,
 }
 
-/// The part of a page that a control is in, the most useful first.
+/// Section of a page that contains a control, the most useful first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum OutlineSection {
     Main,
@@ -35,8 +35,8 @@ enum OutlineSection {
     Aside,
 }
 
-/// Lists the refs of a page within so many tokens: fields and buttons of its main part first, then links there, then
-/// search and navigation. `number` gives the ref of an element.
+/// Lists refs of a page within a token budget: fields and buttons of its main section first, then links
+/// there, then search and navigation. `number` returns the ref number of an element.
 pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32) -> Outline {
     let print = RenderOptions { flat: true, ..RenderOptions::default() };
     let options = ViewOptions {
@@ -45,10 +45,10 @@ pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32
         print,
         ..ViewOptions::default()
     };
-    // Only what is told gets a ref of its own.
-    let mut passing = SequentialRefs::default();
-    let all = view(tree, &options, &mut |frame, element| passing.number(frame, element));
-    let parts = parts(tree);
+    // Only listed controls get a real ref.
+    let mut temporary = SequentialRefs::default();
+    let all = view(tree, &options, &mut |frame, element| temporary.number(frame, element));
+    let sections = sections(tree);
     let is_listed = |line: &&ViewLine| {
         line.folded.is_none() && tree.nodes[line.node as usize].role != Role::Option
     };
@@ -56,26 +56,26 @@ pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by_key(|at| {
         let index = lines[*at].node as usize;
-        (parts[index], !is_operated(tree.nodes[index].role), *at)
+        (sections[index], !is_operable(tree.nodes[index].role), *at)
     });
     let mut text = alerts(tree);
-    // What says how many are left out.
-    const REST: u32 = 12;
-    let mut left = budget.saturating_sub(REST + calibrated(&text));
+    // Cost of the line that counts the rest.
+    const REST_COST: u32 = 12;
+    let mut remaining = budget.saturating_sub(REST_COST + calibrated(&text));
     let mut counts: HashMap<(Role, &str), u32> = HashMap::new();
     let mut chosen = Vec::new();
     for at in order {
         let one = View::of_lines(vec![*lines[at]]);
-        let cost = calibrated(&printed(tree, &one, &print).text) + 1;
-        let count = counts.entry(called(tree, lines[at])).or_default();
-        // A long name is no reason to leave out all that comes after it.
-        if cost > budget / 4 || *count >= MOST_ALIKE {
+        let cost = calibrated(&render_with_refs(tree, &one, &print).text) + 1;
+        let count = counts.entry(role_and_name(tree, lines[at])).or_default();
+        // A long name does not keep shorter lines after it out.
+        if cost > budget / 4 || *count >= MAX_SAME_NAME {
             continue;
         }
-        if cost > left {
+        if cost > remaining {
             break;
         }
-        left -= cost;
+        remaining -= cost;
         *count += 1;
         chosen.push(at);
     }
@@ -88,7 +88,7 @@ pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32
     };
     let shown = View::of_lines(chosen.iter().map(numbered).collect());
     if !shown.lines.is_empty() {
-        text.push_str(&printed(tree, &shown, &print).text);
+        text.push_str(&render_with_refs(tree, &shown, &print).text);
         text.push('\n');
     }
     match lines.len() - chosen.len() {
@@ -100,43 +100,43 @@ pub fn outline(tree: &Tree, budget: u32, number: &mut dyn FnMut(u16, u32) -> u32
     Outline { text, nodes: shown.lines.iter().map(|line| line.node as usize).collect() }
 }
 
-fn called<'t>(tree: &'t Tree, line: &ViewLine) -> (Role, &'t str) {
+fn role_and_name<'t>(tree: &'t Tree, line: &ViewLine) -> (Role, &'t str) {
     let node = &tree.nodes[line.node as usize];
     let named = line.text.map_or(node, |only| &tree.nodes[only as usize]);
     (node.role, tree.name(named))
 }
 
-/// What a page says by itself, such as why a form was refused.
+/// The alert and status messages of a page, such as why a form was refused.
 fn alerts(tree: &Tree) -> String {
     let mut text = String::new();
-    let said = (0..tree.nodes.len())
+    let messages = (0..tree.nodes.len())
         .filter(|index| matches!(tree.nodes[*index].role, Role::Alert | Role::Status))
         .map(|index| (tree.nodes[index].role, crate::refs::name(tree, index)))
         .filter(|(_, words)| !words.is_empty());
-    for (role, words) in said.take(MOST_ALERTS) {
+    for (role, words) in messages.take(MAX_ALERTS) {
         text.push_str(role.name());
         text.push(' ');
-        text::quote(&mut text, &text::cut(&words, LONGEST));
+        text::quote(&mut text, &text::cut(&words, MAX_ALERT_LEN));
         text.push('\n');
     }
     text
 }
 
-/// What is filled in or pressed, rather than followed.
-fn is_operated(role: Role) -> bool {
+/// True for controls that are filled in or pressed, rather than followed.
+fn is_operable(role: Role) -> bool {
     !matches!(role, Role::Link | Role::Generic | Role::Image | Role::Iframe)
 }
 
-fn parts(tree: &Tree) -> Vec<OutlineSection> {
+fn sections(tree: &Tree) -> Vec<OutlineSection> {
     let has_main = tree.nodes.iter().any(|node| node.role == Role::Main);
     let outside = if has_main { OutlineSection::Plain } else { OutlineSection::Main };
     let mut open: Vec<(usize, OutlineSection)> = Vec::new();
-    let part = |index: usize| {
+    let section = |index: usize| {
         while open.pop_if(|(end, _)| *end <= index).is_some() {}
-        let around = open.last().map(|(_, part)| *part);
+        let around = open.last().map(|(_, section)| *section);
         let own = match tree.nodes[index].role {
             Role::Main | Role::Dialog | Role::AlertDialog => Some(OutlineSection::Main),
-            // Within the main part they belong to that.
+            // Landmarks within the main section belong to it.
             _ if around == Some(OutlineSection::Main) && has_main => None,
             Role::Search => Some(OutlineSection::Search),
             Role::Navigation | Role::Banner => Some(OutlineSection::Navigation),
@@ -147,7 +147,7 @@ fn parts(tree: &Tree) -> Vec<OutlineSection> {
         open.push((tree.end(index), part));
         part
     };
-    (0..tree.nodes.len()).map(part).collect()
+    (0..tree.nodes.len()).map(section).collect()
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::ax::testing::tree;
 
-    fn told(page: &str, budget: u32) -> (Outline, Vec<u32>) {
+    fn build(page: &str, budget: u32) -> (Outline, Vec<u32>) {
         let tree = tree(page);
         let mut numbers = SequentialRefs::default();
         let outline = outline(&tree, budget, &mut |frame, element| numbers.number(frame, element));
@@ -179,17 +179,17 @@ mod tests {
     }
 
     #[test]
-    fn a_small_page_is_told_whole_and_in_reading_order() {
-        let (outline, elements) = told(&shop(1), 200);
+    fn small_page_is_listed_whole_in_document_order() {
+        let (outline, elements) = build(&shop(1), 200);
         assert_eq!(elements, [3, 5, 7, 100, 101, 10, 11, 13], "{}", outline.text);
         assert!(!outline.text.contains('…'), "{}", outline.text);
         assert!(outline.text.contains("textbox \"E-mail\"\n"), "{}", outline.text);
     }
 
     #[test]
-    fn of_a_large_page_the_controls_of_its_main_part_come_first() {
+    fn main_section_comes_first_on_a_large_page() {
         for budget in [60, 150, 250] {
-            let (outline, elements) = told(&shop(60), budget);
+            let (outline, elements) = build(&shop(60), budget);
             assert!(calibrated(&outline.text) <= budget, "{budget}: {}", outline.text);
             for wanted in [10, 11, 101, 103] {
                 assert!(elements.contains(&wanted), "{budget}: {}", outline.text);
@@ -200,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn an_alert_comes_first_and_in_quotes() {
+    fn alert_comes_first_and_in_quotes() {
         let page = "webarea 1\n alert 2\n  text \"Wrong password\"\n textbox 3 \"User\"";
-        let (outline, _) = told(page, 150);
+        let (outline, _) = build(page, 150);
         assert_eq!(outline.text, "alert \"Wrong password\"\n@e1 textbox \"User\"");
     }
 
     #[test]
-    fn a_page_without_controls_has_no_outline() {
-        assert_eq!(told("webarea 1\n text \"Nothing\"", 150).0, Outline::default());
+    fn page_without_controls_has_no_outline() {
+        assert_eq!(build("webarea 1\n text \"Nothing\"", 150).0, Outline::default());
     }
 }

@@ -1,13 +1,14 @@
-//! The output sanitizer: escapes characters that command a terminal, reorder a line or cannot be seen.
+//! Output sanitizer: escapes control characters, bidirectional overrides and invisible characters.
 //!
-//! Every door applies it to whole outputs (a line, a reply, a JSON document), never to single fields, so that no string
-//! of a page gets around it. Escapes are those of JSON: in a JSON document the data stays exactly what it was.
+//! Every output channel applies it to whole outputs (a line, a reply, a JSON document), never to single
+//! fields, so that no string of a page gets around it. It uses JSON escapes: in a JSON document the data is
+//! unchanged.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character is never written as it is: controls other than line feed and tab, bidirectional overrides and
-/// isolates, line separators of Unicode, and characters without a picture of their own.
+/// True for characters that are always escaped: controls other than line feed and tab, bidirectional
+/// overrides and isolates, line separators of Unicode, and invisible characters.
 pub fn is_unsafe(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -16,8 +17,8 @@ pub fn is_unsafe(c: char) -> bool {
     }
 }
 
-/// Characters without a picture: format characters (category Cf), default-ignorable ones, separators of lines and
-/// paragraphs, noncharacters.
+/// Invisible characters: format characters (category Cf), default-ignorable ones, line and paragraph
+/// separators, noncharacters.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -52,11 +53,10 @@ fn is_invisible(c: char) -> bool {
     ) || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// A text without unsafe characters: each is written as JSON escapes it (`\u202e`). A carriage return before a line feed
-/// is dropped.
+/// Escapes unsafe characters as in JSON (`\u202e`). A carriage return before a line feed is dropped.
 ///
-/// A joiner or a variation selector stays where it shapes the picture of an emoji or of a joining script, and only one
-/// at a time: there a reader sees what it does.
+/// A single joiner or variation selector stays where it shapes an emoji or a letter of a joining script,
+/// since its effect is visible there.
 pub fn escape_unsafe(text: &str) -> Cow<'_, str> {
     let Some(first) = first_unsafe(text) else { return Cow::Borrowed(text) };
     let mut out = String::with_capacity(text.len() + 32);
@@ -75,20 +75,21 @@ pub fn escape_unsafe(text: &str) -> Cow<'_, str> {
                 }
             }
         }
-        // What was escaped shapes nothing.
+        // An escaped character shapes nothing.
         before = out.chars().next_back();
     }
     Cow::Owned(out)
 }
 
-/// Where the first character is that may have to be escaped.
+/// Byte offset of the first character that may need escaping.
 fn first_unsafe(text: &str) -> Option<usize> {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     let start = text.bytes().position(|byte| !plain(&byte))?;
     text[start..].char_indices().find(|(_, c)| is_unsafe(*c)).map(|(at, _)| start + at)
 }
 
-/// Whether an unsafe character shapes its neighbours: part of an emoji, or a joiner between letters that join.
+/// True when an unsafe character shapes its neighbours: part of an emoji, or a joiner between joining
+/// letters.
 fn is_shaping(before: Option<char>, c: char, next: Option<char>) -> bool {
     let is_emoji =
         |c: char| matches!(c, '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}') && !is_unsafe(c);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_seen_stays() {
+    fn visible_characters_stay() {
         for text in [
             "plain \u{e9} \u{65e5}\u{672c} \u{1f343}",
             "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{2764}\u{fe0f} 1\u{fe0f}\u{20e3}",
@@ -145,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn characters_between_joiners_do_not_let_a_run_of_them_through() {
+    fn runs_of_joiners_are_escaped() {
         check("\u{1f600}\u{200d}\u{200d}\u{1f600}", "\u{1f600}\\u200d\\u200d\u{1f600}");
         check("\u{2764}\u{fe0f}\u{fe0f}", "\u{2764}\u{fe0f}\\ufe0f");
         check("\u{fe0f}\u{200d}\u{1f600}", "\\ufe0f\\u200d\u{1f600}");
     }
 
-    /// Texts in which every other character is one that a hostile page would use.
+    /// Texts in which every other character is unsafe.
     fn hostile() -> impl Strategy<Value = String> {
         let unsafe_one = any::<char>().prop_filter("safe", |c| is_unsafe(*c));
         let known = prop::sample::select(
@@ -174,7 +175,7 @@ mod tests {
         }
 
         #[test]
-        fn data_in_json_stays_what_it_was(text in hostile()) {
+        fn escaping_keeps_json_data(text in hostile()) {
             let json = serde_json::to_string(&text).unwrap();
             prop_assert_eq!(serde_json::from_str::<String>(&escape_unsafe(&json)).unwrap(), text);
         }

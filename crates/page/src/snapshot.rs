@@ -1,8 +1,8 @@
-//! A snapshot as JSON: the phase-7 `WebAiSnapshot`, with more fields beside those it prescribes.
+//! Snapshots as JSON: the phase-7 `WebAiSnapshot` with additional fields.
 
 use crate::ax::{Bounds, Frame, RefPolicy, Tree};
 use crate::hash::{DOM_HASH_MAX_CHARS, dom_hash, field_hash, signature_hash};
-use crate::render::{RenderOptions, printed};
+use crate::render::{RenderOptions, render_with_refs};
 use crate::text::{self, MAX_NAME, MAX_VALUE};
 use crate::tokens;
 use crate::view::{Omitted, SequentialRefs, View, ViewLine, ViewOptions, view};
@@ -10,32 +10,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
-/// What is said of a page with nothing on it.
-pub fn bare(tree: &Tree) -> String {
+/// Note on a page without content.
+pub fn empty_page_note(tree: &Tree) -> String {
     let kind = tree.frames.first().map_or("", |page| &page.kind);
-    // These are pages like others.
+    // These have a DOM like other pages.
     if kind.is_empty() || kind.starts_with("text/") || kind.ends_with("xml") {
         return "the page has no accessible content".into();
     }
     format!("the page has no accessible content: it is {kind}, which `screenshot` can show")
 }
 
-/// The version of this format.
+/// Version of the format.
 pub const FORMAT: u32 = 1;
 
-/// A page as one reads it, and what its refs point at.
+/// A snapshot of a page: its text, refs and hashes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebAiSnapshot {
-    /// Tells this snapshot from every other.
+    /// Unique id of the snapshot.
     pub snapshot_id: String,
-    /// The vendor whose page it is.
+    /// Vendor of the page.
     pub provider: Option<String>,
-    /// The address of the page, secrets in it masked.
+    /// URL of the page, with secrets masked.
     pub url: Option<String>,
-    /// The hash of what the page is built of.
+    /// Hash of the document structure.
     pub dom_hash: Option<String>,
-    /// The hash of `text`, with refs numbered from 1; of a delta, that of the text it stands for.
+    /// Hash of `text`, with refs numbered from 1; for a delta, of the full text.
     pub ax_hash: String,
     /// The page as text.
     pub text: String,
@@ -43,90 +43,90 @@ pub struct WebAiSnapshot {
     #[serde(with = "as_map")]
     #[schemars(with = "BTreeMap<String, ElementRef>")]
     pub refs: Vec<ElementRef>,
-    /// How much it is.
+    /// Size of the snapshot.
     pub stats: Stats,
-    /// What lies too deep and is not in the text.
+    /// Nodes below the depth limit, not in the text.
     #[serde(default)]
     pub cut: Omitted,
-    /// What was folded to keep to a budget.
+    /// Nodes folded to keep to the token budget.
     #[serde(default)]
     pub folded: Omitted,
     /// There were so many refs that items of lists and grids have none.
     #[serde(default)]
     pub compacted: bool,
-    /// How many lines have the text that was searched for.
+    /// Number of lines that match the search text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<u32>,
-    /// How many texts were left out because a person cannot see them; with them shown, how many are marked.
+    /// Number of texts left out because they are invisible; of those marked, when they are included.
     #[serde(default)]
     pub unseen: u32,
     /// The documents; the first is the page itself.
     #[serde(default)]
     pub frames: Vec<Frame>,
-    /// What a reader should know.
+    /// Notes on the snapshot.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Each line with the origin of its frame, when asked for.
+    /// Each line with the origin of its frame, when requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<SnapshotNode>,
-    /// The version of this format.
+    /// Version of the format.
     #[serde(default)]
     pub format: u32,
 }
 
-/// An element that a ref points at.
+/// The target of a ref.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ElementRef {
     /// The ref.
     #[serde(rename = "ref")]
     pub ref_name: String,
-    /// What it is.
+    /// ARIA role.
     pub role: String,
-    /// What it is called.
+    /// Accessible name.
     pub name: String,
-    /// A selector, if one is known.
+    /// CSS selector, if one is known.
     pub selector: Option<String>,
-    /// The frames it is in, from the outside, by name or else origin; none for the page itself.
+    /// The frames that contain it, outermost first, by name or else origin; empty for the page itself.
     pub frame_path: Vec<String>,
-    /// None: what is in a shadow tree is told where its host stands, and found by its ref.
+    /// Always empty: shadow trees are flattened into their host's position, and refs reach into them.
     pub shadow_path: Vec<String>,
-    /// The hash of what it is and where.
+    /// Signature: hash of role, name and position.
     pub signature_hash: String,
-    /// Which of the snapshot's frames it is in.
+    /// Index into the snapshot's frames.
     #[serde(default)]
     pub frame: u16,
-    /// Its name comes from text that a person cannot see.
+    /// Its name comes from invisible text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub name_hidden: bool,
-    /// It has the focus. The text does not say so: a hash of it would change with each click.
+    /// It is focused. Not part of the text, whose hash would change with each click.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub focused: bool,
-    /// What is in it.
+    /// Its value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// Where it leads.
+    /// Its link address.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
-    /// Where it is drawn.
+    /// Bounding box.
     #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
 }
 
-/// How much a snapshot is.
+/// Size of a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// How many nodes the text shows.
+    /// Number of nodes in the text.
     pub node_count: u32,
-    /// How many of them have a ref.
+    /// Number of nodes with a ref.
     pub interactive_count: u32,
-    /// A quarter of the text's length.
+    /// Prescribed token estimate: a quarter of the text's length.
     pub token_estimate: u32,
-    /// A closer estimate.
+    /// Closer token estimate.
     #[serde(default)]
     pub tokens_calibrated: u32,
-    /// How many elements the page has, shown or not.
+    /// Number of elements on the page, shown or not.
     #[serde(default)]
     pub element_count: u32,
 }
@@ -135,53 +135,53 @@ pub struct Stats {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotNode {
-    /// What it is.
+    /// ARIA role.
     pub role: String,
-    /// What it is called; the text itself for text.
+    /// Accessible name; the text itself for text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The text that is all there is in it.
+    /// Its only child, a text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Its ref.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub ref_name: Option<String>,
-    /// How deep it is.
+    /// Depth in the tree.
     pub depth: u32,
-    /// Who the document belongs to that it is from.
+    /// Origin of its document.
     pub origin: String,
-    /// Why a person cannot see it.
+    /// Reason why it is not visible.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hidden: String,
 }
 
-/// What a snapshot needs besides tree and view.
+/// Options of a snapshot besides tree and view.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuildOptions<'a> {
-    /// Tells the snapshot from every other.
+    /// Unique id of the snapshot.
     pub snapshot_id: &'a str,
-    /// The vendor whose page it is.
+    /// Vendor of the page.
     pub provider: Option<&'a str>,
-    /// The document's source, for its hash.
+    /// HTML source of the document, for its hash.
     pub html: Option<&'a str>,
-    /// How it is printed.
+    /// Render options.
     pub print: RenderOptions,
-    /// Adds every line with the origin of its frame.
+    /// Include every line with the origin of its frame.
     pub nodes: bool,
 }
 
-/// Makes a snapshot of a view.
+/// Builds a snapshot of a view.
 pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnapshot {
-    let printed = printed(tree, view, &options.print);
-    let ax_hash = printed.ax_hash();
-    let text = printed.text;
+    let rendered = render_with_refs(tree, view, &options.print);
+    let ax_hash = rendered.ax_hash();
+    let text = rendered.text;
     let mut notes = view.notes();
     let silent = tree.nodes.iter().filter(|node| node.states.is_silent()).count();
     if silent > 0 {
         notes.push(format!("{silent} parts of the page did not answer"));
     }
-    if view.is_bare() {
-        notes.push(bare(tree));
+    if view.is_empty_page() {
+        notes.push(empty_page_note(tree));
     }
     let refs = refs(tree, view, &options.print);
     WebAiSnapshot {
@@ -219,7 +219,7 @@ pub fn build(tree: &Tree, view: &View, options: &BuildOptions<'_>) -> WebAiSnaps
     }
 }
 
-/// The refs of a whole tree, numbered from 1, as the phase-7 rule gives them to a tree nothing is left out of.
+/// Extracts the refs of a complete tree, numbered from 1 by the phase-7 policy.
 pub fn extract_interactive_refs(tree: &Tree) -> Vec<ElementRef> {
     let options = ViewOptions {
         policy: RefPolicy::WebAi,
@@ -233,47 +233,47 @@ pub fn extract_interactive_refs(tree: &Tree) -> Vec<ElementRef> {
     refs(tree, &view, &options.print)
 }
 
-/// What a report may say about a snapshot: hashes and counts, no text of the page.
+/// Summary of a snapshot for reports: hashes and counts, no page text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DoctorSnapshot {
     /// A snapshot was taken.
     pub enabled: bool,
-    /// Nothing in here is text of the page.
+    /// The summary contains no page text.
     pub content_safe: bool,
-    /// The snapshot.
+    /// Id of the snapshot.
     pub snapshot_id: Option<String>,
-    /// The hash of what the page says.
+    /// Hash of the text.
     pub ax_hash: Option<String>,
-    /// The hash of what the page is built of.
+    /// Hash of the document structure.
     pub dom_hash: Option<String>,
-    /// How many refs it has.
+    /// Number of refs.
     pub interactive_count: u32,
-    /// A quarter of its length.
+    /// Token estimate: a quarter of the text's length.
     pub token_estimate: u32,
     /// The first refs.
     pub top_refs: Vec<DoctorRef>,
 }
 
-/// What a report may say about a ref.
+/// Summary of a ref for reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DoctorRef {
     /// The ref.
     #[serde(rename = "ref")]
     pub ref_name: String,
-    /// What it is.
+    /// ARIA role.
     pub role: String,
-    /// The hash of its name.
+    /// Hash of the accessible name.
     pub name_hash: Option<String>,
-    /// How long its name is, in UTF-16 units.
+    /// Length of the accessible name, in UTF-16 units.
     pub name_chars: u32,
 }
 
-/// How many refs a report shows unless asked otherwise.
+/// Default number of refs in a report.
 pub const DOCTOR_REFS: usize = 8;
 
-/// What a report may say about a snapshot.
+/// Summarizes a snapshot for reports.
 pub fn summarize_for_doctor(snapshot: &WebAiSnapshot, max_refs: usize) -> DoctorSnapshot {
     let top_refs = snapshot.refs.iter().take(max_refs).map(|it| DoctorRef {
         ref_name: it.ref_name.clone(),
@@ -293,16 +293,16 @@ pub fn summarize_for_doctor(snapshot: &WebAiSnapshot, max_refs: usize) -> Doctor
     }
 }
 
-/// The refs of a view, each once, by number. Where folded parts can be unfolded is no ref of what is shown.
+/// The refs of a view, each once, by number. Refs of fold markers do not count.
 pub fn refs(tree: &Tree, view: &View, print: &RenderOptions) -> Vec<ElementRef> {
     let frame_paths: Vec<_> =
         (0..tree.frames.len()).map(|frame| frame_path(tree, frame, print)).collect();
-    let mut seen = HashSet::new();
-    let shown = view.lines.iter().filter(|line| line.folded.is_none());
+    let mut numbers = HashSet::new();
+    let listed = view.lines.iter().filter(|line| line.folded.is_none());
     let mut lines: Vec<(u32, &ViewLine)> =
-        shown.filter_map(|line| Some((line.number?, line))).collect();
+        listed.filter_map(|line| Some((line.number?, line))).collect();
     lines.sort_by_key(|(number, _)| *number);
-    let once = lines.into_iter().filter(|(number, _)| seen.insert(*number));
+    let once = lines.into_iter().filter(|(number, _)| numbers.insert(*number));
     once.map(|(number, line)| element_ref(tree, view, line, number, &frame_paths, print)).collect()
 }
 
@@ -336,13 +336,13 @@ fn element_ref(
     }
 }
 
-/// What some lines show, each with the origin of its frame.
+/// Serializes lines, each with the origin of its frame.
 pub fn nodes<'v>(
     tree: &Tree,
     lines: impl Iterator<Item = &'v ViewLine>,
     print: &RenderOptions,
 ) -> Vec<SnapshotNode> {
-    let shown = lines.filter(|line| line.folded.is_none()).map(|line| {
+    let listed = lines.filter(|line| line.folded.is_none()).map(|line| {
         let node = &tree.nodes[line.node as usize];
         let name = |index: u32| {
             let name = tree.name(&tree.nodes[index as usize]);
@@ -359,10 +359,10 @@ pub fn nodes<'v>(
             hidden: tree.extra(node).map_or("", |extra| tree.str(extra.why_hidden)).to_owned(),
         }
     });
-    shown.collect()
+    listed.collect()
 }
 
-/// The documents. Names, titles and addresses are redacted like any other text; whose they are is not.
+/// The documents of a tree. Names, titles and addresses are redacted like any other text; origins are not.
 fn frames(tree: &Tree, print: &RenderOptions) -> Vec<Frame> {
     let frame = |frame: &Frame| Frame {
         url: redacted(frame.url.clone(), print),
@@ -373,7 +373,7 @@ fn frames(tree: &Tree, print: &RenderOptions) -> Vec<Frame> {
     tree.frames.iter().map(frame).collect()
 }
 
-/// The frames that lead to a frame. Frames that are each other's parents lead nowhere.
+/// The frames on the path to a frame. A cycle of parents has no path.
 fn frame_path(tree: &Tree, frame: usize, print: &RenderOptions) -> Vec<String> {
     let mut path = Vec::new();
     let mut at = tree.frames.get(frame);
@@ -399,7 +399,7 @@ fn redacted(text: String, print: &RenderOptions) -> String {
     }
 }
 
-/// Refs are a map by their names, in their own order.
+/// Serializes refs as a map by name, in list order.
 mod as_map {
     use super::ElementRef;
     use serde::de::{Deserializer, MapAccess, Visitor};
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn refs_in_frames_say_where() {
+    fn refs_in_frames_have_a_frame_path() {
         let page = tree("webarea 1\n iframe 2\n  webarea 1 #1\n   button 2 #1 \"Pay\"");
         let snapshot = take(&page, &ViewOptions::default(), &BuildOptions::default());
         assert_eq!(snapshot.refs[0].frame_path, ["https://f1.test"]);
@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_document() {
+    fn empty_page_is_a_document() {
         let snapshot = take(&Tree::default(), &ViewOptions::default(), &BuildOptions::default());
         assert_eq!((&*snapshot.text, snapshot.stats.token_estimate), ("- document", 3));
     }

@@ -1,16 +1,17 @@
-//! How texts are normalised, cut and quoted. Lengths are UTF-16 units where the phase-7 format counts them so.
+//! Normalization, truncation and quoting of texts. Lengths are UTF-16 units where the phase-7 format counts
+//! them so.
 
 use std::borrow::Cow;
 
 pub use crate::mask::MASK;
 
-/// The units of a name that are printed before it is cut.
+/// Maximum length of a printed name, in UTF-16 units.
 pub const MAX_NAME: usize = 900;
 
-/// The units of a value that are printed before it is cut.
+/// Maximum length of a printed value, in UTF-16 units.
 pub const MAX_VALUE: usize = 120;
 
-/// Whether a character is white space to a JavaScript pattern (`\s`): the hashes are defined by it.
+/// True for white space of a JavaScript regular expression (`\s`), on which the hashes are defined.
 pub fn is_space(c: char) -> bool {
     matches!(
         c,
@@ -19,12 +20,12 @@ pub fn is_space(c: char) -> bool {
     )
 }
 
-/// Whether there is nothing but white space.
+/// True for an empty text or one of white space only.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(is_space)
 }
 
-/// Runs of white space become one space, none is left at the ends.
+/// Collapses runs of white space to one space and trims both ends.
 pub fn collapse(text: &str) -> Cow<'_, str> {
     if is_collapsed(text) {
         return Cow::Borrowed(text);
@@ -39,7 +40,8 @@ pub fn collapse(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Collapsed, and cut after `limit` UTF-16 units, which `…` tells. A pair of units is never parted.
+/// Collapses white space and truncates to `limit` UTF-16 units followed by `…`. A surrogate pair is never
+/// split.
 pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     let text = collapse(text);
     // A unit takes at least one byte.
@@ -52,7 +54,7 @@ pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
-/// Collapsed, and cut to `limit` characters, which include the `...` that tells.
+/// Collapses white space and truncates to `limit` characters including the final `...`.
 pub fn cut_chars(text: &str, limit: usize) -> Cow<'_, str> {
     let text = collapse(text);
     // A character takes at least one byte.
@@ -68,12 +70,12 @@ pub fn first_units(text: &str, limit: usize) -> &str {
     if text.len() <= limit { text } else { &text[..utf16_end(text, limit)] }
 }
 
-/// How many UTF-16 units a text has.
+/// Length in UTF-16 units.
 pub fn utf16_len(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
-/// Quotes a text by the rules of `JSON.stringify`: no page text can end its line or its quotes.
+/// Quotes a text like `JSON.stringify`: no page text can end its line or its quotes.
 pub fn quote(out: &mut String, text: &str) {
     use std::fmt::Write as _;
     out.push('"');
@@ -101,19 +103,19 @@ pub fn quote(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// A text in quotes, as [`quote`] writes it.
+/// Returns a text in quotes, as [`quote`] writes it.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     quote(&mut out, text);
     out
 }
 
-/// An address without the secrets in it.
+/// Masks the secrets in a URL.
 pub fn mask_url(url: &str) -> String {
     crate::mask::mask(url).into_owned()
 }
 
-/// A text to search for, or to search in many texts without keeping any of them.
+/// A search text with reusable buffers, for searching in many texts.
 #[derive(Clone, Debug)]
 pub struct Needle {
     folded: String,
@@ -121,24 +123,24 @@ pub struct Needle {
 }
 
 impl Needle {
-    /// Upper and lower case and the amount of white space make no difference.
+    /// Creates a needle that ignores case and the amount of white space.
     pub fn new(text: &str) -> Self {
         let mut folded = String::new();
         fold(&mut folded, text);
         Self { folded, scratch: String::new() }
     }
 
-    /// Whether it is somewhere in `text`.
-    pub fn is_in(&mut self, text: &str) -> bool {
-        self.look(text, |text, needle| text.contains(needle))
+    /// True when `text` contains the needle.
+    pub fn is_contained_in(&mut self, text: &str) -> bool {
+        self.matches(text, |text, needle| text.contains(needle))
     }
 
-    /// Whether it is all of `text`.
-    pub fn is_all_of(&mut self, text: &str) -> bool {
-        self.look(text, |text, needle| text == needle)
+    /// True when `text` equals the needle.
+    pub fn equals(&mut self, text: &str) -> bool {
+        self.matches(text, |text, needle| text == needle)
     }
 
-    fn look(&mut self, text: &str, is: impl Fn(&str, &str) -> bool) -> bool {
+    fn matches(&mut self, text: &str, is: impl Fn(&str, &str) -> bool) -> bool {
         self.scratch.clear();
         fold(&mut self.scratch, text);
         is(&self.scratch, &self.folded)
@@ -155,7 +157,7 @@ fn fold(out: &mut String, text: &str) {
     }
 }
 
-/// Where the text ends when only `limit` units of it are kept.
+/// Byte offset after the first `limit` UTF-16 units.
 fn utf16_end(text: &str, limit: usize) -> usize {
     let mut units = 0;
     for (at, c) in text.char_indices() {
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_counts_units_or_characters() {
+    fn truncation_counts_units_or_characters() {
         assert_eq!(cut("abcdef", 6), "abcdef");
         assert_eq!(cut("abcdefg", 6), "abcdef…");
         assert_eq!(cut("aé日b", 4), "aé日b");
@@ -245,8 +247,8 @@ mod tests {
     #[test]
     fn searching_ignores_case_and_white_space() {
         let mut needle = Needle::new("Sign  IN");
-        assert!(needle.is_in("please sign in now") && needle.is_all_of(" SIGN in"));
-        assert!(!needle.is_in("signin") && !needle.is_all_of("sign in now"));
-        assert!(Needle::new("ÄRGER").is_in("viel ärger"));
+        assert!(needle.is_contained_in("please sign in now") && needle.equals(" SIGN in"));
+        assert!(!needle.is_contained_in("signin") && !needle.equals("sign in now"));
+        assert!(Needle::new("ÄRGER").is_contained_in("viel ärger"));
     }
 }

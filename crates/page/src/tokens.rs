@@ -1,16 +1,16 @@
-//! How many tokens a text costs a language model.
+//! Token estimates of texts for language models.
 
-/// The estimate that the phase-7 format prescribes: a token for every four UTF-16 units, rounded up.
+/// Token estimate of the phase-7 format: one token for every four UTF-16 units, rounded up.
 pub fn estimate(text: &str) -> u32 {
     crate::text::utf16_len(text).div_ceil(4) as u32
 }
 
-/// A closer estimate, fitted to what the `o200k` vocabulary makes of snapshot text: within a tenth of it, and
-/// mostly within a twentieth, on saved news, reference and forum pages in English and Chinese.
+/// Closer token estimate, fitted to the `o200k` vocabulary on snapshot text: within a tenth of it, and mostly
+/// within a twentieth, on saved news, reference and forum pages in English and Chinese.
 ///
-/// The text is cut where that vocabulary cuts: a word with the space before it, up to three digits, a run
-/// of punctuation, a run of white space with its line end. A common word is one token, a long one more;
-/// a script that is written without spaces takes about one token for each character.
+/// The text is split like that vocabulary does: a word with the space before it, up to three digits, a run of
+/// punctuation, a run of white space with its line end. A common word is one token, a long one more; a script
+/// that is written without spaces takes about one token for each character.
 pub fn calibrated(text: &str) -> u32 {
     let mut tokens = 0.0_f32;
     let mut kind = CharClass::Space;
@@ -37,7 +37,7 @@ pub fn calibrated(text: &str) -> u32 {
         run += 1;
     }
     tokens += kind.cost(run);
-    // On the snapshots of real pages that this was fitted to, what is left is 3 % too few.
+    // Correction: on the snapshots of real pages used for fitting, the sum is 3 % too low.
     (tokens * 1.03).ceil() as u32
 }
 
@@ -51,7 +51,7 @@ enum CharClass {
     Dense,
 }
 
-/// The kinds of the characters that most texts are made of.
+/// Character classes of ASCII.
 const ASCII: [CharClass; 128] = {
     let mut kinds = [CharClass::Mark; 128];
     let mut at = 0;
@@ -74,7 +74,7 @@ impl CharClass {
         }
     }
 
-    /// The tokens of a run of its characters.
+    /// Tokens of a run of characters of this class.
     fn cost(self, run: u32) -> f32 {
         if run == 0 {
             return 0.0;
@@ -83,7 +83,8 @@ impl CharClass {
             // A single space belongs to the word after it.
             Self::Space if run == 1 => 0.0,
             Self::Space => 1.0,
-            // Half of the words of more than eight letters are names and identifiers, in pieces.
+            // Half of the words of more than eight letters are names and identifiers, split into several
+            // tokens.
             Self::Latin => 1.0 + run.saturating_sub(8) as f32 / 5.0,
             Self::Digit => run.div_ceil(3) as f32,
             Self::Mark => run.div_ceil(2) as f32,
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_prescribed_estimate_counts_utf16_units() {
+    fn prescribed_estimate_counts_utf16_units() {
         for (text, expected) in [("", 0), ("- document", 3), ("abcd", 1), ("😀😀", 1), ("😀😀a", 2)]
         {
             assert_eq!(estimate(text), expected, "{text:?}");
@@ -106,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn the_closer_estimate_is_near_what_the_vocabulary_says() {
-        // With the tokens that o200k makes of them.
+    fn closer_estimate_is_near_the_vocabulary() {
+        // With the token counts of o200k.
         let page = "- webarea \"ChatGPT\":\n  - heading \"Welcome\" [level=1]\n  \
             - textbox \"Message ChatGPT\" [ref=@e1 value=\"draft\"]\n";
         for (text, expected) in [

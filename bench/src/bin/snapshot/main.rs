@@ -1,4 +1,4 @@
-//! Snapshots: how long one takes in three cases, what its text costs a model, and what many leave in memory.
+//! Benchmark of snapshots: time in three cases, tokens of the text, and memory growth over many snapshots.
 
 #![allow(
     clippy::print_stdout,
@@ -20,7 +20,8 @@ use agbrowse_bench::tool::{self, Kind, Tool};
 use agbrowse_bench::{Error, Result, project};
 use clap::Parser;
 use results::{
-    BenchPage, LISTS, LONG_LIST, MemoryUse, PageKind, PageResult, Results, TextSize, Texts,
+    BenchPage, LISTS, LONG_LIST, MemoryUse, PageKind, PageResult, Results, SnapshotTexts,
+    TokenCounts,
 };
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,14 +29,14 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How long the many snapshots may take.
+/// Time limit for the many snapshots.
 const MEMORY_TIME: Duration = Duration::from_secs(15 * 60);
-/// Snapshots on a page before the next is opened. A tenth of a thousand goes over all saved pages.
+/// Snapshots on a page before the next is opened. A tenth of a thousand covers all saved pages.
 const ON_EACH: usize = 4;
 
-/// Compare snapshots: their time, their tokens, and what they leave in memory.
+/// Compare snapshots: time, tokens, and memory growth.
 ///
-/// Exits with 1 when a requirement is not met, and with 2 when called wrongly.
+/// Exits with 1 when a requirement is not met, and with 2 on wrong usage.
 #[derive(Debug, Parser)]
 #[command(name = "snapshot")]
 struct Cli {
@@ -51,28 +52,28 @@ struct Cli {
     /// Leave out the list of 50,000 items.
     #[arg(long)]
     skip_50k: bool,
-    /// Take only the first N saved pages.
+    /// Only the first N saved pages.
     #[arg(long, value_name = "N")]
     pages: Option<usize>,
-    /// Take only pages with this in their name; lists are called `items-1000.html` and so on.
+    /// Only pages with this text in their name; lists are called `items-1000.html` and so on.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// The folder that npm installed the tools to compare with into; without it we are measured alone.
+    /// The folder that npm installed the other tools into; without it agbrowse is measured alone.
     #[arg(long, value_name = "DIR")]
     rivals: Option<PathBuf>,
-    /// Our program; the one beside this program when absent.
+    /// The agbrowse program; the one beside this program when absent.
     #[arg(long, value_name = "PATH")]
     agbrowse: Option<PathBuf>,
-    /// The Chromium that all use; AGBROWSE_CHROME or the one on the path when absent.
+    /// The Chromium for all tools; AGBROWSE_CHROME or the one on the path when absent.
     #[arg(long, value_name = "PATH")]
     chrome: Option<PathBuf>,
     /// A folder with `pages/*.html`; AGBROWSE_CORPUS or `../shared/corpus` beside this project when absent.
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// The document to put the results into; `docs/benchmarks.md` of this project when absent.
+    /// The document for the results; `docs/benchmarks.md` of this project when absent.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Keep the texts whose tokens are counted in this folder.
+    /// Write the texts whose tokens are counted to this folder.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }
@@ -88,21 +89,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all requirements that were measured are met.
+/// Runs the benchmark; `true` when all measured requirements are met.
 fn run(cli: &Cli) -> Result<bool> {
     let mut setting = BenchSetup::of(cli)?;
     setting.warm_up()?;
     let mut results = Results::default();
     if cli.rounds > 0 {
-        results.courses = setting.courses(cli.rounds)?;
+        results.page_results = setting.page_results(cli.rounds)?;
     }
     if !cli.skip_tokens {
-        (results.texts, results.unwritten) = setting.texts(cli.keep.as_deref())?;
+        (results.texts, results.failed_texts) = setting.texts(cli.keep.as_deref())?;
     }
-    // What was measured before is told even if this fails.
-    let kept = if cli.snapshots > 0 { setting.memory(cli.snapshots) } else { Ok(None) };
-    if let Ok(kept) = &kept {
-        results.kept = *kept;
+    // Earlier results are written even if this fails.
+    let memory = if cli.snapshots > 0 { setting.memory(cli.snapshots) } else { Ok(None) };
+    if let Ok(memory) = &memory {
+        results.memory = *memory;
     }
 
     println!("{}", results.tables());
@@ -110,11 +111,11 @@ fn run(cli: &Cli) -> Result<bool> {
     println!("{}", report::requirements(&requirements));
     let out = cli.out.clone().unwrap_or_else(|| project().join("docs/benchmarks.md"));
     write(&out, cli, &setting, &results, &requirements)?;
-    kept?;
+    memory?;
     Ok(!requirements.iter().any(Requirement::is_missed))
 }
 
-/// Everything that stands before the first measurement.
+/// Setup of a benchmark run.
 struct BenchSetup {
     chrome: PathBuf,
     racers: Vec<Racer>,
@@ -127,9 +128,9 @@ struct BenchSetup {
     warm_up: BenchPage,
     numbers: Numbers,
     machine: Machine,
-    /// Chromium, us, and the other tools.
+    /// Versions of Chromium, agbrowse and the other tools.
     versions: Vec<String>,
-    /// What was left out, and why.
+    /// Notes on omissions, with reasons.
     notes: Vec<String>,
 }
 
@@ -167,8 +168,8 @@ impl BenchSetup {
             .map(Rc::new);
 
         let mut corpus = Corpus::load(&corpus::folder(cli.corpus.as_deref()))?;
-        if corpus.made_up {
-            eprintln!("note: no corpus is found, so pages are made up");
+        if corpus.is_generated {
+            eprintln!("note: no corpus found, so pages are generated");
         }
         corpus.pages.truncate(cli.pages.unwrap_or(usize::MAX));
         let is_wanted = |page: &Page| cli.only.as_ref().is_none_or(|text| page.name.contains(text));
@@ -177,9 +178,9 @@ impl BenchSetup {
         if pages.is_empty() {
             return Err(Error::WrongCall("no page is left to measure".into()));
         }
-        let machine = machine::look();
+        let machine = machine::read();
         if let Some(load) = machine.load.filter(|load| *load > 0.5) {
-            eprintln!("note: the machine is not at rest: load {load}");
+            eprintln!("note: the machine is busy: load {load}");
         }
         let racers = racers(&library, &ours, agent_browser.as_ref(), rivals.as_ref());
         Ok(Self {
@@ -198,13 +199,13 @@ impl BenchSetup {
         })
     }
 
-    /// Everybody visits a small page once. Who cannot is left out, unless it is us.
+    /// Visits a small page once with every contender. Other tools that fail are left out.
     fn warm_up(&mut self) -> Result<()> {
         let racers = std::mem::take(&mut self.racers);
         for mut racer in racers {
             eprintln!("warm-up: {}", racer.form.name());
-            let place = race::BenchPage { url: &self.warm_up.url, is_vast: false };
-            match racer.visit(place, &self.numbers) {
+            let page = race::BenchPage { url: &self.warm_up.url, is_vast: false };
+            match racer.visit(page, &self.numbers) {
                 Ok(_) => self.racers.push(racer),
                 Err(error) if !racer.form.is_rival() => return Err(error),
                 Err(error) => self.note(format!("{} was left out: {error}", racer.form.name())),
@@ -213,9 +214,9 @@ impl BenchSetup {
         Ok(())
     }
 
-    /// All pages, with everybody in turns on each.
-    fn courses(&mut self, rounds: usize) -> Result<Vec<PageResult>> {
-        let mut courses = Vec::new();
+    /// Measures all pages, with all contenders in turns on each.
+    fn page_results(&mut self, rounds: usize) -> Result<Vec<PageResult>> {
+        let mut page_results = Vec::new();
         for (number, page) in self.pages.clone().into_iter().enumerate() {
             let began = Instant::now();
             let elements = self.elements(&page);
@@ -224,18 +225,18 @@ impl BenchSetup {
                 .racers
                 .iter_mut()
                 .filter(|racer| !is_long || matches!(racer.form, Form::Walk | Form::Library));
-            let mut course = PageResult { page, elements, times: Vec::new(), failed: Vec::new() };
-            let place = race::BenchPage { url: &course.page.url, is_vast: is_long };
-            for (form, times) in race::race(racers, place, rounds, &self.numbers)? {
+            let mut result = PageResult { page, elements, times: Vec::new(), failed: Vec::new() };
+            let page = race::BenchPage { url: &result.page.url, is_vast: is_long };
+            for (form, times) in race::race(racers, page, rounds, &self.numbers)? {
                 match times {
-                    Ok(times) => course.times.push((form, times)),
+                    Ok(times) => result.times.push((form, times)),
                     Err(error) => {
                         self.note(format!(
                             "{} failed on {}: {error}",
                             form.name(),
-                            course.page.name
+                            result.page.name
                         ));
-                        course.failed.push(form);
+                        result.failed.push(form);
                     }
                 }
             }
@@ -243,23 +244,23 @@ impl BenchSetup {
                 "times: {} of {}: {} ({:.0} s)",
                 number + 1,
                 self.pages.len(),
-                course.page.name,
+                result.page.name,
                 began.elapsed().as_secs_f64()
             );
-            courses.push(course);
+            page_results.push(result);
         }
-        Ok(courses)
+        Ok(page_results)
     }
 
-    /// How large a page is. For orientation only, so it is told if it can be.
+    /// Number of elements of a page, for orientation only; `None` when it cannot be read.
     fn elements(&self, page: &BenchPage) -> Option<usize> {
         self.library.open(&page.url).ok()?;
         let count = self.library.eval("document.querySelectorAll('*').length").ok()?;
         count.text.trim().parse().ok()
     }
 
-    /// The texts of all pages but the largest, counted, and the names of pages that we failed on.
-    fn texts(&mut self, keep: Option<&Path>) -> Result<(Vec<Texts>, Vec<String>)> {
+    /// Counts the tokens of all pages but the largest; returns the names of failed pages, too.
+    fn texts(&mut self, keep: Option<&Path>) -> Result<(Vec<TokenCounts>, Vec<String>)> {
         if let Some(folder) = keep {
             std::fs::create_dir_all(folder)?;
         }
@@ -272,7 +273,7 @@ impl BenchSetup {
         let (mut counted, mut failed) = (Vec::new(), Vec::new());
         for (number, page) in pages.iter().enumerate() {
             eprintln!("tokens: {} of {}: {}", number + 1, pages.len(), page.name);
-            let texts = match self.written(page) {
+            let texts = match self.snapshot_texts(page) {
                 Ok(texts) => texts,
                 Err(error) => {
                     self.note(format!(
@@ -288,20 +289,20 @@ impl BenchSetup {
                     std::fs::write(folder.join(format!("{}.{name}.txt", page.name)), text)?;
                 }
             }
-            counted.push(Texts::count(page, &texts));
+            counted.push(TokenCounts::count(page, &texts));
         }
         Ok((counted, failed))
     }
 
-    /// What everybody writes about a page, with a browser that has seen no other: refs that are numbered on
-    /// from page to page would be more tokens.
-    fn written(&mut self, page: &BenchPage) -> Result<TextSize> {
+    /// The texts of every tool for a page, in a new browser: refs numbered on from page to page would cost
+    /// more tokens.
+    fn snapshot_texts(&mut self, page: &BenchPage) -> Result<SnapshotTexts> {
         let library = Library::new(&self.chrome)?;
         library.open(&page.url)?;
         let whole = library.snapshot(View::Whole)?.text;
         let refs_only = library.snapshot(View::RefsOnly)?.text;
         library.snapshot(View::Delta)?;
-        let (script, shown) = self.numbers.next_change();
+        let (script, new_text) = self.numbers.next_change();
         let element = library.eval(&script)?.text;
         let delta = library.snapshot(View::Delta)?.text;
         drop(library);
@@ -310,7 +311,7 @@ impl BenchSetup {
         let racer = forms
             .iter()
             .find_map(|form| self.racers.iter().position(|racer| racer.form == *form))
-            .map(|place| &mut self.racers[place]);
+            .map(|at| &mut self.racers[at]);
         let playwright = racer.map(|racer| racer.text(&page.url)).transpose();
         let playwright = self.unless_failed("playwright", page, playwright);
         let agent_browser = self.agent_browser.as_ref().map(|tool| {
@@ -321,10 +322,10 @@ impl BenchSetup {
             Ok(text)
         });
         let agent_browser = self.unless_failed("agent-browser", page, agent_browser.transpose());
-        Ok(TextSize {
+        Ok(SnapshotTexts {
             whole,
             refs_only,
-            is_delta_seen: delta.contains(&shown),
+            is_delta_seen: delta.contains(&new_text),
             delta,
             is_heading: matches!(element.trim(), "h1" | "h2" | "h3" | "h4" | "h5" | "h6"),
             playwright,
@@ -336,65 +337,65 @@ impl BenchSetup {
         &mut self,
         name: &str,
         page: &BenchPage,
-        told: Result<Option<T>>,
+        result: Result<Option<T>>,
     ) -> Option<T> {
-        told.unwrap_or_else(|error| {
+        result.unwrap_or_else(|error| {
             self.note(format!("the tokens of {name} on {} are missing: {error}", page.name));
             None
         })
     }
 
-    /// The daemon's memory after a tenth of the snapshots and after all, over the saved pages.
+    /// Measures the daemon's memory after a tenth of the snapshots and after all, over the saved pages.
     fn memory(&mut self, snapshots: usize) -> Result<Option<MemoryUse>> {
         let pages: Vec<BenchPage> =
             self.pages.iter().filter(|page| page.kind == PageKind::Saved).cloned().collect();
         let early = snapshots / 10;
         if pages.is_empty() || early < pages.len() {
-            self.note("memory was left out: too few pages or snapshots to tell".into());
+            self.note("memory was left out: too few pages or snapshots".into());
             return Ok(None);
         }
         stop(&self.ours);
         let began = Instant::now();
-        let mut kept = MemoryUse { early: None, late: None, snapshots: 0, failed: 0 };
+        let mut memory = MemoryUse { early: None, late: None, snapshots: 0, failed: 0 };
         let read = |setting: &Self| -> Result<Memory> {
-            // The same page each time, so that what is kept of the last one is the same.
+            // The same page each time, so that the cached page is the same.
             setting.ours.run(["open", &pages[0].url])?;
             setting.ours.run(["snapshot"])?;
             setting.ours.daemon_memory()
         };
-        while kept.snapshots < snapshots && began.elapsed() < MEMORY_TIME {
-            let page = &pages[kept.snapshots / ON_EACH % pages.len()];
-            let before = match kept.snapshots % ON_EACH {
+        while memory.snapshots < snapshots && began.elapsed() < MEMORY_TIME {
+            let page = &pages[memory.snapshots / ON_EACH % pages.len()];
+            let before = match memory.snapshots % ON_EACH {
                 0 => self.ours.run(["open", &page.url]).map(drop),
                 2 => self.ours.run(["eval", &self.numbers.next_change().0]).map(drop),
                 _ => Ok(()),
             };
             if let Err(error) = before.and_then(|()| self.ours.run(["snapshot"]).map(drop)) {
-                if kept.failed == 0 {
+                if memory.failed == 0 {
                     self.note(format!("a snapshot of {} failed: {error}", page.name));
                 }
-                kept.failed += 1;
+                memory.failed += 1;
             }
-            kept.snapshots += 1;
-            if kept.snapshots == early {
-                kept.early = Some(read(self)?);
+            memory.snapshots += 1;
+            if memory.snapshots == early {
+                memory.early = Some(read(self)?);
             }
-            if kept.snapshots.is_multiple_of(snapshots.div_ceil(10)) {
-                eprintln!("memory: {} of {snapshots} snapshots", kept.snapshots);
+            if memory.snapshots.is_multiple_of(snapshots.div_ceil(10)) {
+                eprintln!("memory: {} of {snapshots} snapshots", memory.snapshots);
             }
         }
-        kept.late = Some(read(self)?);
+        memory.late = Some(read(self)?);
         stop(&self.ours);
-        if kept.snapshots < snapshots || kept.failed * 20 > snapshots {
+        if memory.snapshots < snapshots || memory.failed * 20 > snapshots {
             return Err(Error::Failed(format!(
                 "of {snapshots} snapshots {} were taken within {} s and {} failed: memory after them \
-                 says nothing",
-                kept.snapshots,
+                 is meaningless",
+                memory.snapshots,
                 MEMORY_TIME.as_secs(),
-                kept.failed
+                memory.failed
             )));
         }
-        Ok(Some(kept))
+        Ok(Some(memory))
     }
 
     fn note(&mut self, note: String) {
@@ -403,7 +404,7 @@ impl BenchSetup {
     }
 }
 
-/// Serves the saved pages and the lists; the page that comes back beside them is for warming up.
+/// Serves the saved pages and the lists; also returns a page for warming up.
 fn serve(
     corpus: &Corpus,
     skips_long: bool,
@@ -428,7 +429,7 @@ fn serve(
     Ok((saved.chain(lists).collect(), place(&warm_up, PageKind::List(10))))
 }
 
-/// All that take part. Those of one tool share its browser.
+/// Creates all contenders. Those of one tool share its browser.
 fn racers(
     library: &Rc<Library>,
     ours: &Rc<Tool>,
@@ -469,7 +470,7 @@ fn stop(tool: &Tool) {
     }
 }
 
-/// Puts the section into the document, and the picture beside it.
+/// Writes the section of the document, and its picture.
 fn write(
     out: &Path,
     cli: &Cli,
@@ -482,15 +483,15 @@ fn write(
         "## Snapshots\n\n\
          Every tool visits every page in turns, in a browser of its own and with the same network: loopback. A \
          visit takes a first snapshot, changes the text of one heading by script and takes another, twice, then \
-         takes two more of what is unchanged. Only snapshots are timed. *Bare walk* is `bench/walk.js`, by the \
-         same channel and in the same browser as our library. *Library* and the libraries of the others are \
+         takes two more of the unchanged page. Only snapshots are timed. *Bare walk* is `bench/walk.js`, by the \
+         same connection and in the same browser as our library. *Library* and the libraries of the others are \
          timed inside their process; servers by the round trip over their pipe or socket; *commands* from the \
          start of their process to its end, with the daemon up. *Fastest* is the fastest of all forms of all \
          others on that page in that case.\n\n\
-         After a change a tenth of the fastest is the goal; the table says what is required.\n\n",
+         After a change a tenth of the fastest is the goal; the table has the requirements.\n\n",
     );
     _ = writeln!(body, "{}", report::requirements(requirements));
-    if !results.courses.is_empty() {
+    if !results.page_results.is_empty() {
         std::fs::create_dir_all(&folder)?;
         std::fs::write(folder.join("snapshot.svg"), results.picture())?;
         let picture =
@@ -505,7 +506,7 @@ fn write(
     Ok(())
 }
 
-/// What the numbers were taken on, and what is missing.
+/// Machine, date, versions and omissions of the run.
 fn facts(setting: &BenchSetup) -> String {
     let mut text = format!("- Date: {}\n- Machine: {}\n", machine::today(), setting.machine);
     _ = writeln!(text, "- Versions: {}", setting.versions.join("; "));
@@ -524,7 +525,7 @@ fn facts(setting: &BenchSetup) -> String {
     text
 }
 
-/// How to repeat the run: the options that decide the numbers, not where this machine keeps its files.
+/// The command that repeats the run: options that affect the numbers, without paths of this machine.
 fn command_line(cli: &Cli) -> String {
     let mut line = String::from("cargo run --release -p agbrowse-bench --bin snapshot --");
     if cli.rivals.is_some() {

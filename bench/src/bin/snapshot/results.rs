@@ -1,4 +1,4 @@
-//! What the numbers come to: ratios, requirements, tables, the picture.
+//! Evaluation of the samples: ratios, requirements, tables, the picture.
 
 use agbrowse_bench::contender::{Form, Party};
 use agbrowse_bench::plot::{self, Dots, Row, Series};
@@ -10,27 +10,27 @@ use agbrowse_bench::tokens::{self, Refs};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// After a change: how much of the fastest other tool's time we may take, on the median page and on lists.
+/// Maximum time after a change relative to the fastest other tool, on the median page and on lists.
 const CHANGED_RATIO: f64 = 0.2;
-/// The same on any page.
+/// Maximum time after a change relative to the fastest other tool, on any page.
 const CHANGED_RATIO_ANY: f64 = 0.33;
-/// The first snapshot after going to a page: how much of the fastest other tool's time we may take.
+/// Maximum time of the first snapshot after navigation relative to the fastest other tool.
 const FIRST_RATIO: f64 = 0.33;
-/// How much longer than the bare walk we may take.
+/// Maximum time relative to the bare walk.
 const WALK_RATIO: f64 = 2.5;
-/// What the daemon may gain in memory between a tenth of the snapshots and all of them, in MB. The resident set
-/// is counted in pages that come and go: this is what stands for none.
+/// Maximum growth of the daemon's memory between a tenth of the snapshots and all of them, in MB. The
+/// resident set varies by memory pages: this stands for none.
 const GROWTH_MB: f64 = 1.0;
-/// How much of Playwright's tokens our text may be, on the median page.
+/// Maximum tokens of our text relative to Playwright's, on the median page.
 const TOKEN_RATIO: f64 = 0.5;
-/// The most tokens that a changed heading may be.
+/// Maximum tokens of a changed heading.
 const DELTA_TOKENS: f64 = 59.0;
 
-/// Lists for everybody, and the one for us and the bare walk alone.
+/// Lengths of the lists for all tools; the longest list is for us and the bare walk alone.
 pub(super) const LISTS: [usize; 2] = [1_000, 10_000];
 pub(super) const LONG_LIST: usize = 50_000;
 
-/// A page that is served.
+/// A served page.
 #[derive(Clone)]
 pub(super) struct BenchPage {
     pub(super) name: String,
@@ -44,7 +44,7 @@ pub(super) enum PageKind {
     List(usize),
 }
 
-/// What came of a page.
+/// Results of a page.
 pub(super) struct PageResult {
     pub(super) page: BenchPage,
     pub(super) elements: Option<usize>,
@@ -52,14 +52,14 @@ pub(super) struct PageResult {
     pub(super) failed: Vec<Form>,
 }
 
-/// Whom we are compared with.
+/// The opponent in a comparison.
 #[derive(Clone, Copy)]
 pub(super) enum Against {
-    /// Our library with the fastest form of any other tool.
+    /// Our library against the fastest form of any other tool.
     Fastest,
-    /// Our command with the other tool that has one.
+    /// Our command against the other tool that has one.
     Command,
-    /// Our library with the bare walk.
+    /// Our library against the bare walk.
     Walk,
 }
 
@@ -69,7 +69,7 @@ impl PageResult {
         Some(times.1.median(case))
     }
 
-    /// How much of the other's time we took.
+    /// Our time relative to the opponent's.
     fn ratio(&self, against: Against, case: Case) -> Option<f64> {
         let (ours, other) = match against {
             Against::Fastest => {
@@ -84,8 +84,8 @@ impl PageResult {
     }
 }
 
-/// What everybody wrote about a page.
-pub(super) struct TextSize {
+/// The texts of all tools for a page.
+pub(super) struct SnapshotTexts {
     pub(super) whole: String,
     pub(super) refs_only: String,
     pub(super) delta: String,
@@ -95,7 +95,7 @@ pub(super) struct TextSize {
     pub(super) agent_browser: Option<String>,
 }
 
-impl TextSize {
+impl SnapshotTexts {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &String)> {
         [("agbrowse", &self.whole), ("agbrowse-refs-only", &self.refs_only)]
             .into_iter()
@@ -105,19 +105,19 @@ impl TextSize {
     }
 }
 
-/// The same, counted.
-pub(super) struct Texts {
+/// Their token counts.
+pub(super) struct TokenCounts {
     pub(super) page: BenchPage,
     whole: usize,
     playwright: Option<usize>,
     refs_only: RefCounts,
     agent_browser: Option<RefCounts>,
-    /// Only where the change was one of a heading.
+    /// Present only where the change was one of a heading.
     delta: Option<usize>,
     pub(super) is_delta_seen: bool,
 }
 
-/// Text that is there to point at things.
+/// Tokens and refs of a text that lists refs only.
 #[derive(Clone, Copy)]
 pub(super) struct RefCounts {
     tokens: usize,
@@ -134,17 +134,17 @@ impl RefCounts {
     }
 }
 
-impl Texts {
-    pub(super) fn count(page: &BenchPage, written: &TextSize) -> Self {
+impl TokenCounts {
+    pub(super) fn count(page: &BenchPage, texts: &SnapshotTexts) -> Self {
         let count = |text: &String| tokens::count(text);
         Self {
             page: page.clone(),
-            whole: count(&written.whole),
-            playwright: written.playwright.as_ref().map(count),
-            refs_only: RefCounts::count(&written.refs_only),
-            agent_browser: written.agent_browser.as_deref().map(RefCounts::count),
-            delta: written.is_heading.then(|| count(&written.delta)),
-            is_delta_seen: written.is_delta_seen,
+            whole: count(&texts.whole),
+            playwright: texts.playwright.as_ref().map(count),
+            refs_only: RefCounts::count(&texts.refs_only),
+            agent_browser: texts.agent_browser.as_deref().map(RefCounts::count),
+            delta: texts.is_heading.then(|| count(&texts.delta)),
+            is_delta_seen: texts.is_delta_seen,
         }
     }
 
@@ -152,14 +152,14 @@ impl Texts {
         stats::ratio_above(0.0, self.whole as f64, self.playwright? as f64)
     }
 
-    /// How many things to act on the other points at, for each that we do.
+    /// The other's number of refs to act on relative to ours.
     fn recall(&self) -> Option<f64> {
         let theirs = self.agent_browser?.refs.usable;
         (theirs > 0).then(|| theirs as f64 / self.refs_only.refs.usable as f64)
     }
 }
 
-/// What the daemon kept in memory.
+/// Memory of the daemon.
 #[derive(Clone, Copy)]
 pub(super) struct MemoryUse {
     pub(super) early: Option<Memory>,
@@ -168,14 +168,14 @@ pub(super) struct MemoryUse {
     pub(super) failed: usize,
 }
 
-/// All that was measured.
+/// All results.
 #[derive(Default)]
 pub(super) struct Results {
-    pub(super) courses: Vec<PageResult>,
-    pub(super) texts: Vec<Texts>,
-    /// Names of pages that we wrote nothing about.
-    pub(super) unwritten: Vec<String>,
-    pub(super) kept: Option<MemoryUse>,
+    pub(super) page_results: Vec<PageResult>,
+    pub(super) texts: Vec<TokenCounts>,
+    /// Names of pages without a text of ours.
+    pub(super) failed_texts: Vec<String>,
+    pub(super) memory: Option<MemoryUse>,
 }
 
 impl Results {
@@ -184,7 +184,7 @@ impl Results {
         let mut require = |name: String, limit, unit, measured| {
             all.push(Requirement { name, limit, unit, measured });
         };
-        for (against, who) in [
+        for (against, opponent) in [
             (Against::Fastest, "library / fastest other"),
             (Against::Command, "command / `agent-browser`"),
         ] {
@@ -192,7 +192,7 @@ impl Results {
                 (Case::Changed, "after a change", CHANGED_RATIO, CHANGED_RATIO_ANY),
                 (Case::First, "first", FIRST_RATIO, FIRST_RATIO),
             ] {
-                let name = |page: &str| format!("{words}: {who}, {page}");
+                let name = |page: &str| format!("{words}: {opponent}, {page}");
                 let median = self.median_ratio(against, case);
                 require(name("median saved page"), limit, "", median);
                 for items in LISTS {
@@ -202,9 +202,9 @@ impl Results {
                 require(name("any page"), any, "", self.worst_ratio(against, case));
             }
         }
-        // What is done while a page loads is not done for nothing.
+        // Work done while a page loads has a cost, too.
         let together = self.median_ratio(Against::Fastest, Case::Arrival);
-        let name = "going there and first: library / fastest other, median saved page";
+        let name = "navigation and first snapshot: library / fastest other, median saved page";
         require(name.into(), 1.0, "", together);
         for (case, words) in [(Case::Changed, "after a change"), (Case::First, "first")] {
             let name = |page: &str| format!("{words}: library / bare walk, {page}");
@@ -212,12 +212,14 @@ impl Results {
             require(name("any page"), WALK_RATIO, "", self.worst_ratio(Against::Walk, case));
             require(name(&format!("{} items", thousands(LONG_LIST))), WALK_RATIO, "", long);
         }
-        let growth =
-            self.kept.as_ref().and_then(|kept| Some(kept.late?.now_mb() - kept.early?.now_mb()));
+        let growth = self
+            .memory
+            .as_ref()
+            .and_then(|memory| Some(memory.late?.now_mb() - memory.early?.now_mb()));
         require("growth of the daemon over the snapshots".into(), GROWTH_MB, " MB", growth);
 
         let saved = || self.texts.iter().filter(|texts| texts.page.kind == PageKind::Saved);
-        let median = stats::summarize(&saved().filter_map(Texts::ratio).collect::<Vec<_>>());
+        let median = stats::summarize(&saved().filter_map(TokenCounts::ratio).collect::<Vec<_>>());
         require(
             "tokens: agbrowse / Playwright, median saved page".into(),
             TOKEN_RATIO,
@@ -234,7 +236,7 @@ impl Results {
             "refs to act on: `agent-browser snapshot -i` / `--refs-only`, any saved page".into(),
             1.0,
             "",
-            saved().filter_map(Texts::recall).max_by(f64::total_cmp),
+            saved().filter_map(TokenCounts::recall).max_by(f64::total_cmp),
         );
         let delta = self.texts.iter().filter_map(|texts| texts.delta).max();
         require(
@@ -249,9 +251,9 @@ impl Results {
     }
 
     fn ratios(&self, against: Against, case: Case) -> impl Iterator<Item = (PageKind, f64)> {
-        self.courses
+        self.page_results
             .iter()
-            .filter_map(move |course| Some((course.page.kind, course.ratio(against, case)?)))
+            .filter_map(move |result| Some((result.page.kind, result.ratio(against, case)?)))
     }
 
     fn median_ratio(&self, against: Against, case: Case) -> Option<f64> {
@@ -288,7 +290,7 @@ impl Results {
     }
 
     fn unseen(&self) -> Option<f64> {
-        let times = self.courses.iter().flat_map(|course| &course.times);
+        let times = self.page_results.iter().flat_map(|result| &result.times);
         let ours = times.filter(|(form, _)| form.party() == Party::Ours);
         let unseen = ours.map(|(_, times)| times.unseen).sum::<usize>()
             + self.texts.iter().filter(|texts| !texts.is_delta_seen).count();
@@ -297,19 +299,20 @@ impl Results {
 
     fn failed(&self) -> Option<f64> {
         let is_failed =
-            |course: &&PageResult| course.failed.iter().any(|form| form.party() == Party::Ours);
-        let courses = self.courses.iter().filter(is_failed).map(|course| &course.page.name);
-        let failed: BTreeSet<&String> = courses.chain(&self.unwritten).collect();
+            |result: &&PageResult| result.failed.iter().any(|form| form.party() == Party::Ours);
+        let page_results =
+            self.page_results.iter().filter(is_failed).map(|result| &result.page.name);
+        let failed: BTreeSet<&String> = page_results.chain(&self.failed_texts).collect();
         self.has_run().then_some(failed.len() as f64)
     }
 
     fn has_run(&self) -> bool {
-        !self.courses.is_empty() || !self.texts.is_empty() || !self.unwritten.is_empty()
+        !self.page_results.is_empty() || !self.texts.is_empty() || !self.failed_texts.is_empty()
     }
 
     pub(super) fn tables(&self) -> String {
         let mut text = String::new();
-        if !self.courses.is_empty() {
+        if !self.page_results.is_empty() {
             for (case, title) in CASES {
                 _ = writeln!(text, "**{title}**, median in ms:\n\n{}", self.times(case));
             }
@@ -317,15 +320,15 @@ impl Results {
         if !self.texts.is_empty() {
             _ = writeln!(text, "**Tokens** (o200k) and refs:\n\n{}", self.tokens());
         }
-        if let Some(kept) = &self.kept {
-            _ = writeln!(text, "**Memory** of the daemon:\n\n{}", kept.table());
+        if let Some(memory) = &self.memory {
+            _ = writeln!(text, "**Memory** of the daemon:\n\n{}", memory.table());
         }
         text.trim_end().to_owned() + "\n"
     }
 
-    /// The forms that did anything.
+    /// The forms with results.
     fn forms(&self) -> Vec<Form> {
-        let times = self.courses.iter().flat_map(|course| &course.times);
+        let times = self.page_results.iter().flat_map(|result| &result.times);
         let mut forms: Vec<Form> = times.map(|(form, _)| *form).collect();
         forms.sort_unstable();
         forms.dedup();
@@ -338,13 +341,13 @@ impl Results {
         let names = forms.iter().map(|form| form.name());
         let ratios = ["library / walk", "library / fastest", "command / command"];
         let mut table = Table::new(head.into_iter().chain(names).chain(ratios));
-        for course in &self.courses {
-            let elements = course.elements.map_or_else(|| "–".into(), |count| count.to_string());
-            let ms = |form: &Form| number(course.median(*form, case), 1);
-            let ratio = |against| number(course.ratio(against, case), 2);
+        for result in &self.page_results {
+            let elements = result.elements.map_or_else(|| "–".into(), |count| count.to_string());
+            let ms = |form: &Form| number(result.median(*form, case), 1);
+            let ratio = |against| number(result.ratio(against, case), 2);
             let ratios = [Against::Walk, Against::Fastest, Against::Command];
             table.row(
-                [course.page.name.clone(), elements]
+                [result.page.name.clone(), elements]
                     .into_iter()
                     .chain(forms.iter().map(ms))
                     .chain(ratios.map(ratio)),
@@ -420,11 +423,11 @@ impl Results {
         let panels = CASES.map(|(case, title)| Dots {
             title: format!("{title}, ms (median, logarithmic)"),
             rows: self
-                .courses
+                .page_results
                 .iter()
-                .map(|course| Row {
-                    label: course.page.name.clone(),
-                    values: forms.iter().map(|form| course.median(*form, case)).collect(),
+                .map(|result| Row {
+                    label: result.page.name.clone(),
+                    values: forms.iter().map(|form| result.median(*form, case)).collect(),
                 })
                 .collect(),
         });
@@ -432,17 +435,17 @@ impl Results {
     }
 }
 
-/// The cases as they are told.
+/// The cases with their headings.
 const CASES: [(Case, &str); 4] = [
     (Case::Changed, "After one change"),
-    (Case::First, "First after going to the page"),
-    (Case::Arrival, "Going to the page and the first of it, together"),
+    (Case::First, "First snapshot after navigation"),
+    (Case::Arrival, "Navigation and first snapshot"),
     (Case::Unchanged, "Unchanged"),
 ];
 
 impl MemoryUse {
     fn table(&self) -> Table {
-        let mut table = Table::new(["MB kept by the daemon", "now", "highest", "failed"]);
+        let mut table = Table::new(["MB used by the daemon", "now", "highest", "failed"]);
         for (snapshots, memory) in [(self.snapshots / 10, self.early), (self.snapshots, self.late)]
         {
             let Some(memory) = memory else { continue };
@@ -461,7 +464,7 @@ fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "–".into(), |value| format!("{value:.digits$}"))
 }
 
-/// A round number as people write it: `50,000`.
+/// Formats a number with thousands separators: `50,000`.
 fn thousands(count: usize) -> String {
     format!("{},{:03}", count / 1000, count % 1000)
 }

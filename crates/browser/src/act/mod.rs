@@ -86,7 +86,7 @@ fn control_around(tree: &Tree, node: usize) -> Option<usize> {
     let holds = |outer: &usize| tree.nodes[*outer].end as usize > node;
     let nearest = (0..node).rev().filter(holds).find(|outer| is_clicked(*outer))?;
     let node = &tree.nodes[nearest];
-    (takes_all(node.role) || node.states.is_stand_in()).then_some(nearest)
+    (takes_all(node.role) || node.states.is_visible_proxy()).then_some(nearest)
 }
 
 /// How much of a command's time is left for the reason why an element did not become usable; of a short one a third.

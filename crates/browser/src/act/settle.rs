@@ -833,7 +833,7 @@ impl Action<'_> {
         if let Some(mut was) = was {
             if let Some(behind) = self.observation.behind.as_ref().filter(|behind| is_same(behind))
             {
-                was.put_behind(&DeltaBase::new(behind, &seen(behind), &options.print));
+                was.add_covered_page(&DeltaBase::new(behind, &seen(behind), &options.print));
             }
             let told = changes(&was, &DeltaBase::new(&tree, &now, &options.print));
             let (brief, lines) = told.brief(MOST_LINES);

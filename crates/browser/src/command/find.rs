@@ -6,7 +6,7 @@ use crate::note::Note;
 use crate::observe::{self, ObserveOptions};
 use crate::tab::Turn;
 use clap::Args;
-use page::ax::{RefPolicy, Role, marks};
+use page::ax::{RefPolicy, Role, ref_tiers};
 use page::find::{Query, find};
 use page::refs::Items;
 use schemars::JsonSchema;
@@ -121,7 +121,7 @@ impl RunInTab for Find {
         };
         let nodes = find(&tree, &query);
         let policy = RefPolicy::Live { all: true };
-        let has_ref = marks(&tree, policy);
+        let has_ref = ref_tiers(&tree, policy);
         let registry = &mut observation.registry;
         let mut found: Vec<FindRow> = Vec::new();
         let mut listed: HashSet<usize> = nodes.iter().copied().collect();

@@ -294,7 +294,7 @@ async fn label(
     };
     let registry = &mut observation.registry;
     let seen = view(&tree, &options, &mut registry.numbering(&tree));
-    registry.show(&tree, &seen, Scope::Part);
+    registry.issue_view(&tree, &seen, Scope::Part);
     let mut boxes: Vec<(String, f32, f32, f32, f32)> = Vec::new();
     for (frame, window) in
         windows(observation, &tree, cx.progress.deadline).await.into_iter().enumerate()

@@ -393,7 +393,7 @@ fn plain_option(tree: &Tree, wanted: &str, before: &ElementSet) -> Option<usize>
     let mut needle = page::text::Needle::new(wanted);
     target::innermost(tree, &found)
         .into_iter()
-        .find(|node| needle.is_all_of(&page::refs::name(tree, *node)))
+        .find(|node| needle.equals(&page::refs::name(tree, *node)))
 }
 
 /// The option that is meant.
@@ -410,7 +410,7 @@ fn option_in(tree: &Tree, point: &ActionPoint, wanted: &str, others: &ElementSet
             .copied()
             .filter(|node| {
                 let name = tree.name(&tree.nodes[*node]);
-                if exact { needle.is_all_of(name) } else { needle.is_in(name) }
+                if exact { needle.equals(name) } else { needle.is_contained_in(name) }
             })
             .collect()
     };

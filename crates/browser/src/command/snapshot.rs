@@ -17,8 +17,8 @@ use clap::{Args, ValueEnum};
 use page::ax::{RefPolicy, Tree};
 use page::delta::{Delta, DeltaBase, delta};
 use page::refs::{IssuedRefs, Scope, numbers_in, rewrite_refs};
-use page::render::{McpRender, RenderOptions, printed, render_mcp};
-use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, bare, build, nodes, refs};
+use page::render::{McpRender, RenderOptions, render_mcp, render_with_refs};
+use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, build, empty_page_note, nodes, refs};
 use page::view::{DEFAULT_MAX_DEPTH, View, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -315,7 +315,11 @@ impl Snapshot {
         });
         let scope = if seen.is_whole { Scope::Whole } else { Scope::Part };
         let issued = self.delta.then(|| registry.issued());
-        registry.show(&tree, unfolded.as_ref().filter(|_| self.delta).unwrap_or(&seen), scope);
+        registry.issue_view(
+            &tree,
+            unfolded.as_ref().filter(|_| self.delta).unwrap_or(&seen),
+            scope,
+        );
         SnapshotSource { tree, seen, unfolded, options, asked, issued }
     }
 
@@ -474,7 +478,7 @@ impl Snapshot {
                     let line = |(at, _): &(u32, u32)| all.lines.get(*at as usize);
                     snapshot.refs = refs(tree, all, print);
                     if self.nodes {
-                        snapshot.nodes = nodes(tree, told.told.iter().filter_map(line), print);
+                        snapshot.nodes = nodes(tree, told.reported.iter().filter_map(line), print);
                     }
                 }
                 tell_less(&mut snapshot, told);
@@ -482,7 +486,7 @@ impl Snapshot {
             SnapshotReply::Full(Box::new(snapshot))
         } else {
             let text = match self.format {
-                TextFormat::Text => printed(tree, seen, print).text,
+                TextFormat::Text => render_with_refs(tree, seen, print).text,
                 TextFormat::Viewpoint => {
                     let numbers: Vec<u32> =
                         seen.lines.iter().filter_map(|line| line.number).collect();
@@ -516,10 +520,10 @@ impl Snapshot {
         if let (Some(issued), Some(told)) = (issued, told.as_ref().filter(|told| !told.is_full)) {
             // Only what is told means what it means now.
             let all = seeing.unfolded.as_ref().unwrap_or(seen);
-            let lines = told.told.iter().filter_map(|(at, _)| all.lines.get(*at as usize));
+            let lines = told.reported.iter().filter_map(|(at, _)| all.lines.get(*at as usize));
             let nodes: Vec<usize> =
                 lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
-            observation.registry.show_only(issued, tree, &nodes);
+            observation.registry.restore_and_issue(issued, tree, &nodes);
         }
         if self.delta && told.is_none() {
             let note = "nothing of this page was shown in this way before: this is all of it";
@@ -550,8 +554,8 @@ impl Snapshot {
         }
         let is_viewpoint = self.format == TextFormat::Viewpoint && !self.details;
         // That text says so itself.
-        if seen.is_bare() && !is_viewpoint {
-            notes.push(Note::new("empty", bare(tree)));
+        if seen.is_empty_page() && !is_viewpoint {
+            notes.push(Note::new("empty", empty_page_note(tree)));
         }
         let unseen = tree.unseen();
         // Most pages have some, and a model pays for each word: it is told when there is more of that than of the rest.
@@ -588,7 +592,7 @@ impl Snapshot {
             DeltaBase::new(behind, &view, &options.print)
         });
         let complete = |mut was: DeltaBase| {
-            behind.iter().for_each(|behind| was.put_behind(behind));
+            behind.iter().for_each(|behind| was.add_covered_page(behind));
             was
         };
         if before.way == *way {
@@ -677,7 +681,7 @@ fn tell_less(snapshot: &mut WebAiSnapshot, told: &Delta) {
                 .is_some_and(|number| numbers.contains(&number))
         };
         snapshot.refs.retain(|it| is_told(&it.ref_name));
-        snapshot.stats.node_count = told.told.len() as u32;
+        snapshot.stats.node_count = told.reported.len() as u32;
         snapshot.stats.interactive_count = snapshot.refs.len() as u32;
     }
     snapshot.stats = Stats {

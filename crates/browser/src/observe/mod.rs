@@ -455,9 +455,9 @@ impl TabObservation {
     /// Remembers what a dialog came in front of: to tell later that it is back.
     pub(crate) fn set_modal_background(&mut self, was: Option<&Arc<Tree>>, now: &Tree) {
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
-        self.behind = match page::delta::is_covered(now) {
+        self.behind = match page::delta::is_covered_by_modal(now) {
             false => None,
-            true => match was.filter(|was| !page::delta::is_covered(was)) {
+            true => match was.filter(|was| !page::delta::is_covered_by_modal(was)) {
                 Some(was) => Some(was.clone()),
                 None => self.behind.take(),
             },
@@ -778,7 +778,7 @@ fn stitch(
     work.add(main, None, 0).map_err(|bad| {
         ObserveError::Script(format!("line {} of a report is malformed", bad.line))
     })?;
-    work.tree.close();
+    work.tree.finish();
     drop_delegated_listeners(&mut work.tree);
     Ok(work.tree)
 }
@@ -792,7 +792,7 @@ impl TreeBuilder<'_> {
         depth: u32,
     ) -> std::result::Result<(), report::Malformed> {
         let Some(told) = self.told.get(&place.frame_id) else {
-            self.tree.add_silent(page::ax::Frame {
+            self.tree.add_silent_frame(page::ax::Frame {
                 document: place.loader.clone(),
                 url: page::text::mask_url(&place.url),
                 origin: place.origin(),
@@ -870,7 +870,7 @@ async fn place_boxes(observation: &TabObservation, tree: &mut Tree, deadline: De
     for frame in 1..tree.frames.len() {
         let frame = frame as u16;
         let (x, y) = offset(observation, tree, frame, deadline).await;
-        tree.shift_boxes(frame, x, y);
+        tree.translate_bounds(frame, x, y);
     }
 }
 

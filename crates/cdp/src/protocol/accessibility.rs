@@ -1,4 +1,4 @@
-//! The browser's own accessibility tree.
+//! The `Accessibility` domain: Chromium's own accessibility tree.
 
 use super::domain;
 use crate::LossyString;
@@ -6,66 +6,66 @@ use serde_json::value::RawValue;
 
 domain! { "Accessibility";
     types {
-        /// A value of a node.
+        /// `AXValue`: a typed value of an accessibility node.
         type AxValue {
-            /// What kind.
+            /// The value type.
             r#type: String,
-            /// The value: a string, a number, a boolean.
+            /// The value: a string, a number or a boolean.
             value: Box<RawValue>,
         }
-        /// A property of a node.
+        /// `AXProperty`: a named property of an accessibility node.
         type AxProperty {
             /// `focusable`, `level` …
             name: String,
             /// Its value.
             value: AxValue,
         }
-        /// A node of the tree.
+        /// `AXNode`: a node of the accessibility tree.
         type AxNode {
-            /// Its number in this tree.
+            /// Id of the node in this tree.
             node_id: String,
-            /// Whether it is left out of the tree.
+            /// The node is ignored for accessibility.
             ignored: bool,
-            /// What it is.
+            /// The role.
             role: AxText,
-            /// What it is called.
+            /// The accessible name.
             name: AxName,
-            /// What else it says about itself.
+            /// The accessible description.
             description: AxText,
-            /// What is in it.
+            /// The value.
             value: AxValue,
-            /// The rest.
+            /// All other properties.
             properties: Vec<AxProperty>,
-            /// Those below it.
+            /// Ids of the child nodes.
             child_ids: Vec<String>,
-            /// The element it is about.
+            /// Backend id of the associated DOM node.
             #[serde(rename = "backendDOMNodeId")]
             backend_dom_node_id: i64,
         }
-        /// A value that is a string.
+        /// An `AXValue` that holds a string.
         type AxText {
             /// The string.
             value: LossyString,
         }
-        /// A name, and where it could have come from.
+        /// An `AXValue` that holds an accessible name and the sources it was computed from.
         type AxName {
             /// The name.
             value: LossyString,
-            /// Everything that could have given a name, what counts most first.
+            /// All candidate sources, highest precedence first.
             sources: Vec<AxNameSource>,
         }
-        /// Something that could have given a name.
+        /// `AXValueSource`: a source of an accessible name.
         type AxNameSource {
             /// `contents`, `attribute`, `relatedElement` …
             r#type: String,
-            /// What it gave; absent when it gave nothing.
+            /// The value from this source; absent when it gave none.
             value: AxValue,
-            /// Whether one before it gave a name already.
+            /// A source of higher precedence supplied the name.
             superseded: bool,
         }
     }
     methods {
-        /// The whole tree of a document.
+        /// Fetches the full accessibility tree of a document.
         fn "getFullAXTree" GetFullAxTree {
             /// The frame whose document it is; the main one when absent.
             frame_id: Option<String>,

@@ -1,58 +1,58 @@
-//! The browser as a whole.
+//! The `Browser` domain: version, shutdown, downloads and permissions.
 
 use super::domain;
 
 domain! { "Browser";
     methods {
-        /// Which browser this is.
+        /// Reads the browser's version.
         fn "getVersion" GetVersion {} -> GetVersionReply {
             /// Name and version, such as `Chrome/156.0.0.0` or `HeadlessChrome/…`.
             product: String,
-            /// The version of the protocol.
+            /// The protocol version.
             protocol_version: String,
-            /// What it tells servers it is.
+            /// The user agent.
             user_agent: String,
         }
-        /// Ends the browser in an orderly way.
+        /// Closes the browser gracefully.
         fn "close" Close {} -> CloseReply {}
-        /// Says what happens to downloads of a context.
+        /// Sets the download behaviour of a browser context.
         fn "setDownloadBehavior" SetDownloadBehavior {
             /// `deny`, `allow`, `allowAndName` or `default`.
             behavior: String,
-            /// The context; the default one when absent.
+            /// The browser context; the default one when absent.
             browser_context_id: Option<String>,
-            /// Where files go.
+            /// Directory for downloaded files.
             download_path: Option<String>,
-            /// Whether download events are sent.
+            /// Emit download events.
             events_enabled: Option<bool>,
         } -> SetDownloadBehaviorReply {}
-        /// Allows pages what they would have to ask a person for.
+        /// Grants permissions to an origin, without a prompt.
         fn "grantPermissions" GrantPermissions {
-            /// What: `clipboardReadWrite` …
+            /// The permissions, such as `clipboardReadWrite`.
             permissions: Vec<String>,
-            /// Whose pages; all when absent.
+            /// The origin; all origins when absent.
             origin: Option<String>,
-            /// The context; the default one when absent.
+            /// The browser context; the default one when absent.
             browser_context_id: Option<String>,
         } -> GrantPermissionsReply {}
     }
     events {
-        /// A download began.
+        /// A download started.
         event "downloadWillBegin" DownloadWillBegin {
-            /// The frame that caused it.
+            /// The frame that initiated it.
             frame_id: String,
-            /// Its id.
+            /// Global id of the download.
             guid: String,
-            /// Where it comes from.
+            /// URL of the downloaded resource.
             url: crate::LossyString,
-            /// What the server calls it.
+            /// File name suggested by the server.
             suggested_filename: crate::LossyString,
         }
-        /// A download went on.
+        /// A download progressed.
         event "downloadProgress" DownloadProgress {
-            /// Its id.
+            /// Global id of the download.
             guid: String,
-            /// How many bytes there are.
+            /// Bytes received so far.
             received_bytes: f64,
             /// `inProgress`, `completed` or `canceled`.
             state: String,

@@ -1,7 +1,7 @@
-//! The macro that writes a domain: request structs, reply structs, events, and the list of uses.
+//! The macro that defines a domain: request structs, reply structs, events, and the list of protocol uses.
 
-/// Defines what we use of one domain. All fields are optional: none is sent unless set, none is required
-/// when read.
+/// Defines the used part of one domain. All optional fields are lenient: none is sent unless set, none is
+/// required when read.
 macro_rules! domain {
     (
         $domain:literal;
@@ -53,7 +53,7 @@ macro_rules! domain {
                 const NAME: &'static str = concat!($domain, ".", $event_name);
             }
         )* )?
-        /// What we use of this domain.
+        /// Every method, event and type of this domain that is used.
         pub const USES: &[crate::protocol::ProtocolUse] = &[
             $( crate::protocol::ProtocolUse {
                 name: concat!($domain, ".", $name),
@@ -78,12 +78,13 @@ macro_rules! domain {
 }
 pub(crate) use domain;
 
-/// Whether a parameter was left out. Required ones are plain types and are always sent.
+/// True for a parameter that is unset and therefore not sent. Required parameters are plain types and always
+/// sent.
 pub(crate) fn is_unset<T: Parameter>(value: &T) -> bool {
     value.is_unset()
 }
 
-/// A value that may be sent.
+/// A parameter value that can be absent.
 pub(crate) trait Parameter {
     fn is_unset(&self) -> bool {
         false

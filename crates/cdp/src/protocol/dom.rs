@@ -1,4 +1,4 @@
-//! Nodes, by the numbers that the browser gives them.
+//! The `DOM` domain: nodes by backend node id.
 
 use super::domain;
 use super::runtime::RemoteObject;
@@ -7,20 +7,20 @@ domain! { "DOM";
     types {
         /// The boxes of an element as quads: four corners, clockwise from the top left, as eight numbers.
         type BoxModel {
-            /// Without padding and border.
+            /// The content quad, without padding and border.
             content: Vec<f64>,
         }
     }
     methods {
-        /// The element that holds a frame.
+        /// Finds the element that owns a frame.
         fn "getFrameOwner" GetFrameOwner {
             /// The frame.
             frame_id: String,
         } -> GetFrameOwnerReply {
-            /// The element.
+            /// Backend id of the frame owner element.
             backend_node_id: i64,
         }
-        /// Where the boxes of an element are drawn.
+        /// Reads the box model of an element.
         fn "getBoxModel" GetBoxModel {
             /// The element.
             backend_node_id: Option<i64>,
@@ -28,23 +28,23 @@ domain! { "DOM";
             /// Its boxes.
             model: BoxModel,
         }
-        /// A handle on a node.
+        /// Resolves a node to a remote object.
         fn "resolveNode" ResolveNode {
             /// The node.
             backend_node_id: Option<i64>,
-            /// What the handle is let go with.
+            /// Object group that releases the handle.
             object_group: Option<String>,
-            /// The world it is for.
+            /// The execution context to resolve the node in.
             execution_context_id: Option<i64>,
         } -> ResolveNodeReply {
-            /// The handle.
+            /// The remote object.
             object: RemoteObject,
         }
-        /// Chooses files for a field.
+        /// Sets the files of a file input.
         fn "setFileInputFiles" SetFileInputFiles {
-            /// Their paths.
+            /// Absolute file paths.
             files: Vec<String>,
-            /// The field.
+            /// The file input.
             backend_node_id: Option<i64>,
         } -> SetFileInputFilesReply {}
     }

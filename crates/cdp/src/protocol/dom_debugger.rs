@@ -1,25 +1,25 @@
-//! Who listens to what.
+//! The `DOMDebugger` domain: event listeners of a node.
 
 use super::domain;
 
 domain! { "DOMDebugger";
     types {
-        /// A script that listens.
+        /// An event listener.
         type EventListener {
-            /// To what.
+            /// Event type, such as `click`.
             r#type: String,
-            /// At which node.
+            /// Backend id of the node the listener is attached to.
             backend_node_id: i64,
         }
     }
     methods {
-        /// Everything that listens at a node.
+        /// Lists the event listeners of a node and its descendants.
         fn "getEventListeners" GetEventListeners {
-            /// The node.
+            /// Remote object id of the node.
             object_id: String,
-            /// How far below it; -1 for everything.
+            /// Depth of the subtree to search; -1 for all of it.
             depth: Option<i64>,
-            /// Inside shadow trees and frames, too.
+            /// Pierce shadow roots and frames.
             pierce: Option<bool>,
         } -> GetEventListenersReply {
             /// The listeners.

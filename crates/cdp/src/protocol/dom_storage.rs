@@ -1,47 +1,47 @@
-//! What scripts keep in `localStorage` and `sessionStorage`.
+//! The `DOMStorage` domain: changes of `localStorage` and `sessionStorage`.
 
 use super::domain;
 use crate::LossyString;
 
 domain! { "DOMStorage";
     types {
-        /// A store.
+        /// A storage area.
         type StorageId {
-            /// Whose it is.
+            /// Storage key of its origin.
             storage_key: String,
-            /// `localStorage`; else `sessionStorage`.
+            /// `true` for `localStorage`, `false` for `sessionStorage`.
             is_local_storage: bool,
         }
     }
     methods {
-        /// Begins to tell of changes.
+        /// Enables the domain's events.
         fn "enable" Enable {} -> EnableReply {}
     }
     events {
-        /// Something new is kept.
+        /// An item was added.
         event "domStorageItemAdded" DomStorageItemAdded {
-            /// Where.
+            /// The storage area.
             storage_id: StorageId,
-            /// By this name.
+            /// The item's key.
             key: LossyString,
         }
-        /// Something else is kept by a name.
+        /// The value of an item changed.
         event "domStorageItemUpdated" DomStorageItemUpdated {
-            /// Where.
+            /// The storage area.
             storage_id: StorageId,
-            /// By this name.
+            /// The item's key.
             key: LossyString,
         }
-        /// Something is not kept any more.
+        /// An item was removed.
         event "domStorageItemRemoved" DomStorageItemRemoved {
-            /// Where.
+            /// The storage area.
             storage_id: StorageId,
-            /// By this name.
+            /// The item's key.
             key: LossyString,
         }
-        /// Nothing is kept any more.
+        /// All items were removed.
         event "domStorageItemsCleared" DomStorageItemsCleared {
-            /// Where.
+            /// The storage area.
             storage_id: StorageId,
         }
     }

@@ -1,23 +1,23 @@
-//! What a page is told about its screen and focus.
+//! The `Emulation` domain: focus and viewport emulation.
 
 use super::domain;
 
 domain! { "Emulation";
     methods {
-        /// Lets a page believe that it has the focus, so that several tabs can work at the same time.
+        /// Emulates focus, so that several tabs can work at the same time.
         fn "setFocusEmulationEnabled" SetFocusEmulationEnabled {
-            /// On or off.
+            /// Enable or disable.
             enabled: bool,
         } -> SetFocusEmulationEnabledReply {}
-        /// Sets the size of the view.
+        /// Overrides the viewport size and device metrics.
         fn "setDeviceMetricsOverride" SetDeviceMetricsOverride {
-            /// CSS pixels.
+            /// Width in CSS pixels.
             width: u32,
-            /// CSS pixels.
+            /// Height in CSS pixels.
             height: u32,
-            /// 0 keeps the screen's own.
+            /// Device pixel ratio; 0 uses the screen's own.
             device_scale_factor: f64,
-            /// Whether the page is told that it is on a phone.
+            /// Emulate a mobile device.
             mobile: bool,
         } -> SetDeviceMetricsOverrideReply {}
     }

@@ -1,96 +1,96 @@
-//! Requests that are held until we say what becomes of them.
+//! The `Fetch` domain: request interception and proxy authentication.
 
 use super::domain;
 use crate::LossyString;
 
 domain! { "Fetch";
     types {
-        /// Which requests are held.
+        /// A filter for intercepted requests.
         type RequestPattern {
-            /// Their addresses, with `*` and `?`.
+            /// URL pattern with the wildcards `*` and `?`.
             url_pattern: String,
         }
-        /// What is asked for.
+        /// An intercepted request.
         type Request {
-            /// Its address.
+            /// The URL.
             url: LossyString,
         }
-        /// A header.
+        /// An HTTP header.
         type HeaderEntry {
             /// Its name.
             name: String,
-            /// What it says.
+            /// Its value.
             value: String,
         }
-        /// Who wants to know who we are.
+        /// An authentication challenge.
         type AuthChallenge {
             /// `Server` or `Proxy`.
             source: String,
         }
-        /// What is said to that.
+        /// The response to an authentication challenge.
         type AuthChallengeResponse {
             /// `Default`, `CancelAuth` or `ProvideCredentials`.
             response: String,
-            /// Who we are.
+            /// The user name.
             username: String,
-            /// What proves it.
+            /// The password.
             password: String,
         }
     }
     methods {
-        /// Begins to hold requests.
+        /// Enables request interception.
         fn "enable" Enable {
-            /// Which.
+            /// The requests to intercept.
             patterns: Vec<RequestPattern>,
-            /// Also ask us when somebody wants to know who we are.
+            /// Also emit `authRequired` for authentication challenges.
             handle_auth_requests: Option<bool>,
         } -> EnableReply {}
-        /// Lets go of all that are held, and holds no more.
+        /// Disables interception and continues all paused requests.
         fn "disable" Disable {} -> DisableReply {}
-        /// Lets a request go on.
+        /// Continues a paused request.
         fn "continueRequest" ContinueRequest {
-            /// Which.
+            /// The paused request.
             request_id: String,
         } -> ContinueRequestReply {}
-        /// Has a request fail.
+        /// Fails a paused request.
         fn "failRequest" FailRequest {
-            /// Which.
+            /// The paused request.
             request_id: String,
-            /// Such as `AccessDenied`.
+            /// Network error reason, such as `AccessDenied`.
             error_reason: String,
         } -> FailRequestReply {}
-        /// Answers a request in the server's place.
+        /// Fulfills a paused request with a given response.
         fn "fulfillRequest" FulfillRequest {
-            /// Which.
+            /// The paused request.
             request_id: String,
-            /// Such as 200.
+            /// HTTP status, such as 200.
             response_code: u32,
-            /// What comes before the body.
+            /// The response headers.
             response_headers: Vec<HeaderEntry>,
-            /// The body, as base64.
+            /// The body in base64.
             body: String,
         } -> FulfillRequestReply {}
-        /// Says who we are, or that we do not.
+        /// Answers an authentication challenge: with credentials, by default handling, or by cancelling.
         fn "continueWithAuth" ContinueWithAuth {
-            /// Which request.
+            /// The paused request.
             request_id: String,
-            /// What is said.
+            /// The response to the challenge.
             auth_challenge_response: Option<AuthChallengeResponse>,
         } -> ContinueWithAuthReply {}
     }
     events {
-        /// A request is held.
+        /// A request was paused.
         event "requestPaused" RequestPaused {
-            /// Which.
+            /// The paused request.
             request_id: String,
-            /// What it asks for.
+            /// The request's URL.
             request: Request,
         }
-        /// Somebody wants to know who we are.
+        /// A server or proxy requires authentication.
         event "authRequired" AuthRequired {
-            /// For which request.
+            /// The paused request.
             request_id: String,
-            /// Who.
+            /// The challenge.
             auth_challenge: AuthChallenge,
         }
     }

@@ -1,102 +1,102 @@
-//! What a hand does: mouse, keys, text, dragged data.
+//! The `Input` domain: mouse, keyboard, text and drag events.
 
 use super::domain;
 
 domain! { "Input";
     types {
-        /// Something that is dragged.
+        /// An item of drag data.
         type DragDataItem {
-            /// What kind of data it is.
+            /// MIME type of the data.
             mime_type: String,
             /// The data.
             data: crate::LossyString,
-            /// A link's title.
+            /// Title of a dragged link.
             title: crate::LossyString,
-            /// The address that a fragment of markup belongs to.
+            /// Base URL of a dragged HTML fragment.
             #[serde(rename = "baseURL")]
             base_url: crate::LossyString,
         }
-        /// Everything that is dragged together.
+        /// The data of a drag.
         type DragData {
             /// The items.
             items: Vec<DragDataItem>,
             /// Paths of files.
             files: Vec<String>,
-            /// Which operations the source allows, as bits.
+            /// Bit mask of the operations that the drag source allows.
             drag_operations_mask: i64,
         }
     }
     methods {
-        /// Moves, presses, releases or turns the wheel.
+        /// Dispatches a mouse event: move, press, release or wheel.
         fn "dispatchMouseEvent" DispatchMouseEvent {
             /// `mousePressed`, `mouseReleased`, `mouseMoved` or `mouseWheel`.
             r#type: String,
-            /// CSS pixels from the left of the main frame's view.
+            /// CSS pixels from the left of the main frame's viewport.
             x: f64,
-            /// CSS pixels from its top.
+            /// CSS pixels from the top of the main frame's viewport.
             y: f64,
-            /// Which modifier keys are down, as bits.
+            /// Bit mask of pressed modifier keys.
             modifiers: Option<i64>,
             /// `none`, `left`, `middle`, `right`.
             button: Option<String>,
-            /// Which buttons are down, as bits.
+            /// Bit mask of pressed buttons.
             buttons: Option<i64>,
-            /// Which click of several it is.
+            /// Consecutive click count.
             click_count: Option<i64>,
-            /// How far the wheel turns to the right.
+            /// Horizontal wheel delta.
             delta_x: Option<f64>,
-            /// How far the wheel turns down.
+            /// Vertical wheel delta.
             delta_y: Option<f64>,
         } -> DispatchMouseEventReply {}
-        /// Presses or releases a key.
+        /// Dispatches a key event.
         fn "dispatchKeyEvent" DispatchKeyEvent {
             /// `keyDown`, `keyUp`, `rawKeyDown` or `char`.
             r#type: String,
-            /// Which modifier keys are down, as bits.
+            /// Bit mask of pressed modifier keys.
             modifiers: Option<i64>,
-            /// What it types.
+            /// Text that the key generates.
             text: Option<String>,
-            /// What it would type without modifiers.
+            /// Text that the key would generate without modifiers.
             unmodified_text: Option<String>,
-            /// Where it is on the keyboard.
+            /// DOM `code`: the physical key.
             code: Option<String>,
-            /// What it is called.
+            /// DOM `key`: the key value.
             key: Option<String>,
-            /// Its old number.
+            /// Windows virtual key code.
             windows_virtual_key_code: Option<i64>,
-            /// Where on the keyboard, when there are two: 1 left, 2 right, 3 keypad.
+            /// Location of a key that exists twice: 1 left, 2 right, 3 keypad.
             location: Option<i64>,
-            /// What an editor shall do.
+            /// Editing commands to send with the event.
             commands: Option<Vec<String>>,
         } -> DispatchKeyEventReply {}
-        /// Types a text at once, as an input method does.
+        /// Inserts text at once, as an input method does.
         fn "insertText" InsertText {
             /// The text.
             text: String,
         } -> InsertTextReply {}
-        /// Tells of drags instead of letting the system have them.
+        /// Intercepts drags: emits `dragIntercepted` instead of starting a system drag.
         fn "setInterceptDrags" SetInterceptDrags {
-            /// On or off.
+            /// Enable or disable.
             enabled: bool,
         } -> SetInterceptDragsReply {}
-        /// Drags data over the page.
+        /// Dispatches a drag event.
         fn "dispatchDragEvent" DispatchDragEvent {
             /// `dragEnter`, `dragOver`, `drop` or `dragCancel`.
             r#type: String,
-            /// CSS pixels from the left of the main frame's view.
+            /// CSS pixels from the left of the main frame's viewport.
             x: f64,
-            /// CSS pixels from its top.
+            /// CSS pixels from the top of the main frame's viewport.
             y: f64,
-            /// What is dragged.
+            /// The drag data.
             data: Option<DragData>,
-            /// Which modifier keys are down, as bits.
+            /// Bit mask of pressed modifier keys.
             modifiers: Option<i64>,
         } -> DispatchDragEventReply {}
     }
     events {
-        /// A drag began.
+        /// A drag started.
         event "dragIntercepted" DragIntercepted {
-            /// What is dragged.
+            /// The drag data.
             data: DragData,
         }
     }

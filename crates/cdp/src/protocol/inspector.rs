@@ -1,16 +1,16 @@
-//! The life of a target.
+//! The `Inspector` domain: crash and reload of a target.
 
 use super::domain;
 
 domain! { "Inspector";
     methods {
-        /// Asks to be told of crashes.
+        /// Enables the domain's events.
         fn "enable" Enable {} -> EnableReply {}
     }
     events {
-        /// The process behind the target died.
+        /// The target's process crashed.
         event "targetCrashed" TargetCrashed {}
-        /// The target lives again after a crash.
+        /// The target was reloaded after a crash.
         event "targetReloadedAfterCrash" TargetReloadedAfterCrash {}
     }
 }

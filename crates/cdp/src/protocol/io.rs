@@ -1,26 +1,26 @@
-//! Streams that the browser hands out for large results.
+//! The `IO` domain: streams that hold large results.
 
 use super::domain;
 
 domain! { "IO";
     methods {
-        /// Reads the next piece of a stream.
+        /// Reads the next chunk of a stream.
         fn "read" Read {
-            /// The stream.
+            /// The stream handle.
             handle: String,
-            /// Bytes at most.
+            /// Maximum number of bytes to read.
             size: Option<u32>,
         } -> ReadReply {
-            /// The piece.
+            /// The chunk.
             data: String,
-            /// Whether the piece is base64.
+            /// The chunk is base64.
             base64_encoded: bool,
-            /// Whether it was the last.
+            /// End of the stream.
             eof: bool,
         }
-        /// Gives a stream back.
+        /// Closes a stream.
         fn "close" Close {
-            /// The stream.
+            /// The stream handle.
             handle: String,
         } -> CloseReply {}
     }

@@ -1,7 +1,8 @@
-//! The part of the DevTools protocol that we use, one file per domain.
+//! The used part of the DevTools protocol, one file per domain.
 //!
-//! One definition serves three readers: the structs that are sent and read, and [`used_protocol`], which lists
-//! every method, event, type and field so that `agbrowse doctor` can compare them with what a browser offers.
+//! One definition serves three uses: the structs that are sent, those that are read, and [`used_protocol`],
+//! which lists every method, event, type and field so that `agbrowse doctor` can compare them with the
+//! protocol that a browser offers.
 
 mod define;
 
@@ -24,68 +25,68 @@ pub mod target;
 use define::domain;
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A method of the protocol, with its parameters.
+/// A protocol method with its parameters.
 pub trait Method: Serialize + Send + Sync {
-    /// Its full name.
+    /// Full name, `Domain.method`.
     const NAME: &'static str;
-    /// What the browser answers. Nothing in it is required.
+    /// The reply. All its fields are optional.
     type Reply: DeserializeOwned + Send;
 }
 
-/// An event of the protocol: what we read of it.
+/// A protocol event, reduced to the fields that are read.
 pub trait CdpEvent: DeserializeOwned + Send {
-    /// Its full name.
+    /// Full name, `Domain.event`.
     const NAME: &'static str;
 }
 
-/// A method, event or type that we rely on, and the fields of it that we send or read.
+/// A used method, event or type, with the fields of it that are sent or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtocolUse {
-    /// `Domain.name`. That of a type is ours: which type of the protocol it stands for is said by the fields
-    /// that have it.
+    /// `Domain.name`. A type's name is local: the fields that have the type tell which protocol type it
+    /// stands for.
     pub name: &'static str,
-    /// What it is.
+    /// Method, event or type.
     pub kind: ProtocolUseKind,
-    /// Parameters we send.
+    /// Parameters that are sent.
     pub sent: &'static [ProtocolUseField],
-    /// Fields we read; for a type, all that we know.
+    /// Fields that are read; for a type, all known fields.
     pub read: &'static [ProtocolUseField],
 }
 
-/// What is used.
+/// Kind of a protocol item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProtocolUseKind {
-    /// Something to ask for.
+    /// A method.
     Method,
-    /// Something we are told.
+    /// An event.
     Event,
-    /// What is within those.
+    /// A type of parameters or fields.
     Type,
 }
 
-/// A field that we send or read.
+/// A field that is sent or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtocolUseField {
-    /// In Rust spelling.
+    /// Rust spelling of the name.
     pub name: &'static str,
-    /// Its type, as Rust writes it.
+    /// Rust spelling of the type.
     pub of: &'static str,
 }
 
 impl ProtocolUseField {
-    /// A field of a type.
+    /// Creates a field of a type.
     pub const fn new(name: &'static str, of: &'static str) -> Self {
         Self { name, of }
     }
 
-    /// The name of the type inside lists and options: `TargetInfo` for `Option<Vec<TargetInfo>>`.
+    /// Name of the type inside lists and options: `TargetInfo` for `Option<Vec<TargetInfo>>`.
     pub fn inner(&self) -> &'static str {
         let is_around = |letter: char| !letter.is_alphanumeric() && letter != '_';
         self.of.trim_end_matches(is_around).rsplit(is_around).next().unwrap_or_default()
     }
 }
 
-/// Everything we use of the protocol.
+/// Lists every used method, event and type of all domains.
 pub fn used_protocol() -> impl Iterator<Item = &'static ProtocolUse> {
     [
         accessibility::USES,
@@ -108,9 +109,9 @@ pub fn used_protocol() -> impl Iterator<Item = &'static ProtocolUse> {
     .flatten()
 }
 
-/// The spelling of a field on the wire.
+/// Spelling of a field on the wire.
 pub fn wire_name(field: &str) -> String {
-    // The protocol writes these its own way.
+    // Exceptions from camelCase in the protocol.
     match field {
         "base_url" => return "baseURL".into(),
         "prefer_css_page_size" => return "preferCSSPageSize".into(),

@@ -1,104 +1,104 @@
-//! What a page asks of servers.
+//! The `Network` domain: requests, responses and WebSockets.
 
 use super::domain;
 use crate::LossyString;
 
 domain! { "Network";
     types {
-        /// What was asked.
+        /// An HTTP request.
         type Request {
-            /// The address.
+            /// The URL.
             url: LossyString,
-            /// `GET`, `POST` …
+            /// The method: `GET`, `POST` …
             method: String,
         }
-        /// Who made a request.
+        /// The initiator of a request.
         type Initiator {
             /// `script`, `parser`, `preload`, `other` …
             r#type: String,
         }
-        /// What was answered.
+        /// An HTTP response.
         type Response {
-            /// The address.
+            /// The URL.
             url: LossyString,
-            /// Such as 200.
+            /// HTTP status, such as 200.
             status: f64,
-            /// What kind of data it is.
+            /// MIME type.
             mime_type: String,
         }
     }
     methods {
-        /// Begins to tell.
+        /// Enables the domain's events.
         fn "enable" Enable {
-            /// How much of what was answered is kept, in bytes.
+            /// Total buffer size for response bodies, in bytes.
             max_total_buffer_size: Option<i64>,
-            /// How much of one answer is kept.
+            /// Buffer size for one response body, in bytes.
             max_resource_buffer_size: Option<i64>,
-            /// How much of what is sent is told.
+            /// Longest request body included in `requestWillBeSent`, in bytes.
             max_post_data_size: Option<i64>,
         } -> EnableReply {}
-        /// Asks servers themselves, not the service workers of a page.
+        /// Bypasses the page's service workers.
         fn "setBypassServiceWorker" SetBypassServiceWorker {
-            /// On or off.
+            /// Enable or disable.
             bypass: bool,
         } -> SetBypassServiceWorkerReply {}
     }
     events {
-        /// A request went out.
+        /// A request is about to be sent.
         event "requestWillBeSent" RequestWillBeSent {
-            /// Its id.
+            /// Request id.
             request_id: String,
-            /// The load it belongs to.
+            /// Loader id of the document load it belongs to.
             loader_id: String,
-            /// What was asked.
+            /// The request.
             request: Request,
             /// `Document`, `XHR`, `Fetch`, `Image` …
             r#type: String,
-            /// The frame that asked.
+            /// The frame that sent it.
             frame_id: String,
-            /// What was answered to the one before, when this follows it elsewhere.
+            /// The redirect response that led to this request.
             redirect_response: Response,
-            /// Who made it.
+            /// Its initiator.
             initiator: Initiator,
-            /// When, in seconds since 1970.
+            /// Seconds since 1970.
             wall_time: f64,
         }
-        /// A server began to answer.
+        /// Response headers were received.
         event "responseReceived" ResponseReceived {
-            /// Which request.
+            /// Request id.
             request_id: String,
-            /// The answer.
+            /// The response.
             response: Response,
         }
-        /// An answer is complete.
+        /// A request finished loading.
         event "loadingFinished" LoadingFinished {
-            /// Which request.
+            /// Request id.
             request_id: String,
-            /// How many bytes came.
+            /// Encoded bytes received.
             encoded_data_length: f64,
         }
-        /// An answer did not come.
+        /// A request failed.
         event "loadingFailed" LoadingFailed {
-            /// Which request.
+            /// Request id.
             request_id: String,
-            /// Why.
+            /// Error text.
             error_text: LossyString,
-            /// Whether it was given up.
+            /// The request was canceled.
             canceled: bool,
         }
-        /// A WebSocket was made.
+        /// A WebSocket was created.
         event "webSocketCreated" WebSocketCreated {
-            /// Its id.
+            /// Request id of the WebSocket.
             request_id: String,
         }
-        /// Something was sent through a WebSocket.
+        /// A WebSocket message was sent.
         event "webSocketFrameSent" WebSocketFrameSent {
-            /// Which.
+            /// Request id of the WebSocket.
             request_id: String,
         }
         /// A WebSocket was closed.
         event "webSocketClosed" WebSocketClosed {
-            /// Which.
+            /// Request id of the WebSocket.
             request_id: String,
         }
     }

@@ -1,320 +1,320 @@
-//! Documents: going somewhere, looking at it, answering its dialogs.
+//! The `Page` domain: navigation, frames, lifecycle, dialogs, screenshots and PDF.
 
 use super::domain;
 use crate::LossyString;
 
 domain! { "Page";
     types {
-        /// A document in a frame.
+        /// A frame with its current document.
         type Frame {
-            /// The frame.
+            /// Frame id.
             id: String,
-            /// The frame around it.
+            /// Id of the parent frame.
             parent_id: String,
-            /// Which load of it.
+            /// Loader id of its document.
             loader_id: String,
-            /// Its address.
+            /// URL of its document.
             url: LossyString,
-            /// Its `name`.
+            /// The frame's `name` attribute.
             name: LossyString,
-            /// The origin that security decisions go by.
+            /// Its security origin.
             security_origin: String,
-            /// The address that could not be reached, when that is what is shown.
+            /// The URL that failed to load, when an error page is shown.
             unreachable_url: LossyString,
         }
-        /// Frames within frames.
+        /// A frame with its child frames.
         type FrameTree {
-            /// This one.
+            /// The frame.
             frame: Frame,
-            /// Those in it.
+            /// Its child frames.
             child_frames: Vec<FrameTree>,
         }
-        /// Something that a document was made of.
+        /// A resource of a document.
         type FrameResource {
-            /// Its address.
+            /// Its URL.
             url: String,
-            /// Whether it did not come.
+            /// The resource failed to load.
             failed: bool,
-            /// Whether it was given up.
+            /// Loading was canceled.
             canceled: bool,
         }
-        /// Resources by frame.
+        /// A frame tree with resources.
         type FrameResourceTree {
             /// The frame.
             frame: Frame,
             /// Its resources.
             resources: Vec<FrameResource>,
-            /// Those of the frames in it.
+            /// Resources of its child frames.
             child_frames: Vec<FrameResourceTree>,
         }
-        /// One step of a tab's history.
+        /// An entry of a tab's navigation history.
         type NavigationEntry {
-            /// Its number.
+            /// Entry id.
             id: i64,
-            /// Its address.
+            /// Its URL.
             url: LossyString,
             /// Its title.
             title: LossyString,
         }
-        /// A part of the page, in CSS pixels.
+        /// A clip region of the page, in CSS pixels.
         type Viewport {
-            /// From the left.
+            /// Left offset.
             x: f64,
-            /// From the top.
+            /// Top offset.
             y: f64,
-            /// Across.
+            /// Width.
             width: f64,
-            /// Down.
+            /// Height.
             height: f64,
-            /// Enlarged by.
+            /// Page scale factor.
             scale: f64,
         }
-        /// A size and a place.
+        /// A rectangle.
         type Rect {
-            /// From the left.
+            /// Left offset.
             x: f64,
-            /// From the top.
+            /// Top offset.
             y: f64,
-            /// Across.
+            /// Width.
             width: f64,
-            /// Down.
+            /// Height.
             height: f64,
         }
-        /// What of the page is in view.
+        /// The layout viewport.
         type LayoutViewport {
-            /// Scrolled right by.
+            /// Horizontal scroll offset.
             page_x: i64,
-            /// Scrolled down by.
+            /// Vertical scroll offset.
             page_y: i64,
-            /// Across.
+            /// Width.
             client_width: i64,
-            /// Down.
+            /// Height.
             client_height: i64,
         }
     }
     methods {
-        /// Asks for this domain's events.
+        /// Enables the domain's events.
         fn "enable" Enable {} -> EnableReply {}
-        /// Runs a script in every document of the target before its own scripts.
+        /// Evaluates a script in every new document of the target, before the page's own scripts.
         fn "addScriptToEvaluateOnNewDocument" AddScriptToEvaluateOnNewDocument {
-            /// The script.
+            /// The script source.
             source: String,
-            /// The world it runs in; the page's own when absent.
+            /// Name of the isolated world to run in; the main world when absent.
             world_name: Option<String>,
-            /// In the documents that are there already, too.
+            /// Also run in existing documents immediately.
             run_immediately: Option<bool>,
         } -> AddScriptToEvaluateOnNewDocumentReply {}
-        /// What the documents of the target were made of.
+        /// Reads the resource tree of the target's documents.
         fn "getResourceTree" GetResourceTree {} -> GetResourceTreeReply {
-            /// The frames with their resources.
+            /// The frame tree with resources.
             frame_tree: FrameResourceTree,
         }
-        /// The text of a resource.
+        /// Reads the content of a resource.
         fn "getResourceContent" GetResourceContent {
-            /// The frame that asked for it.
+            /// The frame that loaded it.
             frame_id: String,
-            /// Its address.
+            /// Its URL.
             url: String,
         } -> GetResourceContentReply {
-            /// The text.
+            /// The content.
             content: LossyString,
-            /// Whether it is encoded.
+            /// The content is base64.
             base64_encoded: bool,
         }
-        /// Asks for `lifecycleEvent`.
+        /// Enables `lifecycleEvent`.
         fn "setLifecycleEventsEnabled" SetLifecycleEventsEnabled {
-            /// On or off.
+            /// Enable or disable.
             enabled: bool,
         } -> SetLifecycleEventsEnabledReply {}
-        /// Goes to an address.
+        /// Navigates a frame to a URL.
         fn "navigate" Navigate {
-            /// Where to.
+            /// The URL.
             url: String,
-            /// Where from, for the server.
+            /// The referrer.
             referrer: Option<String>,
         } -> NavigateReply {
-            /// The frame that goes there.
+            /// The frame that navigates.
             frame_id: String,
-            /// The new document; absent when only the fragment changes.
+            /// Loader id of the new document; absent for a same-document navigation.
             loader_id: String,
-            /// Why it failed, such as `net::ERR_NAME_NOT_RESOLVED`.
+            /// Network error of a failed navigation, such as `net::ERR_NAME_NOT_RESOLVED`.
             error_text: String,
-            /// It became a download.
+            /// The navigation became a download.
             is_download: bool,
         }
-        /// Loads the document again.
+        /// Reloads the document.
         fn "reload" Reload {
-            /// Without the cache.
+            /// Bypass the HTTP cache.
             ignore_cache: Option<bool>,
         } -> ReloadReply {}
         /// Stops loading.
         fn "stopLoading" StopLoading {} -> StopLoadingReply {}
-        /// The tab's history.
+        /// Reads the tab's navigation history.
         fn "getNavigationHistory" GetNavigationHistory {} -> GetNavigationHistoryReply {
-            /// Where in it we are.
+            /// Index of the current entry.
             current_index: i64,
-            /// All of it.
+            /// All entries.
             entries: Vec<NavigationEntry>,
         }
-        /// Goes to a step of the history.
+        /// Navigates to a history entry.
         fn "navigateToHistoryEntry" NavigateToHistoryEntry {
-            /// Which.
+            /// The entry id.
             entry_id: i64,
         } -> NavigateToHistoryEntryReply {}
-        /// The frames of this process.
+        /// Reads the frame tree of this target's process.
         fn "getFrameTree" GetFrameTree {} -> GetFrameTreeReply {
-            /// From the top.
+            /// The root frame.
             frame_tree: FrameTree,
         }
-        /// Makes a world in a frame that the page's scripts cannot see.
+        /// Creates an isolated world in a frame.
         fn "createIsolatedWorld" CreateIsolatedWorld {
             /// The frame.
             frame_id: String,
-            /// The world's name.
+            /// Name of the world.
             world_name: Option<String>,
         } -> CreateIsolatedWorldReply {
-            /// The world.
+            /// Execution context id of the world.
             execution_context_id: i64,
         }
-        /// Takes a picture.
+        /// Captures a screenshot.
         fn "captureScreenshot" CaptureScreenshot {
             /// `png`, `jpeg` or `webp`.
             format: String,
             /// 0 to 100, for jpeg and webp.
             quality: Option<u32>,
-            /// Only this part.
+            /// The region to capture.
             clip: Option<Viewport>,
-            /// Also what is out of view.
+            /// Capture content outside the viewport, too.
             capture_beyond_viewport: Option<bool>,
-            /// Encode quickly.
+            /// Optimize for encoding speed instead of size.
             optimize_for_speed: Option<bool>,
         } -> CaptureScreenshotReply {
-            /// Base64.
+            /// The image in base64.
             data: String,
         }
-        /// How large the page is.
+        /// Reads viewport and content size of the page.
         fn "getLayoutMetrics" GetLayoutMetrics {} -> GetLayoutMetricsReply {
-            /// What is in view.
+            /// The layout viewport in CSS pixels.
             css_layout_viewport: LayoutViewport,
-            /// All of it.
+            /// The size of the scrollable content in CSS pixels.
             css_content_size: Rect,
         }
-        /// Prints.
+        /// Prints the page to PDF.
         fn "printToPDF" PrintToPdf {
-            /// Sideways.
+            /// Landscape orientation.
             landscape: Option<bool>,
-            /// With backgrounds.
+            /// Print background graphics.
             print_background: Option<bool>,
-            /// Inches.
+            /// Paper width in inches.
             paper_width: Option<f64>,
-            /// Inches.
+            /// Paper height in inches.
             paper_height: Option<f64>,
-            /// Enlarged by.
+            /// Scale factor of the rendering.
             scale: Option<f64>,
-            /// Inches.
+            /// Top margin in inches.
             margin_top: Option<f64>,
-            /// Inches.
+            /// Bottom margin in inches.
             margin_bottom: Option<f64>,
-            /// Inches.
+            /// Left margin in inches.
             margin_left: Option<f64>,
-            /// Inches.
+            /// Right margin in inches.
             margin_right: Option<f64>,
-            /// Pages, such as `1-3,5`.
+            /// Page ranges, such as `1-3,5`.
             page_ranges: Option<String>,
-            /// Let the page's own `@page` size win.
+            /// Prefer the page size of the CSS `@page` rule.
             #[serde(rename = "preferCSSPageSize")]
             prefer_css_page_size: Option<bool>,
-            /// `ReturnAsStream` keeps the file out of the message.
+            /// `ReturnAsStream` returns a stream handle instead of inline data.
             transfer_mode: Option<String>,
         } -> PrintToPdfReply {
-            /// The stream.
+            /// The stream handle.
             stream: String,
         }
-        /// Answers a dialog.
+        /// Accepts or dismisses a JavaScript dialog.
         fn "handleJavaScriptDialog" HandleJavaScriptDialog {
-            /// OK or Cancel.
+            /// Accept or dismiss.
             accept: bool,
-            /// What to type into a prompt.
+            /// Text to enter in a prompt.
             prompt_text: Option<String>,
         } -> HandleJavaScriptDialogReply {}
-        /// Tells of file choosers instead of showing them.
+        /// Intercepts file choosers: emits `fileChooserOpened` instead of opening one.
         fn "setInterceptFileChooserDialog" SetInterceptFileChooserDialog {
-            /// On or off.
+            /// Enable or disable.
             enabled: bool,
         } -> SetInterceptFileChooserDialogReply {}
     }
     events {
-        /// A page asks for files.
+        /// A file chooser was opened.
         event "fileChooserOpened" FileChooserOpened {
-            /// The frame that asks.
+            /// The frame of the file input.
             frame_id: String,
-            /// The field; absent when it asks without one.
+            /// The file input; absent for a chooser opened without one.
             backend_node_id: i64,
             /// `selectSingle` or `selectMultiple`.
             mode: String,
         }
-        /// A frame wants to go somewhere.
+        /// A frame requested a navigation.
         event "frameRequestedNavigation" FrameRequestedNavigation {
             /// The frame.
             frame_id: String,
-            /// Where to.
+            /// The URL.
             url: String,
-            /// Where the result shall be shown: `currentTab`, `newTab`, `newWindow`, `download`.
+            /// Disposition: `currentTab`, `newTab`, `newWindow`, `download`.
             disposition: String,
         }
-        /// A frame goes somewhere.
+        /// A frame started navigating.
         event "frameStartedNavigating" FrameStartedNavigating {
             /// The frame.
             frame_id: String,
-            /// Which load it will be.
+            /// Loader id of the new document.
             loader_id: String,
-            /// Where to.
+            /// The URL.
             url: String,
-            /// How: `differentDocument`, `sameDocument`, `reload` …
+            /// Navigation type: `differentDocument`, `sameDocument`, `reload` …
             navigation_type: String,
         }
-        /// A document replaced another.
+        /// A navigation was committed: a new document replaced the old one.
         event "frameNavigated" FrameNavigated {
-            /// The new one.
+            /// The frame with its new document.
             frame: Frame,
             /// `Navigation` or `BackForwardCacheRestore`.
             r#type: String,
         }
-        /// A frame went away, or into another process.
+        /// A frame was removed, or swapped into another process.
         event "frameDetached" FrameDetached {
             /// The frame.
             frame_id: String,
         }
-        /// The address changed without a new document.
+        /// The URL changed by a same-document navigation.
         event "navigatedWithinDocument" NavigatedWithinDocument {
-            /// Where.
+            /// The frame.
             frame_id: String,
-            /// The address.
+            /// The new URL.
             url: LossyString,
         }
-        /// A document reached a point of its loading.
+        /// A document reached a lifecycle event.
         event "lifecycleEvent" LifecycleEvent {
-            /// Where.
+            /// The frame.
             frame_id: String,
-            /// Which load.
+            /// Loader id.
             loader_id: String,
             /// `init`, `DOMContentLoaded`, `load`, `networkIdle` …
             name: String,
         }
-        /// The page opened a dialog and waits.
+        /// A JavaScript dialog opened and blocks the page.
         event "javascriptDialogOpening" JavascriptDialogOpening {
             /// `alert`, `confirm`, `prompt` or `beforeunload`.
             r#type: String,
-            /// Its text.
+            /// The dialog's message.
             message: LossyString,
-            /// What a prompt suggests.
+            /// Default text of a prompt.
             default_prompt: LossyString,
-            /// The page's address.
+            /// URL of the frame.
             url: LossyString,
         }
-        /// The dialog is closed.
+        /// A JavaScript dialog was closed.
         event "javascriptDialogClosed" JavascriptDialogClosed {
-            /// OK or Cancel.
+            /// Accepted or dismissed.
             result: bool,
         }
     }

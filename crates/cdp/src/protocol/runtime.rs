@@ -1,4 +1,4 @@
-//! JavaScript in the page.
+//! The `Runtime` domain: script evaluation, remote objects, bindings and console.
 
 use super::domain;
 use crate::LossyString;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 domain! { "Runtime";
     types {
-        /// A value in the page.
+        /// `RemoteObject`: a handle to a JavaScript value, or the value itself.
         type RemoteObject {
             /// `object`, `string`, `undefined` …
             r#type: String,
@@ -14,175 +14,175 @@ domain! { "Runtime";
             subtype: String,
             /// The constructor's name.
             class_name: LossyString,
-            /// The value as JSON, when it was asked for.
+            /// The JSON value, when requested.
             value: Box<RawValue>,
-            /// `NaN`, `Infinity`, `-0`, `12n`: what JSON cannot say.
+            /// A primitive that JSON cannot represent: `NaN`, `Infinity`, `-0`, `12n`.
             unserializable_value: String,
-            /// The value in words.
+            /// String representation of the value.
             description: LossyString,
-            /// A handle on it.
+            /// Remote object id.
             object_id: String,
-            /// The value with everything in it, when it was asked for.
+            /// The deep-serialized value, when requested.
             deep_serialized_value: DeepValue,
         }
-        /// A value with everything in it.
+        /// A deep-serialized value.
         type DeepValue {
             /// `array`, `node` …
             r#type: String,
-            /// The value; what it is depends on the type.
+            /// The value; its form depends on the type.
             value: Box<RawValue>,
         }
-        /// What a function is given.
+        /// An argument of a function call.
         type CallArgument {
-            /// A handle.
+            /// Remote object id.
             object_id: String,
         }
-        /// How a value comes back.
+        /// Serialization of a result.
         type SerializationOptions {
-            /// `deep`: with everything in it.
+            /// `deep`: the value with its contents.
             serialization: String,
-            /// How deep.
+            /// Maximum depth.
             max_depth: i64,
-            /// What else, by the embedder of V8.
+            /// Additional parameters of the embedder.
             additional_parameters: Box<RawValue>,
         }
-        /// A place in a script.
+        /// A call frame of a stack trace.
         type CallFrame {
-            /// The script.
+            /// URL of the script.
             url: LossyString,
-            /// The line, from 0.
+            /// Line number, 0-based.
             line_number: i64,
         }
-        /// How a script got where it is.
+        /// A stack trace.
         type StackTrace {
-            /// The innermost first.
+            /// The call frames, innermost first.
             call_frames: Vec<CallFrame>,
         }
-        /// What a script threw.
+        /// Details of an uncaught exception.
         type ExceptionDetails {
-            /// In short, such as `Uncaught`.
+            /// Summary, such as `Uncaught`.
             text: LossyString,
-            /// Counted from 0.
+            /// Line number, 0-based.
             line_number: i64,
-            /// Counted from 0.
+            /// Column number, 0-based.
             column_number: i64,
             /// The thrown value.
             exception: RemoteObject,
         }
     }
     methods {
-        /// Runs an expression.
+        /// Evaluates an expression.
         fn "evaluate" Evaluate {
-            /// The source.
+            /// The source of the expression.
             expression: String,
-            /// The world to run in; the page's own when absent.
+            /// The execution context; the main world when absent.
             context_id: Option<i64>,
-            /// Answer with more than the value.
+            /// Serialization of the result.
             serialization_options: Option<SerializationOptions>,
-            /// What the handles that come back are let go with.
+            /// Object group that releases the returned handles.
             object_group: Option<String>,
-            /// Answer with the value itself instead of a handle.
+            /// Return the result by value instead of a handle.
             return_by_value: Option<bool>,
-            /// Wait for a promise.
+            /// Await a returned promise.
             await_promise: Option<bool>,
-            /// Let the script do what needs a user's gesture.
+            /// Treat the evaluation as initiated by the user (user activation).
             user_gesture: Option<bool>,
-            /// Allow top-level `await` and repeated `let`.
+            /// REPL mode: allows top-level `await` and repeated `let`.
             repl_mode: Option<bool>,
-            /// Stop the script after so many milliseconds.
+            /// Terminate the script after this number of milliseconds.
             timeout: Option<f64>,
-            /// Silence the debugger.
+            /// Silent mode: no pause on exceptions and no console report.
             silent: Option<bool>,
         } -> EvaluateReply {
-            /// What came out.
+            /// The result.
             result: RemoteObject,
-            /// What was thrown.
+            /// Details of the exception, if one was thrown.
             exception_details: ExceptionDetails,
         }
-        /// Waits for a promise.
+        /// Awaits a promise.
         fn "awaitPromise" AwaitPromise {
-            /// The promise.
+            /// Remote object id of the promise.
             promise_object_id: String,
-            /// Answer with the value itself instead of a handle.
+            /// Return the result by value instead of a handle.
             return_by_value: Option<bool>,
         } -> AwaitPromiseReply {
-            /// What it was fulfilled with.
+            /// The fulfillment value.
             result: RemoteObject,
-            /// What it was rejected with.
+            /// Details of the rejection.
             exception_details: ExceptionDetails,
         }
-        /// Calls a function on a handle.
+        /// Calls a function on a remote object.
         fn "callFunctionOn" CallFunctionOn {
-            /// The function's source.
+            /// Source of the function.
             function_declaration: String,
-            /// What `this` is in it.
+            /// Remote object used as `this`.
             object_id: Option<String>,
-            /// What it is given.
+            /// The arguments.
             arguments: Option<Vec<CallArgument>>,
-            /// The world to call it in, without a handle.
+            /// Execution context to call in, instead of an object.
             execution_context_id: Option<i64>,
-            /// Answer with the value itself instead of a handle.
+            /// Return the result by value instead of a handle.
             return_by_value: Option<bool>,
-            /// Wait for a promise.
+            /// Await a returned promise.
             await_promise: Option<bool>,
-            /// Let the function do what needs a user's gesture.
+            /// Treat the call as initiated by the user (user activation).
             user_gesture: Option<bool>,
-            /// Answer with more than the value.
+            /// Serialization of the result.
             serialization_options: Option<SerializationOptions>,
-            /// Silence the debugger.
+            /// Silent mode: no pause on exceptions and no console report.
             silent: Option<bool>,
-            /// What the handles that come back are let go with.
+            /// Object group that releases the returned handles.
             object_group: Option<String>,
         } -> CallFunctionOnReply {
-            /// What came out.
+            /// The result.
             result: RemoteObject,
-            /// What was thrown.
+            /// Details of the exception, if one was thrown.
             exception_details: ExceptionDetails,
         }
-        /// Stops whatever script is running.
+        /// Terminates the running script.
         fn "terminateExecution" TerminateExecution {} -> TerminateExecutionReply {}
-        /// Lets a target that waits for us begin.
+        /// Resumes a target that waits for the debugger.
         fn "runIfWaitingForDebugger" RunIfWaitingForDebugger {} -> RunIfWaitingForDebuggerReply {}
-        /// Lets go of all handles of a group.
+        /// Releases all remote objects of a group.
         fn "releaseObjectGroup" ReleaseObjectGroup {
-            /// The group.
+            /// The object group.
             object_group: String,
         } -> ReleaseObjectGroupReply {}
-        /// Lets go of a handle.
+        /// Releases a remote object.
         fn "releaseObject" ReleaseObject {
-            /// The handle.
+            /// The remote object id.
             object_id: String,
         } -> ReleaseObjectReply {}
-        /// Gives scripts a function by which they hand us a text.
+        /// Adds a binding: a function by which scripts send a string to the client.
         fn "addBinding" AddBinding {
-            /// What it is called.
+            /// Name of the function.
             name: String,
-            /// The worlds that have it.
+            /// Name of the execution contexts that get the binding.
             execution_context_name: Option<String>,
         } -> AddBindingReply {}
-        /// Begins to tell of what scripts say and throw.
+        /// Enables the domain's events: console calls and exceptions.
         fn "enable" Enable {} -> EnableReply {}
     }
     events {
-        /// A script handed us a text.
+        /// A script called a binding.
         event "bindingCalled" BindingCalled {
-            /// The function by which.
+            /// Name of the binding.
             name: String,
-            /// The text.
+            /// The string it passed.
             payload: LossyString,
         }
-        /// A script wrote to the console.
+        /// A script called the console API.
         event "consoleAPICalled" ConsoleApiCalled {
             /// `log`, `warning`, `error` …
             r#type: String,
-            /// What it wrote.
+            /// The arguments.
             args: Vec<RemoteObject>,
-            /// Where.
+            /// The stack trace.
             stack_trace: StackTrace,
         }
-        /// A script threw something that nobody caught.
+        /// A script threw an uncaught exception.
         event "exceptionThrown" ExceptionThrown {
-            /// What and where.
+            /// Details of the exception.
             exception_details: ExceptionDetails,
         }
     }

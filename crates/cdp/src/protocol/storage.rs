@@ -1,4 +1,4 @@
-//! What a context keeps for its pages.
+//! The `Storage` domain: cookies, and changes of IndexedDB and Cache Storage.
 
 use super::domain;
 use crate::LossyString;
@@ -9,67 +9,67 @@ domain! { "Storage";
         type Cookie {
             /// Its name.
             name: LossyString,
-            /// What it says.
+            /// Its value.
             value: LossyString,
-            /// Whose it is; with a dot before it, also that of hosts below.
+            /// Its domain; a leading dot includes subdomains.
             domain: LossyString,
-            /// Which paths it is sent to.
+            /// Its path.
             path: LossyString,
-            /// Until when, in seconds since 1970; -1 when it ends with the browser.
+            /// Expiry in seconds since 1970; -1 for a session cookie.
             expires: f64,
-            /// Kept from scripts.
+            /// HttpOnly: not readable by scripts.
             http_only: bool,
-            /// Sent over https only.
+            /// Secure: sent over https only.
             secure: bool,
             /// `Strict`, `Lax` or `None`.
             same_site: String,
-            /// The site that it is kept apart for.
+            /// Partition key of a partitioned (CHIPS) cookie.
             partition_key: PartitionKey,
         }
-        /// What a cookie is kept apart for.
+        /// The partition key of a cookie.
         type PartitionKey {
-            /// The site of the page around it.
+            /// The top-level site.
             top_level_site: String,
-            /// Whether there is another site in between.
+            /// A cross-site ancestor exists between the frame and the top level.
             has_cross_site_ancestor: bool,
         }
     }
     methods {
-        /// The cookies of a context.
+        /// Reads the cookies of a browser context.
         fn "getCookies" GetCookies {
-            /// The context; the default one when absent.
+            /// The browser context; the default one when absent.
             browser_context_id: Option<String>,
         } -> GetCookiesReply {
-            /// All of them.
+            /// All cookies.
             cookies: Vec<Cookie>,
         }
-        /// Puts cookies into a context: all of them, or none when one is not right.
+        /// Sets cookies in a browser context: all of them, or none when one is invalid.
         fn "setCookies" SetCookies {
-            /// Which.
+            /// The cookies.
             cookies: Vec<Cookie>,
-            /// The context; the default one when absent.
+            /// The browser context; the default one when absent.
             browser_context_id: Option<String>,
         } -> SetCookiesReply {}
-        /// Begins to tell of changes in the databases of an origin.
+        /// Tracks IndexedDB changes of an origin.
         fn "trackIndexedDBForOrigin" TrackIndexedDbForOrigin {
             /// The origin.
             origin: String,
         } -> TrackIndexedDbForOriginReply {}
-        /// Begins to tell of changes in the caches of an origin.
+        /// Tracks Cache Storage changes of an origin.
         fn "trackCacheStorageForOrigin" TrackCacheStorageForOrigin {
             /// The origin.
             origin: String,
         } -> TrackCacheStorageForOriginReply {}
     }
     events {
-        /// What is in a database has changed.
+        /// The content of an IndexedDB object store changed.
         event "indexedDBContentUpdated" IndexedDbContentUpdated {
             /// The database.
             database_name: LossyString,
-            /// The store in it.
+            /// The object store.
             object_store_name: LossyString,
         }
-        /// What is in a cache has changed.
+        /// The content of a cache changed.
         event "cacheStorageContentUpdated" CacheStorageContentUpdated {
             /// The cache.
             cache_name: LossyString,

@@ -1,84 +1,84 @@
-//! Tabs, frames and workers as the browser sees them.
+//! The `Target` domain: tabs, frames, workers, sessions and browser contexts.
 
 use super::domain;
 use crate::LossyString;
 
 domain! { "Target";
     types {
-        /// A tab, frame, worker …
+        /// A target: tab, frame, worker …
         type TargetInfo {
-            /// Its id; for a tab also the id of its main frame.
+            /// Target id; for a tab also the id of its main frame.
             target_id: String,
             /// `page`, `iframe`, `worker`, `service_worker` …
             r#type: String,
-            /// The document's title.
+            /// Title of the document.
             title: LossyString,
-            /// The document's address.
+            /// URL of the document.
             url: LossyString,
-            /// Whether somebody is attached.
+            /// A client is attached to it.
             attached: bool,
-            /// The frame around it, when it is a frame.
+            /// Parent frame of an out-of-process frame.
             parent_frame_id: String,
-            /// The tab that opened it.
+            /// The target that opened this one.
             opener_id: String,
-            /// The context it lives in.
+            /// Its browser context.
             browser_context_id: String,
-            /// What kind of `page` it is, such as `prerender`.
+            /// Subtype of a `page`, such as `prerender`.
             subtype: String,
         }
-        /// Which targets a call is about.
+        /// An entry of a target filter.
         type FilterEntry {
-            /// The type meant; every type when absent.
+            /// Target type; every type when absent.
             r#type: String,
-            /// Leave it out.
+            /// Exclude matching targets.
             exclude: bool,
         }
     }
     methods {
-        /// Attaches to every target to come.
+        /// Attaches to new targets automatically.
         fn "setAutoAttach" SetAutoAttach {
-            /// On or off.
+            /// Enable or disable.
             auto_attach: bool,
-            /// Hold new targets until we let them run.
+            /// Pause new targets until `runIfWaitingForDebugger`.
             wait_for_debugger_on_start: bool,
             /// Use flat sessions.
             flatten: bool,
-            /// Which targets.
+            /// The target filter.
             filter: Option<Vec<FilterEntry>>,
         } -> SetAutoAttachReply {}
-        /// Asks to be told of all targets.
+        /// Enables discovery events for all targets.
         fn "setDiscoverTargets" SetDiscoverTargets {
-            /// On or off.
+            /// Enable or disable.
             discover: bool,
         } -> SetDiscoverTargetsReply {}
         /// Lists the targets.
         fn "getTargets" GetTargets {} -> GetTargetsReply {
-            /// All of them.
+            /// All targets.
             target_infos: Vec<TargetInfo>,
         }
-        /// Attaches to one target.
+        /// Attaches to a target.
         fn "attachToTarget" AttachToTarget {
             /// The target.
             target_id: String,
             /// Use a flat session.
             flatten: bool,
         } -> AttachToTargetReply {
-            /// The session.
+            /// The session id.
             session_id: String,
         }
         /// Opens a tab.
         fn "createTarget" CreateTarget {
-            /// Its address.
+            /// URL to open.
             url: String,
-            /// The context it shall live in.
+            /// The browser context; the default one when absent.
             browser_context_id: Option<String>,
-            /// In a window of its own.
+            /// Open a new window.
             new_window: Option<bool>,
-            /// Without taking the focus.
+            /// Open in the background, without focus.
             background: Option<bool>,
-            /// CSS pixels.
+            /// Width of the viewport in CSS pixels.
             width: Option<u32>,
-            /// CSS pixels.
+            /// Height of the viewport in CSS pixels.
             height: Option<u32>,
         } -> CreateTargetReply {
             /// The new tab.
@@ -89,66 +89,66 @@ domain! { "Target";
             /// The tab.
             target_id: String,
         } -> CloseTargetReply {}
-        /// Brings a tab to the front.
+        /// Activates a tab: brings it to the front.
         fn "activateTarget" ActivateTarget {
             /// The tab.
             target_id: String,
         } -> ActivateTargetReply {}
-        /// Makes a context with a cookie jar of its own.
+        /// Creates a browser context with its own cookie jar.
         fn "createBrowserContext" CreateBrowserContext {
-            /// Remove it when our connection ends.
+            /// Dispose of the context when the connection ends.
             dispose_on_detach: Option<bool>,
-            /// The proxy that its requests go through.
+            /// Proxy server of the context.
             proxy_server: Option<String>,
-            /// What does not go through it.
+            /// Proxy bypass list.
             proxy_bypass_list: Option<String>,
         } -> CreateBrowserContextReply {
-            /// The context.
+            /// The browser context.
             browser_context_id: String,
         }
-        /// Removes a context and everything in it.
+        /// Disposes of a browser context with all its tabs and data.
         fn "disposeBrowserContext" DisposeBrowserContext {
-            /// The context.
+            /// The browser context.
             browser_context_id: String,
         } -> DisposeBrowserContextReply {}
     }
     events {
-        /// We are attached to a target.
+        /// A session was attached to a target.
         event "attachedToTarget" AttachedToTarget {
             /// The new session.
             session_id: String,
-            /// What it leads to.
+            /// The target.
             target_info: TargetInfo,
-            /// Whether the target waits for us.
+            /// The target is paused until `runIfWaitingForDebugger`.
             waiting_for_debugger: bool,
         }
-        /// A session has ended.
+        /// A session was detached.
         event "detachedFromTarget" DetachedFromTarget {
-            /// Which.
+            /// The session.
             session_id: String,
         }
-        /// A target appeared.
+        /// A target was created.
         event "targetCreated" TargetCreated {
-            /// Which.
+            /// The target.
             target_info: TargetInfo,
         }
-        /// A target's title or address changed.
+        /// The title or URL of a target changed.
         event "targetInfoChanged" TargetInfoChanged {
-            /// Which.
+            /// The target.
             target_info: TargetInfo,
         }
-        /// A target is gone.
+        /// A target was destroyed.
         event "targetDestroyed" TargetDestroyed {
-            /// Which.
+            /// The target.
             target_id: String,
         }
-        /// A target's process died.
+        /// A target crashed.
         event "targetCrashed" TargetCrashed {
-            /// Which.
+            /// The target.
             target_id: String,
-            /// How it ended, such as `crashed` or `killed`.
+            /// Termination status, such as `crashed` or `killed`.
             status: String,
-            /// The signal or exit code.
+            /// Signal or exit code.
             error_code: i64,
         }
     }

@@ -1,55 +1,55 @@
-//! Who can be pointed at: which nodes of a tree get a ref.
+//! Ref policy: which nodes of a tree get a ref.
 
 use super::{Node, Role, Tree};
 use crate::text;
 
-/// The number of refs above which a [`RefPolicy::Live`] snapshot leaves the second tier without.
+/// Number of refs above which a [`RefPolicy::Live`] snapshot issues none to the second tier.
 pub const MANY_REFS: u32 = 100;
 
-/// By which rule refs are given.
+/// Rule by which nodes get refs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefPolicy {
-    /// The roles that the phase-7 snapshot lists, and what can take the focus.
+    /// The roles of the phase-7 snapshot, and focusable nodes.
     WebAi,
-    /// Controls and everything that reacts to a click; items of lists and grids that can be chosen from.
+    /// Controls and everything that reacts to a click, plus the items of selectable lists and grids.
     Live {
-        /// Items keep their refs on a page with many of them.
+        /// Issue refs to items on pages with many of them, too.
         all: bool,
     },
 }
 
-/// How sure it is that a node is there to be used.
+/// Confidence that a node is interactive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tier {
-    /// Not at all.
+    /// Not interactive: no ref.
     #[default]
     None,
-    /// It is a control, or reacts like one.
+    /// A control, or a node that reacts like one.
     First,
-    /// It is an item of something one chooses from.
+    /// An item of a selectable container.
     Second,
 }
 
-/// Which nodes get a ref.
+/// The ref tier of every node.
 #[derive(Clone, Debug, Default)]
 pub struct RefTiers {
     tiers: Vec<Tier>,
-    /// How many nodes get one.
+    /// Number of nodes that get a ref.
     pub refs: u32,
-    /// There were more than [`MANY_REFS`], so only the first tier has them.
+    /// More than [`MANY_REFS`] candidates: only the first tier gets refs.
     pub compacted: bool,
-    /// How many of the second tier have none because of that.
+    /// Number of second-tier nodes without a ref because of that.
     pub left_out: u32,
 }
 
 impl RefTiers {
-    /// How sure it is that a node is there to be used.
+    /// The tier of a node.
     pub fn tier(&self, index: usize) -> Tier {
         self.tiers.get(index).copied().unwrap_or_default()
     }
 
-    /// Gives what one chooses from in a list or a menu a ref, also where there are many.
-    pub(crate) fn keep_options(&mut self, tree: &Tree) {
+    /// Moves the options of lists and menus to the first tier, so that they get refs on large pages, too.
+    pub(crate) fn promote_options(&mut self, tree: &Tree) {
         if !self.compacted {
             return;
         }
@@ -62,12 +62,12 @@ impl RefTiers {
         }
     }
 
-    /// Whether a node gets a ref, or would where there are fewer.
+    /// True for a node that gets a ref, or would get one on a page with fewer candidates.
     pub fn could_have_ref(&self, index: usize) -> bool {
         self.tier(index) != Tier::None
     }
 
-    /// Whether a node gets a ref.
+    /// True for a node that gets a ref.
     pub fn has_ref(&self, index: usize) -> bool {
         match self.tier(index) {
             Tier::None => false,
@@ -77,8 +77,8 @@ impl RefTiers {
     }
 }
 
-/// Tells which nodes get a ref. Disabled ones do: a reader must be able to ask about them.
-pub fn marks(tree: &Tree, policy: RefPolicy) -> RefTiers {
+/// Computes the ref tier of every node. Disabled controls get refs, so that a caller can ask about them.
+pub fn ref_tiers(tree: &Tree, policy: RefPolicy) -> RefTiers {
     let mut tiers = vec![Tier::None; tree.nodes.len()];
     let mut containers: Vec<(usize, u16)> = Vec::new();
     let mut has_wrappers = false;
@@ -94,8 +94,9 @@ pub fn marks(tree: &Tree, policy: RefPolicy) -> RefTiers {
                     Tier::First
                 }
                 RefPolicy::Live { .. } => {
-                    let inside = containers.last().is_some_and(|(_, frame)| *frame == node.frame);
-                    if inside && is_item(node.role) { Tier::Second } else { Tier::None }
+                    let is_inside =
+                        containers.last().is_some_and(|(_, frame)| *frame == node.frame);
+                    if is_inside && is_item(node.role) { Tier::Second } else { Tier::None }
                 }
             };
         }
@@ -113,7 +114,7 @@ pub fn marks(tree: &Tree, policy: RefPolicy) -> RefTiers {
     RefTiers { tiers, refs: first + second - left_out, compacted, left_out }
 }
 
-/// Whether a node is a control or behaves like one, apart from the shape of the pointer above it.
+/// True for a control or a node that behaves like one; the cursor shape does not count.
 pub fn is_control(node: &Node) -> bool {
     let states = node.states;
     is_first_tier(node.role)
@@ -121,15 +122,15 @@ pub fn is_control(node: &Node) -> bool {
         || states.is_focusable()
         || states.is_editable()
         || states.has_listener()
-        || states.is_stand_in()
+        || states.is_visible_proxy()
 }
 
-/// Text and documents are no elements one could use.
+/// Text and documents never get a ref.
 fn can_have_ref(node: &Node) -> bool {
     node.element > 0 && !matches!(node.role, Role::WebArea | Role::Text)
 }
 
-/// The nineteen roles of the phase-7 snapshot, and what can take the focus.
+/// The nineteen roles of the phase-7 snapshot, and focusable nodes.
 fn is_web_ai(node: &Node) -> bool {
     let by_role = matches!(
         node.role,
@@ -205,7 +206,7 @@ fn is_container(role: Role) -> bool {
     )
 }
 
-/// A box that only shows the hand, around one control and nothing else, is that control a second time.
+/// Removes the ref of a wrapper that only has a pointer cursor and contains one control and nothing else.
 fn drop_wrappers(tree: &Tree, tiers: &mut [Tier]) {
     let parents = tree.parents();
     let mut contents = vec![0_u32; tree.nodes.len() + 1];
@@ -241,22 +242,22 @@ mod tests {
     use super::*;
     use crate::ax::testing::tree;
 
-    /// The elements that get a ref.
+    /// Compares the elements that get a ref.
     fn check(page: &str, policy: RefPolicy, expected: &[u32]) {
         let tree = tree(page);
-        let marks = marks(&tree, policy);
+        let tiers = ref_tiers(&tree, policy);
         let elements: Vec<_> = (0..tree.nodes.len())
-            .filter(|index| marks.has_ref(*index))
+            .filter(|index| tiers.has_ref(*index))
             .map(|index| tree.nodes[index].element)
             .collect();
         assert_eq!(elements, expected, "{page}");
-        assert_eq!(marks.refs as usize, expected.len(), "{page}");
+        assert_eq!(tiers.refs as usize, expected.len(), "{page}");
     }
 
     const LIVE: RefPolicy = RefPolicy::Live { all: false };
 
     #[test]
-    fn web_ai_refs_are_the_listed_roles_and_what_takes_the_focus() {
+    fn web_ai_refs_are_listed_roles_and_focusable_nodes() {
         check(
             "webarea 1 ff\n button 2\n link 3\n  text\n heading 4\n generic 5 ff\n option 6\n \
              iframe 7\n  webarea 8 ff\n row 9\n generic 10 fl\n cell 11 fd",
@@ -276,19 +277,19 @@ mod tests {
     }
 
     #[test]
-    fn items_get_refs_where_one_chooses_from_them() {
+    fn items_of_selectable_containers_get_refs() {
         check(
             "webarea 1\n grid 2\n  row 3\n   columnheader 4\n   gridcell 5\n table 6\n  row 7\n   cell 8\n \
              listbox 9\n  group 10\n   list 11\n    listitem 12\n listitem 13",
             LIVE,
             &[3, 4, 5, 12],
         );
-        // What is in a frame is not in the list around the frame.
+        // The content of a frame is no item of the list around the frame.
         check("webarea 1\n grid 2\n  iframe 3\n   webarea 4 #1\n    row 5 #1\n  row 6", LIVE, &[6]);
     }
 
     #[test]
-    fn a_box_around_one_control_is_not_a_second_one() {
+    fn wrapper_of_one_control_gets_no_ref() {
         check("webarea 1\n generic 2 fp\n  generic 3\n   button 4", LIVE, &[4]);
         check(
             "webarea 1\n generic 2 fp\n  generic 3 fp\n   button 4 \"x\"\n    text \"x\"",
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn many_refs_leave_the_second_tier_out() {
+    fn many_refs_leave_out_the_second_tier() {
         let page = |options: u32| {
             let mut page = String::from("webarea 1\n button 2\n listbox 3");
             for option in 0..options {
@@ -310,17 +311,17 @@ mod tests {
             }
             tree(&page)
         };
-        let few = marks(&page(99), LIVE);
+        let few = ref_tiers(&page(99), LIVE);
         assert_eq!((few.refs, few.compacted, few.left_out), (100, false, 0));
-        let many = marks(&page(100), LIVE);
+        let many = ref_tiers(&page(100), LIVE);
         assert_eq!((many.refs, many.compacted, many.left_out), (1, true, 100));
-        let all = marks(&page(100), RefPolicy::Live { all: true });
+        let all = ref_tiers(&page(100), RefPolicy::Live { all: true });
         assert_eq!((all.refs, all.compacted, all.left_out), (101, false, 0));
     }
 
     #[test]
-    fn odd_trees_are_no_trouble() {
-        assert_eq!(marks(&Tree::default(), LIVE).refs, 0);
+    fn empty_and_rootless_trees_have_no_refs() {
+        assert_eq!(ref_tiers(&Tree::default(), LIVE).refs, 0);
         check("button 1", LIVE, &[]);
     }
 }

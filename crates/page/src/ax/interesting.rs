@@ -1,14 +1,14 @@
-//! The interesting part of a tree: what is left when wrappers go and the text inside a named control is
-//! taken as said by its name. What browsers' automation has long shown as "interesting only", except that a
-//! ref, a frame, a dialog or a gap is never lost.
+//! The interesting part of a tree: without wrappers, and without text that the accessible name of its control
+//! repeats. Like "interesting only" in Puppeteer and Playwright, except that refs, frames, dialogs and gaps
+//! always stay.
 
 use super::{Node, RefTiers, Role, Tree};
 use crate::text;
 
-/// Tells which nodes stay. The children of one that goes move up to the nearest that stays.
-pub fn interesting(tree: &Tree, marks: &RefTiers) -> Vec<bool> {
+/// Computes which nodes stay. The children of a removed node move up to its nearest remaining ancestor.
+pub fn interesting(tree: &Tree, tiers: &RefTiers) -> Vec<bool> {
     let mut keep = vec![false; tree.nodes.len()];
-    // Where the outermost open leaf and the outermost open control end; a frame's document starts anew.
+    // Ends of the outermost open leaf and the outermost open control; a frame's document resets both.
     let (mut leaf_end, mut control_end) = (0, 0);
     let mut outer: Vec<(usize, usize, usize)> = Vec::new();
     for (index, node) in tree.nodes.iter().enumerate() {
@@ -21,13 +21,13 @@ pub fn interesting(tree: &Tree, marks: &RefTiers) -> Vec<bool> {
             (leaf_end, control_end) = (0, 0);
         }
         let is_leaf = is_leaf(tree, node, end == index + 1)
-            || is_told_cell(tree, node) && marks.could_have_ref(index);
+            || is_cell_with_full_name(tree, node) && tiers.could_have_ref(index);
         let in_leaf = index < leaf_end;
         let in_control = index < control_end;
         keep[index] = index == 0
-            || marks.could_have_ref(index)
-            || is_landmark_of_ours(node)
-            || tree.frame_below(index).is_some()
+            || tiers.could_have_ref(index)
+            || is_always_interesting(node)
+            || tree.hosted_frame(index).is_some()
             || !in_leaf && is_interesting(tree, node, is_leaf, in_control);
         if is_leaf && !in_leaf {
             leaf_end = end;
@@ -39,8 +39,8 @@ pub fn interesting(tree: &Tree, marks: &RefTiers) -> Vec<bool> {
     keep
 }
 
-/// Frames, gaps and dialogs: without them a reader takes the page for another one.
-fn is_landmark_of_ours(node: &Node) -> bool {
+/// Frames, gaps and dialogs: without them the page would be mistaken for another one.
+fn is_always_interesting(node: &Node) -> bool {
     matches!(node.role, Role::Iframe | Role::WebArea | Role::Dialog | Role::AlertDialog)
         || node.states.is_silent()
         || node.states.is_cut()
@@ -53,12 +53,12 @@ fn is_interesting(tree: &Tree, node: &Node, is_leaf: bool, in_control: bool) -> 
     }
     node.states.is_focusable()
         || node.states.is_editable()
-        || is_role_of_control(node.role)
+        || is_control_role(node.role)
         || !in_control && is_leaf && !text::is_blank(tree.name(node))
 }
 
-/// Whether what is inside has been said with the node itself. Refs inside are shown all the same, so other
-/// than in the original a focusable descendant makes no difference to what takes its name from its content.
+/// True when the node's own line contains all its content. Refs inside are still listed, so unlike in the
+/// original a focusable descendant does not matter for a name from content.
 fn is_leaf(tree: &Tree, node: &Node, is_childless: bool) -> bool {
     if is_childless {
         return true;
@@ -74,43 +74,44 @@ fn is_leaf(tree: &Tree, node: &Node, is_childless: bool) -> bool {
         | Role::Slider
         | Role::Separator
         | Role::ProgressBar => true,
-        // The words of a chart that nobody named are all that there is of it.
+        // The text of an unnamed chart is its only content.
         Role::Image => !text::is_blank(tree.name(node)),
         role => {
-            let says_content = match naming(role) {
+            let is_content_in_name = match name_from(role) {
                 NameFrom::Control => true,
-                // An author's name for a row or an item does not repeat what is in it.
-                NameFrom::Content => !node.states.is_name_given(),
+                // An author-supplied name of a row or an item does not repeat its content.
+                NameFrom::Content => !node.states.has_author_name(),
                 NameFrom::Author => false,
             };
-            // An author's link without an address is one all the same when somebody listens to it.
-            let is_heard = node.states.has_listener() && matches!(naming(role), NameFrom::Control);
-            (node.states.is_focusable() || is_heard || role == Role::Heading)
-                && says_content
+            // A link without an address counts as focusable when it has a click listener.
+            let is_clickable_control =
+                node.states.has_listener() && matches!(name_from(role), NameFrom::Control);
+            (node.states.is_focusable() || is_clickable_control || role == Role::Heading)
+                && is_content_in_name
                 && !text::is_blank(tree.name(node))
         }
     }
 }
 
-/// Whether a cell that is shown with its name has said all that is in it. Formats cut off longer names.
-fn is_told_cell(tree: &Tree, node: &Node) -> bool {
+/// True for a cell whose name contains its whole text; longer names are truncated by the output formats.
+fn is_cell_with_full_name(tree: &Tree, node: &Node) -> bool {
     const SHORT: usize = 100;
     matches!(node.role, Role::Cell | Role::GridCell | Role::ColumnHeader | Role::RowHeader)
-        && !node.states.is_name_given()
+        && !node.states.has_author_name()
         && !text::is_blank(tree.name(node))
         && tree.name(node).chars().nth(SHORT).is_none()
 }
 
 enum NameFrom {
-    /// Whatever its name is, what is inside is only how it looks.
+    /// The content is only the appearance of the control, whatever its name.
     Control,
-    /// Named by what is inside, unless the author says otherwise.
+    /// Name from content, unless supplied by the author.
     Content,
-    /// Named by the author only, so the content is not in the name.
+    /// Name from author only: the content is not in the name.
     Author,
 }
 
-fn naming(role: Role) -> NameFrom {
+fn name_from(role: Role) -> NameFrom {
     match role {
         Role::Button
         | Role::Link
@@ -137,15 +138,15 @@ fn naming(role: Role) -> NameFrom {
     }
 }
 
-/// Whether plain text inside is only how the control looks. Not in an editor whose text is not its value, and not
-/// between the items of a list or a menu.
+/// True when plain text inside is only the appearance of the control. Not for an editor whose text is not its
+/// value, nor for text between the items of a list or a menu.
 fn is_control(node: &Node) -> bool {
-    is_role_of_control(node.role)
+    is_control_role(node.role)
         && !matches!(node.role, Role::ListBox | Role::Menu | Role::MenuBar)
         && !(node.states.is_editable() && node.value.is_empty())
 }
 
-fn is_role_of_control(role: Role) -> bool {
+fn is_control_role(role: Role) -> bool {
     matches!(
         role,
         Role::Button
@@ -176,13 +177,13 @@ fn is_role_of_control(role: Role) -> bool {
 mod tests {
     use super::*;
     use crate::ax::testing::tree;
-    use crate::ax::{RefPolicy, marks};
+    use crate::ax::{RefPolicy, ref_tiers};
 
-    /// The elements that stay; texts by their words.
+    /// Compares the remaining elements; text nodes appear as their text.
     fn check(page: &str, expected: &str) {
         let tree = tree(page);
-        let marks = marks(&tree, RefPolicy::Live { all: false });
-        let kept: Vec<_> = interesting(&tree, &marks)
+        let tiers = ref_tiers(&tree, RefPolicy::Live { all: false });
+        let shown: Vec<_> = interesting(&tree, &tiers)
             .iter()
             .enumerate()
             .filter(|(_, keep)| **keep)
@@ -191,11 +192,11 @@ mod tests {
                 node => node.element.to_string(),
             })
             .collect();
-        assert_eq!(kept.join(" "), expected, "{page}");
+        assert_eq!(shown.join(" "), expected, "{page}");
     }
 
     #[test]
-    fn wrappers_go_and_names_say_what_is_inside() {
+    fn wrappers_and_text_repeated_by_names_are_removed() {
         check("webarea 1\n generic 2\n  paragraph 3\n   text \"a\"", "1 a");
         check("webarea 1\n link 2 ff \"go\"\n  text \"go\"\n button 3\n  text \"b\"", "1 2 3");
         check("webarea 1\n heading 2 \"h\"\n  text \"h\"\n heading 3\n  text \"x\"", "1 2 x");
@@ -221,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_only_listens_is_not_told_twice() {
+    fn text_of_a_link_with_only_a_listener_is_not_repeated() {
         check("webarea 1\n link 2 fl \"l\"\n  text \"l\"", "1 2");
         check("webarea 1\n generic 2 fl \"g\"\n  text \"g\"", "1 2 g");
     }
 
     #[test]
-    fn a_cell_is_not_told_twice() {
+    fn text_of_a_cell_is_not_repeated() {
         check("webarea 1\n grid 2\n  row 3\n   gridcell 4 ft \"c\"\n    text \"c\"", "1 3 4");
         check("webarea 1\n grid 2\n  row 3\n   gridcell 4 ftg \"c\"\n    text \"d\"", "1 3 4 d");
         let long = "c".repeat(101);
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn words_between_items_stay() {
+    fn text_between_items_stays() {
         check(
             "webarea 1\n menu 2\n  text \"head\"\n  menuitem 3 \"m\"\n   text \"m\"",
             "1 2 head 3",
@@ -251,8 +252,8 @@ mod tests {
     #[test]
     fn items_stay_when_there_are_too_many_for_refs() {
         let many: String = (3..120).map(|n| format!("  option {n} \"o{n}\"\n")).collect();
-        let kept: String = (2..120).map(|n| format!(" {n}")).collect();
-        check(&format!("webarea 1\n listbox 2\n{many}"), &format!("1{kept}"));
+        let elements: String = (2..120).map(|n| format!(" {n}")).collect();
+        check(&format!("webarea 1\n listbox 2\n{many}"), &format!("1{elements}"));
     }
 
     #[test]

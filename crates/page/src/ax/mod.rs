@@ -1,8 +1,8 @@
-//! The accessibility tree of a page: what is on it, for somebody who cannot see it.
+//! The accessibility tree of a page: roles, names and states in document order.
 //!
-//! A tree is one list of nodes in reading order and one string that holds all their text, so that a page of
-//! three hundred thousand nodes is two allocations. It comes from the observer's report ([`report`]) or from
-//! the browser's own tree, and is never changed by rendering it.
+//! A tree is one list of nodes and one string with all their text, so that a page of three hundred thousand
+//! nodes is two allocations. It is built from the observer's report ([`report`]) or from the browser's own
+//! tree, and rendering never changes it.
 
 mod interactive;
 mod interesting;
@@ -12,11 +12,11 @@ mod split_cards;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use interactive::{MANY_REFS, RefPolicy, RefTiers, Tier, is_control, marks};
+pub use interactive::{MANY_REFS, RefPolicy, RefTiers, Tier, is_control, ref_tiers};
 pub use interesting::interesting;
 pub use roles::Role;
 
-/// A piece of the tree's text.
+/// A span of the tree's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextSpan {
     start: u32,
@@ -24,26 +24,26 @@ pub struct TextSpan {
 }
 
 impl TextSpan {
-    /// Whether there is nothing in it.
+    /// True for an empty span.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 }
 
-/// A state that is on, off or in between.
+/// ARIA tristate: on, off or mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tristate {
-    /// Not set.
+    /// False.
     Off,
-    /// Set.
+    /// True.
     On,
-    /// Neither.
+    /// Mixed.
     Mixed,
 }
 
 macro_rules! states {
     ($( $(#[$doc:meta])* $name:ident $set:ident = $bit:literal, )*) => {
-        /// What is true of a node.
+        /// Boolean states of a node, as a bit set.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct States(u32);
 
@@ -59,57 +59,57 @@ macro_rules! states {
 }
 
 states! {
-    /// It cannot be used now.
+    /// Disabled.
     is_disabled with_disabled = 0,
-    /// It is chosen among others.
+    /// Selected among its siblings.
     is_selected with_selected = 1,
-    /// It can take the focus.
+    /// Focusable.
     is_focusable with_focusable = 2,
-    /// It has the focus.
+    /// Focused.
     is_focused with_focused = 3,
-    /// The rest of the page waits for it.
+    /// Modal: makes the rest of the page inert.
     is_modal with_modal = 4,
-    /// It must be filled in.
+    /// Required.
     is_required with_required = 5,
-    /// It can be read and not changed.
+    /// Read-only.
     is_readonly with_readonly = 6,
-    /// It takes several lines.
+    /// Multi-line text field.
     is_multiline with_multiline = 7,
-    /// Several of its options can be chosen.
+    /// Multi-selectable.
     is_multiselectable with_multiselectable = 8,
-    /// It asks to be reached by the tab key: `tabindex` of 0 or more.
+    /// In the tab order: `tabindex` of 0 or more.
     has_tabindex with_tabindex = 9,
-    /// Its content can be edited: the element that says so, not what is inside.
+    /// Editing host (`contenteditable`): the element that declares it, not its descendants.
     is_editable with_editable = 10,
-    /// The pointer turns into a hand here and not around it.
+    /// Has a pointer cursor that its surroundings do not have.
     has_pointer with_pointer = 11,
-    /// A script listens to clicks on it.
+    /// Has a click listener.
     has_listener with_listener = 12,
-    /// A person cannot see it.
+    /// Not visible to a person.
     is_hidden with_hidden = 13,
-    /// Its name comes from text that a person cannot see.
+    /// Accessible name from invisible text.
     is_name_hidden with_name_hidden = 14,
-    /// What it holds was a secret and is masked.
+    /// Its value is a secret and masked.
     is_masked with_masked = 15,
-    /// It stands in for a control that is not shown itself.
-    is_stand_in with_stand_in = 16,
-    /// A part of the page that did not answer: a frame, or what a script holds back.
+    /// Visible proxy of a control that is itself invisible.
+    is_visible_proxy with_visible_proxy = 16,
+    /// Unresponsive part of the page: a frame, or content that a script blocks.
     is_silent with_silent = 17,
-    /// It is being changed.
+    /// `aria-busy`: being updated.
     is_busy with_busy = 18,
-    /// Its name was given by the author, not collected from what is inside.
-    is_name_given with_name_given = 19,
-    /// Only part of it is in the tree: something inside was left out.
+    /// Accessible name supplied by the author, not computed from content.
+    has_author_name with_author_name = 19,
+    /// Truncated: descendants were left out of the tree.
     is_cut with_cut = 20,
-    /// It takes files, or stands in for what does.
+    /// File input, or a proxy of one.
     is_file with_file = 21,
-    /// A line break stands right before it.
+    /// Preceded by a line break.
     is_after_line_break with_line_break = 22,
-    /// Two line breaks or more stand right before it.
+    /// Preceded by two or more line breaks.
     is_after_blank_line with_blank_line = 23,
 }
 
-/// Where a node is drawn, in CSS pixels of the main frame's viewport.
+/// Bounding box in CSS pixels of the main frame's viewport.
 #[derive(
     Clone,
     Copy,
@@ -128,105 +128,105 @@ pub struct Bounds {
     pub height: f32,
 }
 
-/// What only few nodes have.
+/// Attributes that few nodes have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RareAttributes {
-    /// What it says about itself besides its name.
+    /// Accessible description.
     pub description: TextSpan,
-    /// Where a link leads.
+    /// Link address.
     pub url: TextSpan,
-    /// The value in words, where it differs from the value.
+    /// `aria-valuetext`, where it differs from the value.
     pub value_text: TextSpan,
-    /// `canvas`, `video`, `svg` …: what it is when its role does not tell.
+    /// Element kind where the role does not tell it: `canvas`, `video`, `svg` …
     pub kind: TextSpan,
-    /// What opens from it: `menu`, `dialog` …
+    /// `aria-haspopup`: `menu`, `dialog` …
     pub popup: TextSpan,
-    /// What is wrong with its value: `true`, `spelling` …
+    /// `aria-invalid`: `true`, `spelling` …
     pub invalid: TextSpan,
-    /// What it is called instead of its role.
+    /// `aria-roledescription`.
     pub role_description: TextSpan,
-    /// Keys that reach it.
+    /// `aria-keyshortcuts`.
     pub shortcuts: TextSpan,
     /// `horizontal` or `vertical`.
     pub orientation: TextSpan,
-    /// How it completes what is typed.
+    /// `aria-autocomplete`.
     pub autocomplete: TextSpan,
-    /// The least it takes.
+    /// Minimum value.
     pub min: TextSpan,
-    /// The most it takes.
+    /// Maximum value.
     pub max: TextSpan,
-    /// Why a person cannot see it.
+    /// Reason why it is not visible.
     pub why_hidden: TextSpan,
-    /// Where it is.
+    /// Bounding box.
     pub bounds: Option<Bounds>,
 }
 
-/// One thing in the tree.
+/// A node of the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// What it is.
+    /// ARIA role.
     pub role: Role,
-    /// How deep it is; the root is at 0.
+    /// Depth in the tree; the root has 0.
     pub depth: u32,
-    /// Where the nodes after its last descendant begin.
+    /// Index after the last descendant.
     pub end: u32,
-    /// The number of its element in its frame; 0 for text.
+    /// Element number within its frame; 0 for text.
     pub element: u32,
-    /// Which of [`Tree::frames`] it belongs to.
+    /// Index into [`Tree::frames`].
     pub frame: u16,
-    /// The level of a heading or an item; 0 when there is none.
+    /// Level of a heading or an item; 0 when there is none.
     pub level: u16,
-    /// What is true of it.
+    /// Boolean states.
     pub states: States,
-    /// A box that is ticked, or not.
+    /// `aria-checked`.
     pub checked: Option<Tristate>,
-    /// A button that stays down, or not.
+    /// `aria-pressed`.
     pub pressed: Option<Tristate>,
-    /// Something that opens, or not.
+    /// `aria-expanded`.
     pub expanded: Option<bool>,
-    /// What it is called; the text itself for text.
+    /// Accessible name; the text itself for text.
     pub name: TextSpan,
-    /// What is in it.
+    /// Value.
     pub value: TextSpan,
     extra: u32,
 }
 
 impl Node {
-    /// Whether one can write in it though its role does not say so.
-    pub fn is_editor_by_itself(&self) -> bool {
+    /// True for an editing host whose role does not say that it is editable.
+    pub fn is_generic_editor(&self) -> bool {
         self.states.is_editable()
             && !matches!(self.role, Role::TextBox | Role::SearchBox | Role::ComboBox)
     }
 }
 
-/// A document in the page: the page itself, or one in a frame.
+/// A document: the page itself, or the document of a frame.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
 pub struct Frame {
-    /// Tells the document apart from every other the tab has shown.
+    /// Document id, unique among all documents the tab has shown.
     pub document: String,
-    /// Its address, secrets in it masked.
+    /// URL with secrets masked.
     pub url: String,
-    /// Who it belongs to, such as `https://example.com`; `null` for nobody.
+    /// Origin, such as `https://example.com`; `null` when opaque.
     pub origin: String,
-    /// Its title.
+    /// Document title.
     #[serde(default)]
     pub title: String,
-    /// The name its owner gave it.
+    /// Name of the frame, from its owner element.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The frame it is in.
+    /// Index of the parent frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u16>,
-    /// It did not answer: nothing of it is in the tree.
+    /// The frame is unresponsive: the tree has none of its nodes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub silent: bool,
-    /// How many of its texts were left out, or marked, because a person cannot see them.
+    /// Number of invisible texts that were left out or marked.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen: u32,
-    /// What kind of document it is, such as `application/pdf`; empty for HTML.
+    /// MIME type such as `application/pdf`; empty for HTML.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
 }
@@ -236,50 +236,50 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// The whole page.
+/// The accessibility tree of a whole page, with the documents of its frames.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// All nodes, each before its children.
+    /// All nodes in document order, parents before children.
     pub nodes: Vec<Node>,
     /// The documents; the first is the page itself.
     pub frames: Vec<Frame>,
     text: String,
     extras: Vec<RareAttributes>,
-    /// Nodes that hold a frame that did not answer, and which frame; in reading order.
+    /// Owner nodes of unresponsive frames with the frame's index, in document order.
     silent: Vec<(u32, u16)>,
 }
 
 impl Tree {
-    /// A page with nothing on it.
+    /// The tree of an empty page.
     pub fn empty() -> Self {
         let mut tree = Self { frames: vec![Frame::default()], ..Self::default() };
         tree.push(Role::WebArea, 0, 0, 0);
-        tree.close();
+        tree.finish();
         tree
     }
 
-    /// The text of a piece.
+    /// The text of a span.
     pub fn str(&self, span: TextSpan) -> &str {
         let start = span.start as usize;
         self.text.get(start..start + span.len as usize).unwrap_or_default()
     }
 
-    /// What a node is called.
+    /// The accessible name of a node.
     pub fn name(&self, node: &Node) -> &str {
         self.str(node.name)
     }
 
-    /// What is in a node.
+    /// The value of a node.
     pub fn value(&self, node: &Node) -> &str {
         self.str(node.value)
     }
 
-    /// What only few nodes have.
+    /// The rare attributes of a node.
     pub fn extra(&self, node: &Node) -> Option<&RareAttributes> {
         (node.extra > 0).then(|| &self.extras[node.extra as usize - 1])
     }
 
-    /// The same, to be filled in.
+    /// The rare attributes of a node, created if absent.
     pub fn extra_mut(&mut self, index: usize) -> &mut RareAttributes {
         if self.nodes[index].extra == 0 {
             self.extras.push(RareAttributes::default());
@@ -289,8 +289,8 @@ impl Tree {
         &mut self.extras[extra]
     }
 
-    /// Moves the boxes of what is in a frame, to where they are in the view of the page.
-    pub fn shift_boxes(&mut self, frame: u16, x: f32, y: f32) {
+    /// Translates the bounding boxes of a frame's nodes into the page's viewport.
+    pub fn translate_bounds(&mut self, frame: u16, x: f32, y: f32) {
         let inside = self.nodes.iter().filter(|node| node.frame == frame && node.extra > 0);
         for node in inside {
             if let Some(bounds) = &mut self.extras[node.extra as usize - 1].bounds {
@@ -300,7 +300,7 @@ impl Tree {
         }
     }
 
-    /// The indexes of a node's children.
+    /// Indexes of a node's children.
     pub fn children(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let end = self.nodes.get(index).map_or(0, |node| node.end as usize);
         let mut next = index + 1;
@@ -313,13 +313,13 @@ impl Tree {
         })
     }
 
-    /// Where the nodes after a node's last descendant begin; always after the node and within the list.
+    /// Index after a node's last descendant; always after the node and within the list.
     pub fn end(&self, index: usize) -> usize {
         let end = self.nodes.get(index).map_or(0, |node| node.end as usize);
         end.clamp(index + 1, self.nodes.len().max(index + 1))
     }
 
-    /// The parent of each node; of a node without one, the node itself.
+    /// The parent of each node; a root is its own parent.
     pub fn parents(&self) -> Vec<u32> {
         let mut open: Vec<u32> = Vec::new();
         let parents = (0..self.nodes.len()).map(|index| {
@@ -331,36 +331,36 @@ impl Tree {
         parents.collect()
     }
 
-    /// The document that a frame's element shows, if it is in the tree or did not answer.
-    pub fn frame_below(&self, index: usize) -> Option<&Frame> {
+    /// The document hosted by a frame's owner node, if it is in the tree or unresponsive.
+    pub fn hosted_frame(&self, index: usize) -> Option<&Frame> {
         let node = self.nodes.get(index)?;
         let is_other = |inner: &&Node| inner.depth > node.depth && inner.frame != node.frame;
         let frame = match self.silent.binary_search_by_key(&(index as u32), |(holder, _)| *holder) {
             Ok(at) => self.silent[at].1,
-            // Nothing else is in an element that shows a document.
+            // An owner node has no other children than its document.
             Err(_) => self.nodes.get(index + 1).filter(is_other)?.frame,
         };
         self.frames.get(usize::from(frame))
     }
 
-    /// Notes that the last node holds a frame that did not answer.
-    pub fn add_silent(&mut self, frame: Frame) {
+    /// Marks the last node as owner of an unresponsive frame.
+    pub fn add_silent_frame(&mut self, frame: Frame) {
         let Some(holder) = self.nodes.len().checked_sub(1) else { return };
         self.silent.push((holder as u32, self.frames.len() as u16));
         self.frames.push(Frame { silent: true, ..frame });
         self.nodes[holder].states = self.nodes[holder].states.with_silent(true);
     }
 
-    /// How many texts were left out, or marked, because a person cannot see them.
+    /// Number of invisible texts that were left out or marked, over all frames.
     pub fn unseen(&self) -> u32 {
         self.frames.iter().map(|frame| frame.unseen).sum()
     }
 
-    /// The names and origins of the frames that did not answer, in words; without the names if they are not to be told.
+    /// Names and origins of the unresponsive frames; origins only when redacted.
     pub fn silent_frames(&self, redact: bool) -> Vec<String> {
         let all = self.nodes.iter().enumerate().filter(|(_, node)| node.states.is_silent());
-        let told = all.map(|(index, node)| {
-            let frame = self.frame_below(index).filter(|frame| !frame.origin.is_empty());
+        let labels = all.map(|(index, node)| {
+            let frame = self.hosted_frame(index).filter(|frame| !frame.origin.is_empty());
             let origin = frame.map(|frame| &*frame.origin).unwrap_or_default();
             let name = if redact { "" } else { self.name(node) };
             match (name, origin) {
@@ -369,18 +369,18 @@ impl Tree {
                 (name, origin) => format!("{name} ({origin})"),
             }
         });
-        told.collect()
+        labels.collect()
     }
 
-    /// Keeps a text, without the secrets in it.
-    pub fn keep(&mut self, text: &str) -> TextSpan {
+    /// Masks the secrets in a text and stores it in the tree.
+    pub fn intern_masked(&mut self, text: &str) -> TextSpan {
         let text = &*crate::mask::mask(text);
         let start = self.text.len() as u32;
         self.text.push_str(text);
         TextSpan { start, len: text.len() as u32 }
     }
 
-    /// Adds a node in reading order: after everything that comes before it, at its depth. Returns its index.
+    /// Appends a node in document order at the given depth and returns its index.
     pub fn push(&mut self, role: Role, depth: u32, element: u32, frame: u16) -> usize {
         self.nodes.push(Node {
             role,
@@ -400,9 +400,9 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    /// Sets where each node's descendants end, and masks the secrets that only the whole tells. To be called once, after
-    /// the last node was added.
-    pub fn close(&mut self) {
+    /// Completes the tree: sets the end of each node and masks secrets that span several nodes. To be called
+    /// once, after the last node was added.
+    pub fn finish(&mut self) {
         let mut open: Vec<usize> = Vec::new();
         for index in 0..self.nodes.len() {
             let depth = self.nodes[index].depth;

@@ -1,39 +1,39 @@
-//! The observer's report: one string per document, read into a [`Tree`].
+//! Parser of the observer's report: one string per document, read into a [`Tree`].
 //!
-//! Lines end with `\n`, fields are parted by `\t`; the observer leaves neither in a text. The first line is about
-//! the document: version, address, origin, title, hosts that may have a closed shadow root, texts left out, shadow
-//! roots. Every other line is a node, each before its children:
+//! Lines end with `\n`, fields are separated by `\t`; the observer leaves neither in a text. The first line
+//! describes the document: version, address, origin, title, hosts that may have a closed shadow root, texts
+//! left out, shadow roots. Every other line is a node, parents before children:
 //!
 //! ```text
 //! depth \t role \t element \t name [\t key value]…      an element; role `.` is generic, no number: the next
 //! depth \t "text [\t key value]…                        text
-//! depth \t |                                            a line break: no node, the next one tells of it
+//! depth \t |                                            a line break: no node, a state of the next one
 //! ```
 //!
-//! A key is one letter and its value follows at once: `v` value, `l` level, `f` letters for what is true
+//! A key is one letter directly followed by its value: `v` value, `l` level, `f` letters for boolean states
 //! (see `states`), `c` `p` `x` checked, pressed, expanded (`0`, `1` or `m`), `u` address, `d` description,
-//! `t` value in words, `k` kind, `h` popup, `i` invalid, `r` role description, `s` shortcuts, `o` orientation,
-//! `a` autocomplete, `n` and `m` least and most, `w` why it is hidden, `b` bounds `x,y,width,height`. Unknown
-//! keys are passed over. A name of `\u{1}` alone says that it is the text of the next line.
+//! `t` value text, `k` kind, `h` popup, `i` invalid, `r` role description, `s` shortcuts, `o` orientation,
+//! `a` autocomplete, `n` and `m` minimum and maximum, `w` why it is hidden, `b` bounds `x,y,width,height`.
+//! Unknown keys are ignored. A name of `\u{1}` alone stands for the text of the next line.
 
 use super::{Bounds, Frame, Role, States, Tree, Tristate};
 use crate::mask::{MASK, mask};
 
-/// What is not a report.
+/// Parse error of a report.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// The line it stopped at, counted from 1.
+    /// Line of the error, counted from 1.
     pub line: usize,
 }
 
-/// The name that stands for the text on the next line.
-const SAME: &str = "\u{1}";
+/// Name that stands for the text of the next line.
+const SAME_AS_NEXT: &str = "\u{1}";
 
 impl Tree {
-    /// Adds a document below the node at `depth - 1`, as the next thing in reading order, without the secrets in it.
+    /// Appends a document below the node at `depth - 1`, with secrets masked.
     ///
     /// # Errors
-    /// When a line is not as described above. Lines before it have been added.
+    /// When a line does not have the form described above. The lines before it have been added.
     pub fn add_report(&mut self, report: &str, depth: u32, frame: u16) -> Result<(), Malformed> {
         let report = &*mask(report);
         let base = self.text.len();
@@ -62,14 +62,14 @@ impl Tree {
             has_secrets |= self.nodes.last().is_some_and(|node| node.states.is_masked());
         }
         if has_secrets {
-            self.hide_content(begin);
+            self.mask_secret_fields(begin);
         }
         Ok(())
     }
 
-    /// Masks what is told inside of secret fields: what is typed into some of them is elements of the page.
-    fn hide_content(&mut self, begin: usize) {
-        let mask = self.keep(MASK);
+    /// Masks the content of secret fields: the text typed into some of them consists of elements of the page.
+    fn mask_secret_fields(&mut self, begin: usize) {
+        let mask = self.intern_masked(MASK);
         let mut field = None;
         for node in &mut self.nodes[begin..] {
             if field.is_some_and(|depth| node.depth > depth) {
@@ -81,7 +81,7 @@ impl Tree {
                 continue;
             }
             field = node.states.is_masked().then_some(node.depth);
-            if field.is_some() && !node.states.is_name_given() && !node.name.is_empty() {
+            if field.is_some() && !node.states.has_author_name() && !node.name.is_empty() {
                 node.name = mask;
             }
         }
@@ -96,7 +96,7 @@ impl Tree {
         frame: u16,
         last: &mut u32,
     ) -> Option<()> {
-        // Every field is a piece of the report, which is already kept.
+        // Every field is a slice of the report, which is already stored.
         let span = |field: &str| super::TextSpan {
             start: (base + (field.as_ptr() as usize - report.as_ptr() as usize)) as u32,
             len: field.len() as u32,
@@ -123,7 +123,7 @@ impl Tree {
                 let index = self.push(role, depth, element, frame);
                 let name = fields.next()?;
                 self.nodes[index].name = match name {
-                    SAME => same_as_next(report, line).map(span)?,
+                    SAME_AS_NEXT => same_as_next(report, line).map(span)?,
                     name => span(name),
                 };
                 index
@@ -162,7 +162,7 @@ impl Tree {
     }
 }
 
-/// What a report says about its document. `name`, `parent` and what tells the document apart are not in it.
+/// Parses the header line of a report. `name`, `parent` and the document id are not in it.
 pub fn document(report: &str) -> Option<Frame> {
     let mut fields = report.lines().next()?.split('\t');
     if fields.next()? != "1" {
@@ -175,14 +175,14 @@ pub fn document(report: &str) -> Option<Frame> {
     Some(Frame { unseen, kind, ..frame })
 }
 
-/// The text on the line after `line`.
+/// The text of the line after `line`.
 fn same_as_next<'r>(report: &'r str, line: &str) -> Option<&'r str> {
     let after = line.as_ptr() as usize - report.as_ptr() as usize + line.len() + 1;
     let next = report.get(after..)?.split('\n').next()?;
     next.split('\t').nth(1)?.strip_prefix('"')
 }
 
-/// What is true, one letter each.
+/// Parses boolean states, one letter each.
 fn states(letters: &str) -> States {
     letters.chars().fold(States::default(), |states, letter| match letter {
         'd' => states.with_disabled(true),
@@ -201,10 +201,10 @@ fn states(letters: &str) -> States {
         'h' => states.with_hidden(true),
         'n' => states.with_name_hidden(true),
         'y' => states.with_masked(true),
-        'L' => states.with_stand_in(true),
+        'L' => states.with_visible_proxy(true),
         'q' => states.with_silent(true),
         'b' => states.with_busy(true),
-        'g' => states.with_name_given(true),
+        'g' => states.with_author_name(true),
         'c' => states.with_cut(true),
         'u' => states.with_file(true),
         _ => states,
@@ -237,10 +237,10 @@ mod tests {
         1\tcheckbox\t9\tMore\tfd\tcm\tx0\tb1,2.5,3,4\tZwhat\n";
 
     #[test]
-    fn a_report_becomes_a_tree() {
+    fn report_is_parsed_into_a_tree() {
         let mut tree = Tree::default();
         tree.add_report(REPORT, 0, 0).unwrap();
-        tree.close();
+        tree.finish();
         assert_eq!(tree.nodes.len(), 4);
         assert_eq!(tree.children(0).collect::<Vec<_>>(), [1, 3]);
         let link = &tree.nodes[1];
@@ -256,21 +256,21 @@ mod tests {
     }
 
     #[test]
-    fn a_line_break_is_told_by_the_node_after_it() {
+    fn line_break_is_a_state_of_the_node_after_it() {
         let mut tree = Tree::default();
         let report = "1\ta\tb\tc\n0\twebarea\t1\t\n1\t\"a\n1\t|\n1\t\"b\n1\t|\n1\t|\n1\t.\t2\t\n2\t\"c\n2\t|\n1\t\"d\n";
         tree.add_report(report, 0, 0).unwrap();
-        tree.close();
-        let broken = |node: &super::super::Node| {
+        tree.finish();
+        let breaks_before = |node: &super::super::Node| {
             (node.states.is_after_line_break(), node.states.is_after_blank_line())
         };
-        let all: Vec<_> = tree.nodes.iter().map(broken).collect();
+        let all: Vec<_> = tree.nodes.iter().map(breaks_before).collect();
         let (no, one, two) = ((false, false), (true, false), (true, true));
         assert_eq!(all, [no, no, one, two, no, no]);
     }
 
     #[test]
-    fn what_is_no_report_is_told_by_line() {
+    fn malformed_report_error_has_the_line() {
         let read = |report: &str| Tree::default().add_report(report, 0, 0);
         assert_eq!(read(""), Err(Malformed { line: 1 }));
         assert_eq!(read("1\ta\tb\tc\nx\tlink\t1\t"), Err(Malformed { line: 2 }));

@@ -1,8 +1,8 @@
-//! The roles, by their names.
+//! Roles and their names.
 
 macro_rules! roles {
     ($( $variant:ident $name:literal, )*) => {
-        /// What a node is: a role of WAI-ARIA, or one that browsers add to say what an element is.
+        /// Role of a node: a WAI-ARIA role, or one that browsers add for HTML elements without one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the words are WAI-ARIA's")]
         #[repr(u8)]
@@ -12,12 +12,12 @@ macro_rules! roles {
             /// Every role.
             pub const ALL: &[Role] = &[ $( Role::$variant, )* ];
 
-            /// As it is printed.
+            /// Name as it is printed.
             pub fn name(self) -> &'static str {
                 match self { $( Self::$variant => $name, )* }
             }
 
-            /// The role with this name; in any spelling of upper and lower case.
+            /// Finds a role by its name, ignoring case.
             pub fn named(name: &str) -> Option<Self> {
                 match name {
                     $( $name => Some(Self::$variant), )*
@@ -119,7 +119,7 @@ roles! {
     GraphicsDocument "graphics-document",
     GraphicsObject "graphics-object",
     GraphicsSymbol "graphics-symbol",
-    // What HTML has and ARIA has no word for, named as Chromium names it.
+    // HTML elements without an ARIA role, named as in Chromium.
     Abbr "abbr",
     Audio "audio",
     Canvas "canvas",

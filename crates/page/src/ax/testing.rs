@@ -1,10 +1,10 @@
-//! Small trees for tests, written as they are read.
+//! Small trees for tests, in a line format.
 
 use super::{Frame, Role, Tree};
 
-/// A tree from lines of `role element? "name"? flags…`, indented by one space for each level. `f…` are states
-/// by the letters of a report, `l2` a level, `#1` a frame, `v="…"`, `c1`, `p1`, `x1` value and toggles; any
-/// other field of a report comes as `key=value`, such as `u=https://a.test`.
+/// Parses a tree from lines of `role element? "name"? flags…`, indented by one space for each level. `f…` are
+/// states by the letters of a report, `l2` a level, `#1` a frame, `v="…"`, `c1`, `p1`, `x1` value and
+/// toggles; any other field of a report is `key=value`, such as `u=https://a.test`.
 pub(crate) fn tree(page: &str) -> Tree {
     let mut tree = Tree::default();
     let mut report = String::new();
@@ -43,23 +43,23 @@ pub(crate) fn tree(page: &str) -> Tree {
             });
         }
     }
-    tree.close();
+    tree.finish();
     tree
 }
 
-/// The page of the phase-7 format's golden example.
+/// The page of the golden example of the phase-7 format.
 pub(crate) fn golden() -> Tree {
     let mut tree = tree(
         "webarea 1 \"ChatGPT\" fF\n heading 2 \"Welcome\" l1\n textbox 3 \"Message ChatGPT\"\n \
          button 4 \"Attach files\" fd\n link 5\n  text \"Help  center\"\n checkbox 6 \"Remember\" c0\n \
          text \"Footer\"",
     );
-    tree.nodes[2].value = tree.keep("draft \"q\"");
+    tree.nodes[2].value = tree.intern_masked("draft \"q\"");
     debug_assert_eq!(tree.nodes[2].role, Role::TextBox);
     tree
 }
 
-/// Words parted by spaces, where quotes hold a word together.
+/// Words separated by spaces, where quotes hold a word together.
 struct Words<'t>(&'t str);
 
 impl<'t> Iterator for Words<'t> {

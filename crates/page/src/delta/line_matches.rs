@@ -1,64 +1,69 @@
-//! Which line of a page was which line of an earlier one, and whether it is elsewhere.
+//! Matching of lines between two snapshots, and detection of moved lines.
 
 use super::DeltaBase;
 use super::items::{ListMatch, Matches};
 use crate::ax::Role;
 use std::collections::{BTreeMap, HashMap};
 
-/// Which line was which.
+/// Matches between the lines of two pages.
 pub(super) struct LineMatches {
-    /// For each line of the later page, the one it was.
+    /// For each later line, the earlier line.
     pub(super) was: Vec<Option<u32>>,
-    /// For each line of the earlier page, the one it is.
+    /// For each earlier line, the later line.
     pub(super) now: Vec<Option<u32>>,
 }
 
 impl LineMatches {
-    /// Pairs the lines of matched items, in place of those of the same elements.
-    pub(super) fn take_in(&mut self, was: &DeltaBase, now: &DeltaBase, matches: &Matches) {
+    /// Applies the matches of list items, replacing matches by element.
+    pub(super) fn apply_item_matches(
+        &mut self,
+        was: &DeltaBase,
+        now: &DeltaBase,
+        matches: &Matches,
+    ) {
         for (before, after) in &matches.lines {
-            self.unpair(Some(*before), self.now[*before as usize]);
-            self.unpair(self.was[*after as usize], Some(*after));
+            self.unmatch(Some(*before), self.now[*before as usize]);
+            self.unmatch(self.was[*after as usize], Some(*after));
             self.was[*after as usize] = Some(*before);
             self.now[*before as usize] = Some(*after);
         }
         for list in &matches.lists {
-            self.part(was, now, list);
+            self.unmatch_unrelated(was, now, list);
         }
     }
 
-    fn unpair(&mut self, before: Option<u32>, after: Option<u32>) {
+    fn unmatch(&mut self, before: Option<u32>, after: Option<u32>) {
         if let (Some(before), Some(after)) = (before, after) {
             self.was[after as usize] = None;
             self.now[before as usize] = None;
         }
     }
 
-    /// What is in items that are new or gone is not what was at their place, or in their element.
-    fn part(&mut self, was: &DeltaBase, now: &DeltaBase, list: &ListMatch) {
-        for item in list.new_ones() {
+    /// Unmatches the lines of added and removed items that were matched by position or by recycled element.
+    fn unmatch_unrelated(&mut self, was: &DeltaBase, now: &DeltaBase, list: &ListMatch) {
+        for item in list.added() {
             let lines = now.lines_of(&list.now[item]);
             for at in lines.clone() {
                 let line = &now.lines[at];
                 let is_flat = DeltaBase::is_text(line) && !lines.contains(&(line.parent as usize));
-                if is_flat || list.is_recycled && self.is_in(was, list, at) {
-                    self.unpair(self.was[at], Some(at as u32));
+                if is_flat || list.is_recycled && self.was_in_list(was, list, at) {
+                    self.unmatch(self.was[at], Some(at as u32));
                 }
             }
         }
-        for item in list.gone() {
+        for item in list.removed() {
             let lines = was.lines_of(&list.was[item]);
             for at in lines.clone() {
                 let line = &was.lines[at];
                 if DeltaBase::is_text(line) && !lines.contains(&(line.parent as usize)) {
-                    self.unpair(Some(at as u32), self.now[at]);
+                    self.unmatch(Some(at as u32), self.now[at]);
                 }
             }
         }
     }
 
-    /// Whether a later line was in an item of a list.
-    fn is_in(&self, was: &DeltaBase, list: &ListMatch, at: usize) -> bool {
+    /// True when a later line was in an item of the list.
+    fn was_in_list(&self, was: &DeltaBase, list: &ListMatch, at: usize) -> bool {
         let Some(before) = self.was[at] else { return false };
         let node = was.lines[before as usize].node as usize;
         let at = list.was.partition_point(|item| item.end <= node);
@@ -66,8 +71,8 @@ impl LineMatches {
     }
 }
 
-/// Pairs elements by identity, and texts by what they are in and their order there.
-pub(super) fn pair(was: &DeltaBase, now: &DeltaBase) -> LineMatches {
+/// Matches elements by identity, and texts by their parent and order.
+pub(super) fn match_lines(was: &DeltaBase, now: &DeltaBase) -> LineMatches {
     let mut pairs =
         LineMatches { was: vec![None; now.lines.len()], now: vec![None; was.lines.len()] };
     let mut elements: HashMap<(&str, u32), u32> = HashMap::with_capacity(was.lines.len());
@@ -80,15 +85,15 @@ pub(super) fn pair(was: &DeltaBase, now: &DeltaBase) -> LineMatches {
         if DeltaBase::is_text(line) {
             continue;
         }
-        // Taken out, so that of two lines with one identity only the first is paired.
+        // Removed, so that of two lines with one identity only the first is matched.
         if let Some(before) = elements.remove(&(now.document(line), line.element)) {
             pairs.was[at] = Some(before);
             pairs.now[before as usize] = Some(at as u32);
         }
     }
-    let texts_was = texts(was);
-    pair_clickable(was, &texts_was, now, &mut pairs);
-    for (parent, texts_now) in texts(now) {
+    let texts_was = texts_by_parent(was);
+    match_clickable(was, &texts_was, now, &mut pairs);
+    for (parent, texts_now) in texts_by_parent(now) {
         let before = match parent {
             Some(parent) => pairs.was[parent as usize].and_then(|it| texts_was.get(&Some(it))),
             None => texts_was.get(&None),
@@ -96,14 +101,14 @@ pub(super) fn pair(was: &DeltaBase, now: &DeltaBase) -> LineMatches {
         if let Some(before) = before {
             let is_free = |at: &u32| pairs.now[*at as usize].is_none();
             let before: Vec<u32> = before.iter().copied().filter(is_free).collect();
-            pair_texts(was, &before, now, &texts_now, &mut pairs);
+            match_texts(was, &before, now, &texts_now, &mut pairs);
         }
     }
     pairs
 }
 
-/// Pairs what is told as an element with the text that was told in its place: somebody listens to it now.
-fn pair_clickable(
+/// Matches a new generic element with the text that was in its place: it has a click listener now.
+fn match_clickable(
     was: &DeltaBase,
     texts_was: &BTreeMap<Option<u32>, Vec<u32>>,
     now: &DeltaBase,
@@ -127,8 +132,8 @@ fn pair_clickable(
     }
 }
 
-/// The texts in each line, and those that are in none; what a text is in comes before it.
-fn texts(page: &DeltaBase) -> BTreeMap<Option<u32>, Vec<u32>> {
+/// The texts of each parent line, and those without one; parents come before their texts.
+fn texts_by_parent(page: &DeltaBase) -> BTreeMap<Option<u32>, Vec<u32>> {
     let mut texts: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
     for (at, line) in page.lines.iter().enumerate() {
         if DeltaBase::is_text(line) {
@@ -139,36 +144,36 @@ fn texts(page: &DeltaBase) -> BTreeMap<Option<u32>, Vec<u32>> {
     texts
 }
 
-/// Pairs the texts of one line: what is equal at both ends, then what is equal in between, and by place when
-/// as many are left as there were.
-fn pair_texts(
+/// Matches the texts of one line: equal ones from both ends, then equal ones in between, and by position when
+/// the counts are equal.
+fn match_texts(
     was: &DeltaBase,
     before: &[u32],
     now: &DeltaBase,
     after: &[u32],
     pairs: &mut LineMatches,
 ) {
-    let old = |at: &u32| was.said(&was.lines[*at as usize]);
-    let new = |at: &u32| now.said(&now.lines[*at as usize]);
+    let old = |at: &u32| was.content(&was.lines[*at as usize]);
+    let new = |at: &u32| now.content(&now.lines[*at as usize]);
     let equal = |(before, after): &(&u32, &u32)| old(before) == new(after);
     let head = before.iter().zip(after).take_while(equal).count();
     let (before_rest, after_rest) = (&before[head..], &after[head..]);
     let tail = before_rest.iter().rev().zip(after_rest.iter().rev()).take_while(equal).count();
-    let mut put = |before: u32, after: u32| {
+    let mut record = |before: u32, after: u32| {
         pairs.was[after as usize] = Some(before);
         pairs.now[before as usize] = Some(after);
     };
     for (before, after) in before.iter().zip(after).take(head) {
-        put(*before, *after);
+        record(*before, *after);
     }
     for (before, after) in before.iter().rev().zip(after.iter().rev()).take(tail) {
-        put(*before, *after);
+        record(*before, *after);
     }
     let before = &before_rest[..before_rest.len() - tail];
     let after = &after_rest[..after_rest.len() - tail];
     if before.len() == after.len() {
         for (before, after) in before.iter().zip(after) {
-            put(*before, *after);
+            record(*before, *after);
         }
         return;
     }
@@ -178,12 +183,12 @@ fn pair_texts(
     }
     for at in after {
         if let Some(before) = by_text.get_mut(&new(at)).and_then(Vec::pop) {
-            put(before, *at);
+            record(before, *at);
         }
     }
 }
 
-/// Later lines that come after one that they used to come before, or are in another line than before.
+/// Later lines that come after one they used to precede, or have another parent line.
 pub(super) fn moved(was: &DeltaBase, now: &DeltaBase, pairs: &LineMatches) -> Vec<u32> {
     let mut last: HashMap<u32, u32> = HashMap::new();
     let mut moved = Vec::new();

@@ -1,4 +1,5 @@
-//! Deltas of lists that are sorted, filtered, extended and changed, however the page puts its items into elements.
+//! Deltas of lists that are sorted, filtered, extended and changed, with keyed, unkeyed and re-created
+//! elements.
 
 use super::tests::compare_live as compare;
 use super::*;
@@ -12,7 +13,7 @@ struct Item {
     is_done: bool,
 }
 
-/// How items are built.
+/// Markup of the items.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
     Boxes,
@@ -26,18 +27,18 @@ enum Layout {
 const LAYOUTS: [Layout; 6] =
     [Layout::Boxes, Layout::Entries, Layout::Rows, Layout::Terms, Layout::Cards, Layout::Flat];
 
-/// Which elements a later page has its items in.
+/// Reuse of elements between the two pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Keys {
-    /// Each item keeps its own.
+    /// Each item keeps its element.
     Keyed,
-    /// Each place keeps its own.
+    /// Each position keeps its element.
     Unkeyed,
-    /// New ones.
-    Anew,
+    /// All elements are new.
+    Recreated,
 }
 
-const KEYS: [Keys; 3] = [Keys::Keyed, Keys::Unkeyed, Keys::Anew];
+const KEYS: [Keys; 3] = [Keys::Keyed, Keys::Unkeyed, Keys::Recreated];
 
 fn item(layout: Layout, e: u32, Item { name, price, is_done, .. }: &Item) -> String {
     let done = u32::from(*is_done);
@@ -84,12 +85,12 @@ fn page(layout: Layout, items: &[Item], element: impl Fn(usize, &Item) -> u32) -
 
 fn pages(layout: Layout, keys: Keys, was: &[Item], now: &[Item]) -> (String, String) {
     let by_id = |_: usize, item: &Item| 100 + item.id * 10;
-    let by_place = |at: usize, _: &Item| 100 + at as u32 * 10;
-    let anew = |at: usize, _: &Item| 5000 + at as u32 * 10;
+    let by_position = |at: usize, _: &Item| 100 + at as u32 * 10;
+    let recreated = |at: usize, _: &Item| 5000 + at as u32 * 10;
     match keys {
         Keys::Keyed => (page(layout, was, by_id), page(layout, now, by_id)),
-        Keys::Unkeyed => (page(layout, was, by_place), page(layout, now, by_place)),
-        Keys::Anew => (page(layout, was, by_place), page(layout, now, anew)),
+        Keys::Unkeyed => (page(layout, was, by_position), page(layout, now, by_position)),
+        Keys::Recreated => (page(layout, was, by_position), page(layout, now, recreated)),
     }
 }
 
@@ -112,7 +113,7 @@ fn sorted(mut items: Vec<Item>) -> Vec<Item> {
     items
 }
 
-fn each(check: impl Fn(Layout, Keys)) {
+fn for_each_layout(check: impl Fn(Layout, Keys)) {
     for layout in LAYOUTS {
         for keys in KEYS {
             check(layout, keys);
@@ -120,12 +121,12 @@ fn each(check: impl Fn(Layout, Keys)) {
     }
 }
 
-fn told(layout: Layout, keys: Keys, was: &[Item], now: &[Item]) -> String {
+fn delta_text(layout: Layout, keys: Keys, was: &[Item], now: &[Item]) -> String {
     let (was, now) = pages(layout, keys, was, now);
     compare(&was, &now).text
 }
 
-/// The names of the first items of a list as they are told.
+/// The names of the first items of a list, as a delta lists them.
 fn named(items: &[Item]) -> String {
     let names: Vec<String> = items.iter().take(5).map(|it| format!("{:?}", it.name)).collect();
     let more = if items.len() > 5 { ", …" } else { "" };
@@ -133,11 +134,11 @@ fn named(items: &[Item]) -> String {
 }
 
 #[test]
-fn a_sorted_list_is_its_new_order() {
-    each(|layout, keys| {
+fn sorted_list_is_an_order_note() {
+    for_each_layout(|layout, keys| {
         let was = shop(40);
         let now = sorted(was.clone());
-        let text = told(layout, keys, &was, &now);
+        let text = delta_text(layout, keys, &was, &now);
         let order = text.lines().next().unwrap();
         assert_eq!(
             order,
@@ -154,50 +155,50 @@ fn a_sorted_list_is_its_new_order() {
 }
 
 #[test]
-fn one_item_that_moved_is_told_with_its_place() {
-    each(|layout, keys| {
+fn one_item_that_moved_is_reported_with_its_place() {
+    for_each_layout(|layout, keys| {
         let was = shop(40);
         let mut now = was.clone();
         let moved = now.remove(30);
         now.insert(20, moved);
-        let text = told(layout, keys, &was, &now);
+        let text = delta_text(layout, keys, &was, &now);
         let expected = format!("~ order changed from item 21 on: {}", named(&now[20..]));
         assert!(text.starts_with(&expected), "{layout:?} {keys:?}: {text}");
     });
 }
 
 #[test]
-fn a_filtered_list_is_a_count_and_so_is_its_return() {
-    each(|layout, keys| {
+fn filtered_and_restored_items_are_a_count() {
+    for_each_layout(|layout, keys| {
         let was = shop(40);
         let now: Vec<Item> = was.iter().filter(|it| it.id % 13 == 1).cloned().collect();
-        let gone: Vec<Item> = was.iter().filter(|it| it.id % 13 != 1).cloned().collect();
-        let text = told(layout, keys, &was, &now);
-        let expected = format!("- 37 of 40 items: {}", named(&gone));
+        let removed: Vec<Item> = was.iter().filter(|it| it.id % 13 != 1).cloned().collect();
+        let text = delta_text(layout, keys, &was, &now);
+        let expected = format!("- 37 of 40 items: {}", named(&removed));
         assert!(text.lines().any(|line| line == expected), "{layout:?} {keys:?}: {text}");
         assert!(text.lines().count() <= 2, "{layout:?} {keys:?}: {text}");
-        let text = told(layout, keys, &now, &was);
-        let expected = format!("+ 37 of 40 items: {}", named(&gone));
+        let text = delta_text(layout, keys, &now, &was);
+        let expected = format!("+ 37 of 40 items: {}", named(&removed));
         assert!(text.lines().any(|line| line == expected), "{layout:?} {keys:?}: {text}");
         assert!(text.lines().count() <= 2, "{layout:?} {keys:?}: {text}");
     });
 }
 
 #[test]
-fn a_change_in_an_item_that_moved_is_one_line() {
-    each(|layout, keys| {
+fn change_in_a_moved_item_is_one_line() {
+    for_each_layout(|layout, keys| {
         let was = shop(40);
         let mut now = sorted(was.clone());
         now[7].price = 999;
         now[9].is_done ^= true;
-        let text = told(layout, keys, &was, &now);
+        let text = delta_text(layout, keys, &was, &now);
         let changed: Vec<&str> = text.lines().filter(|line| line.contains("(was ")).collect();
         let old = was.iter().find(|it| it.id == now[7].id).unwrap().price;
         assert!(
             changed.iter().any(|it| it.contains("$999.00") && it.contains(&format!("${old}.00"))),
             "{layout:?} {keys:?}: {text}"
         );
-        // A cell and its text say it both.
+        // A cell and its text both show it.
         assert!(changed.len() <= 3, "{layout:?} {keys:?}: {text}");
         assert!(text.contains("~ order changed: "), "{layout:?} {keys:?}: {text}");
         assert!(!text.contains("\n+") && !text.contains("\n-"), "{layout:?} {keys:?}: {text}");
@@ -205,12 +206,12 @@ fn a_change_in_an_item_that_moved_is_one_line() {
 }
 
 #[test]
-fn a_filter_with_a_state_that_changed_tells_both() {
-    each(|layout, keys| {
+fn filter_and_changed_state_are_both_reported() {
+    for_each_layout(|layout, keys| {
         let was = shop(40);
         let mut now: Vec<Item> = was.iter().filter(|it| it.id % 13 == 1).cloned().collect();
         now[1].is_done ^= true;
-        let text = told(layout, keys, &was, &now);
+        let text = delta_text(layout, keys, &was, &now);
         assert!(text.contains("- 37 of 40 items: "), "{layout:?} {keys:?}: {text}");
         let changed: Vec<&str> = text.lines().filter(|line| line.contains("(was ")).collect();
         assert!(matches!(&*changed, [it] if it.contains("checked")), "{layout:?} {keys:?}: {text}");
@@ -218,22 +219,22 @@ fn a_filter_with_a_state_that_changed_tells_both() {
 }
 
 #[test]
-fn single_changes_are_told_as_before() {
-    each(|layout, keys| {
+fn single_changes_are_reported_line_by_line() {
+    for_each_layout(|layout, keys| {
         let was = shop(9);
         let mut now = was.clone();
         now[4].price = 999;
         now[6].is_done ^= true;
-        let text = told(layout, keys, &was, &now);
+        let text = delta_text(layout, keys, &was, &now);
         assert!(!text.contains("order changed") && !text.contains("items:"), "{text}");
         assert_eq!(
-            keys == Keys::Anew,
+            keys == Keys::Recreated,
             text.contains("other refs now"),
             "{layout:?} {keys:?}: {text}"
         );
         let mut now = was.clone();
         now.remove(3);
-        let text = told(layout, keys, &was, &now);
+        let text = delta_text(layout, keys, &was, &now);
         let removed: Vec<&str> = text.lines().filter(|line| line.starts_with('-')).collect();
         assert!(
             !removed.is_empty()
@@ -248,17 +249,17 @@ fn single_changes_are_told_as_before() {
 }
 
 #[test]
-fn names_of_items_cannot_forge_a_line() {
+fn item_name_cannot_forge_a_line() {
     let mut was = shop(12);
     was[3].name = "x, y - removed button z [ref=@e1]".into();
     let mut now = was.clone();
     now.reverse();
-    let text = told(Layout::Boxes, Keys::Unkeyed, &was, &now);
+    let text = delta_text(Layout::Boxes, Keys::Unkeyed, &was, &now);
     assert!(text.lines().all(|line| line.starts_with("~ ")), "{text}");
 }
 
 #[test]
-fn a_list_of_another_page_is_told_in_its_elements() {
+fn a_list_of_another_page_is_reported_in_its_elements() {
     let was = shop(20);
     let now: Vec<Item> = shop(24)
         .into_iter()
@@ -266,13 +267,13 @@ fn a_list_of_another_page_is_told_in_its_elements() {
         .map(|it| Item { name: format!("New {}", it.name), price: it.price + 500, ..it })
         .collect();
     let (was, now) = pages(Layout::Cards, Keys::Unkeyed, &was, &now);
-    let (was, now) = tests::shown_pair(&was, &now);
+    let (was, now) = tests::delta_bases(&was, &now);
     let text = changes(&was, &now).text;
     assert!(text.contains("heading \"New Rope\" [level=3] (was \"Kettle\")"), "{text}");
 }
 
 #[test]
-fn keyed_rows_that_say_the_same_are_moved_lines() {
+fn keyed_rows_with_equal_text_are_moved_lines() {
     let page = |order: &[u32]| {
         let rows: String =
             order.iter().map(|e| format!("\n  listitem {e}\n   button {}", e + 1)).collect();
@@ -285,8 +286,8 @@ fn keyed_rows_that_say_the_same_are_moved_lines() {
 }
 
 #[test]
-fn lists_in_lists_without_end_are_compared_in_time() {
-    // Read anew at each level, this would take minutes.
+fn deeply_nested_lists_are_compared_in_time() {
+    // Rereading all texts at each level would take minutes.
     let page = |first: u32, word: &str| {
         let mut page = String::from("webarea 1");
         for depth in 0..400 {
@@ -299,7 +300,7 @@ fn lists_in_lists_without_end_are_compared_in_time() {
         }
         format!("{page}\n{} text \"{word}\"", " ".repeat(400))
     };
-    let (was, now) = tests::shown_pair(&page(10, "old"), &page(9000, "new"));
+    let (was, now) = tests::delta_bases(&page(10, "old"), &page(9000, "new"));
     assert!(!changes(&was, &now).text.is_empty());
 }
 
@@ -343,53 +344,52 @@ fn any_items() -> impl Strategy<Value = (Vec<Item>, Vec<Item>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Nothing that is different is left out: a reader who applies a delta to the lines that were told before knows all
-    /// lines that are there now, and in which order.
+    /// No difference is omitted: applying a delta to the earlier lines gives the later lines in their order.
     #[test]
-    fn a_delta_hides_nothing(
+    fn delta_omits_no_difference(
         (was, now) in any_items(),
         layout in prop::sample::select(&LAYOUTS[..]),
         keys in prop::sample::select(&KEYS[..]),
     ) {
         let (text_was, text_now) = pages(layout, keys, &was, &now);
-        let (page_was, page_now) = tests::shown_pair(&text_was, &text_now);
+        let (page_was, page_now) = tests::delta_bases(&text_was, &text_now);
         let delta = changes(&page_was, &page_now);
-        let said = |page: &DeltaBase| -> Vec<String> {
-            page.lines.iter().map(|it| format!("{:?}", page.said(it))).collect()
+        let contents = |page: &DeltaBase| -> Vec<String> {
+            page.lines.iter().map(|it| format!("{:?}", page.content(it))).collect()
         };
-        let (before, after) = (said(&page_was), said(&page_now));
-        prop_assert_eq!(before == after && keys != Keys::Anew, delta.text.is_empty(), "{}", delta.text);
+        let (before, after) = (contents(&page_was), contents(&page_now));
+        prop_assert_eq!(before == after && keys != Keys::Recreated, delta.text.is_empty(), "{}", delta.text);
 
-        // The lines that are told, and those that are counted.
-        let told: Vec<usize> = delta.told.iter().map(|it| it.0 as usize).collect();
+        // The reported lines, and the counted ones.
+        let reported: Vec<usize> = delta.reported.iter().map(|it| it.0 as usize).collect();
         let counted = delta.text.lines().filter(|it| it.starts_with('+') && it.contains(" items: ")).count();
-        let mut left: HashMap<&String, i64> = HashMap::new();
-        before.iter().for_each(|it| *left.entry(it).or_default() += 1);
-        let is_told = |at: &usize| told.contains(at);
+        let mut unmatched: HashMap<&String, i64> = HashMap::new();
+        before.iter().for_each(|it| *unmatched.entry(it).or_default() += 1);
+        let is_reported = |at: &usize| reported.contains(at);
         let mut unaccounted = 0;
-        for (_, it) in after.iter().enumerate().filter(|(at, _)| !is_told(at)) {
-            let count = left.entry(it).or_default();
+        for (_, it) in after.iter().enumerate().filter(|(at, _)| !is_reported(at)) {
+            let count = unmatched.entry(it).or_default();
             *count -= 1;
             unaccounted += i64::from(*count < 0);
         }
         prop_assert!(unaccounted == 0 || counted > 0, "{}", delta.text);
-        let gone: i64 = left.values().filter(|it| **it > 0).sum();
-        prop_assert!(gone as u32 <= delta.removed + delta.changed, "{} {}", gone, delta.text);
+        let missing: i64 = unmatched.values().filter(|it| **it > 0).sum();
+        prop_assert!(missing as u32 <= delta.removed + delta.changed, "{} {}", missing, delta.text);
         prop_assert_eq!(
             before.len() as i64 - i64::from(delta.removed) + i64::from(delta.added),
             after.len() as i64
         );
 
-        // Without a word of an order, what is not told stands in the order in which it stood.
+        // Without a note on the order, the unreported lines keep their order.
         if delta.moved == 0 && counted == 0 {
-            let mut rest = before.iter();
-            for (at, it) in after.iter().enumerate().filter(|(at, _)| !is_told(at)) {
-                prop_assert!(rest.any(|was| was == it), "line {} {}: {}", at, it, delta.text);
+            let mut earlier = before.iter();
+            for (at, it) in after.iter().enumerate().filter(|(at, _)| !is_reported(at)) {
+                prop_assert!(earlier.any(|was| was == it), "line {} {}: {}", at, it, delta.text);
             }
         }
 
-        // A new price is told, unless it is that of an item that is only counted. Two items are no list: they are told line by
-        // line, and a price may stand where it stood.
+        // A new price is reported, unless its item is only counted. Two items are no list: they are compared
+        // line by line, and a price may stay in its position.
         let is_list = was.len().max(now.len()) > 2;
         let old = |id: u32| was.iter().find(|it| it.id == id);
         for item in now.iter().filter(|it| is_list && old(it.id).is_some_and(|old| old.price != it.price)) {

@@ -1,4 +1,4 @@
-//! What changed between two snapshots of a tab, in a few lines.
+//! Deltas: the differences between two snapshots of a tab, in a few lines.
 //!
 //! ```text
 //! @ dialog "Settings"
@@ -7,7 +7,8 @@
 //! - removed button "Send" [ref=@e3]
 //! ```
 //!
-//! What a modal dialog hides is not gone, and what comes back when it closes is not new: both are one line.
+//! Content hidden by a modal dialog is not removed, and content that reappears when it closes is not added:
+//! each is one line.
 
 mod items;
 mod line_matches;
@@ -17,11 +18,11 @@ mod lists;
 mod write;
 
 use crate::ax::{Role, Tree, is_control};
-use crate::render::{RenderOptions, push_attributes, shown_name};
+use crate::render::{RenderOptions, printed_name, push_attributes};
 use crate::text;
 use crate::view::{View, ViewLine};
 use items::{Matches, match_items};
-use line_matches::{moved, pair};
+use line_matches::{match_lines, moved};
 use lists::list_notes;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -29,20 +30,20 @@ use std::ops::Range;
 use std::sync::Arc;
 use write::DeltaWriter;
 
-/// The units of an earlier name and of a container's name that are told.
+/// Limit in UTF-16 units for an earlier name and for a container's name.
 const BRIEF: usize = 80;
 
-/// What was shown, as far as a later snapshot is compared with it.
+/// Base of a delta: the lines of an earlier snapshot.
 #[derive(Clone, Debug)]
 pub struct DeltaBase {
     tree: Arc<Tree>,
-    print: RenderOptions,
+    options: RenderOptions,
     documents: Vec<String>,
-    /// Those that are shown, then those that are behind a dialog.
+    /// The lines of the snapshot, then those behind a dialog.
     lines: Vec<DeltaLine>,
-    /// How many are shown.
-    shown: usize,
-    /// The nodes of the dialog that everything else waits for.
+    /// Number of lines of the snapshot itself.
+    line_count: usize,
+    /// The nodes of the covering modal dialog.
     modal: Option<Range<usize>>,
     text: String,
 }
@@ -51,72 +52,72 @@ pub struct DeltaBase {
 struct DeltaLine {
     role: Role,
     depth: u32,
-    /// The line it is in; itself if there is none.
+    /// The parent line; itself if there is none.
     parent: u32,
     document: u16,
     element: u32,
     number: Option<u32>,
     is_folded: bool,
-    /// Its node, where what its parent holds ends, and the nearest part of the page around it that no heading before
-    /// that part speaks of; 0 if there is none.
+    /// Its node, the end of its parent's nodes, and the nearest landmark or live region around it that
+    /// headings before that do not head; 0 if there is none.
     node: u32,
-    until: u32,
-    apart: u32,
-    /// It speaks up: a dialog, an alert, a status, or what is in one.
-    is_loud: bool,
-    /// Where its name, then its attributes begin in the text, and where they end.
+    section_end: u32,
+    landmark: u32,
+    /// It is announced: a dialog, an alert, a status, or inside one.
+    is_announced: bool,
+    /// Starts of the name and of the attributes in the text, and the end of both.
     name: u32,
     attributes: u32,
     end: u32,
 }
 
 impl DeltaBase {
-    /// Remembers what is shown.
-    pub fn new(tree: &Arc<Tree>, view: &View, print: &RenderOptions) -> Self {
+    /// Builds the delta base of a rendered view.
+    pub fn new(tree: &Arc<Tree>, view: &View, options: &RenderOptions) -> Self {
         let mut page = Self {
             tree: tree.clone(),
-            print: *print,
+            options: *options,
             documents: tree.frames.iter().map(|frame| frame.document.clone()).collect(),
             lines: Vec::with_capacity(view.lines.len()),
-            shown: 0,
+            line_count: 0,
             modal: modal(tree),
             text: String::new(),
         };
-        let places = places(tree);
+        let positions = positions(tree);
         let mut open: Vec<u32> = Vec::new();
         for (at, line) in view.lines.iter().enumerate() {
             while open.pop_if(|last| page.lines[*last as usize].depth >= line.depth).is_some() {}
             let parent = open.last().copied().unwrap_or(at as u32);
-            page.push(tree, line, parent, places[line.node as usize], print);
+            page.push(tree, line, parent, positions[line.node as usize], options);
             open.push(at as u32);
         }
-        page.shown = page.lines.len();
+        page.line_count = page.lines.len();
         page
     }
 
-    /// Adds what was shown before a dialog came, and is behind it while that is there.
-    pub fn put_behind(&mut self, behind: &Self) {
+    /// Adds the lines of the page as it was before a dialog covered it.
+    pub fn add_covered_page(&mut self, covered: &Self) {
         if self.modal.is_none() {
             return;
         }
-        let mut known: HashMap<(String, u32), u32> = HashMap::new();
+        let mut by_element: HashMap<(String, u32), u32> = HashMap::new();
         for (at, line) in self.lines.iter().enumerate().filter(|(_, line)| !Self::is_text(line)) {
-            known.entry((self.document(line).to_owned(), line.element)).or_insert(at as u32);
+            by_element.entry((self.document(line).to_owned(), line.element)).or_insert(at as u32);
         }
         let offset = self.documents.len() as u16;
         let base = self.text.len() as u32;
-        self.documents.extend_from_slice(&behind.documents);
-        self.text.push_str(&behind.text);
-        let mut places = Vec::with_capacity(behind.lines.len());
-        for line in &behind.lines[..behind.shown] {
-            let here = (!Self::is_text(line))
-                .then(|| known.get(&(behind.document(line).to_owned(), line.element)))
+        self.documents.extend_from_slice(&covered.documents);
+        self.text.push_str(&covered.text);
+        let mut copied = Vec::with_capacity(covered.lines.len());
+        for line in &covered.lines[..covered.line_count] {
+            let existing = (!Self::is_text(line))
+                .then(|| by_element.get(&(covered.document(line).to_owned(), line.element)))
                 .flatten();
-            let at = here.copied().unwrap_or(self.lines.len() as u32);
-            places.push(at);
-            if here.is_none() {
+            let at = existing.copied().unwrap_or(self.lines.len() as u32);
+            copied.push(at);
+            if existing.is_none() {
                 self.lines.push(DeltaLine {
-                    parent: places[line.parent as usize],
+                    parent: copied[line.parent as usize],
                     document: line.document + offset,
                     name: line.name + base,
                     attributes: line.attributes + base,
@@ -132,8 +133,8 @@ impl DeltaBase {
         tree: &Tree,
         line: &ViewLine,
         parent: u32,
-        place: LinePosition,
-        print: &RenderOptions,
+        position: LinePosition,
+        options: &RenderOptions,
     ) {
         let node = &tree.nodes[line.node as usize];
         let name = self.text.len() as u32;
@@ -142,13 +143,13 @@ impl DeltaBase {
             let _ = write!(self.text, "… {} more, {} refs", folded.nodes, folded.refs);
             attributes = self.text.len() as u32;
         } else {
-            let named = shown_name(tree, line.text.unwrap_or(line.node), print);
+            let named = printed_name(tree, line.text.unwrap_or(line.node), options);
             if !named.is_empty() {
                 text::quote(&mut self.text, &named);
                 attributes = self.text.len() as u32;
             }
-            // All but the ref itself, which is told apart.
-            push_attributes(&mut self.text, tree, line, &RenderOptions { flat: true, ..*print });
+            // All attributes but the ref itself, which is compared separately.
+            push_attributes(&mut self.text, tree, line, &RenderOptions { flat: true, ..*options });
         }
         self.lines.push(DeltaLine {
             role: node.role,
@@ -159,9 +160,9 @@ impl DeltaBase {
             number: line.number,
             is_folded: line.folded.is_some(),
             node: line.node,
-            until: place.until,
-            apart: place.apart,
-            is_loud: place.is_loud,
+            section_end: position.section_end,
+            landmark: position.landmark,
+            is_announced: position.is_announced,
             name,
             attributes,
             end: self.text.len() as u32,
@@ -180,22 +181,24 @@ impl DeltaBase {
         &self.text[line.attributes as usize..line.end as usize]
     }
 
-    /// The lines of a range of nodes, apart from those behind a dialog.
+    /// The range of lines of a range of nodes, without those behind a dialog.
     fn lines_of(&self, nodes: &Range<usize>) -> Range<usize> {
-        let lines = &self.lines[..self.shown];
+        let lines = &self.lines[..self.line_count];
         let before = |node: usize| lines.partition_point(|line| (line.node as usize) < node);
         before(nodes.start)..before(nodes.end)
     }
 
-    /// What a line says, apart from its ref.
-    fn said(&self, line: &DeltaLine) -> (Role, &str) {
+    /// Role, name and attributes of a line, without its ref.
+    fn content(&self, line: &DeltaLine) -> (Role, &str) {
         (line.role, &self.text[line.name as usize..line.end as usize])
     }
 
-    /// Whether a line before another is the heading of what that is in.
+    /// True when an earlier line is the heading of the section that contains a line.
     fn is_headed_by(&self, at: usize, before: usize) -> bool {
         let (line, heading) = (&self.lines[at], &self.lines[before]);
-        heading.role == Role::Heading && line.node < heading.until && line.apart <= heading.node
+        heading.role == Role::Heading
+            && line.node < heading.section_end
+            && line.landmark <= heading.node
     }
 
     fn is_text(line: &DeltaLine) -> bool {
@@ -203,17 +206,17 @@ impl DeltaBase {
     }
 }
 
-/// Whether a modal dialog is all that is told of a page.
-pub fn is_covered(tree: &Tree) -> bool {
+/// True when a modal dialog covers the whole page.
+pub fn is_covered_by_modal(tree: &Tree) -> bool {
     modal(tree).is_some()
 }
 
-/// The nodes of the dialog that is all that is told of a page, but for what speaks up by itself.
+/// The nodes of the covering modal dialog: all other content is in live regions.
 fn modal(tree: &Tree) -> Option<Range<usize>> {
-    const MOST: usize = 4;
+    const MAX_MODALS: usize = 4;
     let is_modal = |index: &usize| tree.nodes[*index].states.is_modal();
     let all = (1..tree.nodes.len()).filter(is_modal).map(|index| index..tree.end(index));
-    let covers = |modal: &Range<usize>| {
+    let covers_page = |modal: &Range<usize>| {
         let mut index = 0;
         while index < tree.nodes.len() {
             let node = &tree.nodes[index];
@@ -221,63 +224,68 @@ fn modal(tree: &Tree) -> Option<Range<usize>> {
                 index = tree.end(index);
                 continue;
             }
-            let holds = index < modal.start && tree.end(index) >= modal.end;
+            let contains_modal = index < modal.start && tree.end(index) >= modal.end;
             let is_content = node.role == Role::Text && !text::is_blank(tree.name(node));
-            if !holds && (is_content || is_control(node)) {
+            if !contains_modal && (is_content || is_control(node)) {
                 return false;
             }
             index += 1;
         }
         true
     };
-    all.take(MOST).find(covers)
+    all.take(MAX_MODALS).find(covers_page)
 }
 
-/// What a reader is told of without being there.
+/// Roles of live regions.
 fn is_live(role: Role) -> bool {
     matches!(role, Role::Alert | Role::Status | Role::Log | Role::Timer | Role::Marquee)
 }
 
-/// Where a node is among headings.
+/// Position of a node relative to headings.
 #[derive(Clone, Copy)]
 struct LinePosition {
-    until: u32,
-    apart: u32,
-    is_loud: bool,
+    section_end: u32,
+    landmark: u32,
+    is_announced: bool,
 }
 
-fn places(tree: &Tree) -> Vec<LinePosition> {
+fn positions(tree: &Tree) -> Vec<LinePosition> {
     let mut open: Vec<(Range<usize>, LinePosition)> = Vec::new();
-    let place = |index: usize| {
+    let position = |index: usize| {
         while open.pop_if(|(range, _)| range.end <= index).is_some() {}
         let mut range = index..tree.end(index);
-        // A box around a heading alone is no more than the heading.
-        let holds_more = |outer: &&(Range<usize>, LinePosition)| {
+        // A box around a heading alone counts as the heading.
+        let has_more_content = |outer: &&(Range<usize>, LinePosition)| {
             let is_only = outer.0.start + 1 == range.start && outer.0.end == range.end;
             if is_only {
                 range = outer.0.clone();
             }
             !is_only
         };
-        let until = open.iter().rev().find(holds_more).map_or(range.end, |(outer, _)| outer.end);
-        let outer = open.last().map(|(_, place)| *place);
+        let section_end =
+            open.iter().rev().find(has_more_content).map_or(range.end, |(outer, _)| outer.end);
+        let outer = open.last().map(|(_, position)| *position);
         let role = tree.nodes[index].role;
-        let place = LinePosition {
-            until: until as u32,
-            apart: if is_apart(role) { index as u32 } else { outer.map_or(0, |it| it.apart) },
-            is_loud: match is_apart(role) {
+        let position = LinePosition {
+            section_end: section_end as u32,
+            landmark: if is_landmark_or_live(role) {
+                index as u32
+            } else {
+                outer.map_or(0, |it| it.landmark)
+            },
+            is_announced: match is_landmark_or_live(role) {
                 true => is_live(role) || matches!(role, Role::Dialog | Role::AlertDialog),
-                false => outer.is_some_and(|it| it.is_loud),
+                false => outer.is_some_and(|it| it.is_announced),
             },
         };
-        open.push((index..tree.end(index), place));
-        place
+        open.push((index..tree.end(index), position));
+        position
     };
-    (0..tree.nodes.len()).map(place).collect()
+    (0..tree.nodes.len()).map(position).collect()
 }
 
-/// What no heading before it speaks of.
-fn is_apart(role: Role) -> bool {
+/// Roles of landmarks and live regions, which a heading before them does not head.
+fn is_landmark_or_live(role: Role) -> bool {
     is_live(role)
         || matches!(
             role,
@@ -293,98 +301,105 @@ fn is_apart(role: Role) -> bool {
         )
 }
 
-/// What changed.
+/// The differences between two snapshots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// In words; `no change` if there is none.
+    /// The lines of the delta; `no change` if there are none.
     pub text: String,
-    /// How many lines are new.
+    /// Number of added lines.
     pub added: u32,
-    /// How many lines are gone.
+    /// Number of removed lines.
     pub removed: u32,
-    /// How many lines say something else.
+    /// Number of changed lines.
     pub changed: u32,
-    /// How many lines are elsewhere among the same neighbours, or in something else.
+    /// Number of lines with another position among the same siblings, or with another parent.
     pub moved: u32,
-    /// So much changed that the text is that of the whole page.
+    /// Most of the page changed, so the text is the whole page.
     pub is_full: bool,
-    /// Which lines of the later page are told, and in which line of the text, counted from 1.
-    pub told: Vec<(u32, u32)>,
-    /// How much each line of the text matters.
+    /// The reported lines of the later page, each with its line number in the text, counted from 1.
+    pub reported: Vec<(u32, u32)>,
+    /// Rank of each line of the text.
     ranks: Vec<Rank>,
 }
 
 impl Delta {
-    /// The text in so many lines at most, what is new first, and which lines of the later page are in it.
-    pub fn brief(&self, most: usize) -> (String, Vec<u32>) {
+    /// Shortens the text to a number of lines, by rank, and returns it with the lines of the later page in
+    /// it.
+    pub fn brief(&self, limit: usize) -> (String, Vec<u32>) {
         let lines: Vec<&str> = self.text.lines().collect();
-        if lines.len() <= most {
-            return (self.text.clone(), self.told.iter().map(|(at, _)| *at).collect());
+        if lines.len() <= limit {
+            return (self.text.clone(), self.reported.iter().map(|(at, _)| *at).collect());
         }
         let rank = |at: usize| self.ranks.get(at).copied().unwrap_or_default();
-        let mut keep = vec![false; lines.len()];
-        let mut left = most;
+        let mut is_included = vec![false; lines.len()];
+        let mut lines_left = limit;
         let mut by_rank: Vec<usize> = (0..lines.len()).collect();
         by_rank.sort_by_key(|at| (rank(*at), *at));
         for at in by_rank.into_iter().filter(|at| rank(*at) != Rank::Location) {
-            // What it is in is told with it.
-            let place = (0..at).rev().find(|at| rank(*at) == Rank::Location);
-            let place = place.filter(|place| !keep[*place] && lines[at].starts_with(['+', '~']));
-            let cost = 1 + usize::from(place.is_some());
-            if cost > left {
+            // The location line is included with its content.
+            let location = (0..at).rev().find(|at| rank(*at) == Rank::Location);
+            let location =
+                location.filter(|it| !is_included[*it] && lines[at].starts_with(['+', '~']));
+            let cost = 1 + usize::from(location.is_some());
+            if cost > lines_left {
                 break;
             }
-            left -= cost;
-            keep[at] = true;
-            place.into_iter().for_each(|at| keep[at] = true);
+            lines_left -= cost;
+            is_included[at] = true;
+            location.into_iter().for_each(|at| is_included[at] = true);
         }
-        let kept = lines.iter().zip(&keep).filter(|(_, keep)| **keep).map(|(line, _)| *line);
-        let mut text = kept.collect::<Vec<_>>().join("\n");
-        let more = keep.iter().filter(|keep| !**keep).count();
+        let included = lines
+            .iter()
+            .zip(&is_included)
+            .filter(|(_, is_included)| **is_included)
+            .map(|(line, _)| *line);
+        let mut text = included.collect::<Vec<_>>().join("\n");
+        let more = is_included.iter().filter(|is_included| !**is_included).count();
         let _ = write!(text, "\n… {more} more lines; take a snapshot to see all");
-        let is_kept = |(_, line): &&(u32, u32)| keep.get(*line as usize - 1) == Some(&true);
-        (text, self.told.iter().filter(is_kept).map(|(at, _)| *at).collect())
+        let is_reported =
+            |(_, line): &&(u32, u32)| is_included.get(*line as usize - 1) == Some(&true);
+        (text, self.reported.iter().filter(is_reported).map(|(at, _)| *at).collect())
     }
 }
 
-/// How much a line of a delta matters, the most first.
+/// Importance of a line of a delta, highest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// It speaks up: a dialog, an alert, a status.
+    /// A dialog, an alert or a status.
     Announced,
-    /// It is new.
+    /// An added line.
     Added,
-    /// It says something else.
+    /// A changed line.
     #[default]
     Changed,
-    /// It is gone, or elsewhere.
+    /// A removed or moved line.
     Removed,
-    /// It says what the next ones are in.
+    /// The location of the lines after it.
     Location,
 }
 
-/// Tells what changed between two snapshots. `full` is the text of the later one, which is given instead
-/// when it is shorter.
+/// Computes the delta between two snapshots. `full` is the text of the later one, which replaces a longer
+/// delta.
 pub fn delta(was: &DeltaBase, now: &DeltaBase, full: &str) -> Delta {
     let mut delta = changes(was, now);
     if delta.text.is_empty() {
         delta.text.push_str("no change");
     } else if delta.text.len() >= full.len() {
-        delta.text = format!("most of the page changed; this is all of it:\n{full}");
+        delta.text = format!("most of the page changed; full snapshot:\n{full}");
         delta.is_full = true;
     }
     delta
 }
 
-/// The same, however much it is; empty when there is nothing to tell.
+/// Computes the delta whatever its length; empty when nothing changed.
 pub fn changes(was: &DeltaBase, now: &DeltaBase) -> Delta {
-    let mut pairs = pair(was, now);
+    let mut pairs = match_lines(was, now);
     let matches = match_lists(was, now, &pairs);
-    pairs.take_in(was, now, &matches);
+    pairs.apply_item_matches(was, now, &matches);
     let lists = list_notes(was, now, &pairs, &matches);
     let mut delta = Delta::default();
     let mut out = DeltaWriter::default();
-    let mut back = 0;
+    let mut uncovered = 0;
     let mut renumbered = 0;
     for (at, line) in now.lines.iter().enumerate() {
         let Some(before) = pairs.was[at] else {
@@ -393,23 +408,23 @@ pub fn changes(was: &DeltaBase, now: &DeltaBase) -> Delta {
                 continue;
             }
             out.added(now, at, &pairs.was);
-            delta.told.push((at as u32, out.ranks.len() as u32));
+            delta.reported.push((at as u32, out.ranks.len() as u32));
             continue;
         };
-        back += u32::from(before as usize >= was.shown);
+        uncovered += u32::from(before as usize >= was.line_count);
         let old = &was.lines[before as usize];
-        if was.said(old) == now.said(line) {
+        if was.content(old) == now.content(line) {
             renumbered += u32::from(line.number.is_some() && line.number != old.number);
         } else {
             delta.changed += 1;
             out.changed(was, old, now, at);
-            delta.told.push((at as u32, out.ranks.len() as u32));
+            delta.reported.push((at as u32, out.ranks.len() as u32));
         }
     }
-    if back > 0 {
+    if uncovered > 0 {
         out.note(
             Rank::Announced,
-            &format!("+ the page behind the dialog is back: {}", counted(back)),
+            &format!("+ the page behind the dialog is back: {}", line_count_text(uncovered)),
         );
     }
     for (rank, note) in &lists.notes {
@@ -424,17 +439,17 @@ pub fn changes(was: &DeltaBase, now: &DeltaBase) -> Delta {
         let elements = if renumbered == 1 { "element has" } else { "elements have" };
         out.note(Rank::Removed, &format!("~ {renumbered} {elements} other refs now"));
     }
-    // What a dialog hides is not gone.
-    let is_hidden = |at: usize| match at >= was.shown {
+    // Content hidden by a dialog is not removed.
+    let is_hidden = |at: usize| match at >= was.line_count {
         true => now.modal.is_some(),
         false => now.modal.is_some() && was.modal.is_none(),
     };
-    // What is in something that is gone is counted there and not told.
-    let mut inside = vec![0_u32; was.lines.len()];
+    // Descendants of a removed line are counted in its line and not reported.
+    let mut descendants = vec![0_u32; was.lines.len()];
     for (at, line) in was.lines.iter().enumerate().rev() {
         let parent = line.parent as usize;
         if pairs.now[at].is_none() && parent != at && pairs.now[parent].is_none() {
-            inside[parent] += inside[at] + 1;
+            descendants[parent] += descendants[at] + 1;
         }
     }
     let mut hidden = 0;
@@ -443,7 +458,7 @@ pub fn changes(was: &DeltaBase, now: &DeltaBase) -> Delta {
             continue;
         }
         if is_hidden(at) {
-            hidden += u32::from(at < was.shown);
+            hidden += u32::from(at < was.line_count);
             continue;
         }
         delta.removed += 1;
@@ -452,11 +467,11 @@ pub fn changes(was: &DeltaBase, now: &DeltaBase) -> Delta {
         }
         let parent = line.parent as usize;
         if parent == at || pairs.now[parent].is_some() {
-            out.removed(was, at, inside[at]);
+            out.removed(was, at, descendants[at]);
         }
     }
     if hidden > 0 {
-        out.note(Rank::Announced, &format!("- behind the dialog now: {}", counted(hidden)));
+        out.note(Rank::Announced, &format!("- behind the dialog now: {}", line_count_text(hidden)));
     }
     delta.text = out.text;
     delta.text.pop();
@@ -464,17 +479,17 @@ pub fn changes(was: &DeltaBase, now: &DeltaBase) -> Delta {
     delta
 }
 
-/// Matches the items of lists where there is more than one difference: a single one is what it is.
+/// Matches the items of lists where there is more than one difference; a single difference is unambiguous.
 fn match_lists(was: &DeltaBase, now: &DeltaBase, pairs: &line_matches::LineMatches) -> Matches {
-    // What a dialog hides or gives back is not what is in it.
+    // Content covered or uncovered by a dialog is not compared item by item.
     if was.modal.is_some() != now.modal.is_some() {
         return Matches::default();
     }
     let changed = now.lines.iter().enumerate().filter(|(at, line)| {
         let before = pairs.was[*at].map(|before| &was.lines[before as usize]);
-        before.is_none_or(|before| was.said(before) != now.said(line))
+        before.is_none_or(|before| was.content(before) != now.content(line))
     });
-    let removed = pairs.now[..was.shown].iter().filter(|now| now.is_none());
+    let removed = pairs.now[..was.line_count].iter().filter(|now| now.is_none());
     let moved = moved(was, now, pairs);
     match moved.is_empty() && changed.take(2).count() + removed.take(2).count() < 2 {
         true => Matches::default(),
@@ -482,7 +497,7 @@ fn match_lists(was: &DeltaBase, now: &DeltaBase, pairs: &line_matches::LineMatch
     }
 }
 
-fn counted(lines: u32) -> String {
+fn line_count_text(lines: u32) -> String {
     format!("{lines} {}", if lines == 1 { "line" } else { "lines" })
 }
 
@@ -496,24 +511,24 @@ mod tests {
     use crate::view::{SequentialRefs, ViewOptions, view};
 
     fn compare(was: &str, now: &str) -> Delta {
-        compare_by(RefPolicy::WebAi, was, now)
+        compare_with_policy(RefPolicy::WebAi, was, now)
     }
 
     pub(super) fn compare_live(was: &str, now: &str) -> Delta {
-        compare_by(RefPolicy::Live { all: false }, was, now)
+        compare_with_policy(RefPolicy::Live { all: false }, was, now)
     }
 
-    fn compare_by(policy: RefPolicy, was: &str, now: &str) -> Delta {
+    fn compare_with_policy(policy: RefPolicy, was: &str, now: &str) -> Delta {
         let mut numbers = SequentialRefs::default();
-        let mut show = |page: &str| {
+        let mut base_of = |page: &str| {
             let tree = tree(page);
             let options = ViewOptions { policy, ..ViewOptions::default() };
             let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
             let text = render_cli(&tree, &view, &options.print);
             (DeltaBase::new(&Arc::new(tree), &view, &options.print), text)
         };
-        let (was, _) = show(was);
-        let (now, full) = show(now);
+        let (was, _) = base_of(was);
+        let (now, full) = base_of(now);
         delta(&was, &now, &full)
     }
 
@@ -526,12 +541,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changed() {
+    fn equal_pages_have_no_change() {
         check(PAGE, "no change");
     }
 
     #[test]
-    fn a_changed_heading_is_told_in_a_few_tokens() {
+    fn changed_heading_costs_few_tokens() {
         let now = PAGE.replace("\"Old\"", "\"New\"");
         check(&now, "~ heading \"New\" [level=1] (was \"Old\")");
         assert!(calibrated(&compare(PAGE, &now).text) < 60);
@@ -547,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_and_went_is_told() {
+    fn added_removed_and_changed_lines_are_reported() {
         check(
             &PAGE.replace("\n button 4 \"Keep it\"", "\n dialog 9 \"Sure?\"\n  button 8 \"Yes\""),
             "+ dialog \"Sure?\"\n+   button \"Yes\" [ref=@e3]\n\
@@ -568,7 +583,7 @@ mod tests {
     }
 
     #[test]
-    fn another_page_is_given_in_full() {
+    fn other_page_is_reported_in_full() {
         let delta = compare(PAGE, "webarea 100\n button 200 \"Only\"");
         assert!(delta.is_full);
         assert!(
@@ -579,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reordered_list_is_one_line() {
+    fn reordered_list_is_one_line() {
         let page = |from: u32, step: u32| {
             let mut page = String::from("webarea 1");
             for item in 0..20_000 {
@@ -596,7 +611,7 @@ mod tests {
     }
 
     #[test]
-    fn removed_parts_are_told_once() {
+    fn removed_subtree_is_one_line() {
         let now = "webarea 1\n button 9 \"stays\"\n text \"and is long enough to compare\"";
         let was = format!("{now}\n dialog 2 \"D\"\n  button 3 \"a\"\n  button 4 \"b\"");
         let delta = compare(&was, now);
@@ -604,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_speaks_for_what_is_in_its_container() {
+    fn heading_locates_content_of_its_section_only() {
         let (head, tail) = (
             "webarea 1\n . 2\n  heading 3 \"FAQ one\" l2\n  button 4 \"Ask about it\"\n",
             " text \"some more words to make it long\"",
@@ -621,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_clickable_is_told_as_that() {
+    fn text_that_became_clickable_is_a_changed_line() {
         let page = |user: &str| {
             format!(
                 "webarea 1\n button 3 \"Load\"\n . 4\n  . 5{user}\n   text \"User\"\n text \"long enough\""
@@ -632,7 +647,7 @@ mod tests {
         assert_eq!((delta.added, delta.removed, delta.changed), (0, 0, 1));
     }
 
-    /// A page, the same with a dialog in front of it, and again without.
+    /// A page, and the page with a dialog that covers it.
     fn page_and_dialog(lines: u32) -> (String, String) {
         let mut page = String::from("webarea 1");
         for line in 0..lines {
@@ -642,37 +657,37 @@ mod tests {
     }
 
     #[test]
-    fn a_dialog_hides_the_page_in_one_line_and_gives_it_back_in_one() {
+    fn page_covered_or_uncovered_by_a_dialog_is_one_line() {
         let (page, dialog) = page_and_dialog(60);
-        let opened = changes(&shown(&page), &shown(&dialog));
+        let opened = changes(&delta_base(&page), &delta_base(&dialog));
         assert_eq!(
             opened.text,
             "+ dialog \"Sure?\"\n+   button \"Yes\" [ref=@e1]\n- behind the dialog now: 60 lines"
         );
-        let mut was = shown(&dialog);
-        was.put_behind(&shown(&page));
-        assert_eq!(changes(&was, &shown(&dialog)).text, "");
+        let mut was = delta_base(&dialog);
+        was.add_covered_page(&delta_base(&page));
+        assert_eq!(changes(&was, &delta_base(&dialog)).text, "");
         let toast = page.replace("\"b3\"", "\"b3 new\"") + "\n text \"Saved\"";
-        let closed = changes(&was, &shown(&toast));
+        let closed = changes(&was, &delta_base(&toast));
         assert_eq!(
             closed.text,
             "~ button \"b3 new\" [ref=@e4] (was \"b3\")\n+ text \"Saved\"\n\
              + the page behind the dialog is back: 60 lines\n\
              - removed dialog \"Sure?\" and 1 in it"
         );
-        // Where the rest of the page is still there, what is gone is gone.
+        // Where the rest of the page is still in the tree, missing lines are removed.
         let both = "webarea 1\n button 10 \"b0\"\n dialog 2 \"Sure?\" fm\n  button 3 \"Yes\"";
-        let text = changes(&shown(&page), &shown(both)).text;
+        let text = changes(&delta_base(&page), &delta_base(both)).text;
         assert!(!text.contains("behind") && text.contains("- 59 of 60 items: \"b1\""), "{text}");
     }
 
     #[test]
-    fn within_a_limit_the_news_come_first() {
+    fn brief_ranks_announced_and_added_lines_first() {
         let (page, _) = page_and_dialog(60);
         let now =
             page.replace(" \"b", " \"c") + "\n alert 5\n  text \"Failed\"\n text \"New words\"";
-        let delta = changes(&shown(&page), &shown(&now));
-        let (text, told) = delta.brief(10);
+        let delta = changes(&delta_base(&page), &delta_base(&now));
+        let (text, reported) = delta.brief(10);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 11, "{text}");
         assert_eq!(
@@ -683,22 +698,22 @@ mod tests {
                 "… 52 more lines; take a snapshot to see all"
             ]
         );
-        assert_eq!(told.len(), 10);
+        assert_eq!(reported.len(), 10);
     }
 
-    /// Two pages with the numbers of one tab.
-    pub(super) fn shown_pair(was: &str, now: &str) -> (DeltaBase, DeltaBase) {
+    /// Two pages with refs of one tab.
+    pub(super) fn delta_bases(was: &str, now: &str) -> (DeltaBase, DeltaBase) {
         let mut numbers = SequentialRefs::default();
-        let mut show = |page: &str| {
+        let mut base_of = |page: &str| {
             let (tree, policy) = (tree(page), RefPolicy::Live { all: false });
             let options = ViewOptions { policy, ..ViewOptions::default() };
             let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));
             DeltaBase::new(&Arc::new(tree), &view, &options.print)
         };
-        (show(was), show(now))
+        (base_of(was), base_of(now))
     }
 
-    fn shown(page: &str) -> DeltaBase {
+    fn delta_base(page: &str) -> DeltaBase {
         let (tree, options) = (tree(page), ViewOptions::default());
         let mut numbers = SequentialRefs::default();
         let view = view(&tree, &options, &mut |frame, element| numbers.number(frame, element));

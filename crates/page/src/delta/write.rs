@@ -1,28 +1,28 @@
-//! How a change is written.
+//! Writer of delta lines.
 
 use super::{BRIEF, DeltaBase, DeltaLine, Rank};
 use crate::ax::Role;
 use crate::text;
 use std::fmt::Write as _;
 
-/// What is told so far.
+/// The text of a delta under construction.
 #[derive(Default)]
 pub(super) struct DeltaWriter {
     pub(super) text: String,
-    /// How much each of its lines matters.
+    /// Rank of each line.
     pub(super) ranks: Vec<Rank>,
-    /// The line that was last told as what the next ones are in.
-    context: Option<u32>,
-    /// The line that was last told as changed.
-    last: Option<u32>,
-    /// What comes next would be taken for being in what was told last.
-    is_inside: bool,
+    /// The line last written as location.
+    location: Option<u32>,
+    /// The line last written as changed.
+    last_changed: Option<u32>,
+    /// A location is in effect that the next line may have to end.
+    has_location: bool,
 }
 
 impl DeltaWriter {
     pub(super) fn added(&mut self, page: &DeltaBase, at: usize, was: &[Option<u32>]) {
         let line = &page.lines[at];
-        // In something new it is told by indentation where it is.
+        // Within an added parent the indentation shows its location.
         let mut depth = 0;
         let mut outer = line.parent as usize;
         let mut inner = at;
@@ -31,9 +31,9 @@ impl DeltaWriter {
             (inner, outer) = (outer, page.lines[outer].parent as usize);
         }
         if depth == 0 {
-            self.context(page, at);
+            self.location(page, at);
         }
-        self.ranks.push(if line.is_loud { Rank::Announced } else { Rank::Added });
+        self.ranks.push(if line.is_announced { Rank::Announced } else { Rank::Added });
         self.text.push_str("+ ");
         for _ in 0..depth {
             self.text.push_str("  ");
@@ -43,12 +43,12 @@ impl DeltaWriter {
     }
 
     pub(super) fn changed(&mut self, was: &DeltaBase, old: &DeltaLine, now: &DeltaBase, at: usize) {
-        self.context(now, at);
-        self.ranks.push(if now.lines[at].is_loud { Rank::Announced } else { Rank::Changed });
+        self.location(now, at);
+        self.ranks.push(if now.lines[at].is_announced { Rank::Announced } else { Rank::Changed });
         self.text.push_str("~ ");
         let line = &now.lines[at];
         self.line(now, line, usize::MAX);
-        let name = brief(was.name(old));
+        let name = shortened(was.name(old));
         let attributes = was.attributes(old);
         let mut earlier = Vec::new();
         if old.role != line.role {
@@ -61,51 +61,53 @@ impl DeltaWriter {
             earlier.push(if attributes.is_empty() { "[]" } else { attributes.trim_start() });
         }
         let _ = writeln!(self.text, " (was {})", earlier.join(" "));
-        self.last = Some(at as u32);
+        self.last_changed = Some(at as u32);
     }
 
-    pub(super) fn removed(&mut self, page: &DeltaBase, at: usize, inside: u32) {
+    pub(super) fn removed(&mut self, page: &DeltaBase, at: usize, descendants: u32) {
         self.ranks.push(Rank::Removed);
         self.text.push_str("- removed ");
         self.line(page, &page.lines[at], BRIEF);
-        if inside > 0 {
-            let _ = write!(self.text, " and {inside} in it");
+        if descendants > 0 {
+            let _ = write!(self.text, " and {descendants} in it");
         }
         self.text.push('\n');
     }
 
-    /// Adds a line that is about several.
+    /// Adds a note on several lines.
     pub(super) fn note(&mut self, rank: Rank, text: &str) {
         self.ranks.push(rank);
         self.text.push_str(text);
         self.text.push('\n');
     }
 
-    /// Tells what a line is in, unless the line before was told to be in the same.
-    fn context(&mut self, page: &DeltaBase, at: usize) {
+    /// Writes the location of a line, unless it is already in effect.
+    fn location(&mut self, page: &DeltaBase, at: usize) {
         let parent = page.lines[at].parent as usize;
         let is_root = parent == at || page.lines[parent].parent as usize == parent;
-        let context = match is_root {
+        let location = match is_root {
             false => Some(parent),
-            // What the root holds is told by the heading before it, if one is near and speaks of it.
+            // Children of the root are located by the heading before them, if one is near and heads them.
             true if page.lines[at].role == Role::Heading => None,
             true => {
                 let from = at.saturating_sub(64);
                 (from..at).rev().find(|before| page.is_headed_by(at, *before))
             }
         };
-        let context = context.map(|at| at as u32);
-        if let Some(at) = context.filter(|_| context != self.context && context != self.last) {
+        let location = location.map(|at| at as u32);
+        if let Some(at) =
+            location.filter(|_| location != self.location && location != self.last_changed)
+        {
             self.ranks.push(Rank::Location);
             self.text.push_str("@ ");
             self.line(page, &page.lines[at as usize], BRIEF);
             self.text.push('\n');
-            self.is_inside = true;
-        } else if context.is_none() && self.is_inside {
+            self.has_location = true;
+        } else if location.is_none() && self.has_location {
             self.note(Rank::Location, "@ page");
-            self.is_inside = false;
+            self.has_location = false;
         }
-        self.context = context;
+        self.location = location;
     }
 
     fn line(&mut self, page: &DeltaBase, line: &DeltaLine, limit: usize) {
@@ -117,7 +119,7 @@ impl DeltaWriter {
         self.text.push_str(line.role.name());
         if !name.is_empty() {
             self.text.push(' ');
-            self.text.push_str(&if limit == usize::MAX { name.into() } else { brief(name) });
+            self.text.push_str(&if limit == usize::MAX { name.into() } else { shortened(name) });
         }
         let attributes = page.attributes(line);
         match line.number {
@@ -136,8 +138,8 @@ impl DeltaWriter {
     }
 }
 
-/// A quoted text, shortened within its quotes.
-fn brief(quoted: &str) -> std::borrow::Cow<'_, str> {
+/// Shortens a quoted text within its quotes.
+fn shortened(quoted: &str) -> std::borrow::Cow<'_, str> {
     if quoted.len() <= BRIEF {
         return quoted.into();
     }

@@ -1,17 +1,16 @@
-//! The refs of one phase-7 snapshot. They hold only as long as the page is as it was: any change of its
-//! shape or of what it says makes them stale.
+//! Hash-bound refs of one phase-7 snapshot: any change of the page's structure or text makes them stale.
 
 use crate::snapshot::{ElementRef, WebAiSnapshot};
 use std::fmt;
 
-/// The refs of a snapshot, and what they are bound to.
+/// The refs of a snapshot with the hashes they are bound to.
 #[derive(Clone, Debug, Default)]
 pub struct HashBoundRegistry {
-    /// The snapshot that gave them.
+    /// Id of their snapshot.
     pub snapshot_id: Option<String>,
-    /// What the page said.
+    /// Hash of the snapshot's text.
     pub ax_hash: Option<String>,
-    /// What the page was built of.
+    /// Hash of the document structure.
     pub dom_hash: Option<String>,
     /// The refs.
     pub refs: Vec<ElementRef>,
@@ -19,30 +18,30 @@ pub struct HashBoundRegistry {
     pub is_stale: bool,
 }
 
-/// What is known about the page now. What is not known is not compared.
+/// Current hashes of the page. Unknown ones are not compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CurrentHashes<'a> {
-    /// The snapshot that the caller speaks of.
+    /// Id of the snapshot that the caller refers to.
     pub expected_snapshot_id: Option<&'a str>,
-    /// What the page is built of.
+    /// Hash of the document structure.
     pub dom_hash: Option<&'a str>,
-    /// What the page says.
+    /// Hash of the page's text.
     pub ax_hash: Option<&'a str>,
-    /// Whether refs of a changed page are good enough.
+    /// Accept refs of a changed page.
     pub allow_stale: bool,
 }
 
-/// Why a ref cannot be used.
+/// Error of a ref lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are the evidence that the specification names")]
 pub enum HashBoundError {
-    /// The page is not as it was.
+    /// The page has changed.
     Stale(Box<StaleEvidence>),
-    /// The snapshot did not give it.
+    /// The snapshot has no such ref.
     NotFound { name: String, snapshot_id: Option<String> },
 }
 
-/// What tells that a page is not as it was.
+/// Evidence that a page has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are the evidence that the specification names")]
 pub struct StaleEvidence {
@@ -71,7 +70,7 @@ impl fmt::Display for HashBoundError {
 impl std::error::Error for HashBoundError {}
 
 impl HashBoundRegistry {
-    /// The refs of a snapshot.
+    /// Binds the refs of a snapshot.
     pub fn new(snapshot: &WebAiSnapshot) -> Self {
         Self {
             snapshot_id: Some(snapshot.snapshot_id.clone()),
@@ -82,10 +81,10 @@ impl HashBoundRegistry {
         }
     }
 
-    /// What a ref was given for; `e3` means `@e3`.
+    /// Looks up the target of a ref; `e3` means `@e3`.
     ///
     /// # Errors
-    /// When the page is not as it was, or the snapshot gave no such ref.
+    /// When the page has changed, or the snapshot has no such ref.
     pub fn resolve(
         &self,
         name: &str,
@@ -112,7 +111,7 @@ impl HashBoundRegistry {
             .ok_or_else(|| HashBoundError::NotFound { name, snapshot_id: self.snapshot_id.clone() })
     }
 
-    /// Whether the page is not as it was.
+    /// True when the page has changed.
     pub fn is_stale_for(&self, now: &CurrentHashes<'_>) -> bool {
         self.is_stale
             || now.expected_snapshot_id.is_some_and(|id| self.snapshot_id.as_deref() != Some(id))
@@ -120,7 +119,7 @@ impl HashBoundRegistry {
             || differs(&self.ax_hash, now.ax_hash)
     }
 
-    /// Drops all refs if the page is not as it was. Returns whether it did.
+    /// Drops all refs if the page has changed; returns `true` in that case.
     pub fn invalidate_on_change(&mut self, dom_hash: Option<&str>, ax_hash: Option<&str>) -> bool {
         if !differs(&self.dom_hash, dom_hash) && !differs(&self.ax_hash, ax_hash) {
             return false;

@@ -1,4 +1,4 @@
-//! Texts and runs of siblings, for those who compare lists rather than single elements.
+//! Texts and sibling runs of items, for comparing lists.
 
 use super::structure::TreeStructure;
 use super::tokens::{TextForm, TextSource, form_of, tokens};
@@ -9,16 +9,16 @@ use std::ops::Range;
 /// Repeated structures of a tree and the texts in them.
 pub(crate) struct ItemTexts<'t>(TreeStructure<'t>);
 
-/// One text of an item.
+/// A text of an item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemText {
     /// Hash of the text.
     pub(crate) hash: u64,
-    /// The node that has it.
+    /// Its node.
     pub(crate) node: u32,
-    /// It is what the node holds, not what it is called.
+    /// It is the value of the node, not its name.
     pub(crate) is_value: bool,
-    /// How well it tells the item from others: 0 for times and counters.
+    /// How well it identifies the item: 0 for times and counters.
     pub(crate) weight: u32,
 }
 
@@ -33,7 +33,7 @@ impl<'t> ItemTexts<'t> {
             hash: token.raw,
             node: token.node,
             is_value: token.source == TextSource::Value,
-            weight: match (token.form, token.is_head, token.is_stressed) {
+            weight: match (token.form, token.is_head, token.is_emphasized) {
                 (TextForm::Volatile, ..) => 0,
                 (TextForm::Number, ..) => 1,
                 (_, true, _) => 8,
@@ -45,8 +45,8 @@ impl<'t> ItemTexts<'t> {
         tokens(&self.0, item, &(0..0)).into_iter().map(text).collect()
     }
 
-    /// The runs that the children of a node fall into where runs repeat: a term and its definition, a heading and what
-    /// follows it.
+    /// The runs formed by the children of a node, where runs repeat: a term and its definition, a heading and
+    /// the content after it.
     pub(crate) fn runs(&self, parent: usize) -> Option<Vec<Range<usize>>> {
         let children: Vec<usize> = self.0.tree.children(parent).collect();
         let middle = *children.get(children.len() / 2)?;
@@ -54,7 +54,7 @@ impl<'t> ItemTexts<'t> {
     }
 }
 
-/// Whether a text can tell an item from others of a list: a name, a code, a long number, but no counter and no time.
+/// True for a text that can identify a list item: a name, a code, a long number, but no counter and no time.
 pub(crate) fn is_identifying(text: &str) -> bool {
     const DIGITS: usize = 3;
     match form_of(text) {

@@ -1,7 +1,7 @@
-//! Refs: how they are spelled, what they were issued for, and which element they mean now.
+//! Refs: parsing, the registry of issued refs, and resolution to elements of the current page.
 //!
-//! A ref is an element and its fingerprint: role, accessible name, and the item that it is in. Nothing here looks at a
-//! page; the answers are facts that others turn into errors.
+//! A ref stands for an element with its fingerprint: role, accessible name and containing item. Nothing here
+//! accesses a page; the results are facts that callers map to errors.
 
 mod fingerprint;
 pub mod hash_bound;
@@ -31,51 +31,51 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What to do when an element is not what it was.
+/// Hint for an element that has changed.
 pub const CHANGED_HINT: &str = "Take a new snapshot to get current element state.";
 
-/// What to do when an element is gone.
+/// Hint for an element that is gone.
 pub const GONE_HINT: &str = "Take a new snapshot to see current page state.";
 
-/// What is said when an element was used though a detail of it changed.
+/// Note for an element that was used although a detail changed.
 pub const MINOR_NOTE: &str = "Note: Element may have changed. Using current state.";
 
-/// What is said when an element was used though something beside its meaning changed.
+/// Note for an element that was used although something other than its fingerprint changed.
 pub const STATE_NOTE: &str = "this changed since the snapshot";
 
-/// A ref as a caller writes it.
+/// A ref as written by a caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RefName {
-    /// `@e3`: a number that a tab gave to an element.
+    /// `@e3`: the number that a tab issued to an element.
     Local(u32),
-    /// `e12345`: the browser's own number of a node.
+    /// `e12345`: a backend node id of the browser.
     Backend {
-        /// The context it is in, as in `clean:e12345`.
+        /// The browser context, as in `clean:e12345`.
         context: Option<String>,
-        /// The out-of-process frame it is in, as in `f2e12345`.
+        /// The out-of-process frame, as in `f2e12345`.
         frame: Option<u32>,
-        /// The number.
+        /// The backend node id.
         id: u64,
     },
 }
 
-/// What a bare `e3` means, and how refs are written.
+/// Dialect of refs: the meaning of a bare `e3`, and the spelling of refs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
-    /// On the command line: `@e3`.
+    /// Command line: `@e3`.
     #[default]
     Cli,
-    /// In MCP: the browser's own number.
+    /// MCP: backend node ids.
     Mcp,
 }
 
-/// What is not a ref.
+/// Error for a malformed ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MalformedRef {
-    /// What was given.
+    /// The given text.
     pub given: String,
-    /// What a ref looks like.
+    /// The expected form.
     pub expected: &'static str,
 }
 
@@ -88,10 +88,10 @@ impl fmt::Display for MalformedRef {
 impl std::error::Error for MalformedRef {}
 
 impl RefName {
-    /// Reads a ref.
+    /// Parses a ref.
     ///
     /// # Errors
-    /// When it is not spelled as one; the error tells how refs look.
+    /// When the text has no valid form; the error has the expected one.
     pub fn parse(given: &str, dialect: Dialect) -> Result<Self, MalformedRef> {
         Self::read(given.trim(), dialect).ok_or_else(|| MalformedRef {
             given: given.to_owned(),
@@ -146,27 +146,27 @@ impl fmt::Display for RefName {
     }
 }
 
-/// A number from 1, in digits only.
+/// Parses a number from 1, digits only.
 fn number<N: std::str::FromStr + PartialEq + From<u8>>(digits: &str) -> Option<N> {
     let is_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|number| is_digits && *number != N::from(0))
 }
 
-/// Says what an element was and is. Where only its container tells the difference, that is named.
+/// Message for an element with another fingerprint. The containers are included where only they differ.
 pub fn changed_message(was: &Fingerprint, now: &Fingerprint) -> String {
     let with_container = was.role == now.role && was.name == now.name;
     let (was, now) = (described(was, with_container), described(now, with_container));
     format!("Element changed since snapshot. Was: {was}, Now: {now}")
 }
 
-/// Says that an element is gone.
+/// Message for an element that is gone.
 pub fn gone_message(was: &Fingerprint, spelled: &str) -> String {
     let name = escaped(&was.name);
     let space = if name.is_empty() { "" } else { " " };
     format!("Element '{name}{space}{}' (ref: {spelled}) no longer exists.", was.role.name())
 }
 
-/// A name as it stands between single quotes, which it cannot end.
+/// Escapes a name for single quotes.
 fn escaped(name: &str) -> String {
     text::cut_chars(name, 100).replace('\\', "\\\\").replace('\'', "\\'")
 }
@@ -183,20 +183,21 @@ fn described(fingerprint: &Fingerprint, with_container: bool) -> String {
     out
 }
 
-/// The changes of an element that still means the same, in the page's words: `Late → Paid; 3 new → 4 new`.
+/// The changes of an element with an unchanged fingerprint, in the page's words: `Late → Paid; 3 new → 4
+/// new`.
 pub fn changes_text(changes: &[Change]) -> String {
-    const MOST: usize = 3;
-    const LONGEST: usize = 60;
-    let cut = |text: &str| text::cut_chars(text, LONGEST).into_owned();
+    const MAX_CHANGES: usize = 3;
+    const MAX_LEN: usize = 60;
+    let cut = |text: &str| text::cut_chars(text, MAX_LEN).into_owned();
     let change = |it: &Change| match it.now.is_empty() {
         true => format!("{} → gone", cut(&it.was)),
         false => format!("{} → {}", cut(&it.was), cut(&it.now)),
     };
-    let mut said: Vec<String> = changes.iter().take(MOST).map(change).collect();
-    if changes.len() > MOST {
-        said.push(format!("{} more", changes.len() - MOST));
+    let mut texts: Vec<String> = changes.iter().take(MAX_CHANGES).map(change).collect();
+    if changes.len() > MAX_CHANGES {
+        texts.push(format!("{} more", changes.len() - MAX_CHANGES));
     }
-    said.join("; ")
+    texts.join("; ")
 }
 
 #[cfg(test)]
@@ -205,7 +206,7 @@ mod spelling_tests {
     use crate::ax::Role;
 
     #[test]
-    fn refs_are_read_as_they_are_spelled() {
+    fn refs_are_parsed_in_each_dialect() {
         let backend = |context: Option<&str>, frame, id| RefName::Backend {
             context: context.map(str::to_owned),
             frame,

@@ -1,6 +1,6 @@
-//! Where things are on a page: what is one of many alike, what is a part of the page, what is in a control.
+//! Page structure: repeated items, page sections, and the content of controls.
 
-use super::fingerprint::FAR;
+use super::fingerprint::MAX_NODES;
 use super::stable_text::is_identifying;
 use crate::ax::{Role, Tree, is_control};
 
@@ -15,8 +15,8 @@ pub(super) fn is_item(role: Role) -> bool {
     )
 }
 
-/// The large parts of a page. They are called what their author calls them: a heading somewhere in them
-/// is not their name, and changes while they stay the same.
+/// Landmarks: the large sections of a page. They are named by their author: a heading inside is not their
+/// name, and changes while they stay the same.
 pub(super) fn is_landmark(role: Role) -> bool {
     matches!(
         role,
@@ -46,13 +46,13 @@ pub(super) fn is_section(role: Role) -> bool {
         )
 }
 
-/// What is known of all nodes before any is asked for.
+/// Precomputed structure of all nodes.
 pub(super) struct PageParts {
-    /// The node that each is in.
+    /// The parent of each node.
     pub(super) parents: Vec<u32>,
-    /// Which nodes are rows that have no role.
+    /// Rows without a role.
     rows: Vec<bool>,
-    /// Which nodes are in a control, or are one, and say what that is called.
+    /// Controls and their content, whose text is the control's name.
     pub(super) in_control: Vec<bool>,
 }
 
@@ -60,7 +60,7 @@ impl PageParts {
     pub(super) fn new(tree: &Tree) -> Self {
         let count = tree.nodes.len();
         let parents = tree.parents();
-        // A box that listens for what is in it, or can be scrolled with keys, is not called by all its text.
+        // A box with a listener for its content, or one scrollable by keys, is not named by all its text.
         let mut holds_controls = vec![false; count];
         for index in (1..count).rev() {
             if holds_controls[index] || is_control(&tree.nodes[index]) {
@@ -72,7 +72,7 @@ impl PageParts {
         let mut control_end = 0;
         for (index, node) in tree.nodes.iter().enumerate() {
             let is_page = matches!(node.role, Role::WebArea | Role::Iframe);
-            // A cell that can take the focus is still a cell: its text tells the row.
+            // A focusable cell is still a cell: its text belongs to the row.
             let is_control = is_control(node) && !is_cell(node.role);
             if index >= control_end && !is_page && is_control && !holds_controls[index] {
                 control_end = tree.end(index);
@@ -85,26 +85,26 @@ impl PageParts {
         Self { parents, rows, in_control }
     }
 
-    /// Whether a node is one of many alike.
+    /// True for one of several similar nodes.
     pub(super) fn is_item(&self, tree: &Tree, index: usize) -> bool {
         is_item(tree.nodes[index].role) || self.rows[index]
     }
 }
 
-/// Boxes without a role that have a text of their own, and have a kind of control in common with a sibling:
-/// what a list looks like when its author did not say so.
+/// Rows without a role: boxes with a text of their own and a kind of control in common with a sibling, as in
+/// a list whose author did not mark it up.
 fn rows(tree: &Tree, parents: &[u32], texts: &[u32]) -> Vec<bool> {
     let mut rows = vec![false; tree.nodes.len()];
-    // The kinds of controls in each node, one bit for each; kinds that share a bit do no harm.
+    // Kinds of controls in each node, one bit for each; kinds that share a bit do no harm.
     let mut kinds = vec![0_u64; tree.nodes.len()];
-    // The kinds that are in some row-like child of a node, and those that are in two.
+    // The kinds in at least one row-like child of a node, and those in at least two.
     let mut once = vec![0_u64; tree.nodes.len()];
     let mut twice = vec![0_u64; tree.nodes.len()];
     let is_like_row = |index: usize, kinds: u64| {
         let end = tree.end(index);
         tree.nodes[index].role == Role::Generic
             && kinds != 0
-            && end - index <= FAR
+            && end - index <= MAX_NODES
             && texts[end] > texts[index]
     };
     for index in (1..tree.nodes.len()).rev() {

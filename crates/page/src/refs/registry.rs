@@ -1,6 +1,6 @@
-//! The refs of one tab: which element has which number, and the tree in which it was last shown.
+//! Registry of the refs of one tab: the number of each element, and the tree in which it was last shown.
 //!
-//! Trees are kept as they were shown. The fingerprint of an element is computed when its ref is used: few are.
+//! Trees are stored as they were shown. Fingerprints are computed only when a ref is used: few are.
 
 use super::RefName;
 use crate::ax::Tree;
@@ -10,11 +10,11 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-/// How many numbers are remembered before those of elements that are no longer shown are forgotten.
-const MOST_NUMBERS: usize = 200_000;
+/// Limit of numbers, above which those of elements that are no longer shown are removed.
+const MAX_NUMBERS: usize = 200_000;
 
-/// How many looks at parts of the page count beside the current snapshot.
-const MOST_PARTS: usize = 32;
+/// Number of partial snapshots that are valid besides the current snapshot.
+const MAX_PARTIAL: usize = 32;
 
 /// A ref that was issued to a caller.
 #[derive(Clone, Debug)]
@@ -23,25 +23,25 @@ pub struct IssuedRef {
     pub number: u32,
     /// The tree in which it was last shown.
     pub tree: Arc<Tree>,
-    /// Its node there.
+    /// Its node in that tree.
     pub node: usize,
 }
 
-/// How much of the page a snapshot was of.
+/// Scope of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All of it: what it does not show is in the previous snapshot at best.
+    /// The whole page: refs that it does not show belong to the previous snapshot at best.
     Whole,
-    /// A part, or the result of a search: it adds to the current snapshot.
+    /// A part or a search result: adds to the current snapshot.
     Part,
 }
 
-/// Why a ref points at nothing.
+/// Error of a ref lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefError {
-    /// No snapshot gave it.
+    /// No snapshot issued it.
     Unknown(RefName),
-    /// The snapshot that gave it is neither the current nor the previous one.
+    /// Its snapshot is neither the current nor the previous one.
     Expired(RefName),
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for RefError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown(name) => {
-                write!(f, "ref `{name}` was given by no snapshot of this tab")
+                write!(f, "ref `{name}` was not issued by any snapshot of this tab")
             }
             Self::Expired(name) => {
                 write!(f, "ref `{name}` is from a snapshot older than the previous one")
@@ -60,24 +60,24 @@ impl fmt::Display for RefError {
 
 impl std::error::Error for RefError {}
 
-/// The refs of a tab. A number is given to one element and never again.
+/// The refs of a tab. A number belongs to one element and is never reused.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    /// By document. There are few: those of the frames of two snapshots.
+    /// Numbers by document. There are few documents: the frames of two snapshots.
     numbers: Vec<(Arc<str>, ElementRefs)>,
     count: usize,
     last: u32,
-    /// The current snapshot and the looks at parts of the page since then, the last one last.
+    /// The current snapshot and the partial snapshots since then, latest last.
     current: Vec<IssuedSnapshot>,
     previous: Vec<IssuedSnapshot>,
     /// Elements that the caller acted on since the current snapshot, by document.
     edited: HashMap<String, HashSet<u32>>,
 }
 
-/// The numbers of elements, by their own numbers in their document.
+/// Ref numbers by element number.
 type ElementRefs = HashMap<u32, u32, BuildHasherDefault<U32Hasher>>;
 
-/// A hash of one small number, which nobody can choose.
+/// Hasher for one small number that no page can choose.
 #[derive(Clone, Copy, Debug, Default)]
 struct U32Hasher(u64);
 
@@ -96,7 +96,7 @@ impl Hasher for U32Hasher {
     }
 }
 
-/// The refs that count at some time.
+/// The valid refs at some time.
 #[derive(Clone, Debug)]
 pub struct IssuedRefs {
     current: Vec<IssuedSnapshot>,
@@ -104,11 +104,11 @@ pub struct IssuedRefs {
     edited: HashMap<String, HashSet<u32>>,
 }
 
-/// A page as it was shown, with the refs that were given.
+/// A shown page with the refs issued for it.
 #[derive(Clone, Debug)]
 struct IssuedSnapshot {
     tree: Arc<Tree>,
-    /// Numbers and nodes, by number.
+    /// Number and node of each ref, sorted by number.
     refs: Vec<(u32, u32)>,
 }
 
@@ -129,41 +129,42 @@ impl IssuedSnapshot {
 }
 
 impl Registry {
-    /// The number of an element; the same as long as the element can come back.
+    /// The number of an element; stable as long as the element can come back.
     pub fn number(&mut self, document: &str, element: u32) -> u32 {
-        let place = self.place_of(document);
-        self.number_at(place, element)
+        let index = self.document_index(document);
+        self.number_at(index, element)
     }
 
-    /// The numbers of elements of a tree, for one who asks for many of them: a view does.
+    /// Function that returns the numbers of a tree's elements, for many calls as by a view.
     pub fn numbering<'a>(&'a mut self, tree: &'a Tree) -> impl FnMut(u16, u32) -> u32 + 'a {
-        let mut places = vec![None; tree.frames.len()];
+        let mut indexes = vec![None; tree.frames.len()];
         move |frame, element| {
             let frame = usize::from(frame);
-            let place =
-                *places[frame].get_or_insert_with(|| self.place_of(&tree.frames[frame].document));
-            self.number_at(place, element)
+            let index = *indexes[frame]
+                .get_or_insert_with(|| self.document_index(&tree.frames[frame].document));
+            self.number_at(index, element)
         }
     }
 
-    /// Where the numbers of a document are.
-    fn place_of(&mut self, document: &str) -> usize {
+    /// Index of a document's numbers.
+    fn document_index(&mut self, document: &str) -> usize {
         self.numbers.iter().position(|(known, _)| **known == *document).unwrap_or_else(|| {
             self.numbers.push((Arc::from(document), ElementRefs::default()));
             self.numbers.len() - 1
         })
     }
 
-    fn number_at(&mut self, place: usize, element: u32) -> u32 {
-        *self.numbers[place].1.entry(element).or_insert_with(|| {
+    fn number_at(&mut self, index: usize, element: u32) -> u32 {
+        *self.numbers[index].1.entry(element).or_insert_with(|| {
             self.last += 1;
             self.count += 1;
             self.last
         })
     }
 
-    /// Notes that a snapshot was shown to the caller. The one before a whole one becomes the previous.
-    pub fn show(&mut self, tree: &Arc<Tree>, view: &View, scope: Scope) {
+    /// Issues the refs of a shown view. Before a view of the whole page, the current snapshot becomes the
+    /// previous one.
+    pub fn issue_view(&mut self, tree: &Arc<Tree>, view: &View, scope: Scope) {
         if scope == Scope::Whole {
             self.edited.clear();
             self.previous = std::mem::take(&mut self.current);
@@ -172,10 +173,10 @@ impl Registry {
             view.lines.iter().filter_map(|line| Some((line.number?, line.node))).collect();
         refs.sort_unstable();
         refs.dedup();
-        self.add_part(IssuedSnapshot { tree: tree.clone(), refs });
+        self.add_snapshot(IssuedSnapshot { tree: tree.clone(), refs });
     }
 
-    /// The refs that count now, to go back to them.
+    /// The currently valid refs, for [`Self::restore_and_issue`].
     pub fn issued(&self) -> IssuedRefs {
         IssuedRefs {
             current: self.current.clone(),
@@ -184,45 +185,45 @@ impl Registry {
         }
     }
 
-    /// Goes back to the refs that counted before a snapshot of which only these nodes were shown: all others still mean
-    /// what they were shown as.
-    pub fn show_only(&mut self, before: IssuedRefs, tree: &Arc<Tree>, nodes: &[usize]) {
+    /// Restores the refs from before a snapshot of which only these nodes were shown, then issues refs for
+    /// these nodes.
+    pub fn restore_and_issue(&mut self, before: IssuedRefs, tree: &Arc<Tree>, nodes: &[usize]) {
         let IssuedRefs { current, previous, edited } = before;
         (self.current, self.previous, self.edited) = (current, previous, edited);
         self.issue_nodes(tree, nodes);
     }
 
-    /// Notes that single nodes were shown, and gives their numbers.
+    /// Issues refs for single nodes and returns their numbers.
     pub fn issue_nodes(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
         let number = |index: &usize| {
             let node = &tree.nodes[*index];
             self.number(&tree.frames[usize::from(node.frame)].document, node.element)
         };
         let numbers: Vec<u32> = nodes.iter().map(number).collect();
-        let known = |(number, node): &(u32, u32)| {
-            self.sheets().next().is_some_and(|sheet| {
-                Arc::ptr_eq(&sheet.tree, tree) && sheet.node(*number) == Some(*node)
+        let is_issued = |(number, node): &(u32, u32)| {
+            self.valid_snapshots().next().is_some_and(|snapshot| {
+                Arc::ptr_eq(&snapshot.tree, tree) && snapshot.node(*number) == Some(*node)
             })
         };
         let mut refs: Vec<(u32, u32)> =
             numbers.iter().copied().zip(nodes.iter().map(|node| *node as u32)).collect();
         refs.sort_unstable();
         refs.dedup();
-        if !refs.iter().all(known) {
-            self.add_part(IssuedSnapshot { tree: tree.clone(), refs });
+        if !refs.iter().all(is_issued) {
+            self.add_snapshot(IssuedSnapshot { tree: tree.clone(), refs });
         }
         numbers
     }
 
-    fn add_part(&mut self, sheet: IssuedSnapshot) {
-        if self.current.len() > MOST_PARTS {
+    fn add_snapshot(&mut self, snapshot: IssuedSnapshot) {
+        if self.current.len() > MAX_PARTIAL {
             self.current.remove(1);
         }
-        self.current.push(sheet);
-        self.forget();
+        self.current.push(snapshot);
+        self.remove_unused_numbers();
     }
 
-    /// Notes that the caller acted on an element: what it holds from here on is the caller's doing.
+    /// Records that the caller acted on an element: later values in it come from the caller.
     pub fn mark_edited(&mut self, document: &str, element: u32) {
         self.edited.entry(document.to_owned()).or_default().insert(element);
     }
@@ -232,55 +233,58 @@ impl Registry {
         self.edited.get(document).cloned().unwrap_or_default()
     }
 
-    /// Makes a number mean another element from here on: one that the page put in place of the one it was issued for.
+    /// Rebinds a number to another element, one that the page put in place of its element.
     pub fn rebind(&mut self, number: u32, tree: &Arc<Tree>, node: usize) {
         for (_, numbers) in &mut self.numbers {
             numbers.retain(|_, it| *it != number);
         }
         let it = &tree.nodes[node];
-        let place = self.place_of(&tree.frames[usize::from(it.frame)].document);
-        self.numbers[place].1.insert(it.element, number);
-        self.add_part(IssuedSnapshot { tree: tree.clone(), refs: vec![(number, node as u32)] });
+        let index = self.document_index(&tree.frames[usize::from(it.frame)].document);
+        self.numbers[index].1.insert(it.element, number);
+        self.add_snapshot(IssuedSnapshot { tree: tree.clone(), refs: vec![(number, node as u32)] });
     }
 
-    /// The element that a ref was issued for.
+    /// Looks up the element of a ref.
     ///
     /// # Errors
-    /// When neither the current nor the previous snapshot gave it.
+    /// When neither the current nor the previous snapshot issued it.
     pub fn lookup(&self, name: &RefName) -> Result<IssuedRef, RefError> {
         let RefName::Local(number) = name else {
             return Err(RefError::Unknown(name.clone()));
         };
-        match self.sheets().find_map(|sheet| sheet.issued(*number)) {
+        match self.valid_snapshots().find_map(|snapshot| snapshot.issued(*number)) {
             Some(issued) => Ok(issued),
             None if *number <= self.last => Err(RefError::Expired(name.clone())),
             None => Err(RefError::Unknown(name.clone())),
         }
     }
 
-    /// The document and the element of a number that was shown.
-    pub fn place(&self, number: u32) -> Option<(&str, u32)> {
-        self.sheets().find_map(|sheet| {
-            let node = &sheet.tree.nodes[sheet.node(number)? as usize];
-            let frame = sheet.tree.frames.get(usize::from(node.frame))?;
+    /// The document and the element of a shown number.
+    pub fn location(&self, number: u32) -> Option<(&str, u32)> {
+        self.valid_snapshots().find_map(|snapshot| {
+            let node = &snapshot.tree.nodes[snapshot.node(number)? as usize];
+            let frame = snapshot.tree.frames.get(usize::from(node.frame))?;
             Some((&*frame.document, node.element))
         })
     }
 
-    /// The sheets that count, the last one first.
-    fn sheets(&self) -> impl Iterator<Item = &IssuedSnapshot> {
+    /// The valid snapshots, latest first.
+    fn valid_snapshots(&self) -> impl Iterator<Item = &IssuedSnapshot> {
         self.current.iter().rev().chain(self.previous.iter().rev())
     }
 
-    /// Forgets the numbers of documents that are gone, and of elements when there are too many.
-    fn forget(&mut self) {
+    /// Removes the numbers of documents that are gone, and of elements when there are too many.
+    fn remove_unused_numbers(&mut self) {
         let documents: HashSet<&str> =
             self.current.iter().chain(&self.previous).flat_map(IssuedSnapshot::documents).collect();
         self.numbers.retain(|(document, _)| documents.contains(&**document));
         self.count = self.numbers.iter().map(|(_, numbers)| numbers.len()).sum();
-        if self.count > MOST_NUMBERS {
-            let shown: HashSet<u32> =
-                self.sheets().flat_map(|sheet| &sheet.refs).map(|(number, _)| *number).collect();
+        if self.count > MAX_NUMBERS {
+            let shown: HashSet<u32> = self
+                .valid_snapshots()
+                .flat_map(|snapshot| &snapshot.refs)
+                .map(|(number, _)| *number)
+                .collect();
             for (_, numbers) in &mut self.numbers {
                 numbers.retain(|_, number| shown.contains(number));
             }
@@ -303,12 +307,12 @@ mod tests {
         let policy = RefPolicy::Live { all: false };
         let options = ViewOptions { policy, ..ViewOptions::default() };
         let view = view(&tree, &options, &mut |_, element| registry.number(document, element));
-        registry.show(&tree, &view, scope);
+        registry.issue_view(&tree, &view, scope);
         view.lines.iter().filter_map(|line| line.number).collect()
     }
 
     #[test]
-    fn an_element_keeps_its_number_and_no_other_gets_it() {
+    fn number_is_stable_and_never_reused() {
         let mut refs = Registry::default();
         assert_eq!(show(&mut refs, "webarea 1\n button 5\n button 6", "a", Scope::Whole), [1, 2]);
         assert_eq!(show(&mut refs, "webarea 1\n button 7\n button 6", "a", Scope::Whole), [3, 2]);
@@ -317,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_current_and_the_previous_snapshot_count() {
+    fn refs_of_current_and_previous_snapshot_are_valid() {
         let mut refs = Registry::default();
         let ours = RefName::Local;
         show(&mut refs, "webarea 1\n button 5 \"Old\"", "a", Scope::Whole);
@@ -327,7 +331,7 @@ mod tests {
             issued.tree.nodes[issued.node].element
         };
         assert_eq!((element(1), element(2)), (5, 6));
-        // A part of the page does not push anything out.
+        // A partial snapshot expires nothing.
         show(&mut refs, "webarea 1\n button 7", "a", Scope::Part);
         assert!(refs.lookup(&ours(1)).is_ok() && refs.lookup(&ours(2)).is_ok());
         show(&mut refs, "webarea 1\n button 8", "a", Scope::Whole);
@@ -337,19 +341,19 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_not_told_again_means_what_it_meant() {
+    fn number_not_shown_again_keeps_its_target() {
         let mut refs = Registry::default();
         show(&mut refs, "webarea 1\n button 5 \"Ann\"\n button 6 \"Bob\"", "a", Scope::Whole);
         let before = refs.issued();
         let mut now = tree("webarea 1\n button 5 \"Bob\"\n button 6 \"Ann\"");
         now.frames[0].document = "a".into();
         let now = Arc::new(now);
-        refs.show(
+        refs.issue_view(
             &now,
             &view(&now, &ViewOptions::default(), &mut refs.clone().numbering(&now)),
             Scope::Whole,
         );
-        refs.show_only(before, &now, &[2]);
+        refs.restore_and_issue(before, &now, &[2]);
         let name = |number| {
             let issued = refs.lookup(&RefName::Local(number)).unwrap();
             issued.tree.name(&issued.tree.nodes[issued.node]).to_owned()
@@ -358,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rebound_number_means_the_other_element_only() {
+    fn rebound_number_points_to_the_new_element_only() {
         let mut refs = Registry::default();
         show(&mut refs, "webarea 1\n button 5", "a", Scope::Whole);
         let mut now = tree("webarea 1\n button 9");
@@ -371,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_are_gone_are_forgotten() {
+    fn numbers_of_removed_documents_are_dropped() {
         let mut refs = Registry::default();
         for document in 0..50 {
             show(&mut refs, "webarea 1\n button 5", &document.to_string(), Scope::Whole);

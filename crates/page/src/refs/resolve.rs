@@ -1,11 +1,12 @@
-//! Resolution of a ref: the element that was shown, in the page as it is now, if it still means the same.
+//! Resolution of a ref: finds the shown element in the current page and compares the fingerprints.
 
 use super::fingerprint::{
-    Container, Fingerprint, alone, identified, items_of, name, own_nodes, part_of_page, role_of,
+    Container, Fingerprint, identified, items_of, name, own_nodes, page_section, role_of,
+    single_item,
 };
-use super::identity::{IdentityChange, TargetItem, TextScope, judge};
+use super::identity::{IdentityChange, TargetItem, TextScope, compare_identity};
 use super::page_parts::{is_item, is_landmark};
-use super::replacement::replaced;
+use super::replacement::find_replacement;
 use super::stable_text::{
     ends_in_number, has_date, has_digits, is_counting, is_quantity, without_numbers_and_times,
     without_times,
@@ -17,53 +18,53 @@ use crate::text;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// A text or state that changed: what it was and is.
+/// A changed text or state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it was.
+    /// Earlier text.
     pub was: String,
-    /// What it is; empty when it is gone.
+    /// Later text; empty when it is gone.
     pub now: String,
 }
 
-/// What became of an element that was shown.
+/// Result of a resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// It is there and means the same.
+    /// The element exists with the same fingerprint.
     Same {
         /// Its node.
         node: usize,
-        /// What changed about it besides its meaning.
+        /// Changes outside the fingerprint.
         changes: Vec<Change>,
         /// A number or a time in its name changed.
         is_renumbered: bool,
     },
-    /// It is gone, and exactly one element that was made since then has the same fingerprint.
+    /// The element is gone, and exactly one newer element has the same fingerprint.
     Moved {
-        /// The node of that.
+        /// Its node.
         node: usize,
-        /// What changed about it besides its meaning.
+        /// Changes outside the fingerprint.
         changes: Vec<Change>,
     },
-    /// It is there and means something else.
+    /// The element exists with another fingerprint.
     Changed {
-        /// What it meant.
+        /// Earlier fingerprint.
         was: Fingerprint,
-        /// What it means.
+        /// Current fingerprint.
         now: Fingerprint,
-        /// The one node that means now what it meant.
-        heir: Option<usize>,
+        /// The one node that has the earlier fingerprint now.
+        successor: Option<usize>,
     },
-    /// It is gone.
+    /// The element is gone.
     Gone {
-        /// What it meant.
+        /// Earlier fingerprint.
         was: Fingerprint,
-        /// Nodes that are most like it.
+        /// The most similar nodes.
         nearest: Vec<usize>,
     },
 }
 
-/// Looks for an element of one tree in another, later one. `edited` are the elements of its document whose values the
+/// Resolves an element of one tree in a later one. `edited` are the elements of its document whose values the
 /// caller set since then.
 pub fn resolve(was: &Tree, node: usize, now: &Tree, edited: &HashSet<u32>) -> Resolution {
     let document = document_of(was, node);
@@ -75,27 +76,27 @@ pub fn resolve(was: &Tree, node: usize, now: &Tree, edited: &HashSet<u32>) -> Re
     let (before, after) = (TreeStructure::new(was, edited), TreeStructure::new(now, edited));
     match (0..now.nodes.len()).find(is_it) {
         Some(found) => {
-            let found_as = examine(&before, node, &after, found);
-            match found_as.other {
+            let comparison = compare_elements(&before, node, &after, found);
+            match comparison.other {
                 None => Resolution::Same {
                     node: found,
-                    changes: found_as.changes,
-                    is_renumbered: found_as.is_renumbered,
+                    changes: comparison.changes,
+                    is_renumbered: comparison.is_renumbered,
                 },
-                Some(different) => {
-                    let (was, now) = *different;
-                    let heir = match replaced(&before, node, &after) {
+                Some(difference) => {
+                    let (was, now) = *difference;
+                    let successor = match find_replacement(&before, node, &after) {
                         Resolution::Moved { node, .. } => Some(node),
                         Resolution::Gone { nearest, .. } if nearest.len() == 1 => {
                             nearest.first().copied()
                         }
                         _ => None,
                     };
-                    Resolution::Changed { was, now, heir }
+                    Resolution::Changed { was, now, successor }
                 }
             }
         }
-        None => replaced(&before, node, &after),
+        None => find_replacement(&before, node, &after),
     }
 }
 
@@ -103,12 +104,12 @@ pub(super) fn document_of(tree: &Tree, node: usize) -> &str {
     tree.frames.get(usize::from(tree.nodes[node].frame)).map_or("", |frame| &*frame.document)
 }
 
-/// How two elements compare.
+/// Result of comparing two elements.
 #[derive(Default)]
 pub(super) struct ElementComparison {
     pub(super) changes: Vec<Change>,
     is_renumbered: bool,
-    /// They mean different things: what one meant and the other means.
+    /// The fingerprints differ: the earlier and the later one.
     pub(super) other: Option<Difference>,
 }
 
@@ -121,7 +122,7 @@ impl ElementComparison {
     }
 }
 
-/// Two elements that are compared.
+/// Two elements under comparison.
 struct ComparedElements<'s, 't> {
     was: &'s TreeStructure<'t>,
     before: usize,
@@ -129,7 +130,7 @@ struct ComparedElements<'s, 't> {
     after: usize,
 }
 
-pub(super) fn examine(
+pub(super) fn compare_elements(
     was: &TreeStructure<'_>,
     before: usize,
     now: &TreeStructure<'_>,
@@ -141,7 +142,7 @@ pub(super) fn examine(
     out
 }
 
-/// Two fingerprints that are not the same.
+/// Two different fingerprints.
 type Difference = Box<(Fingerprint, Fingerprint)>;
 
 impl ComparedElements<'_, '_> {
@@ -154,7 +155,7 @@ impl ComparedElements<'_, '_> {
         let own = own_nodes(self.was, self.before);
         let is_box = own.is_empty();
         if is_box {
-            self.compare_given_names(old, new, out)?;
+            self.compare_author_names(old, new, out)?;
             self.compare_first_words()?;
         } else {
             self.compare_names(out)?;
@@ -163,14 +164,14 @@ impl ComparedElements<'_, '_> {
         let is_identified = self.compare_items(&levels, out)?;
         self.compare_headers(out)?;
         self.compare_dialogs(out)?;
-        self.compare_parts(is_identified, out)?;
+        self.compare_sections(is_identified, out)?;
         if !is_identified {
             self.compare_surroundings(out)?;
         }
         Ok(())
     }
 
-    /// The names of the elements themselves.
+    /// Compares the names of the elements themselves.
     fn compare_names(&self, out: &mut ElementComparison) -> Result<(), Difference> {
         let (old, new) = (name(self.was.tree, self.before), name(self.now.tree, self.after));
         if old == new {
@@ -180,11 +181,11 @@ impl ComparedElements<'_, '_> {
             has_date(name) || ends_in_number(name) || is_numbered(structure.tree, at, name)
         };
         let has_number = is_identifying(self.was, self.before, &old);
-        let lasting = match has_number || is_identifying(self.now, self.after, &new) {
+        let stable_part = match has_number || is_identifying(self.now, self.after, &new) {
             true => without_times,
             false => without_numbers_and_times,
         };
-        if lasting(&old) != lasting(&new) {
+        if stable_part(&old) != stable_part(&new) {
             return Err(self.different(None, None));
         }
         out.is_renumbered = true;
@@ -192,18 +193,18 @@ impl ComparedElements<'_, '_> {
         Ok(())
     }
 
-    /// The names that the author gave two boxes.
-    fn compare_given_names(
+    /// Compares the author's names of two boxes.
+    fn compare_author_names(
         &self,
         old: &Node,
         new: &Node,
         out: &mut ElementComparison,
     ) -> Result<(), Difference> {
-        let given = |tree: &Tree, node: &Node| match node.states.is_name_given() {
+        let author_name = |tree: &Tree, node: &Node| match node.states.has_author_name() {
             true => text::collapse(tree.name(node)).into_owned(),
             false => String::new(),
         };
-        let (old, new) = (given(self.was.tree, old), given(self.now.tree, new));
+        let (old, new) = (author_name(self.was.tree, old), author_name(self.now.tree, new));
         if without_numbers_and_times(&old) != without_numbers_and_times(&new) {
             return Err(self.different(None, None));
         }
@@ -211,18 +212,19 @@ impl ComparedElements<'_, '_> {
         Ok(())
     }
 
-    /// The first words of a control that holds several texts: `Delete account` before what it said makes it another one.
+    /// Compares the first words of a control with several texts: `Delete account` before its earlier text
+    /// makes it another control.
     fn compare_first_words(&self) -> Result<(), Difference> {
         if !is_control(&self.was.tree.nodes[self.before]) {
             return Ok(());
         }
-        let said = |structure: &TreeStructure<'_>, of: usize| -> Vec<u64> {
+        let stable_texts = |structure: &TreeStructure<'_>, of: usize| -> Vec<u64> {
             let all = tokens(structure, of..structure.tree.end(of), &(0..0));
-            let lasting =
+            let is_stable =
                 |it: &&ItemToken| !matches!(it.form, TextForm::Number | TextForm::Volatile);
-            all.iter().filter(lasting).map(|it| it.stable).collect()
+            all.iter().filter(is_stable).map(|it| it.stable).collect()
         };
-        let (old, new) = (said(self.was, self.before), said(self.now, self.after));
+        let (old, new) = (stable_texts(self.was, self.before), stable_texts(self.now, self.after));
         match old.first() {
             Some(first) if new.first() != Some(first) && new.contains(first) => {
                 Err(self.different(None, None))
@@ -231,17 +233,17 @@ impl ComparedElements<'_, '_> {
         }
     }
 
-    /// What can be set on the element itself.
+    /// Compares the states and the value of the element itself.
     fn compare_states(&self, old: &Node, new: &Node, out: &mut ElementComparison) {
         let toggles =
             [(old.checked, new.checked, "checked"), (old.pressed, new.pressed, "pressed")];
         for (was, now, word) in toggles {
-            let said = |toggle: Option<Tristate>| match toggle {
+            let text = |toggle: Option<Tristate>| match toggle {
                 Some(Tristate::On) => word.to_owned(),
                 Some(Tristate::Mixed) => "mixed".to_owned(),
                 _ => format!("not {word}"),
             };
-            out.note(said(was), said(now));
+            out.note(text(was), text(now));
         }
         let switches = [
             (
@@ -253,16 +255,16 @@ impl ComparedElements<'_, '_> {
             (old.expanded, new.expanded, "expanded", "collapsed"),
         ];
         for (was, now, yes, no) in switches {
-            let said = |is: Option<bool>| match is {
+            let text = |is: Option<bool>| match is {
                 Some(true) => yes,
                 Some(false) => no,
                 None => "",
             };
-            out.note(said(was), said(now));
+            out.note(text(was), text(now));
         }
     }
 
-    /// The items that they are in. Says whether one of them has an identity.
+    /// Compares the items that contain them. Returns `true` if one of them has an identity.
     fn compare_items(
         &self,
         levels: &[ItemLevel],
@@ -272,45 +274,45 @@ impl ComparedElements<'_, '_> {
             return Ok(false);
         };
         if chosen.is_run {
-            self.compare_parts_of_run(levels, chosen, out)?;
+            self.compare_items_in_run(levels, chosen, out)?;
         }
         let outer = levels.iter().skip_while(|it| !std::ptr::eq(*it, chosen));
         for level in outer {
             let scope = match std::ptr::eq(level, chosen) {
                 true => TextScope::Innermost,
-                // The other runs of the same list are no part of what is around it.
+                // The other runs of the same list do not count as surroundings.
                 false if chosen.is_run => {
                     TextScope::Outer(chosen.parent..self.was.tree.end(chosen.parent))
                 }
                 false => TextScope::Outer(chosen.range.clone()),
             };
             let mut found = self.counterpart(level).map(|now| {
-                let judgement = self.judge(level, &now, &scope);
-                (now, judgement)
+                let identity = self.compare_identity(level, &now, &scope);
+                (now, identity)
             });
-            // A table that is read otherwise now: its rows are other nodes.
+            // A table whose structure is read differently now: its rows are other nodes.
             if found.as_ref().is_some_and(|it| it.1.is_other && it.0.items.len() < 2)
                 && level.is_run
                 && std::ptr::eq(level, chosen)
             {
                 let levels = items_of(self.now, self.after);
                 if let Some((now, _)) = identified(self.now, self.after, &levels) {
-                    found = Some((now.clone(), self.judge(level, now, &scope)));
+                    found = Some((now.clone(), self.compare_identity(level, now, &scope)));
                 }
             }
-            let Some((now, judgement)) = found else { continue };
-            if judgement.is_other {
-                return Err(self.different_in(level, &now, &judgement));
+            let Some((now, identity)) = found else { continue };
+            if identity.is_other {
+                return Err(self.different_in(level, &now, &identity));
             }
-            for (was, now) in judgement.changes {
+            for (was, now) in identity.changes {
                 out.note(was, now);
             }
         }
         Ok(true)
     }
 
-    /// The items within a run that is known by one of them, as the rows below the row of a group.
-    fn compare_parts_of_run(
+    /// Compares the items within a run that is identified by one of them, as the rows below a group's row.
+    fn compare_items_in_run(
         &self,
         levels: &[ItemLevel],
         chosen: &ItemLevel,
@@ -336,7 +338,12 @@ impl ComparedElements<'_, '_> {
         Ok(())
     }
 
-    fn judge(&self, was: &ItemLevel, now: &ItemLevel, scope: &TextScope) -> IdentityChange {
+    fn compare_identity(
+        &self,
+        was: &ItemLevel,
+        now: &ItemLevel,
+        scope: &TextScope,
+    ) -> IdentityChange {
         let old = TargetItem {
             structure: self.was,
             level: was,
@@ -349,47 +356,47 @@ impl ComparedElements<'_, '_> {
             target: self.after,
             own: own_nodes(self.now, self.after),
         };
-        judge(&old, &new, scope)
+        compare_identity(&old, &new, scope)
     }
 
-    /// The same item in the later tree: of the same element, or as far away from the target.
+    /// The same item in the later tree: by element, or by distance from the target.
     fn counterpart(&self, level: &ItemLevel) -> Option<ItemLevel> {
-        let child = self.same_or_as_far(level.child)?;
+        let child = self.counterpart_node(level.child)?;
         let parent = self.now.parents[child] as usize;
         if !level.is_run {
-            return Some(self.now.block(child, parent));
+            return Some(self.now.similar_siblings(child, parent));
         }
         self.now.run(child, parent).or_else(|| {
-            // The only one that is left.
+            // The only one left.
             let range = parent + 1..self.now.tree.end(parent);
             let items = vec![range.clone()];
             Some(ItemLevel { range, child, parent, is_run: true, items })
         })
     }
 
-    fn same_or_as_far(&self, of: usize) -> Option<usize> {
+    fn counterpart_node(&self, of: usize) -> Option<usize> {
         let element = self.was.tree.nodes[of].element;
         let is_new =
             self.was.tree.nodes[self.before].element != self.now.tree.nodes[self.after].element;
-        let mut path = std::iter::once(self.after).chain(self.now.around(self.after));
+        let mut path = std::iter::once(self.after).chain(self.now.ancestors(self.after));
         if element > 0
             && !is_new
             && let Some(same) = path.by_ref().find(|it| self.now.tree.nodes[*it].element == element)
         {
             return Some(same);
         }
-        let steps = std::iter::once(self.before).chain(self.was.around(self.before));
+        let steps = std::iter::once(self.before).chain(self.was.ancestors(self.before));
         let steps = steps.take_while(|it| *it != of).count();
-        let found = std::iter::once(self.after).chain(self.now.around(self.after)).nth(steps)?;
+        let found = std::iter::once(self.after).chain(self.now.ancestors(self.after)).nth(steps)?;
         (self.now.tree.nodes[found].role == self.was.tree.nodes[of].role).then_some(found)
     }
 
-    /// The header of the column, where the same control stands in several.
+    /// Compares the column headers, where the same control is in several columns.
     fn compare_headers(&self, out: &mut ElementComparison) -> Result<(), Difference> {
         let Some((cell, old)) = column_header(self.was, self.before) else { return Ok(()) };
-        let Some(cell) = self.same_or_as_far(cell) else { return Ok(()) };
+        let Some(cell) = self.counterpart_node(cell) else { return Ok(()) };
         let new = header_of(self.now, cell, self.after).unwrap_or_default();
-        if plain_header(&old) != plain_header(&new) {
+        if header_without_arrows(&old) != header_without_arrows(&new) {
             let container = |label: String| Container { role: Role::ColumnHeader, label };
             return Err(self.different(Some(container(old)), Some(container(new))));
         }
@@ -402,12 +409,12 @@ impl ComparedElements<'_, '_> {
             let is_dialog = |it: &usize| {
                 matches!(structure.tree.nodes[*it].role, Role::Dialog | Role::AlertDialog)
             };
-            structure.around(of).find(is_dialog)
+            structure.ancestors(of).find(is_dialog)
         };
         let (old, new) = (dialog(self.was, self.before), dialog(self.now, self.after));
         match (old, new) {
             (Some(old), Some(new)) => {
-                let (old, new) = (alone(self.was, old), alone(self.now, new));
+                let (old, new) = (single_item(self.was, old), single_item(self.now, new));
                 self.compare_box(&old, &new, &TextScope::Dialog, out)
             }
             (None, None) => Ok(()),
@@ -415,58 +422,60 @@ impl ComparedElements<'_, '_> {
         }
     }
 
-    /// What stands around a target that is not one of several.
+    /// Compares the surroundings of a target that is in no list.
     fn compare_surroundings(&self, out: &mut ElementComparison) -> Result<(), Difference> {
-        const MOST_NODES: usize = 60;
+        const MAX_NODES: usize = 60;
         let mut inner = self.before;
         let mut scope = TextScope::Lone;
         let own = self.before..self.was.tree.end(self.before);
-        for around in self.was.around(self.before) {
-            let role = self.was.tree.nodes[around].role;
-            let size = self.was.tree.end(around) - around;
-            if size > MOST_NODES {
+        for ancestor in self.was.ancestors(self.before) {
+            let role = self.was.tree.nodes[ancestor].role;
+            let size = self.was.tree.end(ancestor) - ancestor;
+            if size > MAX_NODES {
                 return Ok(());
             }
-            if TreeStructure::is_apart(role) || is_landmark(role) {
-                return self.compare_text_before(inner, around, out);
+            if TreeStructure::is_self_contained(role) || is_landmark(role) {
+                return self.compare_text_before(inner, ancestor, out);
             }
-            let said = tokens(self.was, around..self.was.tree.end(around), &own);
+            let texts = tokens(self.was, ancestor..self.was.tree.end(ancestor), &own);
             let is_plain = |it: &ItemToken| !it.is_own && !it.is_control_name();
-            if said.iter().any(|it| !it.is_own) && inner != around {
-                let Some(now) = self.same_or_as_far(around) else { return Ok(()) };
-                let (old, new) = (alone(self.was, around), alone(self.now, now));
+            if texts.iter().any(|it| !it.is_own) && inner != ancestor {
+                let Some(now) = self.counterpart_node(ancestor) else { return Ok(()) };
+                let (old, new) = (single_item(self.was, ancestor), single_item(self.now, now));
                 self.compare_box(&old, &new, &scope, out)?;
-                // What stands further on is what the control brings up: the panel of a tab, the results of a search.
+                // Content further on is controlled by the target: the panel of a tab, the results of a
+                // search.
                 scope = TextScope::Further;
-                // Where there are only names of controls, a state or a counter, the name of the thing is further away.
+                // Where there are only names of controls, a state or a counter, the identifying name is
+                // further away.
                 let is_name = |it: &ItemToken| {
                     is_plain(it)
                         && (matches!(it.form, TextForm::Words | TextForm::Code)
                             || it.is_head
-                            || it.words(self.was.tree) > 1 && it.form != TextForm::Volatile)
+                            || it.word_count(self.was.tree) > 1 && it.form != TextForm::Volatile)
                 };
-                if said.iter().any(is_name) {
+                if texts.iter().any(is_name) {
                     return Ok(());
                 }
             }
-            inner = around;
+            inner = ancestor;
         }
         Ok(())
     }
 
-    /// The text right before a control, as `Send 10 to Bob` before `Confirm`, or the field with a value there, in a page
-    /// in which nothing was done since.
+    /// Compares the text right before a control, as `Send 10 to Bob` before `Confirm`, or the filled field
+    /// there, if the caller did nothing on the page since.
     fn compare_text_before(
         &self,
         inner: usize,
-        around: usize,
+        ancestor: usize,
         out: &mut ElementComparison,
     ) -> Result<(), Difference> {
-        let was_used = |it: &Node| self.was.edited.contains(&it.element);
-        if self.was.tree.nodes[around..self.was.tree.end(around)].iter().any(was_used) {
+        let was_edited = |it: &Node| self.was.edited.contains(&it.element);
+        if self.was.tree.nodes[ancestor..self.was.tree.end(ancestor)].iter().any(was_edited) {
             return Ok(());
         }
-        let Some(now) = self.same_or_as_far(inner) else { return Ok(()) };
+        let Some(now) = self.counterpart_node(inner) else { return Ok(()) };
         match (text_before(self.was, inner), text_before(self.now, now)) {
             (Some(old), Some(new)) => self.compare_box(&old, &new, &TextScope::Lone, out),
             _ => Ok(()),
@@ -480,24 +489,24 @@ impl ComparedElements<'_, '_> {
         scope: &TextScope,
         out: &mut ElementComparison,
     ) -> Result<(), Difference> {
-        let judgement = self.judge(old, new, scope);
-        if judgement.is_other {
-            return Err(self.different_in(old, new, &judgement));
+        let identity = self.compare_identity(old, new, scope);
+        if identity.is_other {
+            return Err(self.different_in(old, new, &identity));
         }
-        for (was, now) in judgement.changes {
+        for (was, now) in identity.changes {
             out.note(was, now);
         }
         Ok(())
     }
 
-    /// The heading above, or the part of the page.
-    fn compare_parts(
+    /// Compares the heading above, or the page section.
+    fn compare_sections(
         &self,
         is_identified: bool,
         out: &mut ElementComparison,
     ) -> Result<(), Difference> {
-        let old = part_of_page(self.was, self.before);
-        let new = part_of_page(self.now, self.after);
+        let old = page_section(self.was, self.before);
+        let new = page_section(self.now, self.after);
         let container = |part: &Option<(usize, Role, String)>| {
             part.as_ref().map(|it| Container { role: it.1, label: it.2.clone() })
         };
@@ -529,8 +538,8 @@ impl ComparedElements<'_, '_> {
     }
 
     fn different(&self, was: Option<Container>, now: Option<Container>) -> Difference {
-        let old = Fingerprint::without_numbers_and_times(self.was.tree, self.before);
-        let new = Fingerprint::without_numbers_and_times(self.now.tree, self.after);
+        let old = Fingerprint::without_container(self.was.tree, self.before);
+        let new = Fingerprint::without_container(self.now.tree, self.after);
         let old = Fingerprint { container: was, ..old };
         Box::new((old, Fingerprint { container: now, ..new }))
     }
@@ -539,15 +548,15 @@ impl ComparedElements<'_, '_> {
         &self,
         was: &ItemLevel,
         now: &ItemLevel,
-        judgement: &IdentityChange,
+        identity: &IdentityChange,
     ) -> Difference {
-        let old = Container { role: role_of(self.was, was), label: judgement.was.clone() };
-        let new = Container { role: role_of(self.now, now), label: judgement.now.clone() };
+        let old = Container { role: role_of(self.was, was), label: identity.was.clone() };
+        let new = Container { role: role_of(self.now, now), label: identity.now.clone() };
         self.different(Some(old), Some(new))
     }
 }
 
-/// A node with the paragraph or box of text that stands right before it, or with the field before it and what is said in
+/// A node with the paragraph or text box right before it, or with the field before it and the text in
 /// between.
 fn text_before(structure: &TreeStructure<'_>, node: usize) -> Option<ItemLevel> {
     let tree = structure.tree;
@@ -572,12 +581,12 @@ fn text_before(structure: &TreeStructure<'_>, node: usize) -> Option<ItemLevel> 
     Some(ItemLevel { range: range.clone(), child: node, parent, is_run: true, items: vec![range] })
 }
 
-/// Whether another element of the same kind is called the same apart from a number.
-fn is_numbered(tree: &Tree, index: usize, name_of_it: &str) -> bool {
-    if !has_digits(name_of_it) || is_quantity(name_of_it) {
+/// True when another element of the same role has the same name apart from a number.
+fn is_numbered(tree: &Tree, index: usize, own_name: &str) -> bool {
+    if !has_digits(own_name) || is_quantity(own_name) {
         return false;
     }
-    let (node, key) = (&tree.nodes[index], without_numbers_and_times(name_of_it));
+    let (node, key) = (&tree.nodes[index], without_numbers_and_times(own_name));
     tree.nodes.iter().enumerate().any(|(other, it)| {
         other != index
             && it.role == node.role
@@ -585,22 +594,23 @@ fn is_numbered(tree: &Tree, index: usize, name_of_it: &str) -> bool {
             && (is_control(it) || is_item(it.role))
             && {
                 let name = name(tree, other);
-                name != name_of_it && without_numbers_and_times(&name) == key
+                name != own_name && without_numbers_and_times(&name) == key
             }
     })
 }
 
-/// A header without the arrows that say how a table is sorted.
-fn plain_header(text: &str) -> String {
+/// A header without sort arrows.
+fn header_without_arrows(text: &str) -> String {
     let is_arrow = |c: char| matches!(c, '\u{2190}'..='\u{21ff}' | '\u{25a0}'..='\u{25ff}');
     stable(&text.replace(is_arrow, ""))
 }
 
-/// The cell that a target is in and the header of its column, where other columns of its row have the same control.
+/// The cell that contains a target and the header of its column, where other columns of its row have the same
+/// control.
 fn column_header(structure: &TreeStructure<'_>, target: usize) -> Option<(usize, String)> {
     let tree = structure.tree;
     let mut cell = target;
-    for row in structure.around(target) {
+    for row in structure.ancestors(target) {
         let is_row = tree.nodes[row].role == Role::Row;
         let is_one_of = |cells: usize| is_row && cell != target && cells > 1;
         if is_one_of(tree.children(row).filter(|it| has_control(tree, *it, target)).count()) {
@@ -611,14 +621,14 @@ fn column_header(structure: &TreeStructure<'_>, target: usize) -> Option<(usize,
     None
 }
 
-/// Whether a control like the target is in a node.
+/// True when a node contains a control like the target.
 fn has_control(tree: &Tree, within: usize, target: usize) -> bool {
     let role = tree.nodes[target].role;
-    let mut inside = (within..tree.end(within)).filter(|it| tree.nodes[*it].role == role);
-    let first = inside.next();
+    let mut controls = (within..tree.end(within)).filter(|it| tree.nodes[*it].role == role);
+    let first = controls.next();
     first.is_some() && {
-        let called = name(tree, target);
-        first.into_iter().chain(inside).any(|it| name(tree, it) == called)
+        let target_name = name(tree, target);
+        first.into_iter().chain(controls).any(|it| name(tree, it) == target_name)
     }
 }
 
@@ -628,9 +638,9 @@ fn header_of(structure: &TreeStructure<'_>, cell: usize, target: usize) -> Optio
     let row = structure.parents[cell] as usize;
     let cells = tree.children(row).count();
     let at = tree.children(row).position(|it| it == cell)?;
-    // Boxes that are no table have no columns: what stands before them is the item before.
+    // Boxes outside of a table have no columns: the box before them is the previous item.
     let table = structure
-        .around(row)
+        .ancestors(row)
         .find(|it| matches!(tree.nodes[*it].role, Role::Table | Role::Grid | Role::TreeGrid))?;
     let is_header = |it: &usize| {
         tree.nodes[*it].role == Role::Row

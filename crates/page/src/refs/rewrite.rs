@@ -1,30 +1,31 @@
-//! Refs in texts of ours, written in another way.
+//! Rewriting of refs in generated text.
 
 use std::ops::Range;
 
-/// The numbers of the refs that a text of ours names, in the order in which they stand there.
+/// The ref numbers in a generated text, in order.
 pub fn numbers_in(text: &str) -> Vec<u32> {
-    places(text).map(|(_, number)| number).collect()
+    ref_positions(text).map(|(_, number)| number).collect()
 }
 
-/// The text with its refs spelled in another way, where there is one. What is in quotes is a page's and stays.
+/// Replaces the refs in a generated text by another spelling, where there is one. Quoted text belongs to the
+/// page and is unchanged.
 pub fn rewrite_refs(text: &str, spell: impl Fn(u32) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
-    for (place, number) in places(text) {
+    for (range, number) in ref_positions(text) {
         if let Some(spelled) = spell(number) {
-            out.push_str(&text[done..place.start]);
+            out.push_str(&text[done..range.start]);
             out.push_str(&spelled);
-            done = place.end;
+            done = range.end;
         }
     }
     out.push_str(&text[done..]);
     out
 }
 
-/// Where refs stand outside of quotes. A quote that is not closed ends with its line: no name of ours goes on to
-/// the next one.
-fn places(text: &str) -> impl Iterator<Item = (Range<usize>, u32)> {
+/// Positions of the refs outside of quotes. An unclosed quote ends with its line: no generated name spans
+/// lines.
+fn ref_positions(text: &str) -> impl Iterator<Item = (Range<usize>, u32)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     let mut is_quoted = false;
@@ -40,9 +41,9 @@ fn places(text: &str) -> impl Iterator<Item = (Range<usize>, u32)> {
                         bytes[digits..].iter().take_while(|it| it.is_ascii_digit()).count();
                     let end = digits + length;
                     if let Ok(number) = text[digits..end].parse() {
-                        let place = at..end;
+                        let range = at..end;
                         at = end;
-                        return Some((place, number));
+                        return Some((range, number));
                     }
                 }
                 _ => {}
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refs_are_spelled_anew_but_not_in_what_a_page_says() {
+    fn refs_are_rewritten_outside_of_quotes_only() {
         let text = "click button \"Say \\\"@e1\\\" @e2\" [@e3]: changed\n+ link \"[ref=@e4]\" [ref=@e5]\n\"open @e6\n@e7 @e @ex";
         assert_eq!(numbers_in(text), [3, 5, 7]);
         let spelled =

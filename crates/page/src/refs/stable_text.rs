@@ -1,11 +1,11 @@
-//! What lasts of a text: apart from times, which pass, and numbers, which count.
+//! Stable part of a text: without times, which pass, and without numbers, which count.
 
 use crate::text;
 
-/// Whether a text can tell one thing from another: more than digits, punctuation and times.
+/// True for a text that can identify something: more than digits, punctuation and times.
 pub(super) fn is_identifying(name: &str) -> bool {
     let mut words = name.split(|c: char| !c.is_alphanumeric());
-    // A word that no time is written with decides at once; most texts begin with one.
+    // A word that appears in no time decides at once; most texts begin with one.
     let is_plain = |word: &str| {
         word.len() > 2
             && word.chars().all(char::is_alphabetic)
@@ -21,7 +21,7 @@ pub(super) fn is_identifying(name: &str) -> bool {
     words.any(|word| word.chars().any(char::is_alphabetic) && !is_of_date(word))
 }
 
-/// The months, the days, and what stands with them in a date.
+/// Months, weekdays, and other words of dates.
 pub(super) fn is_of_date(word: &str) -> bool {
     const WORDS: [&str; 25] = [
         "jan",
@@ -75,7 +75,7 @@ pub(super) fn is_of_date(word: &str) -> bool {
         && WORDS.iter().chain(&LONG).any(|it| word.eq_ignore_ascii_case(it))
 }
 
-/// A text without times of day, dates with a time, and how long ago something was.
+/// Removes times of day, dates with a time, and relative times.
 pub(super) fn without_times(name: &str) -> String {
     let name = text::collapse(name);
     if !name.bytes().any(|byte| byte.is_ascii_digit())
@@ -85,21 +85,21 @@ pub(super) fn without_times(name: &str) -> String {
         return name.into_owned();
     }
     let words: Vec<&str> = name.split(' ').collect();
-    let mut kept: Vec<&str> = Vec::with_capacity(words.len());
+    let mut stable_words: Vec<&str> = Vec::with_capacity(words.len());
     let mut rest = &*words;
     while let [word, after @ ..] = rest {
         let taken = time_length(rest);
         if taken == 0 {
-            kept.push(word);
+            stable_words.push(word);
             rest = after;
         } else {
             rest = &rest[taken..];
         }
     }
-    kept.join(" ")
+    stable_words.join(" ")
 }
 
-/// How many of the first words are a time.
+/// Number of leading words that form a time.
 fn time_length(words: &[&str]) -> usize {
     let without_numbers_and_times = |at: usize| {
         words.get(at).map_or("", |word| word.trim_matches(|c: char| "()[],.;·|".contains(c)))
@@ -181,7 +181,7 @@ fn is_unit(word: &str) -> bool {
     UNITS.iter().chain(&["year", "w", "mo", "y"]).any(|unit| singular.eq_ignore_ascii_case(unit))
 }
 
-/// A text without numbers and times.
+/// Removes numbers and times.
 pub(super) fn without_numbers_and_times(name: &str) -> String {
     without_digits(&without_times(name))
 }
@@ -190,8 +190,7 @@ pub(super) fn has_digits(name: &str) -> bool {
     name.chars().any(char::is_numeric)
 }
 
-/// A text without digits; a word of which only punctuation is left then goes too, so that a counter can come
-/// and go.
+/// Removes digits, and words of which only punctuation is left, so that a counter can appear and disappear.
 fn without_digits(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for word in name.split(text::is_space).filter(|word| !word.is_empty()) {
@@ -207,8 +206,8 @@ fn without_digits(name: &str) -> String {
     out
 }
 
-/// Whether a text has a date in it, as `2026-01-04` or `Jan 4`. A date with a time of day passes; one without tells which
-/// one it is.
+/// True for a text with a date, as `2026-01-04` or `Jan 4`. A date with a time of day is temporary; one
+/// without is identifying.
 pub(super) fn has_date(name: &str) -> bool {
     let rest = without_times(name);
     let word_of_date = |word: &str| {
@@ -220,7 +219,8 @@ pub(super) fn has_date(name: &str) -> bool {
         || has_digits(&rest) && rest.split(text::is_space).any(word_of_date)
 }
 
-/// Whether a sentence ends in a number, as `… for the order: 1204`: a number that nothing follows counts nothing.
+/// True when a sentence ends in a number, as `… for the order: 1204`: a number that nothing follows counts
+/// nothing.
 pub(super) fn ends_in_number(name: &str) -> bool {
     const SENTENCE: usize = 4;
     const LEAST_DIGITS: usize = 3;
@@ -230,8 +230,8 @@ pub(super) fn ends_in_number(name: &str) -> bool {
     words().next_back().is_some_and(is_number) && words().count() >= SENTENCE
 }
 
-/// Whether a text says how many there are of something: `3 new`, `12 in the basket`, `Comments (3)`. A number
-/// after a word, as in `Invoice 3`, or before a name, as in `3 Elm Road`, tells which one.
+/// True for a text with a count: `3 new`, `12 in the basket`, `Comments (3)`. A number after a word, as in
+/// `Invoice 3`, or before a name, as in `3 Elm Road`, is identifying.
 pub(super) fn is_quantity(name: &str) -> bool {
     let mut words = name.split(text::is_space).filter(|word| !word.is_empty());
     let is_number = |word: &str| {
@@ -250,8 +250,8 @@ pub(super) fn is_quantity(name: &str) -> bool {
     numbers.next().is_some_and(is_bracketed) && numbers.next().is_none()
 }
 
-/// Whether two texts differ only in how many there are of something: `Live 17 viewers`, `Cart (3)`. A number that nothing
-/// is counted by, as in `Week 12` and `Step 1 of 3`, tells which one.
+/// True when two texts differ only in a count: `Live 17 viewers`, `Cart (3)`. A number that counts nothing,
+/// as in `Week 12` and `Step 1 of 3`, is identifying.
 pub(super) fn is_counting(was: &str, now: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(text::is_space).filter(|word| !word.is_empty());
@@ -282,7 +282,7 @@ mod tests {
     use super::{ends_in_number, has_date, is_counting, is_quantity};
 
     #[test]
-    fn a_number_that_counts_nothing_tells_which_one() {
+    fn number_that_counts_nothing_is_identifying() {
         for (was, now) in [
             ("Live 17 viewers", "Live 18 viewers"),
             ("Cart (3)", "Cart (12)"),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_without_a_time_tells_which_one() {
+    fn date_without_time_is_identifying() {
         for text in ["2026-01-04", "Report 2026-01-04", "Jan 4, 2026", "4 March"] {
             assert!(has_date(text), "{text}");
         }
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_come_before_what_they_count() {
+    fn quantity_precedes_its_unit() {
         for text in ["3 new", "1,200 comments", "1.2k likes", "5 in the basket", "Comments (3)"] {
             assert!(is_quantity(text), "{text}");
         }

@@ -1,7 +1,7 @@
-//! Repeated structures of a tree: siblings that are built alike, and runs of siblings that repeat.
+//! Repeated structures of a tree: similar siblings, and repeating runs of siblings.
 //!
-//! An item is one of several alike, whatever its tags and roles: a row, a card, a `dt` with its `dd`, what stands between
-//! two line breaks. Nothing here reads a text.
+//! An item is one of several similar structures, whatever its tags and roles: a row, a card, a `dt` with its
+//! `dd`, the nodes between two line breaks. Nothing here reads a text.
 
 use crate::ax::{Role, Tree, is_control};
 use std::collections::HashSet;
@@ -13,28 +13,28 @@ pub(super) struct TreeStructure<'t> {
     pub(super) parents: Vec<u32>,
     /// Features of the three levels below each node, one bit each.
     shapes: Vec<u64>,
-    /// Nodes that are one of several alike and hold a control: items of their own inside of others.
+    /// Repeated nodes that contain a control: inner items within others.
     rows: Vec<bool>,
-    /// Elements whose values the caller set: they tell nothing about the page.
+    /// Elements whose values the caller set: they say nothing about the page.
     pub(super) edited: HashSet<u32>,
 }
 
-/// One item around a target, and the list of items that it is one of.
+/// An item that contains a target, and the list it belongs to.
 #[derive(Clone, Debug)]
 pub(super) struct ItemLevel {
     /// The nodes of the item.
     pub(super) range: Range<usize>,
-    /// The child of the list that the target is in, or is.
+    /// The child of the list that contains the target, or is it.
     pub(super) child: usize,
-    /// The node that the items are in.
+    /// The list node.
     pub(super) parent: usize,
-    /// It is a run of siblings, not one of them.
+    /// It is a run of siblings, not a single one.
     pub(super) is_run: bool,
-    /// All items of the list in reading order, this one too.
+    /// All items of the list in document order, including this one.
     pub(super) items: Vec<Range<usize>>,
 }
 
-/// Roles that say "one of many" even where there is only one.
+/// Roles of items, even of a single one.
 pub(super) fn is_item_role(role: Role) -> bool {
     matches!(
         role,
@@ -42,7 +42,7 @@ pub(super) fn is_item_role(role: Role) -> bool {
     )
 }
 
-/// Boxes whose role does not tell what they are for.
+/// Roles of boxes without a specific purpose.
 fn is_box(role: Role) -> bool {
     matches!(
         role,
@@ -59,33 +59,33 @@ fn is_box(role: Role) -> bool {
     )
 }
 
-/// Whether two shapes have at least half of their features in common.
+/// True when two shapes have at least half of their features in common.
 fn is_similar(one: u64, other: u64) -> bool {
     (one & other).count_ones() * 2 >= (one | other).count_ones()
 }
 
-/// The most kinds of children that are told apart below one parent.
-const MOST_KINDS: usize = 12;
+/// Maximum number of distinct kinds of children of one parent.
+const MAX_KINDS: usize = 12;
 
-/// Kinds of children: the role and shape of the first one of each, and how many there are.
+/// Kinds of children: the role and shape of the first of each, and their count.
 #[derive(Default)]
 struct ChildKinds(Vec<(Role, u64, u32)>);
 
 impl ChildKinds {
     fn add(&mut self, role: Role, shape: u64) -> usize {
-        let is_alike = |(other, like, _): &(Role, u64, u32)| {
+        let is_same_kind = |(other, like, _): &(Role, u64, u32)| {
             *other == role && (!is_box(role) || is_similar(*like, shape))
         };
-        match self.0.iter().position(is_alike) {
+        match self.0.iter().position(is_same_kind) {
             Some(at) => {
                 self.0[at].2 += 1;
                 at
             }
-            None if self.0.len() < MOST_KINDS => {
+            None if self.0.len() < MAX_KINDS => {
                 self.0.push((role, shape, 1));
                 self.0.len() - 1
             }
-            // Too many kinds to be a list: each of the rest is on its own.
+            // Too many kinds for a list: each of the rest is on its own.
             None => usize::MAX,
         }
     }
@@ -150,34 +150,34 @@ impl<'t> TreeStructure<'t> {
         index..self.tree.end(index)
     }
 
-    /// The nodes around one, the nearest first, within its document.
-    pub(super) fn around(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
-        let above = move |of: usize| {
+    /// The ancestors of a node, nearest first, within its document.
+    pub(super) fn ancestors(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let parent_of = move |of: usize| {
             let parent = self.parents[of] as usize;
             (parent < of && self.tree.nodes[of].role != Role::WebArea).then_some(parent)
         };
-        std::iter::successors(above(index), move |of| above(*of))
+        std::iter::successors(parent_of(index), move |of| parent_of(*of))
     }
 
-    /// Whether what is inside has nothing to do with what stands around it.
-    pub(super) fn is_apart(role: Role) -> bool {
+    /// Roles whose content is unrelated to their surroundings.
+    pub(super) fn is_self_contained(role: Role) -> bool {
         matches!(
             role,
             Role::WebArea | Role::Dialog | Role::AlertDialog | Role::Menu | Role::Tooltip
         )
     }
 
-    /// The items that a node is in, the innermost first; the node itself can be one.
+    /// The items that contain a node, innermost first; the node itself can be one.
     pub(super) fn levels(&self, target: usize) -> Vec<ItemLevel> {
         let mut found = Vec::new();
         let mut child = target;
-        for parent in self.around(target) {
-            if Self::is_apart(self.tree.nodes[child].role) {
+        for parent in self.ancestors(target) {
+            if Self::is_self_contained(self.tree.nodes[child].role) {
                 break;
             }
-            let block = self.block(child, parent);
-            if block.items.len() > 1 || is_item_role(self.tree.nodes[child].role) {
-                found.push(block);
+            let siblings = self.similar_siblings(child, parent);
+            if siblings.items.len() > 1 || is_item_role(self.tree.nodes[child].role) {
+                found.push(siblings);
             }
             found.extend(self.run(child, parent));
             child = parent;
@@ -185,17 +185,17 @@ impl<'t> TreeStructure<'t> {
         found
     }
 
-    /// A child and the siblings that are alike.
-    pub(super) fn block(&self, child: usize, parent: usize) -> ItemLevel {
+    /// A child with its similar siblings.
+    pub(super) fn similar_siblings(&self, child: usize, parent: usize) -> ItemLevel {
         let mut children = Vec::new();
         self.kinds_into(parent, &mut children);
         let own = children.iter().find(|(it, _)| *it == child).map_or(usize::MAX, |it| it.1);
-        let alike = |it: &&(usize, usize)| it.0 == child || own != usize::MAX && it.1 == own;
-        let items = children.iter().filter(alike).map(|it| self.node_range(it.0)).collect();
+        let similar = |it: &&(usize, usize)| it.0 == child || own != usize::MAX && it.1 == own;
+        let items = children.iter().filter(similar).map(|it| self.node_range(it.0)).collect();
         ItemLevel { range: self.node_range(child), child, parent, is_run: false, items }
     }
 
-    /// The run of siblings that a child is in, where such runs repeat.
+    /// The run of siblings that contains a child, where such runs repeat.
     pub(super) fn run(&self, child: usize, parent: usize) -> Option<ItemLevel> {
         let mut children = Vec::new();
         self.kinds_into(parent, &mut children);
@@ -203,7 +203,7 @@ impl<'t> TreeStructure<'t> {
         let mut splits = self.splits(&children);
         if splits.is_empty() {
             splits.extend(self.periods(&children, at));
-            splits.extend(heads(&children).filter(|runs| runs.len() > 1));
+            splits.extend(runs_by_first_kind(&children).filter(|runs| runs.len() > 1));
         }
         for runs in splits {
             let Some(own) = runs.iter().find(|run| run.contains(&at)) else { continue };
@@ -211,47 +211,47 @@ impl<'t> TreeStructure<'t> {
                 children[run.clone()].iter().fold(0_u64, |mask, it| mask | 1 << (it.1 % 63))
             };
             let shape = mask(own);
-            let alike: Vec<Range<usize>> =
+            let similar: Vec<Range<usize>> =
                 runs.iter().filter(|run| is_similar(mask(run), shape)).cloned().collect();
-            if alike.len() < 2 {
+            if similar.len() < 2 {
                 continue;
             }
             let nodes =
                 |run: &Range<usize>| children[run.start].0..self.tree.end(children[run.end - 1].0);
-            let items = alike.iter().map(nodes).collect();
+            let items = similar.iter().map(nodes).collect();
             return Some(ItemLevel { range: nodes(own), child, parent, is_run: true, items });
         }
         None
     }
 
-    /// Runs of one length, where children that say the same as this one come back at equal distances: the cells of a
+    /// Runs of one length, where children with the same text come back at equal distances: the cells of a
     /// grid without rows.
     fn periods(&self, children: &[(usize, usize)], at: usize) -> Option<Vec<Range<usize>>> {
-        let said = |at: usize| -> Vec<(Role, &str)> {
+        let texts = |at: usize| -> Vec<(Role, &str)> {
             let nodes = &self.tree.nodes[self.node_range(children[at].0)];
             nodes.iter().map(|node| (node.role, self.tree.name(node))).collect()
         };
-        let own = said(at);
-        let alike: Vec<usize> = (0..children.len()).filter(|it| said(*it) == own).collect();
-        let length = alike.get(1)? - alike.first()?;
-        let is_even = alike.windows(2).all(|pair| pair[1] - pair[0] == length);
-        // Where the kinds come back sooner, what says the same at longer distances is chance.
-        let comes_back = |after: usize| {
+        let own = texts(at);
+        let similar: Vec<usize> = (0..children.len()).filter(|it| texts(*it) == own).collect();
+        let length = similar.get(1)? - similar.first()?;
+        let is_even = similar.windows(2).all(|pair| pair[1] - pair[0] == length);
+        // Where the kinds come back sooner, equal texts at longer distances are chance.
+        let repeats_after = |after: usize| {
             children.len().is_multiple_of(after)
                 && children.iter().zip(&children[after..]).all(|(it, next)| it.1 == next.1)
         };
-        let is_longer = (2..length).any(comes_back) && !comes_back(1);
-        if !is_even || length < 2 || alike[0] >= length || !comes_back(length) || is_longer {
+        let is_longer = (2..length).any(repeats_after) && !repeats_after(1);
+        if !is_even || length < 2 || similar[0] >= length || !repeats_after(length) || is_longer {
             return None;
         }
         Some((0..children.len() / length).map(|run| run * length..(run + 1) * length).collect())
     }
 
-    /// The ways to split children into runs by what stands between them, the surest first.
+    /// The ways to split children into runs by separators, the surest first.
     fn splits(&self, children: &[(usize, usize)]) -> Vec<Vec<Range<usize>>> {
-        const LEAST: usize = 3;
+        const MIN_CHILDREN: usize = 3;
         let mut found = Vec::new();
-        if children.len() < LEAST {
+        if children.len() < MIN_CHILDREN {
             return found;
         }
         let node = |at: usize| &self.tree.nodes[children[at].0];
@@ -260,7 +260,7 @@ impl<'t> TreeStructure<'t> {
             [&|at| node(at).states.is_after_blank_line(), &|at| {
                 node(at).states.is_after_line_break()
             }];
-        let parted = |is_start: &dyn Fn(usize) -> bool| {
+        let split = |is_start: &dyn Fn(usize) -> bool| {
             let mut runs = Vec::new();
             let mut from = 0;
             for at in 0..=children.len() {
@@ -274,11 +274,11 @@ impl<'t> TreeStructure<'t> {
             runs
         };
         if (0..children.len()).any(is_rule) {
-            found.push(parted(&|_| false));
+            found.push(split(&|_| false));
         }
         for is_start in starts {
             if (0..children.len()).any(is_start) {
-                found.push(parted(is_start));
+                found.push(split(is_start));
             }
         }
         found.retain(|runs| runs.len() > 1);
@@ -287,21 +287,21 @@ impl<'t> TreeStructure<'t> {
 }
 
 /// Runs that begin with the first kind of child that comes back after others.
-fn heads(children: &[(usize, usize)]) -> Option<Vec<Range<usize>>> {
+fn runs_by_first_kind(children: &[(usize, usize)]) -> Option<Vec<Range<usize>>> {
     let is_head =
         |at: usize, kind: usize| children[at].1 == kind && (at == 0 || children[at - 1].1 != kind);
-    let mut seen = Vec::new();
+    let mut tried = Vec::new();
     for at in 0..children.len() {
         let kind = children[at].1;
-        if kind == usize::MAX || seen.contains(&kind) {
+        if kind == usize::MAX || tried.contains(&kind) {
             continue;
         }
-        seen.push(kind);
+        tried.push(kind);
         let mut starts: Vec<usize> = (at..children.len()).filter(|at| is_head(*at, kind)).collect();
         if starts.len() < 2 {
             continue;
         }
-        // What begins and ends with the same kind can be read in two ways: a run then has both.
+        // Children that begin and end with the same kind are ambiguous: a run then has both.
         let is_open =
             starts.last().is_some_and(|last| children[*last..].iter().all(|it| it.1 == kind));
         starts.push(children.len());

@@ -1,4 +1,4 @@
-//! What becomes of a ref when a page changes: trees before and after, and the answer.
+//! Resolution of refs when a page changes: trees before and after, and the expected result.
 
 use super::{Fingerprint, Resolution, resolve};
 use crate::ax::Role;
@@ -10,22 +10,22 @@ use Answer::{Changed, Gone, Moved, Noted, Same};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Same,
-    /// The same, with a note.
+    /// Same element, with a note.
     Noted,
     Moved,
     Changed,
     Gone,
 }
 
-/// What becomes of the element with the number 99 when one page becomes another.
+/// Checks the resolution of element 99 when one page becomes another.
 #[track_caller]
 fn check(was: &str, now: &str, expected: Answer) {
     check_after(&HashSet::new(), was, now, expected);
 }
 
-/// The same for an element that was acted on in between.
+/// Like `check`, for an element that the caller acted on in between.
 #[track_caller]
-fn check_used(was: &str, now: &str, expected: Answer) {
+fn check_edited(was: &str, now: &str, expected: Answer) {
     check_after(&HashSet::from([99]), was, now, expected);
 }
 
@@ -44,9 +44,9 @@ fn check_after(edited: &HashSet<u32>, was: &str, now: &str, expected: Answer) {
     assert_eq!(answer, expected, "{found:?}\n{was}\n=>\n{now}");
 }
 
-/// The container of the element with the number 99.
+/// Checks the container of element 99.
 #[track_caller]
-fn contained(page: &str, expected: Option<(Role, &str)>) {
+fn check_container(page: &str, expected: Option<(Role, &str)>) {
     let tree = tree(page);
     let target = tree.nodes.iter().position(|node| node.element == 99).unwrap();
     let fingerprint = Fingerprint::new(&tree, target);
@@ -68,31 +68,31 @@ fn table(rows: &[&[&str]]) -> String {
 }
 
 #[test]
-fn an_element_belongs_to_its_item() {
+fn element_container_is_its_item() {
     let row = "webarea 1\n table 2\n  row 3\n   cell 4\n    text \"Invoice 1001\"\n   cell 5\n    ";
-    contained(&format!("{row}button 99 \"Delete\""), Some((Role::Row, "Invoice 1001")));
-    contained(
+    check_container(&format!("{row}button 99 \"Delete\""), Some((Role::Row, "Invoice 1001")));
+    check_container(
         "webarea 1\n article 2 fg \"Post\"\n  heading 3 \"H\"\n  button 99",
         Some((Role::Article, "Post")),
     );
-    contained("webarea 1\n region 2 \"Cart 3\"\n  button 99", Some((Role::Region, "Cart 3")));
-    contained(
+    check_container("webarea 1\n region 2 \"Cart 3\"\n  button 99", Some((Role::Region, "Cart 3")));
+    check_container(
         "webarea 1\n dialog 2\n  heading 3 \"Sure?\"\n  generic 4\n   button 99",
         Some((Role::Heading, "Sure?")),
     );
-    contained("webarea 1\n main 2\n  button 99\n  heading 3 \"H\"", Some((Role::Main, "")));
-    contained("webarea 1\n button 99", None);
-    contained(
+    check_container("webarea 1\n main 2\n  button 99\n  heading 3 \"H\"", Some((Role::Main, "")));
+    check_container("webarea 1\n button 99", None);
+    check_container(
         "webarea 1\n heading 2 \"Calendar\"\n dialog 3\n  generic 4\n   button 99",
         Some((Role::Dialog, "")),
     );
     let rows = "webarea 1\n generic 2\n  generic 3\n   text \"Ann\"\n   button 4 \"Call\"\n  \
         generic 5\n   text \"Bob\"\n   button 99 \"Call\"";
-    contained(rows, Some((Role::Generic, "Bob")));
+    check_container(rows, Some((Role::Generic, "Bob")));
 }
 
 #[test]
-fn the_column_in_which_rows_differ_tells_them_apart() {
+fn distinct_column_identifies_rows() {
     let others: [&[&str]; 2] = [&["Ann", "Second", "Paid"], &["Bank", "Third", "Paid"]];
     let rows = |first: &[&str]| table(&[first, others[0], others[1]]);
     let was = rows(&["Ann", "First", "Late"]);
@@ -100,21 +100,21 @@ fn the_column_in_which_rows_differ_tells_them_apart() {
     check(&was, &rows(&["Ann", "First", "Paid"]), Noted);
     check(&was, &rows(&["Ann", "Fourth", "Late"]), Changed);
     check(&was, &table(&[&["Ann", "First", "Paid"]]), Noted);
-    // Where no column does, all of them together do.
+    // Without an identifying column, all columns together identify a row.
     let was = table(&[&["Ann", "Oslo"], &["Ann", "Rome"], &["Bob", "Oslo"]]);
     check(&was, &table(&[&["Ann", "Rome"], &["Ann", "Oslo"], &["Bob", "Oslo"]]), Changed);
 }
 
 #[test]
-fn a_state_that_was_different_in_each_row_may_change() {
+fn distinct_state_may_change() {
     let others: [&[&str]; 2] = [&["Bob", "Second", "Paid"], &["Cid", "Third", "Sent back"]];
     let rows = |first: &[&str]| table(&[first, others[0], others[1]]);
     let was = rows(&["Ann", "First", "Late"]);
     check(&was, &rows(&["Ann", "First", "Paid"]), Noted);
     check(&was, &rows(&["Ann", "First", "Sent back"]), Noted);
-    // A name that another row has now: the rest still tells, so that it was renamed.
+    // A name that another row has now: the other texts still identify the row, so it was renamed.
     check(&was, &rows(&["Bob", "First", "Late"]), Noted);
-    // The row of another, in the same state.
+    // The row of another item, in the same state.
     check(&was, &rows(&["Dora", "Fourth", "Late"]), Changed);
     // A number or many words are no state.
     let numbered = |first: &str| table(&[&["Ann", first], &["Bob", "Room 2"]]);
@@ -124,7 +124,7 @@ fn a_state_that_was_different_in_each_row_may_change() {
 }
 
 #[test]
-fn times_and_counters_are_not_what_tells_items_apart() {
+fn times_and_counters_are_not_identifying() {
     let rows = |name: &str, time: &str, count: u32| {
         table(&[
             &[&*format!("Updated {time}"), name, &format!("{count} new")],
@@ -134,7 +134,7 @@ fn times_and_counters_are_not_what_tells_items_apart() {
     let was = rows("Ann", "12:03", 1);
     check(&was, &rows("Ann", "12:09", 1), Same);
     check(&was, &rows("Cid", "12:03", 1), Changed);
-    // Unless nothing else does.
+    // Unless nothing else is identifying.
     let times = |first: &str| table(&[&["Train", first], &["Train", "12:09"]]);
     check(&times("12:03"), &times("12:03"), Same);
     check(&times("12:03"), &times("12:15"), Changed);
@@ -152,7 +152,7 @@ fn times_and_counters_are_not_what_tells_items_apart() {
 }
 
 #[test]
-fn identity_counts_wherever_it_is() {
+fn identifying_text_counts_in_any_position() {
     let tail = "word ".repeat(60);
     for inside in [
         "link 7 \"NAME\"\n    text \"NAME\"",
@@ -212,7 +212,7 @@ fn runs_of_siblings_are_items() {
 }
 
 #[test]
-fn a_heading_tells_lists_with_equal_rows_apart() {
+fn heading_identifies_lists_with_equal_rows() {
     let list = |name: &str, first: u32, button: u32| {
         format!(
             "\n  heading {first} \"{name}\"\n   text \"{name}\"\n  list {}\n   listitem {}\n    text \"Ann\"\n    \
@@ -231,7 +231,7 @@ fn a_heading_tells_lists_with_equal_rows_apart() {
 }
 
 #[test]
-fn a_column_header_tells_cells_apart() {
+fn column_header_identifies_cells() {
     let page = |one: &str, two: &str| {
         let row = |name: &str, at: u32, first: u32| {
             format!(
@@ -254,7 +254,7 @@ fn a_column_header_tells_cells_apart() {
 }
 
 #[test]
-fn the_last_item_keeps_its_meaning_when_the_others_go() {
+fn last_item_keeps_its_fingerprint() {
     let two = "webarea 1\n generic 2\n  generic 3\n   text \"Ann\"\n   button 4 \"Call\"\n  \
          generic 5\n   text \"Bob\"\n   button 99 \"Call\"";
     let alone = |name: &str| {
@@ -269,7 +269,7 @@ fn the_last_item_keeps_its_meaning_when_the_others_go() {
 }
 
 #[test]
-fn a_group_is_nearer_than_the_heading_above_it() {
+fn group_takes_precedence_over_heading_above() {
     let page = |group: &str| {
         format!("webarea 1\n heading 2 \"Addresses\"\n group 3 \"{group}\"\n  button 99 \"Save\"")
     };
@@ -277,7 +277,7 @@ fn a_group_is_nearer_than_the_heading_above_it() {
 }
 
 #[test]
-fn a_dialog_that_asks_something_else_is_another_one() {
+fn dialog_with_another_question_is_changed() {
     let page = |question: &str| {
         format!("webarea 1\n dialog 2 fg \"Confirm\"\n  text \"{question}\"\n  button 99 \"Yes\"")
     };
@@ -287,7 +287,7 @@ fn a_dialog_that_asks_something_else_is_another_one() {
 }
 
 #[test]
-fn a_number_that_tells_things_apart_is_no_counter() {
+fn identifying_number_is_no_counter() {
     let list = |first: &str, second: &str| {
         format!("webarea 1\n listitem 2\n  link 99 \"{first}\"\n listitem 3\n  link 4 \"{second}\"")
     };
@@ -320,7 +320,7 @@ fn only_numbers_and_times_in_a_name_may_change() {
 }
 
 #[test]
-fn a_card_is_known_by_what_tells_it_from_others() {
+fn card_is_identified_by_its_distinct_texts() {
     let cards = |names: &[&str], time: &str, count: u32| {
         let mut page = "webarea 1\n . 2".to_owned();
         for (at, name) in names.iter().enumerate() {
@@ -338,14 +338,14 @@ fn a_card_is_known_by_what_tells_it_from_others() {
     check(&was, &cards(&["Invoice 1010", "Bob", "Invoice 1012"], "12:03", 3), Same);
     check(&was, &cards(&["Invoice 1034", "Ann Lee"], "12:03", 3), Changed);
     check(&was, &cards(&["Cid", "Ann Lee"], "12:03", 3), Changed);
-    // Alone it still says what it said.
+    // As a single item it still has the same texts.
     check(&was, &cards(&["Invoice 1010"], "12:03", 3), Same);
     check(&was, &cards(&["Invoice 1034"], "12:03", 3), Changed);
     check(&cards(&["Invoice 1034"], "12:03", 3), &was, Changed);
 }
 
 #[test]
-fn all_around_a_lone_control_is_its_identity_until_the_caller_changes_it() {
+fn surroundings_of_a_lone_control_are_its_identity_until_edited() {
     let page = |before: &str, after: &str| {
         format!("webarea 1\n generic 2\n  text \"{before}\"\n  button 99 \"Go\"\n  {after}")
     };
@@ -353,9 +353,9 @@ fn all_around_a_lone_control_is_its_identity_until_the_caller_changes_it() {
     let idle = page("Ann", &text("Idle"));
     check(&idle, &page("Ann", &text("Saved")), Changed);
     check(&idle, &page("Bob", &text("Idle")), Changed);
-    // What came of using it is told by the receipt.
-    check_used(&idle, &page("Ann", &text("Saved")), Noted);
-    check_used(&idle, &page("Bob", &text("Idle")), Noted);
+    // Effects of using it are reported in the receipt.
+    check_edited(&idle, &page("Ann", &text("Saved")), Noted);
+    check_edited(&idle, &page("Bob", &text("Idle")), Noted);
     check(&page("Ann", &text("Count: 3")), &page("Ann", &text("Count: 4")), Noted);
     check(&page("Count: 3", &text("Idle")), &page("Count: 4", &text("Idle")), Noted);
     let pages = |text: &str| page(text, "text \"of many\"");
@@ -365,17 +365,17 @@ fn all_around_a_lone_control_is_its_identity_until_the_caller_changes_it() {
     for (was, now) in [("2026-01-12", "2026-02-03"), ("INV-3004", "INV-1077")] {
         check(&page("Ann", &text(was)), &page("Ann", &text(now)), Changed);
     }
-    // What a dialog asks is another question, whoever made it ask.
+    // Another text in a dialog is another question, whatever caused it.
     let dialog = |name: &str| {
         format!(
             "webarea 1\n dialog 2 fg \"Confirm\"\n  text \"Delete {name}?\"\n  button 99 \"Yes\""
         )
     };
-    check_used(&dialog("Ann"), &dialog("Bob"), Changed);
+    check_edited(&dialog("Ann"), &dialog("Bob"), Changed);
 }
 
 #[test]
-fn the_name_of_a_neighbour_is_identity_unless_it_says_what_that_does() {
+fn neighbour_name_is_identifying_unless_it_names_an_action() {
     let page = |beside: &str| {
         format!("webarea 1\n generic 2\n  button 5 \"{beside}\"\n  button 99 \"Delete\"")
     };
@@ -397,7 +397,7 @@ fn the_name_of_a_neighbour_is_identity_unless_it_says_what_that_does() {
 }
 
 #[test]
-fn a_date_or_the_number_of_a_long_text_in_a_name_is_no_counter() {
+fn date_or_number_after_long_text_is_no_counter() {
     let page = |name: &str| format!("webarea 1\n list 2\n  listitem 3\n   button 99 \"{name}\"");
     for (was, now) in [
         ("Jun 4, 2020", "Jun 19, 2021"),
@@ -410,7 +410,7 @@ fn a_date_or_the_number_of_a_long_text_in_a_name_is_no_counter() {
 }
 
 #[test]
-fn an_element_that_was_made_anew_is_found_by_its_fingerprint() {
+fn recreated_element_is_found_by_its_fingerprint() {
     let page = |names: &[&str], first: u32| {
         let mut page = "webarea 1\n list 2".to_owned();
         for (at, name) in names.iter().enumerate() {
@@ -423,7 +423,7 @@ fn an_element_that_was_made_anew_is_found_by_its_fingerprint() {
         }
         page
     };
-    // The second button of the second item is 99.
+    // Element 99 is the second button of the second item.
     let was = page(&["Ann", "Bob", "Cid"], 87);
     check(&was, &page(&["Ann", "Bob", "Cid"], 200), Moved);
     check(&was, &page(&["Bob", "Cid"], 200), Moved);
@@ -432,12 +432,12 @@ fn an_element_that_was_made_anew_is_found_by_its_fingerprint() {
     let lone = |element: u32| format!("webarea 1\n button {element} \"Save\"");
     check(&lone(99), &lone(7), Moved);
     check(&lone(99), "webarea 1\n button 7 \"Save\"\n button 8 \"Save\"", Gone);
-    // A twin that was there before is another one.
+    // A twin that existed before is another element.
     check("webarea 1\n button 99 \"Save\"\n button 8 \"Save\"", &lone(8), Gone);
 }
 
 #[test]
-fn what_is_called_by_its_identity_is_found_again() {
+fn element_named_by_its_identity_is_found_again() {
     let list = |names: &[(&str, u32)]| {
         let mut page = "webarea 1\n generic 2\n  list 3".to_owned();
         for (name, button) in names {
@@ -467,7 +467,7 @@ fn what_is_called_by_its_identity_is_found_again() {
 }
 
 #[test]
-fn a_state_inside_of_a_run_is_no_identity() {
+fn state_inside_a_run_is_not_identifying() {
     let page = |states: &[&str]| {
         let mut page = "webarea 1\n generic 2".to_owned();
         for (at, state) in states.iter().enumerate() {
@@ -483,7 +483,7 @@ fn a_state_inside_of_a_run_is_no_identity() {
 }
 
 #[test]
-fn cells_that_are_built_alike_belong_to_their_row() {
+fn similar_cells_belong_to_their_row() {
     let page = |names: &[&str]| {
         let mut page = "webarea 1\n generic 2".to_owned();
         for (at, name) in names.iter().enumerate() {
@@ -500,7 +500,7 @@ fn cells_that_are_built_alike_belong_to_their_row() {
 }
 
 #[test]
-fn values_that_the_caller_set_are_no_identity() {
+fn values_set_by_the_caller_are_not_identifying() {
     let row = |value: &str, field: u32, button: u32| {
         format!(
             "\n  listitem {}\n   textbox {field} fg \"Name\" v=\"{value}\"\n   button {button} \"Save\"",
@@ -517,7 +517,7 @@ fn values_that_the_caller_set_are_no_identity() {
 }
 
 #[test]
-fn a_box_around_a_target_is_not_taken_for_what_was_made_anew() {
+fn wrapper_of_a_target_is_no_replacement() {
     let page = |first: u32| {
         let mut page = "webarea 1\n paragraph 2".to_owned();
         for (at, code) in ["INV-8124", "INV-4041", "INV-6996"].iter().enumerate() {
@@ -534,7 +534,7 @@ fn a_box_around_a_target_is_not_taken_for_what_was_made_anew() {
 }
 
 #[test]
-fn the_number_of_a_row_is_no_identity_where_rows_are_numbered_anew() {
+fn row_number_is_not_identifying_when_rows_are_renumbered() {
     let page = |item: &str, rows: &[(&str, &str, u32)]| {
         let mut page = "webarea 1\n generic 2".to_owned();
         for (number, name, button) in rows {
@@ -555,14 +555,14 @@ fn the_number_of_a_row_is_no_identity_where_rows_are_numbered_anew() {
         check(&was, &page(item, &[("#1", "Cy", 6), ("#2", "Ann", 5), ("#3", "Bob", 99)]), Same);
         let was = page(item, &[("1", "Ann", 99), ("2", "Bob", 5), ("3", "Cy", 6)]);
         check(&was, &page(item, &[("1", "Bob", 5), ("2", "Cy", 6)]), Gone);
-        // Numbers that go with the rows are theirs.
+        // Numbers that move with the rows belong to them.
         let was = page(item, &[("1001", "Item", 99), ("1002", "Item", 5), ("1003", "Item", 6)]);
         check(&was, &page(item, &[("1002", "Item", 99), ("1003", "Item", 5)]), Changed);
     }
 }
 
 #[test]
-fn the_sentence_before_a_control_is_its_identity_until_something_is_done() {
+fn sentence_before_a_control_is_its_identity_until_edited() {
     let page = |name: &str| {
         format!(
             "webarea 1\n heading 2 \"Transfer\"\n  text \"Transfer\"\n paragraph 3\n  text \"Send to\"\n  strong 4\n   \
@@ -571,11 +571,11 @@ fn the_sentence_before_a_control_is_its_identity_until_something_is_done() {
     };
     check(&page("Bob"), &page("Bob"), Same);
     check(&page("Bob"), &page("Mallory"), Changed);
-    check_used(&page("Bob"), &page("Mallory"), Same);
+    check_edited(&page("Bob"), &page("Mallory"), Same);
 }
 
 #[test]
-fn selection_and_expansion_are_told_when_they_change() {
+fn changed_selection_and_expansion_are_noted() {
     let page = |states: &str| format!("webarea 1\n treeitem 99{states} \"Files\"");
     check(&page(" x0"), &page(" x1"), Noted);
     check(&page(" x1"), &page(" x1"), Same);
@@ -583,7 +583,7 @@ fn selection_and_expansion_are_told_when_they_change() {
 }
 
 #[test]
-fn what_a_control_brings_up_is_not_its_identity() {
+fn controlled_content_is_not_identifying() {
     let page = |panel: &str| {
         format!(
             "webarea 1\n generic 2\n  tablist 3\n   tab 4 \"Home\"\n   tab 99 \"Other\"\n  tabpanel 5\n   text \"{panel}\"\n   \
@@ -609,7 +609,7 @@ fn what_a_control_brings_up_is_not_its_identity() {
 }
 
 #[test]
-fn all_that_a_lone_question_says_is_its_identity() {
+fn text_of_a_lone_question_is_its_identity() {
     let page = |name: &str| {
         format!(
             "webarea 1\n region 2 fg \"Users\"\n  paragraph 3\n   text \"Delete user\"\n   text \"{name}\"\n   text \"?\"\n  \
@@ -621,7 +621,7 @@ fn all_that_a_lone_question_says_is_its_identity() {
 }
 
 #[test]
-fn items_below_the_row_of_a_group_are_told_apart() {
+fn items_below_a_group_row_are_distinguished() {
     let page = |meals: [&str; 4], first: u32| {
         let mut page = "webarea 1\n list 2".to_owned();
         for (at, day) in ["Monday", "Tuesday"].iter().enumerate() {
@@ -644,7 +644,7 @@ fn items_below_the_row_of_a_group_are_told_apart() {
 }
 
 #[test]
-fn a_heading_above_a_table_belongs_to_its_cells() {
+fn heading_above_a_table_belongs_to_its_cells() {
     let page = |heading: &str| {
         format!(
             "webarea 1\n heading 2 \"{heading}\"\n  text \"{heading}\"\n table 3\n  rowgroup 4\n   row 5\n    cell 6\n     \
@@ -658,7 +658,7 @@ fn a_heading_above_a_table_belongs_to_its_cells() {
 }
 
 #[test]
-fn the_name_of_a_grid_and_the_heading_above_belong_to_what_is_made_anew() {
+fn grid_name_and_heading_identify_recreated_cells() {
     let page = |grid: &str, heading: &str, first: u32| {
         let mut page = format!(
             "webarea 1\n heading {first} \"{heading}\"\n  text \"{heading}\"\n grid 3 {grid}\n  row 5"
@@ -680,7 +680,7 @@ fn the_name_of_a_grid_and_the_heading_above_belong_to_what_is_made_anew() {
 }
 
 #[test]
-fn cells_of_a_grid_without_rows_belong_to_what_comes_before_them() {
+fn cells_of_a_grid_without_rows_belong_to_preceding_cells() {
     let page = |codes: [&str; 3]| {
         let mut page = "webarea 1\n generic 2".to_owned();
         for (at, code) in codes.iter().enumerate() {
@@ -699,7 +699,7 @@ fn cells_of_a_grid_without_rows_belong_to_what_comes_before_them() {
 }
 
 #[test]
-fn a_lone_control_is_only_replaced_where_the_same_is_said() {
+fn lone_control_is_replaced_only_with_equal_surroundings() {
     let page = |said: &str, button: u32| {
         format!(
             "webarea 1\n button {} \"Edit\"\n button {button} \"Delete\"\n img 7 \"{said}\"\n button 8 \"Add\"",
@@ -716,7 +716,7 @@ fn a_lone_control_is_only_replaced_where_the_same_is_said() {
 }
 
 #[test]
-fn words_in_front_of_what_a_control_said_make_it_another_one() {
+fn new_first_words_change_a_control() {
     let page = |words: &str, count: u32| {
         format!("webarea 1\n link 99 \"{words}Cart {count}\"\n  {words}text \"Cart\"\n  text \"{count}\"")
             .replace("Delete account text", "text \"Delete account\"\n  text")
@@ -726,7 +726,7 @@ fn words_in_front_of_what_a_control_said_make_it_another_one() {
 }
 
 #[test]
-fn a_field_right_before_a_control_says_what_it_is_about() {
+fn field_before_a_control_is_identifying() {
     let page = |value: &str| {
         format!(
             "webarea 1\n heading 2 \"Comments\"\n textbox 3 fg \"Name\" v=\"{value}\"\n text \"4 min ago\"\n textbox 99 fg \"Comment\""
@@ -735,12 +735,12 @@ fn a_field_right_before_a_control_says_what_it_is_about() {
     check(&page("Ann"), &page("Tom"), Changed);
     check(&page("🥥"), &page("🥑"), Changed);
     check(&page("Ann"), &page("Ann"), Same);
-    // What the caller did there may have set it.
-    check_used(&page("Ann"), &page("Tom"), Same);
+    // The caller's action may have set it.
+    check_edited(&page("Ann"), &page("Tom"), Same);
 }
 
 #[test]
-fn a_neighbour_that_is_switched_is_no_other_item() {
+fn toggled_neighbour_keeps_the_item() {
     let page = |name: &str| {
         format!(
             "webarea 1\n group 2\n  button 3 fc \"{name}\"\n  text \"Open\"\n  button 99 fc \"Delete\""
@@ -753,7 +753,7 @@ fn a_neighbour_that_is_switched_is_no_other_item() {
 }
 
 #[test]
-fn what_stands_in_a_box_of_its_own_beside_a_lone_control_counts() {
+fn box_beside_a_lone_control_is_identifying() {
     let page = |it: &str| {
         format!(
             "webarea 1\n generic 2\n  heading 3 \"Layouts\"\n  generic 4\n   generic 5\n    generic 6\n     generic 7\n      {it}\n     generic 8\n      text \"Open\"\n     generic 9\n      button 99 fc \"Delete\""
@@ -768,7 +768,7 @@ fn what_stands_in_a_box_of_its_own_beside_a_lone_control_counts() {
 }
 
 #[test]
-fn a_button_of_a_bar_means_the_same_when_others_come_and_go() {
+fn toolbar_button_keeps_its_fingerprint() {
     let bar = |names: &[&str]| {
         let button = |(at, name): (usize, &&str)| {
             let number = if *name == "Save" { 99 } else { 10 + at };
@@ -785,7 +785,7 @@ fn a_button_of_a_bar_means_the_same_when_others_come_and_go() {
 }
 
 #[test]
-fn a_box_that_is_given_a_name_is_another_one() {
+fn box_with_a_new_name_is_changed() {
     let page = |name: &str| {
         format!(
             "webarea 1\n group 2\n  generic 99 fc{name}\n   radio 3 fc \"100 g\"\n   text \"100 g\"\n   text \"in a bag\""

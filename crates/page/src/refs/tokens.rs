@@ -1,4 +1,4 @@
-//! Texts of an item: everything it says, each with where it stands and what form it has.
+//! Tokens of an item: all its texts, each with its slot and its form.
 
 use super::stable_text::{is_quantity, without_numbers_and_times, without_times};
 use super::structure::TreeStructure;
@@ -7,14 +7,14 @@ use crate::text;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-/// The form of a text: how likely it is to name something.
+/// Form of a text: how likely it is to be a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TextForm {
     /// Many words.
     Words,
     /// Letters with digits, or a number of three digits and more.
     Code,
-    /// A few words, as a name has and a state too.
+    /// A few words, like a name or a state.
     Word,
     /// A number, a price, a date.
     Number,
@@ -22,37 +22,37 @@ pub(super) enum TextForm {
     Volatile,
 }
 
-/// How much of a text is told in a message.
-pub(super) const LONGEST_SHOWN: usize = 80;
+/// Maximum length of a text in a message.
+pub(super) const MAX_SHOWN: usize = 80;
 
-/// Where a text comes from.
+/// Source of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextSource {
     Name,
     Value,
 }
 
-/// One text of an item.
+/// A text of an item.
 #[derive(Clone, Debug)]
 pub(super) struct ItemToken {
     pub(super) node: u32,
     pub(super) source: TextSource,
-    /// Its place in the item.
+    /// Its slot: position within the item.
     pub(super) slot: u64,
-    /// Hash of all of the text.
+    /// Hash of the whole text.
     pub(super) raw: u64,
     /// Hash of the text without times and counters.
     pub(super) stable: u64,
     pub(super) form: TextForm,
-    /// It stands at the head: a heading, the name that the author gave the item.
+    /// It is at the head: a heading, or the author's name of the item.
     pub(super) is_head: bool,
-    /// It is in a link, a term or in bold: stressed.
-    pub(super) is_stressed: bool,
+    /// It is emphasized: in a link, a term or bold.
+    pub(super) is_emphasized: bool,
     /// It is part of the target.
     pub(super) is_own: bool,
-    /// It is in an item of its own inside of this one.
+    /// It is in an inner item.
     pub(super) is_inner: bool,
-    /// The role of the control that it is in.
+    /// Role of the control that contains it.
     pub(super) control: Option<Role>,
 }
 
@@ -66,16 +66,16 @@ impl ItemToken {
     }
 
     /// The first words, for a message.
-    pub(super) fn shown(&self, tree: &Tree) -> String {
-        text::cut_chars(&text::collapse(self.text(tree)), LONGEST_SHOWN).into_owned()
+    pub(super) fn shortened(&self, tree: &Tree) -> String {
+        text::cut_chars(&text::collapse(self.text(tree)), MAX_SHOWN).into_owned()
     }
 
-    /// Whether it is what a control is called, not what it holds.
+    /// True for the name of a control, false for its value.
     pub(super) fn is_control_name(&self) -> bool {
         self.control.is_some() && self.source == TextSource::Name
     }
 
-    pub(super) fn words(&self, tree: &Tree) -> usize {
+    pub(super) fn word_count(&self, tree: &Tree) -> usize {
         self.text(tree).split(text::is_space).filter(|word| !word.is_empty()).count()
     }
 }
@@ -86,7 +86,7 @@ pub(super) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// A text without times and counters.
+/// Removes times and counters.
 pub(super) fn stable(text: &str) -> String {
     let text = without_times(text);
     if is_quantity(&text) { without_numbers_and_times(&text) } else { text }
@@ -112,13 +112,13 @@ pub(super) fn form_of(text: &str) -> TextForm {
         (false, true) if is_integer && digits > 2 => TextForm::Code,
         (false, true) => TextForm::Number,
         // `notes.txt`, `ann@example.org`, `/etc/hosts`: no state is spelled like that.
-        _ if rest.split(text::is_space).any(is_joined) => TextForm::Code,
+        _ if rest.split(text::is_space).any(is_compound) => TextForm::Code,
         _ => TextForm::Word,
     }
 }
 
-/// Whether a word has letters on both sides of a sign that joins parts of an address or a file name.
-fn is_joined(word: &str) -> bool {
+/// True for a word with letters on both sides of a separator of addresses and file names.
+fn is_compound(word: &str) -> bool {
     let letters = |part: &str| part.chars().filter(|c| c.is_alphanumeric()).count();
     word.char_indices().any(|(at, c)| {
         matches!(c, '.' | '@' | '_' | '/' | ':' | '\\')
@@ -136,17 +136,17 @@ fn is_date_in_words(text: &str) -> bool {
     })
 }
 
-/// Whether a name is told again by the texts inside.
-fn is_told_inside(tree: &Tree, index: usize) -> bool {
-    !tree.nodes[index].states.is_name_given() && tree.end(index) > index + 1
+/// True when the texts inside a node repeat its name.
+fn is_named_by_content(tree: &Tree, index: usize) -> bool {
+    !tree.nodes[index].states.has_author_name() && tree.end(index) > index + 1
 }
 
-/// A cell that can take the focus is still a cell.
+/// A focusable cell is still a cell.
 fn is_cell(role: Role) -> bool {
     matches!(role, Role::Cell | Role::GridCell | Role::RowHeader | Role::ColumnHeader | Role::Row)
 }
 
-/// Regions that say what happens, not what something is.
+/// Roles of live regions: they report events, not identity.
 fn is_live(role: Role) -> bool {
     matches!(
         role,
@@ -164,15 +164,15 @@ fn has_value(node: &Node) -> bool {
     !node.value.is_empty() && !node.states.is_masked()
 }
 
-/// A node that the next one is in.
+/// An ancestor of the next node.
 struct Ancestor {
     end: usize,
     slot: u64,
-    /// How many children of each role came so far.
+    /// Number of children so far, by role.
     counts: Vec<(Role, u32)>,
 }
 
-/// The texts of a range of siblings. `target` are the nodes of the target, if they belong to it alone.
+/// Collects the texts of a range of siblings. `target` are the target's own nodes.
 pub(super) fn tokens(
     structure: &TreeStructure<'_>,
     range: Range<usize>,
@@ -204,8 +204,8 @@ pub(super) fn tokens(
             }
         };
         let slot = hash(&(parent.slot, node.role as u8, at));
-        // Another document, or a dialog in it, is about something else.
-        if Some(node.frame) != frame || depth > 1 && TreeStructure::is_apart(node.role) {
+        // Another document or a dialog is about something else.
+        if Some(node.frame) != frame || depth > 1 && TreeStructure::is_self_contained(node.role) {
             index = end;
             continue;
         }
@@ -237,20 +237,20 @@ pub(super) fn tokens(
                 stable: hash(&stable(&words)),
                 form: if index < live_end { TextForm::Volatile } else { form_of(&words) },
                 is_head: index < head_end || is_given && depth == 1,
-                is_stressed: index < stress_end,
+                is_emphasized: index < stress_end,
                 is_own: target.contains(&index),
                 is_inner: index < inner_end,
                 control: control.filter(|it| index < it.1).map(|it| it.0),
             });
         };
-        if !is_told_inside(tree, index) {
-            let is_given = node.role != Role::Text && node.states.is_name_given();
+        if !is_named_by_content(tree, index) {
+            let is_given = node.role != Role::Text && node.states.has_author_name();
             add(TextSource::Name, tree.name(node), is_given);
         }
         if has_value(node) && !structure.edited.contains(&node.element) {
             add(TextSource::Value, tree.value(node), false);
         }
-        // What could be chosen is not what is chosen.
+        // Available options are not the selected value.
         if node.role == Role::ComboBox {
             index = end;
             continue;

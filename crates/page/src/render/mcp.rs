@@ -1,6 +1,6 @@
-//! The viewpoint text: what the MCP server prints. A header, then the tree, states as words in brackets.
+//! The viewpoint text of the MCP server: a header, then the tree, with states as words in brackets.
 
-use super::{RenderOptions, nothing};
+use super::{RenderOptions, empty_text};
 use crate::ax::{Role, Tree, Tristate};
 use crate::hash::field_hash;
 use crate::text;
@@ -8,21 +8,21 @@ use crate::view::{View, ViewLine};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The characters of a name that are printed before it is cut.
+/// Maximum length of a printed name, in characters.
 const MAX_CHARS: usize = 100;
 
-/// What the viewpoint text needs to be told.
+/// Render options of the viewpoint text.
 pub struct McpRender<'a> {
-    /// How a ref is spelled, by its number; nothing where it cannot be.
+    /// Spells a ref by its number; empty where it has none.
     pub spell: &'a dyn Fn(u32) -> String,
-    /// What is printed of each node.
+    /// Attributes to print.
     pub print: RenderOptions,
 }
 
-/// The viewpoint text of a view.
+/// Renders a view as viewpoint text.
 pub fn render_mcp(tree: &Tree, view: &View, options: &McpRender<'_>) -> String {
     let mut out = String::with_capacity(view.lines.len() * 48 + 64);
-    let elements = view.shown_elements(tree);
+    let elements = view.element_count(tree);
     let compact = if view.compacted { ", compact mode" } else { "" };
     let _ = write!(out, "Page snapshot ({elements} elements, {} refs{compact})\n\n", view.refs);
     for line in &view.lines {
@@ -30,10 +30,10 @@ pub fn render_mcp(tree: &Tree, view: &View, options: &McpRender<'_>) -> String {
         out.push('\n');
     }
     if view.lines.is_empty() {
-        out.push_str(nothing(view, &options.print));
+        out.push_str(empty_text(view, &options.print));
         out.push('\n');
     }
-    if view.is_bare() {
+    if view.is_empty_page() {
         out.push_str("\n[Note: The page has no accessible content.]\n");
         if let Some(page) = tree.frames.first().filter(|page| page.kind.contains('/')) {
             let _ = writeln!(out, "[Note: It is {}.]", page.kind);
@@ -81,11 +81,11 @@ pub(super) fn push_line(out: &mut String, tree: &Tree, line: &ViewLine, options:
     }
     let is_root = line.node == 0;
     out.push_str(if is_root { "document" } else { node.role.name() });
-    let name = shown(tree.name(node), options);
+    let name = limited(tree.name(node), options);
     match line.text {
         Some(only) => {
             out.push_str(": ");
-            text::quote(out, &shown(tree.name(&tree.nodes[only as usize]), options));
+            text::quote(out, &limited(tree.name(&tree.nodes[only as usize]), options));
         }
         None if !name.is_empty() && !is_root => {
             out.push(' ');
@@ -106,7 +106,7 @@ fn push_states(out: &mut String, tree: &Tree, line: &ViewLine, options: &McpRend
     let node = &tree.nodes[line.node as usize];
     let mut words: Vec<&str> = Vec::new();
     let mut quoted: Vec<(&str, &str)> = Vec::new();
-    let inside = tree.frame_below(line.node as usize);
+    let inside = tree.hosted_frame(line.node as usize);
     if inside.is_some() || node.role == Role::Iframe {
         out.push_str(" [frame-boundary]");
         if let Some(frame) = inside {
@@ -120,7 +120,7 @@ fn push_states(out: &mut String, tree: &Tree, line: &ViewLine, options: &McpRend
     words.extend(states.is_silent().then_some("no answer"));
     words.extend(states.is_cut().then_some("cut"));
     words.extend(states.is_disabled().then_some("disabled"));
-    words.extend(node.is_editor_by_itself().then_some("editable"));
+    words.extend(node.is_generic_editor().then_some("editable"));
     words.extend(node.expanded.map(|is| if is { "expanded" } else { "collapsed" }));
     words.extend(states.is_selected().then_some("selected"));
     words.extend(node.checked.map(|toggle| match toggle {
@@ -136,7 +136,7 @@ fn push_states(out: &mut String, tree: &Tree, line: &ViewLine, options: &McpRend
     for word in words {
         let _ = write!(out, " ({word})");
     }
-    // The specification's example prints a heading of the first level without it.
+    // The specification's example prints a heading of level 1 without its level.
     if node.level > u16::from(node.role == Role::Heading) {
         let _ = write!(out, " (level {})", node.level);
     }
@@ -158,7 +158,7 @@ fn push_states(out: &mut String, tree: &Tree, line: &ViewLine, options: &McpRend
             "origin" | "hidden" | "popup" | "kind" => {
                 text::quote(out, &text::cut_chars(value, MAX_CHARS));
             }
-            _ => text::quote(out, &shown(value, options)),
+            _ => text::quote(out, &limited(value, options)),
         }
         out.push(')');
     }
@@ -171,13 +171,13 @@ fn push_states(out: &mut String, tree: &Tree, line: &ViewLine, options: &McpRend
     }
 }
 
-fn shown<'t>(raw: &'t str, options: &McpRender<'_>) -> Cow<'t, str> {
+fn limited<'t>(raw: &'t str, options: &McpRender<'_>) -> Cow<'t, str> {
     let limit = if options.print.unlimited_names { usize::MAX } else { MAX_CHARS };
-    let shown = text::cut_chars(raw, limit);
-    if options.print.redact && !shown.is_empty() {
-        return Cow::Owned(format!("[redacted:{}]", field_hash(&shown)));
+    let text = text::cut_chars(raw, limit);
+    if options.print.redact && !text.is_empty() {
+        return Cow::Owned(format!("[redacted:{}]", field_hash(&text)));
     }
-    shown
+    text
 }
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_specification_comes_out() {
+    fn example_of_the_specification_is_reproduced() {
         check(
             "webarea 1 \"Title\"\n heading 2 \"Welcome\" l1\n  text \"Welcome\"\n \
              button 12345 \"Sign In\"\n textbox 12346 \"Email\"",
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_content_says_so() {
+    fn page_without_content_has_a_note() {
         let expected = "Page snapshot (1 elements, 0 refs)\n\n- document\n\n\
             [Note: The page has no accessible content.]";
         check("webarea 1 \"Title\"", expected);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_words() {
+    fn states_are_words_in_brackets() {
         check(
             "webarea 1\n checkbox 2 c1 fd\n checkbox 3 c0\n checkbox 4 cm\n button 5 p1 x0\n \
              button 6 x1\n heading 7 \"h\" l2\n tab 8 fs\n textbox 9 v=\"a b\"",
@@ -247,16 +247,16 @@ mod tests {
     }
 
     #[test]
-    fn names_are_cut_at_100_characters() {
+    fn names_are_truncated_at_100_characters() {
         let mut page = tree("webarea 1\n button 2");
-        page.nodes[1].name = page.keep(&"é".repeat(100));
+        page.nodes[1].name = page.intern_masked(&"é".repeat(100));
         assert!(render(&page).contains(&format!("button \"{}\"", "é".repeat(100))));
-        page.nodes[1].name = page.keep(&"é".repeat(101));
+        page.nodes[1].name = page.intern_masked(&"é".repeat(101));
         assert!(render(&page).contains(&format!("button \"{}...\"", "é".repeat(97))));
     }
 
     #[test]
-    fn many_refs_are_told() {
+    fn many_refs_are_noted() {
         let mut page = String::from("webarea 1\n button 2\n listbox 3");
         for option in 0..100 {
             page.push_str(&format!("\n  option {}", option + 4));

@@ -1,38 +1,38 @@
-//! A view as text. [`render_cli`] is what the command line prints and the hashes are taken of, [`render_mcp`] what
-//! the MCP server prints. Every text that comes from the page is quoted by the rules of JSON, so a page
-//! can forge neither a line nor a ref.
+//! Rendering of views as text. [`render_cli`] is the output of the command line and the input of the hashes,
+//! [`render_mcp`] the output of the MCP server. All page text is quoted by the rules of JSON, so a page can
+//! forge neither a line nor a ref.
 
 mod cli;
 mod mcp;
 
 use cli::push_line;
-pub use cli::{RenderedText, printed, render_cli};
-pub(crate) use cli::{push_attributes, shown_name};
+pub use cli::{RenderedText, render_cli, render_with_refs};
+pub(crate) use cli::{printed_name, push_attributes};
 pub use mcp::{McpRender, render_mcp};
 
 use crate::ax::Tree;
 use crate::tokens::calibrated;
 use crate::view::{View, ViewLine};
 
-/// What is printed of a node besides what always is.
+/// Optional attributes and the form of a rendered text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Where links lead.
+    /// Print link addresses.
     pub urls: bool,
-    /// Where nodes are drawn.
+    /// Print bounding boxes.
     pub boxes: bool,
-    /// Names, values and texts are replaced by hashes of them.
+    /// Replace names, values and texts by their hashes.
     pub redact: bool,
-    /// Names and values are not cut.
+    /// Print names and values in full length.
     pub unlimited_names: bool,
-    /// A flat list: each line begins with its ref.
+    /// Flat list: each line begins with its ref.
     pub flat: bool,
-    /// It is written as MCP clients know it.
+    /// Render the viewpoint text of the MCP server.
     pub viewpoint: bool,
 }
 
-/// About how many tokens a line is. Refs count as if they had as many digits as most: a budget must not depend on which
-/// numbers were given before.
+/// Estimated tokens of a line. Every ref counts with the usual number of digits, so that a budget does not
+/// depend on earlier numbers.
 pub(crate) fn cost(tree: &Tree, line: &ViewLine, print: &RenderOptions, text: &mut String) -> u32 {
     text.clear();
     if print.viewpoint {
@@ -46,7 +46,7 @@ pub(crate) fn cost(tree: &Tree, line: &ViewLine, print: &RenderOptions, text: &m
     calibrated(text)
 }
 
-/// About how many tokens a view has besides its lines: a header, and what is said where not everything has a ref.
+/// Estimated tokens of a view besides its lines: the header, and the note where some nodes have no ref.
 pub(crate) fn fixed_cost(view: &View, print: &RenderOptions) -> u32 {
     match (print.viewpoint, view.compacted) {
         (false, _) => 0,
@@ -55,8 +55,8 @@ pub(crate) fn fixed_cost(view: &View, print: &RenderOptions) -> u32 {
     }
 }
 
-/// What is printed when there is nothing to print.
-fn nothing(view: &View, print: &RenderOptions) -> &'static str {
+/// Text of a view without lines.
+fn empty_text(view: &View, print: &RenderOptions) -> &'static str {
     match (view.matches, print.flat) {
         (Some(_), _) => "nothing found",
         (None, true) => "nothing to act on",

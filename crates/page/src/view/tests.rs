@@ -1,10 +1,10 @@
 use super::*;
 use crate::ax::testing::tree;
-use crate::render::{printed, render_cli};
+use crate::render::{render_cli, render_with_refs};
 use crate::tokens::calibrated;
 use proptest::prelude::*;
 
-fn show(tree: &Tree, options: &ViewOptions) -> (View, String) {
+fn render(tree: &Tree, options: &ViewOptions) -> (View, String) {
     let mut numbers = SequentialRefs::default();
     let view = view(tree, options, &mut |frame, element| numbers.number(frame, element));
     let text = render_cli(tree, &view, &options.print);
@@ -12,7 +12,7 @@ fn show(tree: &Tree, options: &ViewOptions) -> (View, String) {
 }
 
 fn check(page: &str, options: &ViewOptions, expected: &str) -> View {
-    let (view, text) = show(&tree(page), options);
+    let (view, text) = render(&tree(page), options);
     assert_eq!(text, expected, "{page}");
     view
 }
@@ -26,7 +26,7 @@ fn live() -> ViewOptions {
 }
 
 #[test]
-fn the_interesting_part_is_shown() {
+fn interesting_part_is_shown() {
     check(
         PAGE,
         &live(),
@@ -36,7 +36,7 @@ fn the_interesting_part_is_shown() {
 }
 
 #[test]
-fn everything_is_shown_when_asked() {
+fn non_interactive_view_shows_everything() {
     let page = "webarea 1\n generic 2\n  paragraph 9\n   text \"Words\"\n  link 3 \"One\"\n   text \"One\"\n   text \" \"";
     let options = ViewOptions { interactive: false, ..live() };
     check(
@@ -58,7 +58,7 @@ fn everything_is_shown_when_asked() {
 }
 
 #[test]
-fn what_lies_too_deep_is_counted() {
+fn nodes_below_the_depth_limit_are_counted() {
     let page = "webarea 1\n dialog 2\n  dialog 3\n   button 4\n   link 5\n    text \"in line\"\n  link 6\n   text \"a\"";
     let view = check(
         page,
@@ -70,7 +70,7 @@ fn what_lies_too_deep_is_counted() {
 }
 
 #[test]
-fn a_root_is_shown_from_depth_0() {
+fn root_option_starts_at_depth_0() {
     let options = ViewOptions { root: Some(3), ..live() };
     check(PAGE, &options, "- list:\n  - link \"One\" [ref=@e1]\n  - link \"Two\" [ref=@e2]");
     check(PAGE, &ViewOptions { root: Some(5), ..live() }, "- link \"One\" [ref=@e1]");
@@ -78,7 +78,7 @@ fn a_root_is_shown_from_depth_0() {
 }
 
 #[test]
-fn refs_alone_are_a_flat_list() {
+fn refs_only_is_a_flat_list() {
     let options = ViewOptions { refs_only: true, max_depth: 0, ..live() };
     check(
         PAGE,
@@ -88,7 +88,7 @@ fn refs_alone_are_a_flat_list() {
 }
 
 #[test]
-fn a_search_shows_what_it_found_and_what_that_is_in() {
+fn search_shows_matches_and_their_ancestors() {
     let find = |text: &str| ViewOptions { find: Some(text.to_owned()), max_depth: 0, ..live() };
     let view = check(
         PAGE,
@@ -111,7 +111,7 @@ fn a_search_shows_what_it_found_and_what_that_is_in() {
     check("webarea 1", &ViewOptions { refs_only: true, ..flat }, "nothing to act on");
 }
 
-/// Cards with a name and two controls that are called the same in each.
+/// Cards with a name and two controls whose names repeat in each.
 fn shop(cards: u32) -> Tree {
     let mut page = String::from("webarea 1\n heading 2 \"Shop\" l1\n main 3");
     for card in 0..cards {
@@ -127,9 +127,9 @@ fn shop(cards: u32) -> Tree {
 }
 
 #[test]
-fn a_search_finds_the_controls_of_the_same_item() {
+fn search_shows_the_controls_of_the_same_item() {
     let find = ViewOptions { find: Some("product 7".into()), ..live() };
-    let (view, text) = show(&shop(9), &find);
+    let (view, text) = render(&shop(9), &find);
     assert_eq!(
         text,
         "- webarea:\n  - heading \"Product 7\" [level=3]\n  - link \"Details\" [ref=@e1]\n  - button \"Add\" [ref=@e2]"
@@ -138,8 +138,8 @@ fn a_search_finds_the_controls_of_the_same_item() {
 }
 
 #[test]
-fn of_many_items_a_few_are_told_whole() {
-    let (_, text) = show(&shop(1000), &ViewOptions { budget: Some(1000), ..live() });
+fn of_many_items_a_few_are_shown_whole() {
+    let (_, text) = render(&shop(1000), &ViewOptions { budget: Some(1000), ..live() });
     let count = |words: &str| text.matches(words).count();
     assert!(count("\"Product ") > 10, "{text}");
     assert!(count("\"Product ").abs_diff(count("\"Add\"")) <= 1, "{text}");
@@ -147,17 +147,17 @@ fn of_many_items_a_few_are_told_whole() {
 }
 
 #[test]
-fn what_is_called_the_same_says_in_which_item_once() {
+fn ambiguous_names_get_an_item_label_once() {
     let print = RenderOptions { flat: true, ..RenderOptions::default() };
     let options = ViewOptions { refs_only: true, print, ..live() };
-    let (_, text) = show(&shop(2), &options);
+    let (_, text) = render(&shop(2), &options);
     assert_eq!(
         text,
         "@e1 link \"Details\" in \"Product 0\"\n@e2 button \"Add\"\n@e3 link \"Details\" in \"Product 1\"\n@e4 button \"Add\""
     );
-    // A name of its own before it tells.
+    // An unambiguous name before it labels the item.
     let own = "webarea 1\n list 2\n  listitem 3\n   link 4 \"Ann\" ff\n   button 5 \"Call\" ff\n  listitem 6\n   link 7 \"Bob\" ff\n   button 8 \"Call\" ff";
-    let (_, text) = show(&tree(own), &options);
+    let (_, text) = render(&tree(own), &options);
     assert!(!text.contains(" in "), "{text}");
 }
 
@@ -172,17 +172,17 @@ fn options_of_a_closed_list_are_counted() {
         }
         tree(&page)
     };
-    let (view, text) = show(&page("combobox"), &options);
+    let (view, text) = render(&page("combobox"), &options);
     assert!(
         text.ends_with("\n@e6 option \"Land 4\"\n- … 245 more options: select @e1 LABEL"),
         "{text}"
     );
     assert_eq!((view.refs, view.options), (6, 245));
-    // Those of a list that is drawn can be clicked.
-    assert_eq!(show(&page("listbox"), &options).1.matches("option").count(), 250);
+    // Options of a visible list can be clicked.
+    assert_eq!(render(&page("listbox"), &options).1.matches("option").count(), 250);
 }
 
-/// A page with a long list, some text and two buttons that matter.
+/// A page with a long list, some text and two important buttons.
 fn long_page() -> Tree {
     let mut page =
         String::from("webarea 1\n heading 2 \"Results\" l1\n button 3 \"Filter\"\n list 4");
@@ -202,19 +202,19 @@ fn long_page() -> Tree {
 }
 
 #[test]
-fn a_budget_folds_what_is_least_useful() {
+fn budget_folds_the_least_useful_lines() {
     let page = long_page();
     for budget in [60, 200, 600, 2000, 6000] {
         let options = ViewOptions { budget: Some(budget), ..live() };
-        let (view, text) = show(&page, &options);
+        let (view, text) = render(&page, &options);
         assert!(calibrated(&text) <= budget, "{budget}: {}", calibrated(&text));
-        // Little is left unspent, and nothing is lost without being counted.
+        // Little of the budget is unspent, and every omission is counted.
         assert!(
             budget < 200 || calibrated(&text) > budget * 8 / 10,
             "{budget}: {}",
             calibrated(&text)
         );
-        let (all, _) = show(&page, &live());
+        let (all, _) = render(&page, &live());
         assert_eq!(view.node_count() + view.folded.nodes, all.node_count());
         assert_eq!(view.refs + view.folded.refs, all.refs);
         if budget > 60 {
@@ -227,12 +227,12 @@ fn a_budget_folds_what_is_least_useful() {
             assert!(nodes.contains(&4), "{text}");
         }
     }
-    let (_, text) = show(&page, &ViewOptions { budget: Some(1_000_000), ..live() });
-    assert_eq!(text, show(&page, &live()).1);
+    let (_, text) = render(&page, &ViewOptions { budget: Some(1_000_000), ..live() });
+    assert_eq!(text, render(&page, &live()).1);
 }
 
 #[test]
-fn folded_parts_are_told_where_they_are() {
+fn fold_markers_are_where_the_lines_were() {
     let mut page = String::from("webarea 1\n heading 2 \"A\"\n button 3 \"B\"\n region 4");
     for text in 0..40 {
         page.push_str(&format!("\n  text \"This is number {text} of many\""));
@@ -249,18 +249,18 @@ fn folded_parts_are_told_where_they_are() {
     let how =
         "40 nodes with 0 refs are folded to keep to the budget: `--root @e2` unfolds the first";
     assert_eq!(view.notes(), [how]);
-    let (view, text) = show(&tree(&page), &ViewOptions { budget: Some(3), ..live() });
+    let (view, text) = render(&tree(&page), &ViewOptions { budget: Some(3), ..live() });
     assert!(calibrated(&text) > 3);
     assert_eq!(
         view.notes().last().unwrap(),
-        "3 tokens are too few: this is the least there is to tell"
+        "3 tokens are too few: this is the shortest possible text"
     );
-    assert!(show(&tree("webarea 1 \"T\""), &live()).0.is_bare());
-    assert!(!show(&tree("webarea 1\n button 2"), &live()).0.is_bare());
+    assert!(render(&tree("webarea 1 \"T\""), &live()).0.is_empty_page());
+    assert!(!render(&tree("webarea 1\n button 2"), &live()).0.is_empty_page());
 }
 
 #[test]
-fn whoever_shows_a_document_says_whose() {
+fn frame_owner_shows_the_origin_of_its_document() {
     let mut page = Tree::default();
     let frame = |origin: &str| crate::ax::Frame { origin: origin.into(), ..Default::default() };
     page.frames.extend([frame("https://a"), frame("https://b")]);
@@ -274,9 +274,9 @@ fn whoever_shows_a_document_says_whose() {
     ] {
         page.push(role, depth, element, of);
     }
-    page.add_silent(frame("https://c"));
-    page.close();
-    let (_, text) = show(&page, &live());
+    page.add_silent_frame(frame("https://c"));
+    page.finish();
+    let (_, text) = render(&page, &live());
     assert_eq!(
         text,
         "- webarea:\n  - pluginobject [frame=\"https://b\"]:\n    - webarea:\n      \
@@ -287,21 +287,24 @@ fn whoever_shows_a_document_says_whose() {
 }
 
 #[test]
-fn a_very_deep_page_is_no_trouble() {
+fn very_deep_page_is_rendered() {
     let mut page = Tree::default();
     page.frames.push(crate::ax::Frame::default());
     for depth in 0..10_000 {
         let role = if depth % 2 == 1 { Role::Button } else { Role::Generic };
         page.push(role, depth, depth + 1, 0);
     }
-    page.close();
+    page.finish();
     for interactive in [true, false] {
         for budget in [None, Some(500)] {
             let options = ViewOptions { interactive, budget, max_depth: 200, ..live() };
-            let (view, _) = show(&page, &options);
+            let (view, _) = render(&page, &options);
             assert!(view.cut.refs > 4_000);
             let options = ViewOptions { refs_only: true, ..options };
-            assert_eq!(show(&page, &options).0.refs + show(&page, &options).0.folded.refs, 5_000);
+            assert_eq!(
+                render(&page, &options).0.refs + render(&page, &options).0.folded.refs,
+                5_000
+            );
         }
     }
     let same = crate::refs::resolve(&page, 9_999, &page, &std::collections::HashSet::new());
@@ -309,20 +312,20 @@ fn a_very_deep_page_is_no_trouble() {
 }
 
 #[test]
-fn trees_that_were_not_closed_are_no_trouble() {
+fn unfinished_trees_are_rendered() {
     let mut page = tree(PAGE);
     for node in &mut page.nodes {
         node.end = 0;
     }
-    show(&page, &live());
+    render(&page, &live());
     for node in &mut page.nodes {
         node.end = 9;
     }
-    show(&page, &live());
-    show(&Tree::default(), &ViewOptions { budget: Some(1), root: Some(3), ..live() });
+    render(&page, &live());
+    render(&Tree::default(), &ViewOptions { budget: Some(1), root: Some(3), ..live() });
 }
 
-/// Trees of any shape: depths that jump, several roots, frames that are not there.
+/// Arbitrary trees: depths that jump, several roots, missing frames.
 fn any_tree() -> impl Strategy<Value = Tree> {
     let names = prop::sample::select(vec![
         "",
@@ -343,16 +346,16 @@ fn any_tree() -> impl Strategy<Value = Tree> {
         let mut tree = Tree::default();
         tree.frames = vec![crate::ax::Frame::default(), crate::ax::Frame::default()];
         for (element, (role, depth, frame, name, value, states)) in nodes.into_iter().enumerate() {
-            // Half of all nodes are the few roles that pages are made of.
+            // Half of all nodes have one of the most common roles.
             let role = if role % 2 == 0 { role / 2 % 20 } else { role };
             let report =
                 format!("1\n{depth}\t{}\t{}\t\tf{states}\n", Role::ALL[role].name(), element + 1);
             tree.add_report(&report, 0, frame).unwrap();
             let index = tree.nodes.len() - 1;
-            tree.nodes[index].name = tree.keep(name);
-            tree.nodes[index].value = tree.keep(value);
+            tree.nodes[index].name = tree.intern_masked(name);
+            tree.nodes[index].value = tree.intern_masked(value);
         }
-        tree.close();
+        tree.finish();
         tree
     })
 }
@@ -420,47 +423,47 @@ proptest! {
 
     #[test]
     fn every_ref_is_printed_once(tree in any_tree(), options in any_options()) {
-        let (view, text) = show(&tree, &options);
-        let mut printed = refs_in(&text);
-        prop_assert_eq!(printed.len() as u32, view.refs);
+        let (view, text) = render(&tree, &options);
+        let mut render_with_refs = refs_in(&text);
+        prop_assert_eq!(render_with_refs.len() as u32, view.refs);
         prop_assert_eq!(text.lines().count(), view.lines.len().max(1));
-        printed.sort_unstable();
-        printed.dedup();
-        prop_assert_eq!(printed.len() as u32, view.refs);
+        render_with_refs.sort_unstable();
+        render_with_refs.dedup();
+        prop_assert_eq!(render_with_refs.len() as u32, view.refs);
     }
 
     #[test]
     fn every_ref_is_shown_or_counted(tree in any_tree(), options in any_options()) {
         let options = ViewOptions { find: None, ..options };
-        let (view, _) = show(&tree, &options);
+        let (view, _) = render(&tree, &options);
         let root = options.root.filter(|root| *root < tree.nodes.len()).unwrap_or(0);
-        let marks = marks(&tree, options.policy);
+        let tiers = ref_tiers(&tree, options.policy);
         let here = root..if tree.nodes.is_empty() { 0 } else { tree.end(root) };
-        let refs = here.filter(|index| marks.has_ref(*index)).count() as u32;
+        let refs = here.filter(|index| tiers.has_ref(*index)).count() as u32;
         prop_assert_eq!(view.refs + view.cut.refs + view.folded.refs + view.options, refs);
     }
 
     #[test]
-    fn nothing_depends_on_earlier_numbers(tree in any_tree(), options in any_options(), step in 1_u32..50) {
-        let (first, text) = show(&tree, &options);
+    fn output_does_not_depend_on_earlier_numbers(tree in any_tree(), options in any_options(), step in 1_u32..50) {
+        let (first, text) = render(&tree, &options);
         let mut numbers = SequentialRefs::default();
         let later = view(&tree, &options, &mut |frame, element| 1000 - step * numbers.number(frame, element).min(10)
             + 2000 * numbers.number(frame, element));
         prop_assert_eq!(first.lines.len(), later.lines.len());
-        let later = printed(&tree, &later, &options.print);
-        prop_assert_eq!(crate::hash::ax_hash(&text), printed(&tree, &first, &options.print).ax_hash());
+        let later = render_with_refs(&tree, &later, &options.print);
+        prop_assert_eq!(crate::hash::ax_hash(&text), render_with_refs(&tree, &first, &options.print).ax_hash());
         prop_assert_eq!(crate::hash::ax_hash(&text), later.ax_hash());
     }
 
     #[test]
-    fn the_rest_never_panics(was in any_tree(), now in any_tree(), options in any_options()) {
+    fn other_functions_never_panic(was in any_tree(), now in any_tree(), options in any_options()) {
         use crate::{delta, refs, render, snapshot};
-        let (view_was, _) = show(&was, &options);
-        let (view_now, full) = show(&now, &options);
-        let shown = |tree: &Tree, view: &View| delta::DeltaBase::new(&std::sync::Arc::new(tree.clone()), view, &options.print);
-        let changes = delta::delta(&shown(&was, &view_was), &shown(&now, &view_now), &full);
+        let (view_was, _) = render(&was, &options);
+        let (view_now, full) = render(&now, &options);
+        let base = |tree: &Tree, view: &View| delta::DeltaBase::new(&std::sync::Arc::new(tree.clone()), view, &options.print);
+        let changes = delta::delta(&base(&was, &view_was), &base(&now, &view_now), &full);
         prop_assert!(!changes.text.is_empty());
-        let same = delta::delta(&shown(&now, &view_now), &shown(&now, &view_now), &full);
+        let same = delta::delta(&base(&now, &view_now), &base(&now, &view_now), &full);
         prop_assert_eq!(same.text, "no change");
         let spell = |number: u32| format!("e{number}");
         render::render_mcp(&now, &view_now, &render::McpRender { spell: &spell, print: options.print });
@@ -468,7 +471,7 @@ proptest! {
         let json = serde_json::to_string(&snapshot::build(&now, &view_now, &build)).unwrap();
         prop_assert!(serde_json::from_str::<snapshot::WebAiSnapshot>(&json).is_ok());
         let mut registry = refs::Registry::default();
-        registry.show(&std::sync::Arc::new(now.clone()), &view_now, refs::Scope::Whole);
+        registry.issue_view(&std::sync::Arc::new(now.clone()), &view_now, refs::Scope::Whole);
         for index in (0..now.nodes.len()).step_by(5).filter(|index| now.nodes[*index].element > 0) {
             let found = refs::resolve(&now, index, &now, &std::collections::HashSet::new());
             let is_same = matches!(&found, refs::Resolution::Same { changes, .. } if changes.is_empty());

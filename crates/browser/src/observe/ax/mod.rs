@@ -66,7 +66,7 @@ pub(super) async fn look(
         .collect();
     let mut work = AxTreeBuilder { tree: Tree::default(), accounts: &accounts, held };
     work.add(&main, None, 0);
-    work.tree.close();
+    work.tree.finish();
     Ok(work.tree)
 }
 
@@ -172,7 +172,7 @@ impl AxTreeBuilder<'_> {
         let Some(account) = self.accounts.get(&place.frame_id) else {
             let (url, origin) = (page::text::mask_url(&place.url), place.origin());
             if !place.is_unreachable {
-                return self.tree.add_silent(Frame { url, origin, ..frame });
+                return self.tree.add_silent_frame(Frame { url, origin, ..frame });
             }
             let index = self.tree.frames.len() as u16;
             self.tree.frames.push(Frame { url, origin: "null".into(), ..frame });

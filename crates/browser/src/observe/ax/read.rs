@@ -177,7 +177,7 @@ fn tell_text(tree: &mut Tree, node: &AxNode, at: TreePosition) {
     // Anywhere else these may be signs that are meant to be read.
     let is_secret = is_marks(&text) && properties(node).any(|(name, _)| name == "editable");
     let index = tree.push(Role::Text, at.depth, 0, at.frame);
-    tree.nodes[index].name = tree.keep(if is_secret { MASK } else { &text });
+    tree.nodes[index].name = tree.intern_masked(if is_secret { MASK } else { &text });
     tree.nodes[index].states = tree.nodes[index].states.with_masked(is_secret);
 }
 
@@ -235,9 +235,9 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     let role = tree.nodes[index].role;
     // A cell that only places things is named by what is in it, which is told anyway.
     if !is_layout(node) {
-        tree.nodes[index].name = tree.keep(&name(node));
+        tree.nodes[index].name = tree.intern_masked(&name(node));
         let is_given = node.name.as_ref().is_some_and(is_given) && !is_root;
-        tree.nodes[index].states = tree.nodes[index].states.with_name_given(is_given);
+        tree.nodes[index].states = tree.nodes[index].states.with_author_name(is_given);
     }
     let value = node.value.as_ref().and_then(|value| value.value.as_deref()).map(plain);
     let value = value.as_deref().map(collapse).unwrap_or_default();
@@ -245,14 +245,14 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
         mask(tree, index);
     } else if !(is_host && role == Role::Generic) {
         // What is in a plain box that can be edited is told as its content.
-        tree.nodes[index].value = tree.keep(&value);
+        tree.nodes[index].value = tree.intern_masked(&value);
     }
     let description = node.description.as_ref().map(text).unwrap_or_default();
     if !description.is_empty() {
-        tree.extra_mut(index).description = tree.keep(&description);
+        tree.extra_mut(index).description = tree.intern_masked(&description);
     }
     if role_name(node) == "SvgRoot" {
-        tree.extra_mut(index).kind = tree.keep("svg");
+        tree.extra_mut(index).kind = tree.intern_masked("svg");
     }
     // A range without ends is told as one from 0 to 0.
     let end =
@@ -281,7 +281,7 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
         if text.is_empty() || !is_said {
             continue;
         }
-        let span = tree.keep(&text);
+        let span = tree.intern_masked(&text);
         let extra = tree.extra_mut(index);
         match name {
             "hasPopup" => extra.popup = span,
@@ -300,7 +300,7 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
 
 /// Says that a node holds a secret, and not which.
 fn mask(tree: &mut Tree, index: usize) {
-    tree.nodes[index].value = tree.keep(MASK);
+    tree.nodes[index].value = tree.intern_masked(MASK);
     tree.nodes[index].states = tree.nodes[index].states.with_masked(true);
 }
 
@@ -487,7 +487,7 @@ mod tests {
         let mut tree = Tree::default();
         let mut reading = begin(nodes, TreePosition { depth: 0, frame: 0 });
         while reading.next(&mut tree).is_some() {}
-        tree.close();
+        tree.finish();
         tree
     }
 
@@ -843,7 +843,7 @@ mod tests {
     #[test]
     fn the_source_of_a_name_tells_whether_it_was_given() {
         let named = |sources: Value| {
-            one("row", "r", &json!({ "sources": sources })).nodes[1].states.is_name_given()
+            one("row", "r", &json!({ "sources": sources })).nodes[1].states.has_author_name()
         };
         let value = json!({ "type": "computedString", "value": "r" });
         assert!(named(json!([
