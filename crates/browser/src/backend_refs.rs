@@ -1,9 +1,9 @@
-//! Refs as MCP clients know them: `e12345`, the browser's own number of a node.
+//! Refs for MCP clients, `e12345`: the browser's backend node id.
 //!
-//! Those numbers are asked of the browser only for elements that are shown to such a client, and once for each. They
-//! are numbers of one renderer process: what another process has is told apart by a mark before it (`f2e12345`), and so
-//! is a number that was given before, when a new page or another tab begins to count anew. What a ref was once written
-//! for, no other element of the tab is ever written as, and none of the tabs beside it.
+//! Backend node ids are fetched only for elements that such a client gets to see, once each. An id is unique within
+//! one renderer process only: ids of other processes get a frame prefix (`f2e12345`), and so do ids that were issued
+//! before, when a new document or another tab restarts the count. A ref string is never reused for another element of
+//! the tab, nor by the other tabs of its context.
 
 use crate::command::{Reply, SnapshotReply};
 use crate::error::{Error, Evidence};
@@ -15,13 +15,13 @@ use page::refs::{RefName, numbers_in, rewrite_refs};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many spellings are remembered before those that no snapshot shows any more are forgotten.
+/// Cached backend refs before those that no snapshot contains any more are dropped.
 const MOST: usize = 50_000;
 
-/// A number of the browser's, and the mark before it.
+/// A backend node id and its frame prefix.
 type BackendRef = (Option<u32>, u64);
 
-/// What the tabs of a context have written, and which one it was.
+/// Backend refs issued in a context, and the tab of each.
 #[derive(Debug, Default)]
 pub(crate) struct IssuedBackendRefs(Mutex<HashMap<BackendRef, TabId>>);
 
@@ -31,19 +31,19 @@ impl IssuedBackendRefs {
     }
 }
 
-/// How the refs of a tab are spelled.
+/// Backend refs of one tab.
 #[derive(Debug)]
 pub(crate) struct BackendRefs {
     tab: TabId,
     written: Arc<IssuedBackendRefs>,
     of_number: HashMap<u32, BackendRef>,
     numbers: HashMap<BackendRef, u32>,
-    /// What the marks stand for.
+    /// Frame prefixes by namespace.
     marks: HashMap<RefNamespace, u32>,
 }
 
-/// Whose numbers need a mark: those of a process, or those of a document that begins to count anew; and how many marks
-/// before this one did not do.
+/// The namespace of a prefix: a session, or a document that restarts the count; and the number of prefixes before
+/// this one that were already taken.
 type RefNamespace = (Option<Arc<str>>, Option<String>, u32);
 
 impl BackendRefs {
@@ -52,18 +52,18 @@ impl BackendRefs {
         Self { tab, written, of_number, numbers, marks }
     }
 
-    /// The number of a ref that was spelled so.
+    /// The ref number of a backend ref.
     pub(crate) fn number(&self, frame: Option<u32>, id: u64) -> Option<u32> {
         self.numbers.get(&(frame, id)).copied()
     }
 
-    /// The tab that wrote a ref so, if it is another one.
+    /// The other tab that issued a backend ref.
     pub(crate) fn tab_beside(&self, frame: Option<u32>, id: u64) -> Option<TabId> {
         self.written.table().get(&(frame, id)).copied().filter(|tab| *tab != self.tab)
     }
 
     fn mark(&mut self, origin: RefNamespace) -> u32 {
-        // The first process has none.
+        // The main process has no prefix.
         let next = self.marks.len() as u32 + 1;
         *self.marks.entry(origin).or_insert(next)
     }
@@ -88,7 +88,7 @@ impl BackendRefs {
         self.of_number.insert(number, spelled);
     }
 
-    /// Forgets what is not shown any more.
+    /// Drops backend refs of elements that are no longer in a snapshot.
     fn keep(&mut self, is_shown: impl Fn(u32) -> bool) {
         let mut written = self.written.table();
         self.of_number.retain(|number, _| is_shown(*number));
@@ -109,7 +109,7 @@ impl Drop for BackendRefs {
     }
 }
 
-/// Finds out how refs are spelled.
+/// Fetches the backend node ids of refs.
 pub(crate) async fn learn(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -145,7 +145,7 @@ pub(crate) async fn learn(
     }
 }
 
-/// How a ref is spelled, once that was found out; ours where the browser has no number for it.
+/// The backend form of a ref, once fetched; `None` if the browser has no backend node id for it.
 pub(crate) fn spelled(
     observation: &TabObservation,
     context: Option<&str>,
@@ -156,7 +156,7 @@ pub(crate) fn spelled(
     Some(RefName::Backend { context, frame, id }.to_string())
 }
 
-/// What a client is told, with its refs in its own spelling.
+/// Rewrites refs in texts for the client as backend refs.
 pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline: Deadline) {
     let numbers: Vec<u32> = texts.iter().flat_map(|text| numbers_in(text)).collect();
     if numbers.is_empty() {
@@ -168,7 +168,7 @@ pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline
     };
     learn(tab, &mut observation, &numbers, deadline).await;
     for text in &mut texts {
-        // What cannot be written so is better not written: it would be read as another one's.
+        // A local number left in the text would be read as another element's backend ref.
         **text = rewrite_refs(text, |number| {
             let known = spelled(&observation, tab.context.as_deref(), number);
             Some(known.unwrap_or_else(|| "-".to_owned()))
@@ -176,7 +176,7 @@ pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline
     }
 }
 
-/// The texts of a reply that may name refs.
+/// The texts of a reply that may contain refs.
 pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
     match reply {
         Reply::Snapshot(SnapshotReply::Text(text)) => vec![&mut text.text],
@@ -223,14 +223,14 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
     }
 }
 
-/// The texts of an error that may name refs.
+/// The texts of an error that may contain refs.
 pub(crate) fn texts_of_error(error: &mut Error) -> Vec<&mut String> {
     let details = error.details_mut();
     let evidence = details.evidence.iter_mut().flat_map(|all| all.values_mut()).flat_map(texts_of);
     std::iter::once(&mut details.message).chain(evidence).collect()
 }
 
-/// The texts of notes that may name refs.
+/// The texts of notes that may contain refs.
 pub(crate) fn texts_of_notes(notes: &mut [Note]) -> Vec<&mut String> {
     notes.iter_mut().map(|note| &mut note.message).collect()
 }
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(given(&mut first, 1, 5), (None, 5));
         assert_eq!(given(&mut second, 1, 5), (Some(1), 5));
         assert_eq!(given(&mut second, 2, 6), (None, 6));
-        // The mark is taken too.
+        // The prefixed form is taken too.
         assert_eq!(given(&mut third, 1, 5), (Some(2), 5));
         assert_eq!(second.tab_beside(None, 5), Some(TabId(1)));
         assert_eq!(second.tab_beside(Some(1), 5), None);

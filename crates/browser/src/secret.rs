@@ -1,4 +1,4 @@
-//! Secrets: texts that go into a page and nowhere else.
+//! Secrets: texts that are typed into a page and masked everywhere else.
 
 mod needles;
 mod scrub;
@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct SecretString(String);
 
 thread_local! {
-    /// Whether secrets serialize in clear: what is below an [`InClear`] is being written. Serde hands no context down.
+    /// True inside of an [`InClear`], where secrets serialize in clear. Serde passes no context down.
     static IS_CLEAR: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -51,7 +51,7 @@ impl Serialize for SecretString {
 }
 
 impl SecretString {
-    /// The text itself.
+    /// The secret in clear.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -76,15 +76,15 @@ impl FromStr for SecretString {
     }
 }
 
-/// Masks the texts that were typed as secrets in whatever comes back from a page.
+/// Masks typed secrets in everything that a page returns.
 #[derive(Debug, Default)]
 pub(crate) struct SecretScrubber(Mutex<Vec<SecretString>>);
 
-/// Shorter ones would be found everywhere.
+/// Shorter secrets would match everywhere.
 const SHORTEST: usize = 4;
 
 impl SecretScrubber {
-    /// Takes in another secret.
+    /// Adds a secret.
     pub(crate) fn add(&self, text: &SecretString) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if text.0.len() >= SHORTEST && !all.contains(text) {
@@ -92,10 +92,10 @@ impl SecretScrubber {
         }
     }
 
-    /// A reply without secrets. Its file, if it has one, is left as it is.
+    /// Masks the secrets in a reply. Its file, if it has one, is left as it is.
     ///
     /// # Errors
-    /// `secret.withheld` when it cannot be written without them.
+    /// `secret.withheld` when the masked reply is not valid.
     pub(crate) fn scrub_reply(&self, mut reply: Reply) -> Result<Reply> {
         let file = reply.file_mut().map(std::mem::take);
         let mut reply = self.scrub(reply)?;
@@ -105,10 +105,10 @@ impl SecretScrubber {
         Ok(reply)
     }
 
-    /// Any value without secrets in its strings.
+    /// Masks the secrets in the strings of any value.
     ///
     /// # Errors
-    /// `secret.withheld` when it cannot be written without them: it is never handed on as it was.
+    /// `secret.withheld` when the masked value is not valid: the original is never returned.
     pub(crate) fn scrub<T: Serialize + DeserializeOwned>(&self, value: T) -> Result<T> {
         let secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if secrets.is_empty() {
@@ -125,7 +125,7 @@ impl SecretScrubber {
     }
 }
 
-/// The secret of a name: a variable of the environment, or a file that only its owner can read.
+/// The secret with a name: an environment variable, or a file that only its owner can read.
 ///
 /// # Errors
 /// `secret.not-found`, also for a file that others can read.

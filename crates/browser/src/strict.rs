@@ -1,5 +1,5 @@
-//! The strict policy of refs: what a caller is told when the page is not as the snapshot showed it. The registry
-//! itself is data and lives in `page::refs::hash_bound`.
+//! Errors of the hash-bound ref policy, for a page that differs from its snapshot. The registry itself is data and
+//! lives in `page::refs::hash_bound`.
 
 use crate::error::{Code, Error};
 use page::refs::hash_bound::HashBoundError;
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use page::refs::hash_bound::{CurrentHashes, HashBoundRegistry};
 
-    /// What a registry says to a ref, as an agent reads it.
+    /// A registry's error for a ref, as JSON.
     fn told(registry: &HashBoundRegistry, name: &str, now: &CurrentHashes<'_>) -> String {
         let error = Error::from(registry.resolve(name, now).unwrap_err());
         serde_json::to_string(&error).unwrap()

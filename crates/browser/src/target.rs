@@ -1,4 +1,4 @@
-//! What a caller points at, and how it is found in the page as it is now.
+//! Targets: refs, selectors and points, and their resolution to elements of the current page.
 
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
@@ -15,29 +15,29 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Something one can point at.
+/// A reference to an element.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// A ref that a snapshot gave.
+    /// A ref of a snapshot.
     Ref(RefName),
-    /// What a CSS selector matches, also in shadow trees.
+    /// A CSS selector, which also matches in shadow trees.
     Css(String),
-    /// What has a role, and a name that has this in it.
+    /// A role, and a part of the accessible name.
     Role {
         /// The role.
         role: Role,
-        /// What is in its name, in any case.
+        /// A part of the name, case-insensitive.
         name: Option<String>,
     },
-    /// The innermost element with this text in it, in any case.
+    /// The innermost element with this text, case-insensitive.
     Text(String),
-    /// The field with this in its label.
+    /// The form field with this in its label.
     Label(String),
-    /// The field with this in its placeholder.
+    /// The form field with this in its placeholder.
     Placeholder(String),
     /// The element with this `data-testid`.
     TestId(String),
-    /// What is at this point of the view, in CSS pixels.
+    /// The element at this point of the viewport, in CSS pixels.
     Point {
         /// From the left.
         x: f64,
@@ -46,7 +46,7 @@ pub enum Target {
     },
 }
 
-/// What a target may look like, for messages.
+/// The target syntax, for messages.
 const SPELLINGS: &str = "a ref such as `@e3`, `css=…`, `role=button[name=\"…\"]`, `text=…`, `label=…`, \
      `placeholder=…`, `testid=…` or `xy=120,40`";
 
@@ -95,7 +95,7 @@ impl FromStr for Target {
     }
 }
 
-/// A ref as it stands in a snapshot: `[ref=@e3]`, `[ref=@e3 disabled=true]`.
+/// A ref copied from a snapshot: `[ref=@e3]`, `[ref=@e3 disabled=true]`.
 fn pasted(text: &str) -> Option<RefName> {
     let inside = text.strip_prefix("[ref=")?.strip_suffix(']')?;
     let name = inside.split(' ').next().unwrap_or_default();
@@ -107,7 +107,7 @@ fn unquoted(text: &str) -> &str {
     inner.unwrap_or(text)
 }
 
-/// `button`, `button[name="Save"]`.
+/// Parses `button`, `button[name="Save"]`.
 fn role(text: &str) -> std::result::Result<Target, String> {
     let (word, rest) = text.split_once('[').unwrap_or((text, ""));
     let known = Role::named(word.trim()).ok_or_else(|| {
@@ -136,7 +136,7 @@ fn point(text: &str) -> std::result::Result<Target, String> {
 }
 
 impl Target {
-    /// How it points, in a word.
+    /// The name of the strategy.
     pub fn strategy(&self) -> &'static str {
         match self {
             Self::Ref(_) => "ref",
@@ -173,7 +173,7 @@ impl Serialize for Target {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Css(css) => to.collect_str(&format_args!("css={css}")),
-            // A bare `e3` would be read as `@e3`.
+            // A bare `e3` would be parsed as `@e3`.
             Self::Ref(name @ RefName::Backend { .. }) => {
                 to.collect_str(&format_args!("ref={name}"))
             }
@@ -200,8 +200,7 @@ impl JsonSchema for Target {
     }
 }
 
-/// The node of a target in the page as it is now: the first one, if it could be several. A ref whose meaning has
-/// changed is refused.
+/// The first node of a target in the current page. A ref whose fingerprint has changed is refused.
 pub(crate) async fn find(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -222,10 +221,10 @@ pub(crate) async fn find(
     Ok(first)
 }
 
-/// The one node that a target means in the page as it is now.
+/// The only node of a target in the current page.
 ///
 /// # Errors
-/// `target.ambiguous` with everything that it could be, unless `nth` says which, counted from 0.
+/// `target.ambiguous` with the candidates, unless `nth` selects one, counted from 0.
 pub(crate) async fn find_one(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -260,7 +259,7 @@ pub(crate) async fn find_one(
     }
 }
 
-/// Of a control, its label and what is in that, the one to act on, if these are all that was found.
+/// The control to act on, if the candidates are one control, its label and the label's content.
 async fn same_control(
     observation: &TabObservation,
     tree: &Tree,
@@ -278,17 +277,17 @@ async fn same_control(
     all.iter().copied().find(|node| tree.nodes[*node].element == number)
 }
 
-/// Without what a person cannot see, unless there is nothing else.
+/// Drops visually hidden candidates, unless there are no others.
 fn shown_first(tree: &Tree, all: Vec<usize>) -> Vec<usize> {
     let shown: Vec<usize> =
         all.iter().copied().filter(|node| !tree.nodes[*node].states.is_hidden()).collect();
     if shown.is_empty() { all } else { shown }
 }
 
-/// How many candidates are named at most.
+/// Candidates listed at most.
 const MOST_LISTED: usize = 12;
 
-/// Nodes as lines with refs, which can be used from here on.
+/// Describes nodes as lines with refs that can be used from here on.
 fn listed(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
     let nodes = &nodes[..nodes.len().min(MOST_LISTED)];
     let numbers = observation.issue_refs(tree, nodes);
@@ -298,7 +297,7 @@ fn listed(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -
     nodes.iter().zip(numbers).map(line).collect()
 }
 
-/// The error for what is not there.
+/// The error for a target that matches nothing.
 pub(crate) fn none(target: &Target) -> Error {
     let message = match target {
         Target::Css(css) => format!("nothing on the page matches `{css}`"),
@@ -313,7 +312,7 @@ pub(crate) fn none(target: &Target) -> Error {
     Error::new(Code::TargetNotFound).message(message).evidence("target", target.to_string())
 }
 
-/// Roles of what can be filled in or set.
+/// Roles of form fields.
 const FIELDS: &[Role] = &[
     Role::TextBox,
     Role::SearchBox,
@@ -337,7 +336,7 @@ fn is_field(node: &page::ax::Node) -> bool {
         || node.states.is_file() && !node.states.is_stand_in()
 }
 
-/// The labels with these words that are drawn in place of a control that is not drawn itself.
+/// Labels with these words that are drawn in place of a hidden control.
 fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
     let mut needle = words.map(page::text::Needle::new);
     let all = (0..tree.nodes.len()).filter(|index| tree.nodes[*index].states.is_stand_in());
@@ -345,7 +344,7 @@ fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
         .collect()
 }
 
-/// Everything that a target could mean in the page as it is now, in reading order.
+/// All candidates for a target in the current page, in reading order.
 async fn candidates(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -358,7 +357,7 @@ async fn candidates(
     Ok(match target {
         Target::Ref(name) => {
             let (node, found) = find_ref(observation, tree, name)?;
-            // Who looks again is told the same.
+            // A repeated resolution adds the same note once.
             notes
                 .extend(found.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
             vec![node]
@@ -376,7 +375,7 @@ async fn candidates(
             let query = Query { role: Some(*role), name: name.clone(), ..Query::default() };
             let mut found = page::find::find(tree, &query);
             found.retain(has_element);
-            // A checkbox that its page hides is told by the label that is drawn in its place.
+            // A hidden checkbox is represented by the label drawn in its place.
             if found.is_empty() && matches!(role, Role::CheckBox | Role::Radio | Role::Switch) {
                 found = stand_in_labels(tree, name.as_deref());
                 found.retain(|index| tree.nodes[*index].checked.is_some());
@@ -405,7 +404,7 @@ async fn candidates(
     })
 }
 
-/// Of several, the one that says just this and nothing else, if there is one.
+/// The only exact match, if there is just one; else all.
 fn best(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
     let Some(words) = words.filter(|_| found.len() > 1) else { return found };
     let mut needle = page::text::Needle::new(words);
@@ -414,7 +413,7 @@ fn best(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
     if exact.len() == 1 { exact } else { found }
 }
 
-/// Without those that others are in.
+/// Drops candidates that contain others.
 pub(crate) fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
     let holds = |node: usize| {
         let end = tree.nodes[node].end as usize;
@@ -423,7 +422,7 @@ pub(crate) fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
     found.iter().copied().filter(|node| !holds(*node)).collect()
 }
 
-/// What a selector matches and is shown.
+/// The nodes of the tree that a selector matches.
 async fn matched(
     tab: &Tab,
     observation: &TabObservation,
@@ -455,7 +454,7 @@ async fn matched(
     Ok(shown)
 }
 
-/// The error for what is drawn but kept from readers, and so from snapshots.
+/// The error for an element that is drawn but `aria-hidden`, and so not in snapshots.
 async fn kept(
     observation: &TabObservation,
     tree: &Tree,
@@ -477,7 +476,7 @@ async fn kept(
     Some(error.evidence("target", spelled))
 }
 
-/// What is drawn at a point, in whatever frame, and the same point in its document.
+/// The hit target at a point, in any frame, and the same point in its document.
 pub(crate) async fn point_at(
     tab: &Tab,
     observation: &TabObservation,
@@ -496,7 +495,7 @@ pub(crate) async fn point_at(
             .await
             .map_err(|trouble| trouble.explain(tab))?;
         let Some(at) = at else { return Ok(None) };
-        // Who chose the point saw something else there.
+        // The point was chosen in a screenshot that showed another element there.
         if let Some(was) = at.was {
             return Err(Error::new(Code::SnapshotRefStale)
                 .message(format!(
@@ -526,22 +525,22 @@ pub(crate) async fn point_at(
     }
 }
 
-/// What our script says of a point.
+/// The observer's hit test.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HitTestReply {
-    /// The numbers of what is there, the innermost first.
+    /// Element numbers at the point, innermost first.
     path: Vec<u32>,
     is_frame: bool,
-    /// The frame is drawn rotated or in perspective: the browser has to be asked for the same point in it.
+    /// The frame is rotated or in perspective: the browser has to map the point.
     is_warped: bool,
     /// The same point in the document of the frame.
     inside: Option<[f64; 2]>,
-    /// What was there in the last picture, if something else is there now.
+    /// The element there in the last screenshot, if it was another one.
     was: Option<String>,
 }
 
-/// The element of a ref in the page as it is now, and notes on what changed about it.
+/// Resolves a ref in the current page, with notes on changes of its element.
 fn find_ref(
     observation: &mut TabObservation,
     tree: &Arc<Tree>,
@@ -610,12 +609,12 @@ fn with_hint(error: Error, hint: &str) -> Error {
     if hint.is_empty() { error } else { error.evidence("hint", hint.trim()) }
 }
 
-/// Names what is most like an element that cannot be used.
+/// Names the elements most similar to one that cannot be used.
 fn nearest(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> String {
     let lines: Vec<String> = nodes
         .iter()
         .filter_map(|node| match means_otherwise(observation, tree, *node) {
-            // Its ref goes on meaning what it was issued for, until a snapshot is taken.
+            // Its ref stays bound to the old meaning until a snapshot is taken.
             true => Some(described(&Fingerprint::new(tree, *node))),
             false => listed(observation, tree, &[*node]).pop(),
         })
@@ -627,7 +626,7 @@ fn nearest(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) 
     }
 }
 
-/// Whether the ref of an element was issued for something that the element does not mean any more.
+/// True if the ref of an element was issued for a fingerprint that it no longer has.
 fn means_otherwise(observation: &mut TabObservation, tree: &Arc<Tree>, node: usize) -> bool {
     let it = &tree.nodes[node];
     let document = &*tree.frames[usize::from(it.frame)].document;
@@ -641,7 +640,7 @@ fn means_otherwise(observation: &mut TabObservation, tree: &Arc<Tree>, node: usi
         )
 }
 
-/// The element that a ref was issued for, however it is spelled.
+/// The element that a ref, in either form, was issued for.
 fn look_up(
     observation: &TabObservation,
     name: &RefName,
@@ -657,7 +656,7 @@ fn look_up(
     })
 }
 
-/// The tab that gave a ref, if this one did not.
+/// The tab that issued a ref, if it was not this one.
 fn tab_beside(observation: &TabObservation, name: &RefName) -> Option<TabId> {
     match name {
         RefName::Local(_) => None,
@@ -665,7 +664,7 @@ fn tab_beside(observation: &TabObservation, name: &RefName) -> Option<TabId> {
     }
 }
 
-/// The error for an element that is not there any more.
+/// The error for an element that no longer exists.
 fn gone(was: &Fingerprint, spelled: &str, hint: &str) -> Error {
     let message = format!("{} {}{hint}", refs::gone_message(was, spelled), refs::GONE_HINT);
     let error = Error::new(Code::SnapshotRefStale)
@@ -675,7 +674,7 @@ fn gone(was: &Fingerprint, spelled: &str, hint: &str) -> Error {
     with_hint(error, hint)
 }
 
-/// The error for an element that went away after it was found.
+/// The error for an element that disappeared after it was resolved.
 pub(crate) fn stale_target_error(observation: &TabObservation, target: &Target) -> Error {
     if let Target::Ref(name) = target
         && let Ok(issued) = look_up(observation, name)
@@ -694,7 +693,7 @@ fn described(fingerprint: &Fingerprint) -> String {
     format!("{} {:?}{container}", fingerprint.role.name(), fingerprint.name)
 }
 
-/// The elements that a selector matches, in the page itself or else in the first of its frames that has any.
+/// The elements that a selector matches, in the first frame with any match, main frame first.
 async fn find_css(
     tab: &Tab,
     observation: &TabObservation,

@@ -1,7 +1,6 @@
-//! What happens in a tab besides what commands do: what scripts say and throw, what is asked of servers, where frames
-//! want to go, what is downloaded, what opens.
+//! Per-tab activity log: console messages, exceptions, network requests, navigations, downloads, opened tabs.
 //!
-//! All of it is bounded: a page that talks without end costs no more than one that does not.
+//! Every list is bounded: an endlessly logging page costs no more than a silent one.
 
 use super::RunningBrowser;
 use crate::navigate;
@@ -29,7 +28,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// What is listened to.
+/// CDP events that feed the activity logs.
 pub(super) const EVENTS: &[&str] = &[
     RequestWillBeSent::NAME,
     ResponseReceived::NAME,
@@ -53,34 +52,34 @@ pub(super) const EVENTS: &[&str] = &[
     DownloadProgress::NAME,
 ];
 
-/// How many events may wait to be written down.
+/// Capacity of the event queue.
 pub(super) const QUEUE: usize = 4096;
 
-/// How many lines of each kind are kept.
+/// Lines kept per list.
 const MOST_LINES: usize = 500;
 
-/// How many happenings wait to be told.
+/// Page events queued for the next reply.
 const MOST_UNTOLD: usize = 20;
 
-/// How much of a text is kept.
+/// Characters kept of a text.
 const MOST_CHARS: usize = 500;
 
-/// What is said of an error of a page that was left before anybody was told of it.
+/// Suffix of an error from an earlier page that no reply has reported yet.
 const EARLIER: &str = " on an earlier page";
 
-/// The kind of what is told of a file chooser.
+/// Event kind of file choosers.
 pub(crate) const CHOOSER: &str = "file-chooser";
 
-/// The kind of what is told of an address that another program would have to open.
+/// Event kind of URLs with an external protocol handler.
 const EXTERNAL: &str = "external-link";
 
-/// What is told of an address that another program would have to open.
+/// A page event for a URL with an external protocol handler.
 pub(crate) fn external(url: &str) -> PageEvent {
     let url = page::text::cut(url, MOST_CHARS);
     PageEvent::new(EXTERNAL, "an address for another program was not opened").with_page_text(&url)
 }
 
-/// The same in a frame. There the browser asks a person whether to open it, who may not be there.
+/// The same in a frame, where the browser shows a confirmation prompt that may get no answer.
 fn external_in_frame(url: &str) -> PageEvent {
     let mut told = external(url);
     told.message += "; if clicks do not reach the page any more, open another site in this tab: \
@@ -88,35 +87,35 @@ fn external_in_frame(url: &str) -> PageEvent {
     told
 }
 
-/// Something that a script wrote to the console, or threw.
+/// A console message or an uncaught exception.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConsoleLine {
-    /// `log`, `info`, `warning`, `error`, `debug`; `exception` for what nobody caught.
+    /// `log`, `info`, `warning`, `error`, `debug`; `exception` if uncaught.
     pub level: String,
-    /// What it says.
+    /// The message text.
     pub text: String,
-    /// Where in which script.
+    /// Script URL and line.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub at: Option<String>,
     /// Milliseconds since the tab was opened.
     pub ms: u64,
 }
 
-/// Something that was asked of a server.
+/// A network request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestLine {
     /// `GET`, `POST` …
     pub method: String,
-    /// The address; what looks like a secret in it is masked.
+    /// The URL, with secret-looking parts masked.
     pub url: String,
-    /// What for: `document`, `fetch`, `xhr`, `image` …
+    /// The resource type: `document`, `fetch`, `xhr`, `image` …
     pub r#type: String,
-    /// What was answered, such as 200; absent while it is not.
+    /// The HTTP status, such as 200; absent until the response.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
-    /// Why there was no answer.
+    /// The network error, if it failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failed: Option<String>,
     /// Milliseconds since the tab was opened.
@@ -127,21 +126,21 @@ pub struct RequestLine {
     pub(crate) is_over: bool,
 }
 
-/// Something that a caller should be told of with the next reply.
+/// An event that is reported with the next reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PageEvent {
     /// `console-error`, `page-error`, `download`, `new-tab`, `dialog`, `file-chooser`, `external-link`.
     pub kind: String,
-    /// What happened, and what to do about it if there is something to do; without a word of the page's.
+    /// The event and the suggested next step, if any; contains no page text.
     pub message: String,
-    /// Text that the page chose: what it said or threw, the name of a file. Never ours, never to be trusted.
+    /// Text chosen by the page: a console message, an exception, a file name. Untrusted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub page_text: Option<String>,
-    /// The tab that was opened.
+    /// The opened tab.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tab: Option<TabId>,
-    /// The file that was downloaded.
+    /// The downloaded file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<String>,
 }
@@ -152,24 +151,24 @@ impl PageEvent {
         Self { kind: kind.to_owned(), message, page_text: None, tab: None, path: None }
     }
 
-    /// Adds text that the page chose, its secrets masked.
+    /// Adds page text, its secrets masked.
     pub(crate) fn with_page_text(mut self, text: &str) -> Self {
         self.page_text = Some(page::mask::mask(text).into_owned());
         self
     }
 
-    /// Whether the page spoke: all there is to tell is its own text.
+    /// True if the event consists of page text only.
     fn is_page_speech(&self) -> bool {
         is_page_speech(&self.kind)
     }
 }
 
-/// Whether events and notes of this kind are the page's own speech: what it wrote to its console or threw.
+/// True for events and notes that consist of page text only: console errors and exceptions.
 pub fn is_page_speech(kind: &str) -> bool {
     matches!(kind, "console-error" | "page-error")
 }
 
-/// Its kind, our sentence, the page's text in quotes, where the file is.
+/// Kind, message, quoted page text, file path.
 impl fmt::Display for PageEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
@@ -194,74 +193,74 @@ impl From<PageEvent> for Note {
         let text = match (it.page_text, it.path) {
             (Some(text), None) => Some(text),
             (None, path) => path,
-            // The file's own name may differ from the one that the page gave it.
+            // The saved file's name may differ from the suggested one.
             (Some(_), Some(path)) => Some(path),
         };
         Self { page_text: text, ..note }
     }
 }
 
-/// A download.
+/// A download and its state.
 #[derive(Clone, Debug)]
 pub(crate) struct DownloadEntry {
     guid: String,
     pub(crate) name: String,
     pub(crate) url: String,
-    /// Where it is, when it is complete; an error when it is not going to be.
+    /// The path when completed, an error when canceled.
     pub(crate) done: Option<Result<PathBuf, String>>,
 }
 
-/// What happens outside of the documents of a tab.
+/// Kinds of effects outside the documents of a tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutsideEffect {
-    /// A script asked a server.
+    /// A script sent a network request.
     Request,
-    /// A document was asked for, in a frame of the page.
+    /// A document request, in a frame of the page.
     Document,
-    /// Scripts keep something else than before in local or session storage.
+    /// A change of local or session storage.
     Storage,
-    /// The same in a database or a cache, of which the browser tells a little later.
+    /// A change of IndexedDB or cache storage; its event arrives a little later.
     Database,
-    /// A WebSocket was made, closed, or sent something.
+    /// A WebSocket was opened, closed, or sent a frame.
     Socket,
-    /// A worker was started.
+    /// A worker started.
     Worker,
 }
 
 impl OutsideEffect {
-    /// Whether a server was asked.
+    /// True for network requests.
     pub(crate) fn is_asked(self) -> bool {
         matches!(self, Self::Request | Self::Document)
     }
 
-    /// Whether something else is kept than before.
+    /// True for storage changes.
     pub(crate) fn is_kept(self) -> bool {
         matches!(self, Self::Storage | Self::Database)
     }
 }
 
-/// Something that happened outside of the documents of a tab.
+/// An effect outside the documents of a tab.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObservedEffect {
     pub(crate) sign: OutsideEffect,
     pub(crate) at: Instant,
-    /// When the page did that, in ms since 1970, if it was told.
+    /// The page's wall-clock time of it, in ms since 1970, if the event has one.
     pub(crate) wall_ms: Option<f64>,
-    /// The same has happened before while nothing was done.
+    /// Its source was also active while no action ran.
     pub(crate) is_known: bool,
-    /// It does so about now by itself.
+    /// Its source's usual interval has elapsed: a periodic effect.
     pub(crate) is_due: bool,
 }
 
-/// How many signs, and of how many sources when they come, are remembered.
+/// Effects kept, and sources whose intervals are tracked.
 const MOST_SIGNS: usize = 200;
 
-/// How long an action may be under way unless it is told that it is over, and how long after its end what comes may
-/// still be because of it.
+/// Longest duration of an action whose end is not reported, and the time after its end during which effects are still
+/// attributed to it.
 const ACTION: Duration = Duration::from_secs(30);
 const AFTERMATH: Duration = Duration::from_millis(1500);
 
-/// How often something happens while nothing is done.
+/// The interval of a source that is active while no action runs.
 #[derive(Debug)]
 struct Rhythm {
     last: Instant,
@@ -269,7 +268,7 @@ struct Rhythm {
 }
 
 impl Rhythm {
-    /// Whether it would happen about now by itself.
+    /// True if the next periodic effect is expected about now.
     fn is_due(&self, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.last);
         self.pause.is_some_and(|pause| since <= pause * 3 + Duration::from_millis(50))
@@ -281,12 +280,12 @@ impl Rhythm {
     }
 }
 
-/// The journal of one tab.
+/// The activity log of one tab.
 #[derive(Debug)]
 pub(crate) struct TabActivity {
     begun: Instant,
     pages: Mutex<ActivityLog>,
-    /// Counts entries.
+    /// Counts changes.
     pub(crate) changed: watch::Sender<u64>,
 }
 
@@ -294,34 +293,34 @@ pub(crate) struct TabActivity {
 struct ActivityLog {
     console: VecDeque<ConsoleLine>,
     requests: VecDeque<RequestLine>,
-    /// Those that wait for an answer, and which of all they are.
+    /// Pending requests and their sequence numbers.
     open: HashMap<String, u64>,
-    /// How many requests there were.
+    /// Number of requests so far.
     asked: u64,
-    /// When the last one began or ended.
+    /// Time of the latest start or end of a request.
     stirred: Option<Instant>,
-    /// How many times the main frame set out for another document.
+    /// Number of navigations that the main frame started.
     departures: u64,
-    /// Where it set out for last: the load and the address.
+    /// The latest of them: loader id and URL.
     bound_for: Option<(String, String)>,
-    /// How many tabs were opened from here.
+    /// Number of tabs opened from here.
     tabs: u64,
     downloads: Vec<DownloadEntry>,
-    /// How many downloads there were.
+    /// Number of downloads so far.
     downloaded: u64,
-    /// How many file choosers were opened.
+    /// Number of file choosers opened.
     choosers: u64,
-    /// When what happened that is not just as usual.
+    /// Recent effects.
     signs: VecDeque<ObservedEffect>,
     rhythms: HashMap<String, Rhythm>,
-    /// Until when what happens may be because of an action.
+    /// Until then, effects are attributed to an action.
     acted_until: Option<Instant>,
     untold: VecDeque<PageEvent>,
-    /// How many happenings were left out.
+    /// Number of page events dropped.
     unsaid: u64,
 }
 
-/// How far a journal had come.
+/// A position in an activity log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ActivityCursor {
     pub(crate) asked: u64,
@@ -342,7 +341,7 @@ impl TabActivity {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How far it has come.
+    /// The current position.
     pub(crate) fn mark(&self) -> ActivityCursor {
         let pages = self.pages();
         ActivityCursor {
@@ -354,27 +353,27 @@ impl TabActivity {
         }
     }
 
-    /// How many requests that began after a mark still wait for an answer.
+    /// Number of pending requests that began after a cursor.
     pub(crate) fn open_since(&self, mark: ActivityCursor) -> usize {
         self.pages().open.values().filter(|number| **number > mark.asked).count()
     }
 
-    /// What has happened since then.
+    /// Effects since then.
     pub(crate) fn signs(&self, since: Instant) -> Vec<ObservedEffect> {
         self.pages().signs.iter().filter(|noted| noted.at >= since).copied().collect()
     }
 
-    /// From here on, what happens may be because of an action.
+    /// From here on, effects are attributed to an action.
     pub(crate) fn action_begins(&self) {
         self.pages().acted_until = Some(Instant::now() + ACTION);
     }
 
-    /// An action is over.
+    /// Marks the end of an action.
     pub(crate) fn action_ends(&self) {
         self.pages().acted_until = Some(Instant::now() + AFTERMATH);
     }
 
-    /// What there is to tell, once.
+    /// Takes the queued page events.
     pub(crate) fn take_untold(&self) -> Vec<PageEvent> {
         let mut pages = self.pages();
         let mut told: Vec<PageEvent> = pages.untold.drain(..).collect();
@@ -401,14 +400,14 @@ impl TabActivity {
         self.pages().requests.clear();
     }
 
-    /// Downloads that began after a mark.
+    /// Downloads that began after a cursor.
     pub(crate) fn downloads_since(&self, mark: ActivityCursor) -> Vec<DownloadEntry> {
         let pages = self.pages();
         let new = pages.downloaded.saturating_sub(mark.downloaded) as usize;
         pages.downloads.iter().rev().take(new).rev().cloned().collect()
     }
 
-    /// How long nothing has been asked of servers and nothing is waited for.
+    /// Time since the latest request activity; zero while requests are pending.
     pub(crate) fn quiet_for(&self) -> Duration {
         let pages = self.pages();
         match pages.open.is_empty() {
@@ -417,22 +416,22 @@ impl TabActivity {
         }
     }
 
-    /// What the reply tells itself is not told again.
+    /// Drops queued events of a kind that the reply reports itself.
     pub(crate) fn forget_untold(&self, kind: &str) {
         self.pages().untold.retain(|it| it.kind != kind);
     }
 
-    /// Where the main frame is on its way to, as long as no server has answered.
+    /// The URL of the main frame's pending navigation, until its response arrives.
     pub(crate) fn bound_for(&self) -> Option<String> {
         let mut pages = self.pages();
         let (loader, url) = pages.bound_for.clone()?;
-        // The request for a document goes by the name of the load.
+        // The request id of a document is its loader id.
         let is_open = pages.open.contains_key(&loader);
         let is_silent = pages.request(&loader).is_some_and(|line| line.status.is_none());
         (is_open && is_silent).then_some(url)
     }
 
-    /// Another tab was opened from this one.
+    /// Records a tab opened from this one.
     pub(super) fn note_tab(&self, id: TabId) {
         self.write(|pages| {
             pages.tabs += 1;
@@ -442,12 +441,12 @@ impl TabActivity {
         });
     }
 
-    /// A worker was started.
+    /// Records a started worker.
     pub(super) fn note_worker(&self, url: &str) {
         self.write(|pages| pages.note_sign(OutsideEffect::Worker, format!("worker {url}"), None));
     }
 
-    /// A file chooser was opened. Gives its number.
+    /// Records a file chooser; returns its sequence number.
     pub(super) fn note_chooser(&self, message: &str) -> u64 {
         self.write(|pages| {
             pages.choosers += 1;
@@ -482,7 +481,7 @@ impl TabActivity {
 }
 
 impl ActivityLog {
-    /// Takes in something that happened, and whether its source does that by itself.
+    /// Records an effect, and whether its source is periodic.
     fn note_sign(&mut self, sign: OutsideEffect, source: String, wall_ms: Option<f64>) {
         let now = Instant::now();
         let known = self.rhythms.get_mut(&source);
@@ -516,7 +515,7 @@ impl ActivityLog {
         self.untold.push_back(what);
     }
 
-    /// The errors that wait to be told are those of a page that is being left.
+    /// Marks queued page errors as those of an earlier page.
     fn age(&mut self) {
         for it in &mut self.untold {
             if it.is_page_speech() && !it.message.ends_with(EARLIER) {
@@ -537,7 +536,7 @@ fn push<T>(lines: &mut VecDeque<T>, line: T) {
     lines.push_back(line);
 }
 
-/// Writes down what happens until the browser is gone.
+/// Feeds the activity logs until the browser is gone.
 pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
     while let Some(delivery) = events.next().await {
         let Some(live) = live.upgrade() else { return };
@@ -545,7 +544,7 @@ pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
             Delivery::Event(event) => _ = live.journal_event(&event),
             Delivery::Lagged(lost) => {
                 tracing::warn!(lost, "happenings lost");
-                // What was open may be over: nobody must wait for it.
+                // Pending requests may have ended: nothing must wait for them.
                 for row in live.tabs() {
                     row.tab.activity.write(|pages| pages.open.clear());
                 }
@@ -554,12 +553,12 @@ pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
     }
 }
 
-/// Journals that are further behind than this are read as they are.
+/// Logs that are further behind than this are read as they are.
 const CATCH_UP: Duration = Duration::from_millis(100);
 
 impl RunningBrowser {
-    /// Waits until the journals have all that the browser has said so far. An answer of a page comes after what it caused
-    /// in the page before it, and overtakes it here.
+    /// Waits until the activity logs have processed the events that the browser has sent so far. A page's response is
+    /// sent after the events that it caused, and overtakes them here.
     pub(crate) async fn activity_is_current(&self) {
         if tokio::time::timeout(CATCH_UP, self.journals.catch_up()).await.is_err() {
             tracing::debug!("the journals are behind");
@@ -587,7 +586,7 @@ impl RunningBrowser {
                 let ms = activity.ms();
                 let initiator = sent.initiator.and_then(|it| it.r#type).unwrap_or_default();
                 activity.write(|pages| {
-                    // What the parser asks for belongs to a page that is still loading.
+                    // Requests of the parser belong to a page that is still loading.
                     if !matches!(&*initiator, "parser" | "preload") {
                         let place = url.split(['?', '#']).next().unwrap_or_default();
                         let sign = match sent.r#type.as_deref() {
@@ -740,13 +739,13 @@ impl RunningBrowser {
                     });
                 }
             }
-            // Until another document is there, errors are those of the one before.
+            // Until another document commits, errors belong to the previous one.
             FrameNavigated::NAME => {
                 let frame = event.decode::<FrameNavigated>().ok()?.frame?;
                 if frame.id.as_ref() == Some(&tab.target_id) {
                     activity.write(|pages| {
                         pages.age();
-                        // Nothing has been done in the new one yet.
+                        // No action has run in the new document yet.
                         pages.acted_until = None;
                         pages.rhythms.clear();
                     });
@@ -814,7 +813,7 @@ impl RunningBrowser {
     }
 }
 
-/// A value as a console shows it.
+/// Formats a console argument.
 fn in_words(value: &RemoteObject) -> String {
     if let Some(held) = &value.value {
         return serde_json::from_str::<LossyString>(held.get())

@@ -1,5 +1,5 @@
-//! Local files that the pages of restricted callers ask for, in frames, pictures, scripts or by links. Each such request is
-//! held for a moment, and refused when the caller may not read the file.
+//! Requests for local files from pages of restricted callers, by frames, images, scripts or links. Each such request
+//! is paused with the Fetch domain, and failed if the caller may not read the file.
 
 use crate::access::Access;
 use cdp::Channel;
@@ -8,13 +8,13 @@ use cdp::protocol::target::TargetInfo;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Which sessions belong to tabs of restricted callers.
+/// Sessions of tabs with restricted callers.
 #[derive(Debug, Default)]
 pub(crate) struct LocalFiles(Mutex<Restrictions>);
 
 #[derive(Debug, Default)]
 struct Restrictions {
-    /// By the tab's own session: what its latest caller may read.
+    /// Access policy of the latest caller, by the tab's main session.
     access: HashMap<Arc<str>, Access>,
     sessions: HashMap<Arc<str>, OwningTab>,
 }
@@ -22,11 +22,11 @@ struct Restrictions {
 /// The tab that a session belongs to.
 #[derive(Debug)]
 struct OwningTab {
-    /// The tab's own session.
+    /// The tab's main session.
     tab: Arc<str>,
-    /// The target at the session's end.
+    /// The session's target id.
     target: String,
-    /// All requests are held for another reason.
+    /// All requests are paused for proxy authentication.
     is_held: bool,
 }
 
@@ -35,7 +35,7 @@ impl Restrictions {
         self.access.get(&self.sessions.get(session)?.tab)
     }
 
-    /// The tab that a new target belongs to or comes from.
+    /// The tab that contains or opened a new target.
     fn origin(&self, info: &TargetInfo, parent: Option<&Arc<str>>) -> Option<Arc<str>> {
         let owner = match (parent, &info.opener_id) {
             (Some(parent), _) => self.sessions.get(parent)?,
@@ -51,8 +51,8 @@ impl LocalFiles {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a new target restricted like the tab that it is in, or that opened it. `is_held` says that all its requests
-    /// are held anyway.
+    /// Gives a new target the restriction of the tab that contains or opened it. `is_held`: all its requests are
+    /// paused anyway.
     pub(super) fn prepare(
         &self,
         channel: &Channel,
@@ -76,7 +76,7 @@ impl LocalFiles {
         known.sessions.insert(session.clone(), OwningTab { tab, target, is_held });
     }
 
-    /// Restricts a tab to what its caller may read, or to nothing.
+    /// Sets or lifts the restriction of a tab.
     pub(crate) fn restrict(&self, channel: &Channel, access: Option<&Access>) {
         let Some(tab) = channel.session() else { return };
         let mut known = self.known();
@@ -99,7 +99,7 @@ impl LocalFiles {
         }
     }
 
-    /// Forgets a session that has ended.
+    /// Removes an ended session.
     pub(super) fn leave(&self, session: &Arc<str>) {
         let mut known = self.known();
         known.sessions.retain(|it, owner| it != session && owner.tab != *session);
@@ -110,7 +110,7 @@ impl LocalFiles {
         self.known().access(session).is_some()
     }
 
-    /// Whether a session may not have what an address names.
+    /// True if a session's request for this URL must fail.
     pub(super) fn refuses(&self, session: &Arc<str>, url: &str) -> bool {
         let is_file = url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
         is_file && self.known().access(session).is_some_and(|it| it.check_url(url).is_err())

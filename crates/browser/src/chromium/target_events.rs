@@ -1,4 +1,4 @@
-//! How the table is kept true: every event of the browser, followed in order by one task.
+//! The event loop that updates the target table and tab states: every event of the browser, in order, by one task.
 
 use super::activity::CHOOSER;
 use super::local_files::LocalFiles;
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
-/// Everything the table is made of.
+/// CDP events that update the target table and tab states.
 pub(super) const EVENTS: &[&str] = &[
     "Target.attachedToTarget",
     "Target.detachedFromTarget",
@@ -37,16 +37,16 @@ pub(super) const EVENTS: &[&str] = &[
     inspector::TargetReloadedAfterCrash::NAME,
 ];
 
-/// How many events may wait for the table. A page would have to be very busy to fill this.
+/// Capacity of the event queue; only a very busy page could fill it.
 pub(super) const QUEUE: usize = 8192;
 
-/// How long a new tab may take to get ready.
+/// Timeout of a new tab's preparation.
 const READY: Duration = Duration::from_secs(10);
 
-/// How long a tab may take to say again how far it is.
+/// Timeout of a tab's state query.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// What is told of a file chooser.
+/// Messages of file choosers.
 const ASKS_FOR_A_FILE: &str = "the page asks for a file; give it with `agbrowse upload --chooser FILE`, \
      or cancel with `agbrowse upload --chooser`";
 const ASKS_FOR_FILES: &str = "the page asks for files; give them with `agbrowse upload --chooser FILE…`, \
@@ -54,7 +54,7 @@ const ASKS_FOR_FILES: &str = "the page asks for files; give them with `agbrowse 
 const UNANSWERABLE: &str = "the page asked for files by `showOpenFilePicker` or the like, \
      which takes none from here, and got none";
 
-/// Keeps the table true until the browser is gone.
+/// Updates the target table until the browser is gone.
 pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
     mut events: Events,
     attach: AutoAttach<P>,
@@ -73,7 +73,7 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
             }
         }
     }
-    // Whoever waits for a tab must hear that it will not come.
+    // Wake everybody who waits for a tab: it will not come.
     if let Some(live) = live.upgrade() {
         for row in live.tabs() {
             row.tab.state.send_modify(|state| state.end = Some(TabEnd::Closed));
@@ -82,14 +82,14 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
     }
 }
 
-/// What a new target needs before its first script runs.
+/// Prepares a new target before its first script runs.
 pub(super) fn preparation(
     options: &Options,
     is_unseen: bool,
     proxies: Arc<ProxyAuth>,
     local_files: Arc<LocalFiles>,
 ) -> impl Fn(&Channel, &TargetInfo, Option<&Arc<str>>) + Send + 'static {
-    // The window's size counts its frame too, seen or not; the page shall have all that was asked for.
+    // The window size includes the window frame, even headless; the override gives the page the requested viewport.
     let view = is_unseen.then(|| options.viewport.unwrap_or(VIEWPORT));
     move |channel, info, parent| {
         let kind = info.r#type.as_deref();
@@ -106,7 +106,7 @@ pub(super) fn preparation(
                 world_name: Some(observe::WORLD.into()),
                 ..page::AddScriptToEvaluateOnNewDocument::default()
             });
-            // A chooser that nobody sees would be answered by nobody. Each process has to be told.
+            // Nobody sees a headless file chooser, so it is intercepted. The setting is per process.
             if is_unseen {
                 channel.post(&page::SetInterceptFileChooserDialog { enabled: true });
             }
@@ -118,10 +118,10 @@ pub(super) fn preparation(
                 execution_context_name: Some(observe::WORLD.into()),
             });
             channel.post(&network_events());
-            // From the beginning: what is written all the time is no effect of an action.
+            // From the start: storage that is written continuously is no effect of an action.
             channel.post(&dom_storage::Enable {});
         }
-        // What a worker asks servers for, its page does not tell.
+        // A worker's requests are not reported by its page.
         if kind == Some("worker") {
             channel.post(&network_events());
         }
@@ -139,7 +139,7 @@ pub(super) fn preparation(
     }
 }
 
-/// What was answered is not kept for anybody.
+/// Network events without response bodies.
 fn network_events() -> network::Enable {
     network::Enable {
         max_total_buffer_size: Some(0),
@@ -154,7 +154,7 @@ impl RunningBrowser {
             TargetChange::Attached { channel, info, parent, ready } => {
                 if let Some(tab) = self.attached(channel, &info, parent.as_ref()) {
                     tokio::spawn(async move {
-                        // Failing means that the tab is gone, which is told by its end.
+                        // An error means that the tab is gone, which its end reports.
                         _ = ready.wait(Deadline::after(READY)).await;
                         tab.state.send_modify(|state| state.is_ready = true);
                     });
@@ -182,7 +182,7 @@ impl RunningBrowser {
         self.changed.send_modify(|count| *count += 1);
     }
 
-    /// Takes a new session into the table, and its tab if it is one.
+    /// Adds a session to the target table, and its tab if it is one.
     fn attached(
         &self,
         channel: Channel,
@@ -214,7 +214,7 @@ impl RunningBrowser {
         let named =
             table.contexts.iter().find(|(_, id)| Some(*id) == info.browser_context_id.as_ref());
         let context = named.map(|(name, _)| name.clone());
-        // Who clicks with the middle button opens a tab that knows nothing of the page it came from.
+        // A tab opened by a middle click has no `openerId`.
         let is_opener = |tab: &&Arc<Tab>| match &info.opener_id {
             Some(opener) => tab.target_id == *opener,
             None => tab.context == context && tab.opens_tabs.load(Ordering::Acquire),
@@ -245,7 +245,7 @@ impl RunningBrowser {
             }
         }
         self.update(target, |state| {
-            // The browser tells the address that is asked for; the page's own events tell the one it has.
+            // `targetInfo` has the requested URL; the page's own events have the committed one.
             if let Some(url) = info.url.as_ref().filter(|_| state.loader.is_empty()) {
                 (**url).clone_into(&mut state.url);
             }
@@ -255,7 +255,7 @@ impl RunningBrowser {
         });
     }
 
-    /// Forgets a session, and those that came through it: they end with it, and nobody is told.
+    /// Removes a session and its child sessions: they end with it, without events.
     fn forget_session(&self, session: &Arc<str>) -> Option<SessionEntry> {
         self.proxies.leave(session);
         self.local_files.leave(session);
@@ -279,13 +279,13 @@ impl RunningBrowser {
         let is_gone = |tab: &Arc<Tab>| tab.target_id == target_id;
         let gone: Vec<Arc<Tab>> = table.tabs.values().filter(|tab| is_gone(tab)).cloned().collect();
         table.tabs.retain(|_, tab| !is_gone(tab));
-        // Its frames and workers go with it, whether or not each is told of.
+        // Its frames and workers go with it, whether or not they have events.
         table
             .sessions
             .retain(|_, entry| entry.tab.is_none_or(|id| gone.iter().all(|it| it.id != id)));
         drop(table);
         self.made.lock().unwrap_or_else(PoisonError::into_inner).retain(|made| made != target_id);
-        // Only now: who waits for its end does not find it here any more.
+        // After the removal: who waits for its end must not find it here.
         for tab in gone {
             tab.state.send_modify(|state| {
                 state.end = Some(TabEnd::Closed);
@@ -301,11 +301,11 @@ impl RunningBrowser {
         }
     }
 
-    /// An event of a tab's own session.
+    /// Applies an event of a tab's session.
     fn page_event(&self, event: &Event) -> Option<()> {
         let session = event.session.as_ref()?;
         let tab = self.tab_of(session)?;
-        // Dialogs of out-of-process frames hold the whole tab; everything else is about the main frame.
+        // Dialogs of out-of-process frames block the whole tab; everything else is about the main frame.
         let is_main = |frame: Option<&String>| frame == Some(&tab.target_id);
         match &*event.method {
             JavascriptDialogOpening::NAME => {
@@ -331,7 +331,7 @@ impl RunningBrowser {
                 tab.state.send_modify(|state| {
                     let loader = frame.loader_id.as_deref().unwrap_or_default();
                     state.commit(loader);
-                    // A page from the back-forward cache does not load again.
+                    // A page from the back-forward cache has no new lifecycle events.
                     if r#type.as_deref() == Some("BackForwardCacheRestore") {
                         state.phase = Phase::Loaded;
                     }
@@ -411,7 +411,7 @@ impl RunningBrowser {
         Some(())
     }
 
-    /// After lost events: what is gone is removed, what is new is attached to, and each tab is asked how far it is.
+    /// After lost events: removes gone targets, attaches to new ones, and queries each tab's state.
     async fn resync<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
         &self,
         attach: &AutoAttach<P>,
@@ -447,11 +447,11 @@ impl RunningBrowser {
     }
 }
 
-/// Learns anew what the lost events may have said of a tab, which had this dialog.
+/// Restores what lost events may have said about a tab that had this dialog.
 ///
-/// Asked for events of its loading, a page tells once more those that have been. Whether a dialog is open cannot be
-/// asked. A page with one answers nothing, so an answer says that there is none; but one that opened in an event that
-/// was lost stays unknown, and its page looks stuck until it is closed or left.
+/// Enabling lifecycle events again replays the past ones of the page. An open dialog cannot be queried. A page with a
+/// dialog responds to nothing, so a response means that there is none; but a dialog whose opening event was lost
+/// stays unknown, and its page looks unresponsive until it is closed or left.
 async fn ask_again(tab: Arc<Tab>, dialog: Option<Dialog>) {
     let phases = page::SetLifecycleEventsEnabled { enabled: true };
     let answered = tab.channel.call(phases, Deadline::after(ANSWER)).await;
@@ -466,7 +466,7 @@ async fn ask_again(tab: Arc<Tab>, dialog: Option<Dialog>) {
     }
 }
 
-/// Forgets the tab's file chooser if what it was for is gone.
+/// Drops the tab's file chooser if its field or frame is gone.
 fn forget_chooser(tab: &Tab, is_gone: impl Fn(&FileChooser) -> bool) {
     tab.state.send_if_modified(|state| {
         let is_over = state.chooser.as_ref().is_some_and(&is_gone);

@@ -1,4 +1,4 @@
-//! Finding the WebSocket of a browser that somebody else runs.
+//! Discovers the WebSocket endpoint of a browser that somebody else runs.
 
 use crate::error::{Code, Error, Result};
 use cdp::Deadline;
@@ -6,13 +6,13 @@ use serde::Deserialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Answers longer than this are not from a browser.
+/// Longer responses are not from a browser.
 const MAX_ANSWER: usize = 16 << 20;
 
-/// The WebSocket address behind `9222`, `host:9222`, `http://host:9222` or `ws://…` itself.
+/// The WebSocket URL behind `9222`, `host:9222`, `http://host:9222` or `ws://…` itself.
 ///
 /// # Errors
-/// `cdp.unreachable` when nobody answers there, or not in the browser's manner.
+/// `cdp.unreachable` when there is no response, or not a browser's.
 pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
     if address.starts_with("ws://") || address.starts_with("wss://") {
         return Ok(address.to_owned());
@@ -42,7 +42,7 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
         .ok_or_else(|| refused(format!("what answers at `{host}` is no browser")))
 }
 
-/// Whether two spellings mean the same browser, as far as can be told without asking.
+/// True if two endpoint spellings mean the same browser, as far as their text tells.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let is_asked =
         |address: &str| !["ws://", "wss://", "https://"].iter().any(|s| address.starts_with(s));
@@ -64,10 +64,10 @@ fn host(address: &str) -> String {
     }
 }
 
-/// One HTTP GET. The browser keeps the connection open, so the answer's length has to be honoured.
+/// One HTTP GET. The browser keeps the connection open, so `Content-Length` has to be honoured.
 ///
 /// # Errors
-/// When nobody answers, or not with 200.
+/// Without a response, or with a status other than 200.
 pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     let request = format!(

@@ -1,38 +1,38 @@
-//! Where a browser may be: named, on the path, in the usual places, in our cache or that of other tools.
+//! Browser discovery: a named program, `PATH`, system locations, our cache or that of other tools.
 
 use crate::error::{Code, Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Which browser is wanted.
+/// The browser to look for.
 #[derive(Clone, Debug, Default)]
 pub struct BrowserQuery {
-    /// This program and no other.
+    /// Exactly this program.
     pub chrome: Option<PathBuf>,
-    /// One that has windows.
+    /// A browser that can show windows.
     pub headed: bool,
 }
 
-/// A browser's program.
+/// A browser program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// How it was found.
+    /// The place of discovery.
     pub origin: Origin,
 }
 
 impl Found {
-    /// Whether it is the small build that knows no windows.
+    /// True for `chrome-headless-shell`, the small build without windows.
     pub fn is_headless_shell(&self) -> bool {
         is_headless_shell(&self.path)
     }
 }
 
 impl Found {
-    /// The program behind a distribution's start script, which takes a tenth of a second to look at the
-    /// system and then runs it. A program that the caller named is run as named.
+    /// The binary behind a distribution's wrapper script, which takes 100 ms to inspect the system and then runs it.
+    /// A program that the caller named is run as named.
     pub(crate) fn program(&self) -> PathBuf {
         if matches!(self.origin, Origin::Named | Origin::Variable) || !is_script(&self.path) {
             return self.path.clone();
@@ -50,16 +50,16 @@ impl Found {
     }
 }
 
-/// How a browser was found.
+/// The place where a browser was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Named by the caller.
     Named,
     /// Named by `AGBROWSE_CHROME`.
     Variable,
-    /// On the path.
+    /// On `PATH`.
     Path,
-    /// In a usual place of this system.
+    /// In a system location.
     System,
     /// Installed by us.
     Cache,
@@ -83,7 +83,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Names that browsers have on the path, best first.
+/// Browser program names on `PATH`, best first.
 const NAMES: &[&str] = &[
     "chromium",
     "chromium-browser",
@@ -148,8 +148,8 @@ const PROGRAMS: &[&str] = &[
 /// Finds a browser.
 ///
 /// # Errors
-/// `browser.not-found`, with the places that were looked at. A browser that is named and not there, or has no windows
-/// where one is wanted, is an error too: another one is never taken instead.
+/// `browser.not-found`, with the searched places. A named browser that does not exist, or has no windows where one is
+/// needed, is an error too: no other browser is substituted.
 pub fn find(wanted: &BrowserQuery) -> Result<Found> {
     let named = match (&wanted.chrome, variable("AGBROWSE_CHROME")) {
         (Some(path), _) => Some((path.clone(), Origin::Named)),
@@ -198,8 +198,8 @@ pub fn find(wanted: &BrowserQuery) -> Result<Found> {
         ))
 }
 
-/// The program that somebody means: a bare name is one on the path, as in a shell. What is not there, and every name
-/// with a slash, is a path.
+/// Resolves a program name like a shell: a bare name is searched on `PATH`. A name with a slash, or one not found, is
+/// a path.
 pub fn program_named(name: &Path) -> PathBuf {
     let is_bare = !name.as_os_str().as_encoded_bytes().contains(&b'/');
     let found = is_bare.then(|| on_path(variable("PATH").as_deref(), name, is_program)).flatten();
@@ -221,7 +221,7 @@ fn windowless(found: &Found) -> Error {
     ))
 }
 
-/// Where `agbrowse install` puts browsers.
+/// The folder where `agbrowse install` puts browsers.
 pub fn browsers_dir() -> PathBuf {
     use etcetera::BaseStrategy;
     etcetera::choose_base_strategy()
@@ -230,7 +230,7 @@ pub fn browsers_dir() -> PathBuf {
         .join("browsers")
 }
 
-/// Where to look.
+/// The places to search.
 struct SearchPath<'a> {
     path: Option<&'a OsStr>,
     usual: &'a [&'a str],
@@ -266,17 +266,17 @@ fn search(places: &SearchPath<'_>, headed: bool) -> Option<Found> {
         })
 }
 
-/// Where Playwright keeps its browsers: where it was told to, then where it does by itself.
+/// Playwright's browser folders: the configured one, then the defaults.
 fn playwright(home: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let moved = variable("PLAYWRIGHT_BROWSERS_PATH").map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").map(|cache| Path::new(&cache).join("ms-playwright"));
     let usual = [".cache/ms-playwright", "Library/Caches/ms-playwright"];
     let usual = usual.iter().filter_map(|folder| Some(home?.join(folder)));
-    // What is not absolute counted from a folder that nobody knows now; `0` means beside each package.
+    // A relative path depends on an unknown working directory; `0` means beside each package.
     moved.into_iter().chain(cache).filter(|folder| folder.is_absolute()).chain(usual).collect()
 }
 
-/// Where Puppeteer keeps its browsers.
+/// Puppeteer's browser folders.
 fn puppeteer(home: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let moved = variable("PUPPETEER_CACHE_DIR").map(PathBuf::from);
     let usual = home.map(|home| home.join(".cache/puppeteer"));
@@ -308,7 +308,7 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Whether a program, or what a link leads to, is called a headless shell: Playwright writes it `headless_shell`.
+/// True if a program, or the target of its link, is named headless shell: Playwright writes it `headless_shell`.
 fn is_headless_shell(path: &Path) -> bool {
     let is_called_so = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -419,7 +419,7 @@ mod tests {
         program(&at("puppets/chrome/linux-4/chrome-linux64/chrome"));
         let look = |name: &'static str, value: PathBuf| {
             let set = |asked: &str| (asked == name).then(|| value.clone().into_os_string());
-            // Puppeteer comes last, so it is alone when its own folder is asked for.
+            // Puppeteer is searched last, so the other caches must be empty.
             let others = if name.starts_with("PUPPETEER") { &nowhere } else { &home };
             let places = SearchPath {
                 path: None,

@@ -1,8 +1,8 @@
-//! A browser's process, from its start to the removal of its last trace.
+//! A browser process, from its start to the removal of its profile.
 //!
-//! It must end when we end, in any way. Three things see to it: the browser exits when its pipe closes; on
-//! Linux the kernel kills it when the thread that started it dies (so that thread stays, waits for it, and
-//! sees its end at once); and whatever is left of its process group is killed before it is reaped.
+//! It must end when we end, in any way. Three mechanisms ensure it: the browser exits when its pipe closes; on Linux
+//! the kernel kills it when the thread that started it dies (so that thread stays, waits for it, and sees its exit at
+//! once); and the rest of its process group is killed before it is reaped.
 
 use super::env;
 use super::profile::{LockHeartbeat, Profile};
@@ -24,22 +24,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
-/// What a browser said when it could not start is in here, inside its profile.
+/// The browser's stderr, inside its profile.
 const STDERR: &str = "agbrowse.stderr";
 
-/// How much of it is worth showing.
+/// Bytes of stderr shown in an error.
 const LAST_WORDS: u64 = 1500;
 
-/// The path of a socket has at most 103 bytes on the strictest system. Chromium makes one in a folder of temporary
-/// files, `/org.chromium.Chromium.XXXXXX/SingletonSocket`, and aborts when its path is longer.
+/// The path of a socket has at most 103 bytes on the strictest system. Chromium creates one in the temporary folder,
+/// `/org.chromium.Chromium.XXXXXX/SingletonSocket`, and aborts when its path is longer.
 const LONGEST_TEMP_DIR: usize = 103 - 45;
 
-/// How a process ended.
+/// The exit status of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with a code.
+    /// An exit code.
     Code(i32),
-    /// By a signal.
+    /// A signal.
     Signal(i32),
 }
 
@@ -61,34 +61,34 @@ impl From<ExitStatus> for Exit {
     }
 }
 
-/// How far a process has come, as far as it concerns who wants to kill it.
+/// The state of a process with regard to killing it.
 #[derive(Clone, Copy, Debug)]
 enum ProcessState {
-    /// It is being started.
+    /// Being started.
     Unborn,
-    /// It is being started, and nobody wants it any more.
+    /// Being started, and already killed.
     Unwanted,
     Alive(Pid),
-    /// Its number may be somebody else's.
+    /// Reaped: its pid may be reused.
     Over,
 }
 
 /// A browser that we started. Dropped, it is killed.
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// Kept by the thread that starts and reaps the process.
+    /// Written by the thread that starts and reaps the process.
     life: Arc<Mutex<ProcessState>>,
     exit: watch::Receiver<Option<Exit>>,
-    /// Set when even the profile has been cleaned up.
+    /// Set when the profile has been removed too.
     cleaned: watch::Receiver<bool>,
-    /// What it prints. Open, because the file may be gone with the profile before anybody asks.
+    /// Its stderr. Open, because the file may be removed with the profile before it is read.
     stderr: File,
-    /// Keeps a named profile's lock fresh.
+    /// Renews the lock of a named profile.
     heart: Option<tokio::task::AbortHandle>,
 }
 
 impl Process {
-    /// Starts `program` with the protocol on two pipes.
+    /// Starts `program` with CDP on two pipes.
     pub(crate) async fn spawn(
         program: &Path,
         args: &[OsString],
@@ -133,7 +133,7 @@ impl Process {
             move || guard(command, profile, &life, started, &exited, &clean)
         };
         std::thread::Builder::new().name("chromium".into()).spawn(thread).map_err(failed)?;
-        // There from now on: dropped while it is being started, it is killed as soon as it is there.
+        // Created before the process: dropped while it is being started, it is killed as soon as it exists.
         let mut process = Self { pid: 0, life, exit, cleaned, stderr, heart: None };
         process.pid = start
             .await
@@ -146,18 +146,18 @@ impl Process {
         Ok((process, transport))
     }
 
-    /// How it ended; `None` while it runs.
+    /// The exit status; `None` while it runs.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit.borrow().clone()
     }
 
-    /// Waits a little for its end.
+    /// Waits up to `limit` for the exit.
     pub(crate) async fn exit_within(&self, limit: Duration) -> Option<Exit> {
         let mut exit = self.exit.clone();
         tokio::time::timeout(limit, exit.wait_for(Option::is_some)).await.ok()?.ok()?.clone()
     }
 
-    /// Ends it at once, with all its children.
+    /// Kills it with all its children.
     pub(crate) fn kill(&self) {
         let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
         match *life {
@@ -170,23 +170,23 @@ impl Process {
         }
     }
 
-    /// Waits until nothing is left of it.
+    /// Waits until process and profile are gone.
     pub(crate) async fn gone(&self, limit: Duration) -> bool {
         let mut cleaned = self.cleaned.clone();
         tokio::time::timeout(limit, cleaned.wait_for(|done| *done)).await.is_ok()
     }
 
-    /// Whether its profile outlives it, so that an orderly end is worth waiting for.
+    /// True if its profile persists, so that an orderly exit is worth waiting for.
     pub(crate) fn profile_is_kept(&self) -> bool {
         self.heart.is_some()
     }
 
-    /// The end of what it printed.
+    /// The end of its stderr.
     pub(crate) fn last_words(&self) -> Option<String> {
         let length = self.stderr.metadata().ok()?.len();
         let from = length.saturating_sub(LAST_WORDS);
         let mut bytes = vec![0; usize::try_from(length - from).ok()?];
-        // Without moving: the browser goes on writing where it is.
+        // A positioned read: the browser goes on writing at its own offset.
         self.stderr.read_exact_at(&mut bytes, from).ok()?;
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         (!text.is_empty()).then_some(text)
@@ -206,7 +206,7 @@ fn is_too_long(temp_dir: &Path) -> bool {
     temp_dir.as_os_str().len() > LONGEST_TEMP_DIR
 }
 
-/// The life of the thread that owns the child.
+/// The main function of the thread that owns the child process.
 fn guard(
     mut command: Command,
     profile: Profile,
@@ -233,7 +233,7 @@ fn guard(
         _ = kill_process(pid, Signal::KILL);
     }
     _ = started.send(Ok(child.id()));
-    // Ended but not reaped: the number is still its own, so the rest of its group can be killed safely.
+    // Exited but not reaped: the pid is still its own, so the rest of its group can be killed safely.
     _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
     *life.lock().unwrap_or_else(PoisonError::into_inner) = ProcessState::Over;
     _ = kill_process_group(pid, Signal::KILL);
@@ -244,7 +244,7 @@ fn guard(
     clean.send_replace(true);
 }
 
-/// Has the kernel kill the child when the thread that starts it dies, SIGKILL included.
+/// Makes the kernel kill the child when its starting thread dies, SIGKILL included.
 #[cfg(target_os = "linux")]
 #[allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! The frames of a tab: where each is, who it belongs to, and which element holds it.
+//! The frame tree of a tab: frame ids, origins, owner elements.
 
 use super::TabObservation;
 use super::isolated_world::FrameReport;
@@ -18,16 +18,16 @@ pub(super) struct FrameInfo {
     pub(super) parent: Option<String>,
     pub(super) loader: String,
     pub(super) name: String,
-    /// Its address as the browser's own process knows it, for one that does not answer.
+    /// Its URL as the browser process knows it, for a frame that does not respond.
     pub(super) url: String,
-    /// It is the uppermost frame of its process here.
+    /// It is the root frame of its session.
     pub(super) is_top: bool,
-    /// Its address could not be reached, and the browser says so instead.
+    /// Its URL could not be loaded, and an error page is shown.
     pub(super) is_unreachable: bool,
 }
 
 impl FrameInfo {
-    /// The uppermost frame of a tab.
+    /// The main frame of a tab.
     pub(super) fn main(tab: &Tab, loader: String) -> Self {
         Self {
             channel: tab.channel.clone(),
@@ -41,18 +41,18 @@ impl FrameInfo {
         }
     }
 
-    /// Who it belongs to, by its address; nothing if that does not tell.
+    /// The origin of its URL; empty if the URL has none.
     pub(super) fn origin(&self) -> String {
         let Some((scheme, rest)) = self.url.split_once("://") else { return String::new() };
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        // Who signs in by the address is nobody's business.
+        // Credentials in the URL are dropped.
         let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
         format!("{scheme}://{host}")
     }
 }
 
-/// All frames of a tab, of every process, those that hold others first; and which elements of the uppermost document hold
-/// frames that are not among the known ones.
+/// All frames of a tab, of every process, parents first; and the owner elements of the main document's frames that
+/// are not among the known ones.
 pub(super) async fn places(
     live: &RunningBrowser,
     tab: &Tab,
@@ -67,7 +67,7 @@ pub(super) async fn places(
     let mut places = Vec::new();
     for (reply, channel) in asked {
         let Ok(reply) = reply else { continue };
-        // One whose process does not answer is known by the element that holds it.
+        // A frame whose process does not respond is known from the target table.
         let Ok(reply) = reply.wait(deadline).await else { continue };
         let mut trees: Vec<FrameTree> = reply.frame_tree.into_iter().collect();
         let mut is_first = true;
@@ -110,11 +110,10 @@ pub(super) async fn places(
     (places, owners)
 }
 
-/// The elements that hold frames, by frame; the browser's own numbers of them.
+/// Backend node ids of owner elements, by frame id.
 pub(super) type FrameOwners = HashMap<String, i64>;
 
-/// Has the browser say which elements hold these frames. All at once: one after the other, a page with many frames
-/// would run out of time.
+/// Fetches the owner elements of frames, in parallel: sequentially, a page with many frames would run out of time.
 pub(super) async fn owners<'p>(
     asked: impl Iterator<Item = (&'p FrameInfo, &Channel)>,
     deadline: Deadline,
@@ -135,7 +134,7 @@ pub(super) async fn owners<'p>(
     found
 }
 
-/// Finds out which elements hold these frames, of those that were told.
+/// Resolves the owner elements of frames whose parents are reported.
 pub(super) async fn own(
     observation: &mut TabObservation,
     places: &[&FrameInfo],
@@ -152,7 +151,7 @@ pub(super) async fn own(
         places.iter().filter_map(|place| place.parent.as_deref()).collect();
     for parent in parents {
         if let (Some(world), Some(told)) = (observation.worlds.get_mut(parent), told.get(parent)) {
-            // One that does not answer holds nothing that could be shown.
+            // A frame that does not respond has no frames to show.
             _ = world.know(&told.holders, deadline).await;
         }
     }

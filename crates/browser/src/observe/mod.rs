@@ -1,8 +1,9 @@
-//! Seeing a page: one report per document, stitched into one tree.
+//! Per-tab observation state: isolated worlds, cached frame reports, refs, delta baselines. Observation: one report
+//! per document, joined into one tree.
 //!
-//! Every frame has a world of ours that walks its document. Frames of the same process are reached through the
-//! tab's own session, others through theirs; all are asked at once, and one that does not answer in time is
-//! marked while the rest is delivered. A tab keeps what was seen until something happens in the page.
+//! Every frame has an isolated world whose observer script walks the document. In-process frames are reached through
+//! the tab's session, others through their own; all are observed in parallel, and one that does not respond in time
+//! is marked silent while the rest is delivered. The tab's cache is valid until the page changes.
 
 mod ax;
 mod frames;
@@ -30,16 +31,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long what was seen is good for when nothing is heard of the page.
+/// Lifetime of the cache when no change is reported.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// How long a frame may take before the rest is told without it.
+/// Timeout of a frame before the page is reported without it.
 const FRAME: Duration = Duration::from_millis(1500);
 
-/// How many times a page is looked at anew when it is replaced while we look.
+/// Attempts when the page is replaced during the observation.
 const LOOKS: usize = 4;
 
-/// Refs that are given when a batch is over, as its receipts showed them.
+/// Refs that are issued at the end of a batch, for the nodes that its receipts showed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeferredRefs(Arc<Mutex<Vec<ShownNodes>>>);
 
@@ -52,41 +53,41 @@ impl DeferredRefs {
         all.push((tree.clone(), nodes.to_vec()));
     }
 
-    /// All of them, in the order in which they were shown.
+    /// Takes all of them, in display order.
     pub(crate) fn take(&self) -> Vec<ShownNodes> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What a tab has been seen as.
+/// Per-tab observation state: isolated worlds, cached frame reports, refs, delta baselines.
 pub(crate) struct TabObservation {
-    /// Our world in each frame.
+    /// The isolated world of each frame.
     worlds: HashMap<String, World>,
-    /// The element that holds each frame.
+    /// The owner element of each frame.
     owners: frames::FrameOwners,
-    /// What each frame told, while it is good.
+    /// Cached report of each frame.
     kept: HashMap<String, CachedFrame>,
-    /// What refs mean.
+    /// Issued refs.
     pub(crate) registry: Registry,
-    /// How they are written for those who know them by the browser's numbers.
+    /// Backend refs for MCP clients.
     pub(crate) spellings: BackendRefs,
-    /// The batch whose command has the turn, if it is one of a batch.
+    /// The deferred refs of the running batch, if there is one.
     pub(crate) deferred: Option<DeferredRefs>,
-    /// How long what was seen is good for when nothing is heard of the page.
+    /// Lifetime of the cache when no change is reported.
     pub(crate) cache_lifetime: Duration,
-    /// Where the mouse is, and in which document.
+    /// The mouse position and its document.
     pub(crate) mouse: Option<(String, f64, f64)>,
-    /// Where the mouse was last moved to, in the main frame's view.
+    /// The last mouse position, in the main frame's viewport.
     pub(crate) pointer: Option<(f64, f64)>,
-    /// A button that `mouse down` has left down.
+    /// A button held by `mouse down`.
     pub(crate) held: Option<crate::act::mouse::HeldButton>,
-    /// What was last shown of the whole page, to tell what is different now.
+    /// Delta baseline of the whole page.
     pub(crate) shown: Option<DeltaBaseline>,
-    /// What was last shown of parts of it since then, by the way of looking.
+    /// Delta baselines of parts of the page shown since then.
     pub(crate) parts: Vec<DeltaBaseline>,
-    /// What was there before a dialog came in front of it, while that is there.
+    /// The page behind the open modal dialog.
     pub(crate) behind: Option<Arc<Tree>>,
-    /// Our own scripts failed in the last look, and the browser's own tree was taken instead.
+    /// The observer script failed in the last observation, and the browser's accessibility tree was used instead.
     pub(crate) is_second_hand: bool,
     seen: Option<CachedPage>,
 }
@@ -97,66 +98,66 @@ impl std::fmt::Debug for TabObservation {
     }
 }
 
-/// What a caller was shown.
+/// A shown snapshot, the base of the next delta.
 pub(crate) struct DeltaBaseline {
     pub(crate) tree: Arc<Tree>,
     pub(crate) view: View,
     pub(crate) options: ViewOptions,
     pub(crate) look: ObserveOptions,
-    /// How it was asked for, in a word.
+    /// The kind of snapshot that was asked for.
     pub(crate) way: String,
 }
 
-/// What was seen of the whole page, while it is good.
+/// The cached tree of the whole page.
 pub(crate) struct CachedPage {
     tree: Arc<Tree>,
     look: ObserveOptions,
     frames: Vec<Watch>,
-    /// How often frames of the tab had got other documents, if that matters: who says so of an empty one?
+    /// Frame navigations of the tab at the time, if there are empty frames: only that counter covers those.
     moves: Option<(Arc<AtomicU64>, u64)>,
-    /// Made by the way: what listens to clicks was not asked for.
+    /// Built from an inline report: click listeners were not queried.
     is_glimpse: bool,
-    /// The tags that were last asked for.
+    /// The cached tag skeleton.
     shape: Option<TagSkeleton>,
 }
 
-/// What a page or a part of it is built of.
+/// The tag skeleton of a page or a part of it.
 struct TagSkeleton {
-    /// The document and the element; none is the whole page.
+    /// Document and element; `None` for the whole page.
     part: Option<(String, u32)>,
     tags: Option<String>,
 }
 
 impl CachedPage {
-    /// Whether nothing is known to have happened since.
+    /// True if no change is known since.
     fn is_good(&self) -> bool {
         self.frames.iter().all(Watch::is_good)
             && self.moves.as_ref().is_none_or(|(moves, was)| moves.load(Ordering::Acquire) == *was)
     }
 }
 
-/// What one document told, while it is good.
+/// A cached frame report.
 struct CachedFrame {
     told: Arc<FrameReport>,
     loader: String,
     look: ObserveOptions,
-    /// None where there is nothing: nothing happens in a page that could not be reached, and what comes into an empty
-    /// frame is told by the document around it.
+    /// `None` for empty documents: an error page does not change, and a change of an empty frame is reported by its
+    /// parent document.
     watch: Option<Watch>,
 }
 
-/// Whether something has happened in a document since it was looked at.
+/// Watches a document for changes since its observation.
 #[derive(Clone)]
 struct Watch {
     begun: Instant,
-    /// How long it is good for when nothing is heard of the document.
+    /// Lifetime when no change is reported.
     lifetime: Duration,
     is_dirty: Arc<AtomicBool>,
-    /// Ends with the last one who wants to know.
+    /// Aborted with the last clone.
     _task: Arc<AbortOnDrop>,
 }
 
-/// Work that ends when nobody waits for it any more.
+/// A task that is aborted when dropped.
 struct AbortOnDrop(tokio::task::JoinHandle<()>);
 
 impl Drop for AbortOnDrop {
@@ -183,7 +184,7 @@ impl Watch {
         Self { begun: Instant::now(), lifetime, is_dirty, _task: Arc::new(AbortOnDrop(task)) }
     }
 
-    /// Takes in that something has happened.
+    /// Marks the document as changed.
     fn invalidate(&self) {
         self.is_dirty.store(true, Ordering::Release);
     }
@@ -193,29 +194,29 @@ impl Watch {
     }
 }
 
-/// How to look.
+/// Observation options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObserveOptions {
-    /// Leave out what a person cannot see.
+    /// Omit what is visually hidden.
     pub(crate) firewall: bool,
-    /// Tell what a person cannot see, marked.
+    /// Include what is visually hidden, marked.
     pub(crate) hidden: bool,
-    /// Tell where links lead.
+    /// Include link URLs.
     pub(crate) urls: bool,
-    /// Tell where everything is.
+    /// Include bounding boxes.
     pub(crate) boxes: bool,
-    /// Tell texts in full, however long.
+    /// Include texts in full length.
     pub(crate) full: bool,
-    /// Whose eyes.
+    /// The snapshot source.
     pub(crate) source: Source,
 }
 
-/// Whose eyes a page is seen with.
+/// The snapshot source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A script of ours in the page.
+    /// The observer script in the page.
     Page,
-    /// The browser's own accessibility tree.
+    /// The browser's accessibility tree.
     Ax,
 }
 
@@ -233,7 +234,8 @@ impl Default for ObserveOptions {
 }
 
 impl ObserveOptions {
-    /// Whether what was seen in this way has all that is printed of what is seen in the other, and no more.
+    /// True if an observation with these options contains everything that `print` renders of one with the others, and
+    /// no more.
     pub(crate) fn is_comparable_with(&self, other: &Self, print: &RenderOptions) -> bool {
         self.hidden == other.hidden
             && self.firewall == other.firewall
@@ -273,26 +275,26 @@ impl TabObservation {
         }
     }
 
-    /// What was seen of the page, if nothing has happened since and it was looked at in the same way.
+    /// The cached tree, if the page has not changed since and the options are the same.
     pub(crate) fn cached_page(&self, look: &ObserveOptions, loader: &str) -> Option<Arc<Tree>> {
         let is_whole = self.seen.as_ref().is_some_and(|seen| !seen.is_glimpse);
         self.cached_page_any_source(look, loader).filter(|_| is_whole)
     }
 
-    /// Puts aside what was seen, for a look that is not to be remembered.
+    /// Takes the cache away before an observation that must not be cached.
     pub(crate) fn stash(&mut self) -> Option<CachedPage> {
         self.kept.clear();
         self.seen.take()
     }
 
-    /// Takes back what was put aside, in place of what was seen since.
+    /// Restores the stashed cache, dropping what was cached since.
     pub(crate) fn restore(&mut self, seen: Option<CachedPage>) {
         self.kept.clear();
         self.seen = seen;
     }
 
-    /// What was seen of the page, if its documents say themselves that nothing has happened since. Word of a
-    /// change comes a moment after it: good enough to show a page, too late to point at something in it.
+    /// The cached tree, if its documents confirm that nothing has changed. Change notifications arrive a moment late:
+    /// the cache is good enough to show a page, but not to target an element in it.
     pub(crate) async fn revalidated_page(
         &self,
         look: &ObserveOptions,
@@ -302,7 +304,7 @@ impl TabObservation {
         let tree = self.cached_page(look, loader)?;
         let mut asked = tokio::task::JoinSet::new();
         for frame in tree.frames.iter().filter(|frame| !frame.silent) {
-            // One in which there is nothing has no say of its own.
+            // An empty document has no watch of its own.
             let is_empty =
                 |kept: &CachedFrame| kept.loader == frame.document && kept.watch.is_none();
             if self.kept.values().any(is_empty) {
@@ -314,14 +316,14 @@ impl TabObservation {
             asked.spawn(async move {
                 let (is_spoiled, is_late) =
                     tokio::join!(world.is_spoiled(deadline), world.has_late_roots(deadline));
-                // What a script set in a field is found out by being asked: word of it may still be on its way.
+                // A field value set by a script is found only by asking: its notification may still be on its way.
                 if let Some(watch) = watch.filter(|_| is_spoiled) {
                     watch.invalidate();
                 }
                 is_spoiled || is_late.unwrap_or(true)
             });
         }
-        // All of them, so that each that has changed is known to have.
+        // All of them, so that each changed document is marked.
         let mut is_any = false;
         while let Some(is_spoiled) = asked.join_next().await {
             is_any |= is_spoiled.unwrap_or(true);
@@ -329,7 +331,7 @@ impl TabObservation {
         (!is_any).then_some(tree)
     }
 
-    /// Whether a shadow root has come in a document that was looked at. Nothing else tells.
+    /// True if a shadow root was attached in an observed document. No notification covers that.
     pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> bool {
         let mut asked = tokio::task::JoinSet::new();
         for world in self.worlds.values() {
@@ -339,8 +341,8 @@ impl TabObservation {
         asked.join_all().await.contains(&true)
     }
 
-    /// What was seen is good no more: a script ran in the page, and what it did may have left no trace. Frames of
-    /// other processes are out of its reach.
+    /// Invalidates the cache of the tab's own process: a script ran in the page, and its effects may have left no
+    /// trace. Frames of other processes are out of its reach.
     pub(crate) fn forget(&mut self, tab: &Tab) {
         self.seen = None;
         let worlds = &self.worlds;
@@ -349,8 +351,8 @@ impl TabObservation {
         });
     }
 
-    /// Gives nodes refs that mean what they mean now, and their numbers. In a batch that waits for its end: whoever
-    /// wrote the batch had not read any of its receipts.
+    /// Issues refs for nodes and returns their numbers. In a batch this is deferred to its end: the batch was written
+    /// before any of its receipts was read.
     pub(crate) fn issue_refs(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
         let Some(deferred) = &self.deferred else { return self.registry.issue_nodes(tree, nodes) };
         deferred.push(tree, nodes);
@@ -361,20 +363,20 @@ impl TabObservation {
         nodes.iter().map(number).collect()
     }
 
-    /// What was seen may not be so any more: every document is asked what is different.
+    /// Invalidates the cache: every document is asked for changes.
     pub(crate) fn invalidate(&mut self) {
         self.seen = None;
         self.kept.retain(|_, kept| kept.watch.is_none());
     }
 
-    /// Another document came: its frames and their worlds are other ones.
+    /// Another document was committed: its frames and isolated worlds are new.
     fn begin_document(&mut self) {
         self.worlds.clear();
         self.owners.clear();
         self.kept.clear();
     }
 
-    /// Nothing that was seen is good any more.
+    /// Drops everything that was observed.
     pub(crate) fn reset(&mut self) {
         self.seen = None;
         self.kept.clear();
@@ -383,12 +385,12 @@ impl TabObservation {
         }
     }
 
-    /// Keeps what was seen until something happens in the page.
+    /// Caches the tree until the page changes.
     fn keep(&mut self, tree: Arc<Tree>, look: ObserveOptions, moves: (Arc<AtomicU64>, u64)) {
         let watch = |frame: &page::ax::Frame| {
             self.kept.values().find(|kept| kept.loader == frame.document).map(|it| it.watch.clone())
         };
-        // A page of which a part is not known any more cannot be remembered.
+        // A page with an uncached frame cannot be cached.
         let answering = tree.frames.iter().filter(|frame| !frame.silent);
         let frames: Option<Vec<Option<Watch>>> = answering.map(watch).collect();
         self.seen = frames.map(|frames| CachedPage {
@@ -401,14 +403,14 @@ impl TabObservation {
         });
     }
 
-    /// How to look at the page by the way, if it is one document of its own.
+    /// The inline report options, if the page is a single document.
     pub(crate) fn looking(&self, tab: &Tab) -> Option<String> {
         let world = self.worlds.get(&tab.target_id)?;
         let seen = self.seen.as_ref()?;
         (seen.tree.frames.len() == 1).then(|| world.looking(&ObserveOptions::default().options()))
     }
 
-    /// The page by a report that came by the way.
+    /// Caches and returns the tree of an inline report.
     pub(crate) async fn adopt_inline_report(
         &mut self,
         tab: &Tab,
@@ -416,7 +418,7 @@ impl TabObservation {
         deadline: Deadline,
     ) -> Option<Arc<Tree>> {
         let kept = self.kept.get(&tab.target_id);
-        // What it told before is not so any more; word of that may still be on its way.
+        // The cached report is outdated; its change notification may still be on its way.
         if let Some(watch) = kept.and_then(|kept| kept.watch.as_ref()) {
             watch.is_dirty.store(true, Ordering::Release);
         }
@@ -439,7 +441,7 @@ impl TabObservation {
         Some(tree)
     }
 
-    /// What was seen of the page, also by the way, if nothing is known to have happened since.
+    /// The cached tree, also one of an inline report, if no change is known since.
     pub(crate) fn cached_page_any_source(
         &self,
         look: &ObserveOptions,
@@ -452,7 +454,7 @@ impl TabObservation {
         is_good.then(|| seen.tree.clone())
     }
 
-    /// Remembers what a dialog came in front of: to tell later that it is back.
+    /// Stores the page behind a modal dialog: to report later that it is back.
     pub(crate) fn set_modal_background(&mut self, was: Option<&Arc<Tree>>, now: &Tree) {
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
         self.behind = match page::delta::is_covered(now) {
@@ -465,12 +467,12 @@ impl TabObservation {
         self.behind = self.behind.take().filter(|behind| document(behind) == document(now));
     }
 
-    /// What was last seen of the page, whatever happened since.
+    /// The last observed tree, valid or not.
     pub(crate) fn last_seen(&self) -> Option<Arc<Tree>> {
         self.seen.as_ref().map(|seen| seen.tree.clone())
     }
 
-    /// Whether something happens in the page within this time.
+    /// True if the page changes within this time.
     pub(crate) async fn changes_within(&self, quiet: Duration) -> bool {
         let main = self.seen.as_ref().and_then(|seen| seen.tree.frames.first());
         match main.and_then(|main| self.world_of(&main.document)) {
@@ -479,19 +481,19 @@ impl TabObservation {
         }
     }
 
-    /// The number of the element that holds a frame, if it was told.
+    /// The element number of a frame's owner, if it was reported.
     fn owner_of(&self, place: &FrameInfo) -> Option<u32> {
         let world = self.worlds.get(place.parent.as_deref()?)?;
         world.known(*self.owners.get(&place.frame_id)?)
     }
 
-    /// Our world in the document with this id, if it was part of what was seen last.
+    /// The isolated world of the document with this loader id, if it was part of the last observation.
     pub(crate) fn world_of(&self, document: &str) -> Option<&World> {
         self.worlds.values().find(|world| world.loader == document)
     }
 }
 
-/// Gets ready to look at a document whose text has come, while what it named is still coming.
+/// Registers click listeners of a document at `DOMContentLoaded`, while its resources still load.
 pub(crate) async fn prefetch_listeners(tab: Arc<Tab>) {
     let deadline = Deadline::after(FRAME);
     let loader = tab.state.borrow().loader.clone();
@@ -510,7 +512,7 @@ pub(crate) async fn prefetch_listeners(tab: Arc<Tab>) {
     }
 }
 
-/// The page as it is now.
+/// Observes the page as it is now.
 pub(crate) async fn observe(
     live: &RunningBrowser,
     tab: &Tab,
@@ -540,12 +542,12 @@ pub(crate) async fn observe(
                 }
                 return Ok(tree);
             }
-            // Another document came in between: its worlds are other ones.
+            // Another document was committed meanwhile: its isolated worlds are new.
             Err(error) if error.is_replaced() && !deadline.is_over() => {
                 observation.worlds.remove(&tab.target_id);
                 trouble = Some(error);
             }
-            // A page that our scripts stumble over can still be told by the browser.
+            // If the observer script fails, the browser's accessibility tree still works.
             Err(error @ ObserveError::Script(_)) if look.source == Source::Page => {
                 tracing::warn!("our scripts failed in a page: the browser's own tree is asked");
                 return match watched(tab, ax::look(live, tab, observation, deadline)).await {
@@ -592,7 +594,7 @@ async fn observe_once(
     };
     let (places, owners) = match placed {
         Some(found) => found,
-        // Where no frame is shown nobody needs to know where they are.
+        // Without reported frames, their positions are not needed.
         None if told.holders.is_empty() => Default::default(),
         None => placing.await,
     };
@@ -609,7 +611,7 @@ async fn observe_once(
     Ok(tree)
 }
 
-/// A dialog, a crash or a closed tab ends the wait.
+/// Ends the wait on a dialog, a crash or a closed tab.
 pub(crate) async fn watched<T>(
     tab: &Tab,
     work: impl Future<Output = std::result::Result<T, ObserveError>>,
@@ -622,7 +624,7 @@ pub(crate) async fn watched<T>(
     }
 }
 
-/// What a frame's document tells. What it told before is taken if it is known to be good.
+/// The report of a frame, from the cache if it is valid.
 async fn look_at(
     observation: &mut TabObservation,
     place: &FrameInfo,
@@ -637,7 +639,7 @@ async fn look_at(
     Ok(store_report(observation, place, look, world, told))
 }
 
-/// What a frame told before, if it is good.
+/// The cached report of a frame, if it is valid.
 fn known(
     observation: &TabObservation,
     place: &FrameInfo,
@@ -663,7 +665,7 @@ async fn ask(
             World::enter(channel, frame_id, loader, place.is_top, deadline).await?
         }
     };
-    // Not on the stack of whoever looks: what this needs there adds up.
+    // Boxed: its stack use would add to the caller's.
     let told = Box::pin(world.look(&options, deadline)).await?;
     Ok((world, told))
 }
@@ -683,7 +685,7 @@ fn store_report(
     told
 }
 
-/// What the documents in frames tell, by frame. Those that cannot be seen are not asked.
+/// Observes the documents in frames, level by level. Invisible frames are skipped.
 async fn look_at_frames(
     observation: &mut TabObservation,
     places: &[FrameInfo],
@@ -741,7 +743,7 @@ async fn look_at_frames(
                 ));
             }
         }
-        // One that did not answer has nothing inside that could be asked.
+        // A frame that did not respond has no frames to observe.
         if is_over || told.is_empty() {
             return;
         }
@@ -749,13 +751,13 @@ async fn look_at_frames(
     }
 }
 
-/// One tree of all documents, each below the element that holds it.
+/// Builds one tree of all documents, each below its owner element.
 struct TreeBuilder<'a> {
     tree: Tree,
     told: &'a HashMap<String, Arc<FrameReport>>,
-    /// Frames by the frame they are in and the element that holds them.
+    /// Frames by parent frame and owner element.
     held: HashMap<(&'a str, u32), &'a FrameInfo>,
-    /// Frames that hold others of which nobody knows where.
+    /// Frames with child frames whose owner element is unknown.
     lost: HashSet<&'a str>,
 }
 
@@ -784,7 +786,7 @@ fn stitch(
 }
 
 impl TreeBuilder<'_> {
-    /// Adds a document, and the documents in its frames where their elements stand.
+    /// Adds a document, and its frames' documents below their owner elements.
     fn add(
         &mut self,
         place: &FrameInfo,
@@ -836,8 +838,8 @@ impl TreeBuilder<'_> {
     }
 }
 
-/// The tags of an element and what is in it, or of the whole page, for a hash of its shape. While what was seen is good,
-/// so is that.
+/// The tags of an element and its descendants, or of the whole page, for a structure hash. Cached as long as the
+/// tree.
 pub(crate) async fn shape(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -865,7 +867,7 @@ pub(crate) async fn shape(
     Ok(tags)
 }
 
-/// Puts the boxes of what is in frames where they are in the view of the page.
+/// Shifts the boxes of frames into the coordinates of the main viewport.
 async fn place_boxes(observation: &TabObservation, tree: &mut Tree, deadline: Deadline) {
     for frame in 1..tree.frames.len() {
         let frame = frame as u16;
@@ -874,7 +876,7 @@ async fn place_boxes(observation: &TabObservation, tree: &mut Tree, deadline: De
     }
 }
 
-/// Where a frame's document begins, in CSS pixels of the main frame's view.
+/// The offset of a frame's document, in CSS pixels of the main viewport.
 pub(crate) async fn offset(
     observation: &TabObservation,
     tree: &Tree,
@@ -900,7 +902,7 @@ pub(crate) async fn offset(
     (x, y)
 }
 
-/// The world around a frame, and the element there that holds the frame.
+/// The parent world of a frame, and the owner element in it.
 pub(crate) fn holder<'s>(
     observation: &'s TabObservation,
     tree: &Tree,
@@ -913,7 +915,7 @@ pub(crate) fn holder<'s>(
     Some((world, world.known(*observation.owners.get(frame_id)?)?))
 }
 
-/// An element that holds most of the page listens for what is in it, not for itself.
+/// A listener on an element that contains most of the page is delegated: it is not the element's own.
 fn drop_delegated_listeners(tree: &mut Tree) {
     let all = tree.nodes.len();
     for index in 0..all {

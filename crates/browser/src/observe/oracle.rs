@@ -1,4 +1,4 @@
-//! Our tree beside the browser's own, element by element: how tests know that ours is right.
+//! Compares our tree with the browser's accessibility tree, element by element; used by tests.
 
 use super::{ObserveError, ObserveOptions, TabObservation, World, ax, json, observe};
 use crate::browser::TabNeed;
@@ -11,7 +11,7 @@ use page::ax::{RefPolicy, Tree};
 use page::view::{ViewOptions, view};
 use std::collections::{HashMap, HashSet};
 
-/// Runs a script in our world of the current page, so that a test can put something in the way there.
+/// Evaluates a script in the isolated world of the current page, so that a test can tamper with it.
 pub(crate) async fn meddle(cx: &mut CommandContext<'_>, script: &str) -> Result<()> {
     let turn = cx.turn(TabNeed::Page).await?;
     let loader = turn.state.borrow().loader.clone();
@@ -22,41 +22,41 @@ pub(crate) async fn meddle(cx: &mut CommandContext<'_>, script: &str) -> Result<
     Ok(())
 }
 
-/// What a tree says about an element.
+/// Facts of a tree about an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// What it is.
+    /// The role.
     pub role: String,
-    /// What it is called.
+    /// The accessible name.
     pub name: String,
-    /// Whether it can take the focus.
+    /// True if it is focusable.
     pub is_focusable: bool,
-    /// Whether it is part of a table that only places things side by side.
+    /// True for parts of a layout table.
     pub is_layout: bool,
-    /// What else could have named it, after what did.
+    /// Superseded name sources.
     pub passed_over: Vec<String>,
 }
 
-/// An element as both trees tell it. One that a tree leaves out is absent there.
+/// An element in both trees. Absent in one that leaves it out.
 #[derive(Clone, Debug)]
 pub struct NodePair {
-    /// The browser's own number of the element.
+    /// The backend node id.
     pub backend_node_id: Option<i64>,
-    /// The element's tag.
+    /// The tag name.
     pub tag: String,
-    /// The attributes asked for.
+    /// The requested attributes.
     pub facts: Vec<Option<String>>,
-    /// The browser does not lay it out yet, because it is out of view.
+    /// Not laid out yet, because it is out of view (`content-visibility`).
     pub is_skipped: bool,
-    /// There is no text in it.
+    /// It contains no text.
     pub is_blank: bool,
-    /// What our tree says.
+    /// Our facts.
     pub ours: Option<NodeFacts>,
-    /// What the browser's tree says.
+    /// The browser's facts.
     pub theirs: Option<NodeFacts>,
 }
 
-/// All elements of all documents of the page, with the attributes asked for.
+/// All elements of all documents of the page, with the requested attributes.
 pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Result<Vec<NodePair>> {
     let turn = cx.turn(TabNeed::Page).await?;
     let live = cx.live().await?;
@@ -90,7 +90,7 @@ pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Resu
         };
         let here = tree.nodes.iter().filter(|node| node.frame == frame && node.element > 0);
         let ours: HashMap<u32, NodeFacts> = here.map(|node| (node.element, said(node))).collect();
-        // In another process the same number is another element's.
+        // In another process the same id is another element's.
         let is_near = world.channel.session() == turn.channel.session();
         for ((number, id), told) in numbers.into_iter().zip(ids).zip(told) {
             let mut told = told.into_iter().map(|fact| fact.map(LossyString::into_string));
@@ -108,14 +108,14 @@ pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Resu
     Ok(pairs)
 }
 
-/// A document of a page that was looked at.
+/// A document of an observed page.
 #[derive(Clone, Copy)]
 struct Document<'s> {
     frame: u16,
     world: &'s World,
 }
 
-/// Those that answered and in which there is something.
+/// The documents that responded.
 fn documents<'s>(observation: &'s TabObservation, tree: &Tree) -> Vec<Document<'s>> {
     let frames = tree.frames.iter().zip(0u16..).filter(|(frame, _)| !frame.silent);
     let world = |(frame, at): (&page::ax::Frame, u16)| {
@@ -125,7 +125,7 @@ fn documents<'s>(observation: &'s TabObservation, tree: &Tree) -> Vec<Document<'
 }
 
 impl Document<'_> {
-    /// What the browser's own tree says, by its own numbers of elements.
+    /// The browser's facts by backend node id.
     async fn their_tree(
         &self,
         deadline: Deadline,
@@ -141,7 +141,7 @@ impl Document<'_> {
         Ok(all.split(',').filter_map(|number| number.parse().ok()).collect())
     }
 
-    /// The browser's own numbers of those who listen to clicks, in shadow trees too.
+    /// Backend node ids of elements with click listeners, in shadow trees too.
     async fn listening(
         &self,
         deadline: Deadline,
@@ -160,26 +160,26 @@ impl Document<'_> {
     }
 }
 
-/// An element that one could want to use, and whether it can be pointed at.
+/// An interactive element and its refs.
 #[derive(Clone, Debug)]
 pub struct Reachability {
     /// The beginning of its markup.
     pub markup: String,
-    /// The browser lets it take the focus.
+    /// The browser reports it as focusable.
     pub is_focusable: bool,
-    /// A script listens to its clicks.
+    /// It has a click listener.
     pub listens: bool,
-    /// It is the page, or holds most of it.
+    /// It contains the body or most of the page.
     pub is_root: bool,
-    /// It is kept from those who cannot see the page.
+    /// It is hidden from assistive technology.
     pub is_aria_hidden: bool,
-    /// It has a ref in a list of what can be acted on.
+    /// It has a ref in an interactive-only snapshot.
     pub has_ref: bool,
-    /// And in a snapshot as it is made when nothing else is said.
+    /// It has a ref in a default snapshot.
     pub is_shown: bool,
 }
 
-/// All elements of all documents that can be seen and, as the browser tells, can take the focus or listen to clicks.
+/// All visible elements of all documents that the browser reports as focusable or that have click listeners.
 pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachability>> {
     const SEEN: &str = "(el) => { const box = el.getBoundingClientRect(); \
         return el.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && \

@@ -1,8 +1,8 @@
-//! Points of frames that are drawn rotated, skewed or in perspective.
+//! Maps points through frames that are rotated, skewed or in perspective.
 //!
-//! Elsewhere a frame's document is mapped into the one around it by an offset and a scale, which our scripts know. Here
-//! the browser is asked for the quad in which the frame's content is drawn, and points are mapped by the homography of
-//! that. The browser tells quads in the coordinates of the session's own root frame.
+//! Other frames are mapped into their parent by an offset and a scale, which the observer knows. Here the browser is
+//! asked for the content quad of the owner element, and points are mapped by its homography. Quads are in the
+//! coordinates of the session's root frame.
 
 use super::{ObserveError, TabObservation, World};
 use cdp::Deadline;
@@ -16,7 +16,7 @@ type Point = (f64, f64);
 struct Homography([f64; 9]);
 
 impl Homography {
-    /// The map that takes a rectangle at the origin to a quad, corner by corner, clockwise from the top left.
+    /// The map from a rectangle at the origin to a quad, corner by corner, clockwise from the top left.
     fn of(width: f64, height: f64, quad: &[f64; 8]) -> Option<Self> {
         let [x0, y0, x1, y1, x2, y2, x3, y3] = *quad;
         let (dx1, dx2, sx) = (x1 - x2, x3 - x2, x0 - x1 + x2 - x3);
@@ -26,7 +26,7 @@ impl Homography {
             return None;
         }
         let (g, h) = ((sx * dy2 - dx2 * sy) / area, (dx1 * sy - sx * dy1) / area);
-        // The map of the unit square, after the rectangle has become one.
+        // The map of the unit square, after scaling the rectangle to it.
         let (a, b, d, e) = (x1 - x0 + g * x1, x3 - x0 + h * x3, y1 - y0 + g * y1, y3 - y0 + h * y3);
         Some(Self([
             a / width,
@@ -49,7 +49,7 @@ impl Homography {
 
     fn inverse(&self) -> Self {
         let [a, b, c, d, e, f, g, h, i] = self.0;
-        // Up to a factor, which does not matter.
+        // Up to a scalar factor.
         Self([
             e * i - f * h,
             c * h - b * i,
@@ -64,7 +64,7 @@ impl Homography {
     }
 }
 
-/// The map from a frame's document to the root frame of the session that its owner element is in.
+/// The map from a frame's document to the root frame of its owner element's session.
 async fn map_of(
     observation: &TabObservation,
     tree: &Tree,
@@ -84,13 +84,13 @@ async fn map_of(
     Homography::of(width, height, &quad).ok_or_else(nothing)
 }
 
-/// The world of the document around a frame.
+/// The isolated world of the parent document.
 fn around<'s>(observation: &'s TabObservation, tree: &Tree, frame: u16) -> Option<&'s World> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
     observation.world_of(&tree.frames.get(usize::from(parent))?.document)
 }
 
-/// The frame around another one, if it is not the root of its session.
+/// The parent frame, if it is not the root of its session.
 fn inner_parent(observation: &TabObservation, tree: &Tree, frame: u16) -> Option<u16> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
     let world = observation.world_of(&tree.frames.get(usize::from(parent))?.document)?;
@@ -98,7 +98,7 @@ fn inner_parent(observation: &TabObservation, tree: &Tree, frame: u16) -> Option
     (outer.channel.session() == world.channel.session()).then_some(parent)
 }
 
-/// A point of a frame's document as a point of the document around it.
+/// Maps a point of a frame's document to the parent document.
 pub(crate) async fn outward(
     observation: &TabObservation,
     tree: &Tree,
@@ -117,7 +117,7 @@ pub(crate) async fn outward(
     }
 }
 
-/// A point of the document around a frame as a point of the frame's document.
+/// Maps a point of the parent document to the frame's document.
 pub(crate) async fn inward(
     observation: &TabObservation,
     tree: &Tree,

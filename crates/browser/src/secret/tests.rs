@@ -21,7 +21,7 @@ fn evaluated(value: &Value) -> Reply {
     })
 }
 
-/// Whether a secret is in a string, a key or a number of a value.
+/// True if a secret is in a string, a key or a number of a value.
 fn holds(value: &Value, secret: &str) -> bool {
     match value {
         Value::String(text) => text.contains(secret),
@@ -34,7 +34,7 @@ fn holds(value: &Value, secret: &str) -> bool {
     }
 }
 
-/// What a page gave, without its secrets.
+/// A page's value with its secrets masked.
 fn scrubbed(scrubber: &SecretScrubber, value: &Value) -> Value {
     match scrubber.scrub_reply(evaluated(value)).unwrap() {
         Reply::Eval(EvalReply { value: Some(json), .. }) => {

@@ -1,8 +1,8 @@
-//! The browser's own accessibility tree as the second source of a snapshot: one account per document, put together
-//! like the reports of our own scripts.
+//! The browser's own accessibility tree (`Accessibility.getFullAXTree`) as the second snapshot source: one tree per
+//! document, joined like the reports of the observer script.
 //!
-//! The browser knows its elements by numbers of its own. Each is asked for ours, so that a ref means the same
-//! whichever way the page was looked at.
+//! The browser identifies elements by backend node ids. The observer's element number of each is fetched, so that a
+//! ref means the same element with either source.
 
 mod read;
 
@@ -19,19 +19,19 @@ use page::mask::mask as without_secrets;
 use read::TreePosition;
 use std::collections::{HashMap, HashSet};
 
-/// How many elements are asked for at a time.
+/// Elements per call.
 const PIECE: usize = 500;
 
-/// What the browser tells of one document.
+/// The browser's accessibility nodes of one document.
 struct AxFrame {
     nodes: Vec<AxNode>,
-    /// Our numbers of its elements.
+    /// Element numbers by backend node id.
     numbers: HashMap<i64, u32>,
     url: String,
     origin: String,
 }
 
-/// The page as the browser tells it.
+/// Builds the page's tree from the browser's accessibility tree.
 pub(super) async fn look(
     live: &RunningBrowser,
     tab: &Tab,
@@ -70,7 +70,7 @@ pub(super) async fn look(
     Ok(work.tree)
 }
 
-/// The elements that hold frames, besides those that are known.
+/// The owner elements of frames other than the known ones.
 async fn further_owners(
     places: &[FrameInfo],
     known: &FrameOwners,
@@ -85,7 +85,7 @@ async fn further_owners(
     frames::owners(asked, deadline).await
 }
 
-/// Asks for the documents in frames, each level at once, where the document around them tells of the frame.
+/// Fetches the accessibility nodes of frames, level by level, where the parent document includes the owner element.
 async fn look_into(
     observation: &mut TabObservation,
     places: &[FrameInfo],
@@ -119,7 +119,7 @@ async fn look_into(
     }
 }
 
-/// What the browser tells of a document, without what is secret in it.
+/// Fetches the accessibility nodes of a document, its secrets masked.
 async fn ask(
     place: FrameInfo,
     world: Option<World>,
@@ -153,11 +153,11 @@ async fn ask(
     Ok((world, account))
 }
 
-/// One tree of all accounts, each below the element that holds its frame.
+/// Builds one tree of all documents, each below its owner element.
 struct AxTreeBuilder<'a> {
     tree: Tree,
     accounts: &'a HashMap<String, AxFrame>,
-    /// Frames by the frame they are in and the element that holds them.
+    /// Frames by parent frame and owner element.
     held: HashMap<(&'a str, i64), &'a FrameInfo>,
 }
 
@@ -192,18 +192,18 @@ impl AxTreeBuilder<'_> {
         let mut reading = read::begin(&account.nodes, TreePosition { depth, frame: index });
         while let Some((id, below)) = reading.next(&mut self.tree) {
             if let Some((_, inner)) = inside.iter().find(|(owner, _)| *owner == id) {
-                // The browser does not say that of a frame.
+                // The browser does not mark frames as focusable.
                 if let Some(holder) = self.tree.nodes.last_mut() {
                     holder.states = holder.states.with_focusable(true);
                 }
                 self.add(inner, Some(index), below);
             }
         }
-        // An account without anything is that of a document without anything.
+        // A document without nodes still gets its root.
         if self.tree.nodes.len() == begin {
             self.tree.push(Role::WebArea, depth, 0, index);
         }
-        // The tab hears of a new title later than its document has it.
+        // The tab learns of a new title later than its document has it.
         let title = self.tree.name(&self.tree.nodes[begin]).to_owned();
         self.tree.frames[usize::from(index)].title = title;
         for node in &mut self.tree.nodes[begin..] {

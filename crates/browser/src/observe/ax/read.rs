@@ -1,8 +1,8 @@
-//! What the browser tells of a document, read into our tree.
+//! Converts the browser's accessibility nodes of a document into our tree.
 //!
-//! It knows what only the browser can know (closed shadow roots, parts of native controls) and does not know
-//! what our observer finds out: what a person cannot see, who listens to clicks. Which fields besides passwords hold
-//! secrets is asked of our world.
+//! They include what only the browser knows (closed shadow roots, parts of native controls) and lack the observer's
+//! findings: what is visually hidden, which elements have click listeners. Secret fields other than passwords are
+//! fetched from the isolated world.
 
 use crate::observe::oracle::NodeFacts;
 use cdp::LossyString;
@@ -14,12 +14,12 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What the browser shows instead of the letters of a secret: disc, circle, square.
+/// Mask characters of password fields: disc, circle, square.
 const MARKS: [char; 3] = ['•', '◦', '■'];
 
-/// What secret fields hold is not told: neither as their value nor where it is part of a name or a text.
+/// Masks the values of secret fields, also inside names and texts.
 pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
-    /// Shorter ones would be found in everything.
+    /// Shorter values would match everywhere.
     const SHORTEST: usize = 4;
     let secrets: Vec<Cow<'_, str>> = secrets.iter().map(|text| collapse(text)).collect();
     let without = |text: &mut LossyString| {
@@ -34,7 +34,7 @@ pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
         if let Some(value) = value
             && secrets.contains(&collapse(&plain(value)))
         {
-            // As the browser tells the value of a password.
+            // As the browser reports the value of a password.
             *value = RawValue::from_string("\"•\"".into()).unwrap_or_default();
         }
         let name = node.name.as_mut().and_then(|name| name.value.as_mut());
@@ -52,36 +52,36 @@ pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
     }
 }
 
-/// Where a document stands in the whole page.
+/// The position of a document in the page's tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TreePosition {
-    /// How deep.
+    /// Depth of its root.
     pub(super) depth: u32,
-    /// Which one it is.
+    /// Frame index.
     pub(super) frame: u16,
 }
 
-/// A node that is still to be told, and what it is inside of.
+/// A node that is still to be read, and its context.
 #[derive(Clone, Copy)]
 struct PendingNode {
     node: usize,
     at: TreePosition,
-    /// The content around it can be edited.
+    /// Inside editable content.
     is_edited: bool,
-    /// The plain field that it is a part of, in our tree.
+    /// The plain text field that contains it, by index in our tree.
     field: Option<usize>,
 }
 
-/// A document that is being read.
+/// Reads the nodes of one document.
 pub(super) struct AxReader<'a> {
     nodes: &'a [AxNode],
-    /// Where each is, by what others call it.
+    /// Node indexes by AX node id.
     places: HashMap<&'a str, usize>,
     is_told: Vec<bool>,
     open: Vec<PendingNode>,
 }
 
-/// Begins to read a document. The first node is the root; the others come in no order to rely on.
+/// Starts reading a document. The first node is the root; the others come in no reliable order.
 pub(super) fn begin(nodes: &[AxNode], at: TreePosition) -> AxReader<'_> {
     let places = nodes
         .iter()
@@ -94,10 +94,10 @@ pub(super) fn begin(nodes: &[AxNode], at: TreePosition) -> AxReader<'_> {
 }
 
 impl AxReader<'_> {
-    /// Goes on until an element is told: the browser's number of it, and how deep what is in it stands. Until asked for
-    /// more, it is the last node of the tree.
+    /// Reads on until an element is added: returns its backend node id and the depth of its children. Until the next
+    /// call, it is the last node of the tree.
     pub(super) fn next(&mut self, tree: &mut Tree) -> Option<(i64, u32)> {
-        // Not by calling itself: a page can be deeper than a stack.
+        // Iterative: a page can be deeper than the stack.
         while let Some(visit) = self.open.pop() {
             if std::mem::replace(&mut self.is_told[visit.node], true) {
                 continue;
@@ -121,13 +121,13 @@ impl AxReader<'_> {
     }
 }
 
-/// The browser's number of a node that is told as an element.
+/// The backend node id of a node that becomes an element of the tree.
 pub(super) fn element(node: &AxNode) -> Option<i64> {
     let is_told = matches!(meaning(node), Disposition::Role(role) if role != Role::Text);
     node.backend_dom_node_id.filter(|_| is_told)
 }
 
-/// Adds a node, if it is one to be told. Returns what its children are inside of; nothing if they are not told.
+/// Adds a node, unless it is skipped or unwrapped. Returns the context of its children; `None` if they are skipped.
 fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNode> {
     let is_root = visit.node == 0;
     let role = match meaning(node) {
@@ -137,8 +137,8 @@ fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNod
         Disposition::Role(role) => role,
     };
     match (visit.field, role) {
-        // The parts of a field only show its value. For one that styles turn into a password's, though, the
-        // browser has the value in clear and only the part masked.
+        // The inner nodes of a text field repeat its value. For a field masked only by CSS, the browser reports the
+        // value in clear and masks the inner text.
         (Some(field), Role::Text) => {
             if is_marks(&name(node)) {
                 mask(tree, field);
@@ -166,22 +166,22 @@ fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNod
     Some(PendingNode { at, is_edited, field, ..visit })
 }
 
-/// Adds a text, if there is anything in it.
+/// Adds a text node, unless it is empty.
 fn tell_text(tree: &mut Tree, node: &AxNode, at: TreePosition) {
     let text = name(node);
-    // Where a list is used as a menu or the like, its marks come as text that no node of the page holds.
+    // In a list with another role, list markers come as text without a DOM node.
     let is_mark = node.backend_dom_node_id.is_none() && matches!(&*text, "•" | "◦" | "▪");
     if text.is_empty() || is_mark {
         return;
     }
-    // Anywhere else these may be signs that are meant to be read.
+    // Elsewhere these characters may be regular text.
     let is_secret = is_marks(&text) && properties(node).any(|(name, _)| name == "editable");
     let index = tree.push(Role::Text, at.depth, 0, at.frame);
     tree.nodes[index].name = tree.keep(if is_secret { MASK } else { &text });
     tree.nodes[index].states = tree.nodes[index].states.with_masked(is_secret);
 }
 
-/// How the content of a node can be edited.
+/// Editability of a node's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Editable {
     No,
@@ -189,7 +189,7 @@ enum Editable {
     Rich,
 }
 
-/// What is true of a node: everything that is not a text.
+/// Copies the states of a node: everything that is not a text.
 fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> Editable {
     let told = &mut tree.nodes[index];
     let mut editable = Editable::No;
@@ -201,7 +201,7 @@ fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> E
             "focusable" => {
                 states.with_focusable(is_true(value) && !is_native_option(node, told.role))
             }
-            // The root says so unless something in it has the focus.
+            // The root is reported as focused unless an element in it is.
             "focused" => states.with_focused(is_true(value) && !is_root),
             "modal" => states.with_modal(is_true(value)),
             "required" => states.with_required(is_true(value)),
@@ -230,10 +230,10 @@ fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> E
     editable
 }
 
-/// The texts of a node: name, value and what only few have.
+/// Copies the texts of a node: name, value and rare attributes.
 fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_root: bool) {
     let role = tree.nodes[index].role;
-    // A cell that only places things is named by what is in it, which is told anyway.
+    // A layout table cell is named by its content, which is in the tree anyway.
     if !is_layout(node) {
         tree.nodes[index].name = tree.keep(&name(node));
         let is_given = node.name.as_ref().is_some_and(is_given) && !is_root;
@@ -244,7 +244,7 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     if is_marks(&value) {
         mask(tree, index);
     } else if !(is_host && role == Role::Generic) {
-        // What is in a plain box that can be edited is told as its content.
+        // The value of a generic editing host is in the tree as its content.
         tree.nodes[index].value = tree.keep(&value);
     }
     let description = node.description.as_ref().map(text).unwrap_or_default();
@@ -254,7 +254,7 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     if role_name(node) == "SvgRoot" {
         tree.extra_mut(index).kind = tree.keep("svg");
     }
-    // A range without ends is told as one from 0 to 0.
+    // A range without limits is reported as 0 to 0.
     let end =
         |wanted| properties(node).find(|(name, _)| *name == wanted).map(|(_, value)| value.get());
     let is_endless = end("valuemin") == Some("0") && end("valuemax") == Some("0");
@@ -263,7 +263,7 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
             "hasPopup" | "invalid" | "roledescription" | "keyshortcuts" | "orientation"
             | "autocomplete" | "valuetext" => true,
             "valuemin" | "valuemax" => !is_endless,
-            // Pictures have addresses too, and some are the whole picture.
+            // Images have URLs too, and some are `data:` URLs of the whole image.
             "url" => role == Role::Link,
             _ => false,
         };
@@ -298,19 +298,19 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     }
 }
 
-/// Says that a node holds a secret, and not which.
+/// Masks the value of a node.
 fn mask(tree: &mut Tree, index: usize) {
     tree.nodes[index].value = tree.keep(MASK);
     tree.nodes[index].states = tree.nodes[index].states.with_masked(true);
 }
 
-/// What a node of the browser's is to us.
+/// The treatment of an accessibility node.
 enum Disposition {
-    /// Neither it nor anything in it is told.
+    /// Skipped with its descendants.
     Nothing,
-    /// What is in it is told in its place.
+    /// Replaced by its children.
     Wrapper,
-    /// It is told.
+    /// Added with this role.
     Role(Role),
 }
 
@@ -319,15 +319,15 @@ fn meaning(node: &AxNode) -> Disposition {
         return Disposition::Wrapper;
     }
     match role_name(node) {
-        // Each line of a text once more; a mark that the list implies; a gap.
+        // Repetitions of each text line; a marker that the list implies; a line break.
         "InlineTextBox" | "ListMarker" | "LineBreak" => Disposition::Nothing,
-        // The options of a closed list are told right below it, as when it is looked at from inside the page.
+        // The options of a closed select are its direct children, as in the observer's tree.
         "none" | "presentation" | "MenuListPopup" => Disposition::Wrapper,
         name => Disposition::Role(role(name)),
     }
 }
 
-/// What the browser's tree says about an element, by the browser's number of it; nothing when it leaves it out.
+/// Facts of the browser's tree about an element, by backend node id; `None` when it is not in the tree.
 pub(crate) fn said(node: &AxNode) -> Option<(i64, NodeFacts)> {
     let Disposition::Role(role) = meaning(node) else { return None };
     if role == Role::Text {
@@ -344,7 +344,7 @@ pub(crate) fn said(node: &AxNode) -> Option<(i64, NodeFacts)> {
     Some((node.backend_dom_node_id?, said))
 }
 
-/// The names that the browser did not take because of one that counts more.
+/// Superseded name sources.
 fn passed_over(node: &AxNode) -> Vec<String> {
     let sources = node.name.iter().flat_map(|name| name.sources.iter().flatten());
     let passed = sources.filter(|source| source.superseded == Some(true));
@@ -352,7 +352,7 @@ fn passed_over(node: &AxNode) -> Vec<String> {
     values.filter_map(|value| serde_json::from_str(value.get()).ok()).collect()
 }
 
-/// The role with a name of the browser's: that of an ARIA role where there is one, else one of its own.
+/// The role for an internal role name of Chromium: that of an ARIA role where there is one, else one of its own.
 fn role(name: &str) -> Role {
     match name {
         "generic" => Role::Generic,
@@ -401,23 +401,23 @@ fn role_name(node: &AxNode) -> &str {
     node.role.as_ref().and_then(|role| role.value.as_deref()).unwrap_or_default()
 }
 
-/// Whether a node is part of a table that only places things side by side.
+/// True for parts of a layout table.
 fn is_layout(node: &AxNode) -> bool {
     role_name(node).starts_with("LayoutTable")
 }
 
-/// Fields whose text is their value.
+/// Roles whose text is their value.
 fn is_text_field(role: Role) -> bool {
     matches!(role, Role::TextBox | Role::SearchBox | Role::ComboBox | Role::SpinButton)
 }
 
-/// Whether a node is an option that is drawn by the browser. It says that it takes the focus, which in truth
-/// its list does; one made of elements has its text below it.
+/// True for an option that the browser draws. It is reported as focusable, although its list has the focus; an option
+/// of elements has its text below it.
 fn is_native_option(node: &AxNode, role: Role) -> bool {
     role == Role::Option && node.child_ids.as_ref().is_none_or(Vec::is_empty)
 }
 
-/// Whether the author named the node, rather than what is in it. The first source that counts decides.
+/// True if the author gave the name, rather than the content. The first source with a value decides.
 fn is_given(name: &AxName) -> bool {
     let mut sources = name.sources.iter().flatten();
     sources
@@ -433,7 +433,7 @@ fn properties(node: &AxNode) -> impl Iterator<Item = (&str, &RawValue)> {
     })
 }
 
-/// What a node is called, on one line.
+/// The accessible name, on one line.
 fn name(node: &AxNode) -> Cow<'_, str> {
     collapse(node.name.as_ref().and_then(|name| name.value.as_deref()).unwrap_or_default())
 }
@@ -442,7 +442,7 @@ fn text(text: &AxText) -> Cow<'_, str> {
     collapse(text.value.as_deref().unwrap_or_default())
 }
 
-/// Whether a text is nothing but marks in place of letters.
+/// True if a text consists of mask characters.
 fn is_marks(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| MARKS.contains(&c))
 }
@@ -461,7 +461,7 @@ fn toggle(value: &RawValue) -> Option<Tristate> {
     }
 }
 
-/// A value as one would write it.
+/// A JSON value as plain text.
 fn plain(value: &RawValue) -> Cow<'_, str> {
     let json = value.get();
     if json.starts_with('"') {
@@ -471,7 +471,7 @@ fn plain(value: &RawValue) -> Cow<'_, str> {
     if !json.contains('.') {
         return json.into();
     }
-    // A number that went through the browser's single precision: `0.30000001192092896` was `0.3`.
+    // Undo single precision: `0.30000001192092896` was `0.3`.
     match json.parse::<f64>() {
         Ok(number) if f64::from(number as f32) == number => (number as f32).to_string().into(),
         _ => json.into(),
@@ -495,8 +495,8 @@ mod tests {
         serde_json::from_str(&nodes.to_string()).unwrap()
     }
 
-    /// A node as the browser sends it: number and children, role, name, and the rest by keys. What the
-    /// protocol calls value, description, ignored and name sources stands among the properties here.
+    /// A node as the browser sends it: id and children, role, name, and the rest by keys. Value, description, ignored
+    /// and name sources are given among the properties here.
     fn node(id: u32, children: &[u32], role: &str, name: &str, rest: &Value) -> Value {
         let children: Vec<_> = children.iter().map(ToString::to_string).collect();
         let mut node = json!({
@@ -523,7 +523,7 @@ mod tests {
         json!({})
     }
 
-    /// Each node on a line: role, number, name and value, indented by depth.
+    /// One line per node: role, number, name and value, indented by depth.
     fn outline(tree: &Tree) -> String {
         let mut out = String::new();
         for node in &tree.nodes {
@@ -542,7 +542,7 @@ mod tests {
         assert_eq!(outline(&tree).lines().collect::<Vec<_>>(), expected);
     }
 
-    /// The second node of a tree of two.
+    /// A tree whose second node is the given one.
     fn one(role: &str, name: &str, rest: &Value) -> Tree {
         let sent = [node(1, &[2], "RootWebArea", "T", &none()), node(2, &[], role, name, rest)];
         read(&nodes(&json!(sent)))
@@ -619,7 +619,7 @@ mod tests {
                 " text 0 \"last\"",
             ],
         );
-        // White space alone is no text, and a root that is left out is still the root.
+        // White space alone is no text, and an ignored root is still the root.
         check(
             &[
                 node(1, &[2], "none", "", &json!({ "ignored": true })),
@@ -771,7 +771,7 @@ mod tests {
             one("textbox", "Password", &json!({ "value": "•••", "editable": "plaintext" }));
         assert_eq!(secret.value(&secret.nodes[1]), MASK);
         assert!(secret.nodes[1].states.is_masked());
-        // Styles make this one a password's; only its part is masked.
+        // Masked by CSS only: the value is in clear, the inner text masked.
         let styled = [
             node(1, &[2], "RootWebArea", "", &none()),
             node(2, &[3], "textbox", "", &json!({ "value": "hunter2", "editable": "plaintext" })),
@@ -874,7 +874,7 @@ mod tests {
             (0..12_000).map(|id| node(id, &[id + 1], "generic", "", &none())).collect();
         let tree = read(&nodes(&json!(deep)));
         assert_eq!((tree.nodes.len(), tree.nodes[11_999].depth), (12_000, 11_999));
-        // A child that is its own ancestor, one with two parents, and nodes without anything.
+        // A child that is its own ancestor, one with two parents, and empty nodes.
         check(
             &[
                 node(1, &[2, 3, 3], "RootWebArea", "", &none()),

@@ -1,4 +1,4 @@
-//! A long report, as it comes in pieces: they are read while the page still hands over the next ones.
+//! A long frame report, transferred in chunks: they are read while the page still sends the next ones.
 
 use super::HAND;
 use cdp::protocol::CdpEvent as _;
@@ -6,17 +6,17 @@ use cdp::protocol::runtime::BindingCalled;
 use cdp::{Channel, Delivery, Events};
 use std::hash::{BuildHasher as _, RandomState};
 
-/// More than this many pieces waiting would be a report of 500 MB.
+/// More pending chunks would be a report of 500 MB.
 const CAPACITY: usize = 4096;
 
-/// The pieces of the reports of one look.
+/// The report chunks of one observation.
 pub(super) struct ReportChunks {
     events: Events,
-    /// Others may look at the same document at the same time: what is handed to us begins with this.
+    /// Prefix of our chunks: the same document may be observed concurrently.
     sign: String,
     text: String,
     count: usize,
-    /// How many have come in this look.
+    /// Chunks received in this observation.
     pub(super) total: usize,
 }
 
@@ -27,12 +27,12 @@ impl ReportChunks {
         Self { events, sign, text: String::new(), count: 0, total: 0 }
     }
 
-    /// How our scripts are told to hand over pieces.
+    /// The observer option that requests chunks.
     pub(super) fn option(&self) -> String {
         format!("hand: \"{}\"", self.sign)
     }
 
-    /// Waits for the next piece and takes it in. Says whether there may be more.
+    /// Waits for the next chunk. Returns false when there are no more events.
     pub(super) async fn take_one(&mut self) -> bool {
         let event = match self.events.next().await {
             Some(Delivery::Event(event)) => event,
@@ -50,8 +50,8 @@ impl ReportChunks {
         true
     }
 
-    /// The whole report, by what is said when all pieces of it were handed over: how many, the first line, and what is left.
-    /// They come before that is said, so one that is not there by now was lost.
+    /// The whole report, from the final reply: number of chunks, first line, and rest. Chunks arrive before that
+    /// reply, so one that is missing by now was lost.
     pub(super) async fn whole(&mut self, end: &str) -> Option<String> {
         let (count, end) = end.split_once('\n')?;
         let (head, rest) = end.split_once('\n')?;

@@ -1,4 +1,4 @@
-//! Nodes from one side to the other: the browser has numbers of its own for them, and our world has ours.
+//! Maps between the browser's backend node ids and the observer's element numbers.
 
 use super::{ObserveError, World, json, read};
 use cdp::protocol::dom::ResolveNode;
@@ -12,17 +12,18 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Handles that are let go together. Those of this very name nobody uses.
+/// Object group of remote objects that are released together. The plain name is used for deep-serialized results
+/// only.
 pub(super) const GROUP: &str = "agbrowse";
 
-/// How many calls there were that needed handles.
+/// Number of calls with object groups of their own.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// How many nodes are asked about one by one at most: each costs a call.
+/// Nodes resolved one by one at most: each costs a call.
 const MAX_NODES: usize = 3000;
 
 impl World {
-    /// Learns our numbers of nodes that the browser knows by its own. Those that are gone are left out.
+    /// Assigns element numbers to backend nodes. Nodes that are gone are left out.
     pub(crate) async fn number(
         &mut self,
         nodes: &[i64],
@@ -34,8 +35,8 @@ impl World {
         Ok(())
     }
 
-    /// Our numbers of nodes whose clicks a script listens to, and whether the last walk would have told otherwise of one
-    /// if it had known.
+    /// Registers nodes with click listeners: returns their element numbers, and true if the last walk would have
+    /// reported one differently.
     pub(super) async fn register_click_listeners(
         &mut self,
         nodes: &[i64],
@@ -49,7 +50,7 @@ impl World {
         Ok((numbers, is_missed))
     }
 
-    /// Has a function of our world give nodes their numbers. Says whether it had more to say.
+    /// Calls an observer function that numbers nodes. Returns true if its reply is flagged.
     async fn learn(
         &mut self,
         function: &str,
@@ -64,7 +65,7 @@ impl World {
         Ok(given.starts_with('!'))
     }
 
-    /// Asks a function of ours about a node that the browser knows by its own number.
+    /// Calls an observer function with a backend node.
     ///
     /// # Errors
     /// [`ObserveError::Nothing`] when the node is gone.
@@ -84,12 +85,12 @@ impl World {
         serde_json::from_str(&said).map_err(|error| ObserveError::Script(error.to_string()))
     }
 
-    /// Our number of a node that was asked about before.
+    /// The element number of a backend node, if it was assigned.
     pub(crate) fn known(&self, node: i64) -> Option<u32> {
         self.numbers.get(&node).copied()
     }
 
-    /// Finds out the browser's own numbers of elements that hold frames.
+    /// Resolves the backend node ids of frame owner elements.
     pub(crate) async fn know(
         &mut self,
         elements: &HashSet<u32>,
@@ -106,7 +107,7 @@ impl World {
         Ok(())
     }
 
-    /// The browser's own numbers of elements.
+    /// The backend node ids of elements.
     pub(crate) async fn backend_ids(
         &self,
         elements: &[u32],
@@ -121,7 +122,7 @@ impl World {
         Ok(all)
     }
 
-    /// The browser's own numbers of the nodes that a script gives.
+    /// The backend node ids of the nodes that a script returns.
     pub(crate) async fn backend_ids_of(
         &self,
         script: String,
@@ -139,7 +140,7 @@ impl World {
         Ok(self.nodes(reply.result).into_iter().map(|node| node.backend_node_id).collect())
     }
 
-    /// Handles on nodes as the page's own scripts have them. Those that are gone are left out.
+    /// Remote objects of nodes in the main world. Nodes that are gone are left out.
     pub(crate) async fn page_handles(
         &self,
         nodes: &[i64],
@@ -151,13 +152,13 @@ impl World {
         Ok(self.resolved(asked, deadline).await?.into_iter().flatten().collect())
     }
 
-    /// Whether scripts of the page hear what is done to an element: they listen at it or around it.
+    /// True if the page has input listeners on an element or its ancestors.
     pub(crate) async fn hears_input(
         &self,
         element: u32,
         deadline: Deadline,
     ) -> Result<bool, ObserveError> {
-        // Of a frame that shares its process, the window cannot be asked for without its scripts.
+        // The window of an in-process frame is not accessible without its main world context.
         if self.document.is_none() {
             return Ok(true);
         }
@@ -192,7 +193,7 @@ impl World {
         Ok(is_heard)
     }
 
-    /// A handle on each node that is asked for, or none where it is gone.
+    /// The remote object of each node, or `None` where it is gone.
     async fn resolved(
         &self,
         asked: impl Iterator<Item = ResolveNode>,
@@ -211,8 +212,8 @@ impl World {
         Ok(handles)
     }
 
-    /// The nodes that a script gave. Handles on such are let go, also on those that nobody waited for: they would keep the
-    /// nodes for as long as the page is there.
+    /// The nodes that a script returned. Their remote objects are released, also unread ones: they would keep the
+    /// nodes alive as long as the page.
     pub(super) fn nodes(&self, given: Option<RemoteObject>) -> Vec<DeepNode> {
         let Some(given) = given else { return Vec::new() };
         self.channel.post(&ReleaseObjectGroup { object_group: GROUP.into() });
@@ -222,15 +223,15 @@ impl World {
         items.into_iter().map(|item| item.value.map(|node| *node).unwrap_or_default()).collect()
     }
 
-    /// Calls a function of ours with nodes that the browser knows by its own numbers. Tells with which, as those that are
-    /// gone are left out, and what it gave.
+    /// Calls a function with backend nodes. Returns the nodes that still exist, and the result.
     pub(super) async fn call_with(
         &self,
         nodes: &[i64],
         function: &str,
         deadline: Deadline,
     ) -> Result<(Vec<i64>, String), ObserveError> {
-        // A group of its own: the documents of a process are asked at once, and handles are let go by their group.
+        // An object group of its own: the documents of a process are observed concurrently, and objects are released
+        // by group.
         let group = format!("{GROUP}-{}", CALLS.fetch_add(1, Ordering::Relaxed));
         let asked = nodes.iter().map(|node| ResolveNode {
             backend_node_id: Some(*node),
@@ -263,7 +264,7 @@ impl World {
     }
 }
 
-/// Whether events of this type come of what a person does.
+/// True for event types of user input.
 fn is_input(kind: &str) -> bool {
     const FAMILIES: &[&str] = &[
         "auxclick",
@@ -305,7 +306,7 @@ pub(super) fn deep(shadow: &str) -> SerializationOptions {
     }
 }
 
-/// A node as deep serialization tells it.
+/// A deep-serialized node.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct DeepNode {

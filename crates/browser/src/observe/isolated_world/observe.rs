@@ -1,5 +1,5 @@
-//! Looking at one document: its report, the sheets and shadow roots that our scripts cannot read, and who listens to
-//! clicks.
+//! Observes one document: its report, the stylesheets and closed shadow roots that the observer cannot read, and the
+//! click listeners.
 
 use super::chunks::ReportChunks;
 use super::nodes::{DeepNode, GROUP, deep};
@@ -15,30 +15,30 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How deep closed shadow roots in closed shadow roots are looked into.
+/// Nesting depth of closed shadow roots.
 const ROOTS: usize = 16;
 
-/// How many trees are asked about one by one at most: each costs a call.
+/// Shadow trees queried one by one at most: each costs a call.
 const MAX_TREES: usize = 3000;
 
-/// Events that make an element something to click on.
+/// Events that make an element clickable.
 const CLICKS: &[&str] =
     &["click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart"];
 
 impl World {
-    /// What the document tells, with what can only be asked from outside.
+    /// Observes the document: the observer's report, completed with what only CDP can tell.
     pub(crate) async fn look(
         &mut self,
         options: &str,
         deadline: Deadline,
     ) -> Result<FrameReport, ObserveError> {
         let begun = Instant::now();
-        // Asked at once: most of the time goes by on the way.
+        // Sent at once: most of the time is latency.
         let is_first = self.last.is_none() && !self.is_blank;
         let is_hosting = is_first || self.last.as_deref().is_some_and(may_host);
-        // A first walk can take so long that the browser draws next, whatever else it is asked, and to lay out a large page
-        // takes it seconds. So who listens is asked before it, and once more later. Only where there may be closed shadow
-        // roots or frames has something to be asked after it.
+        // A first walk can take so long that the browser renders next, whatever the order of calls, and the layout of
+        // a large page takes seconds. So the listeners are queried before it, and once more later. Only with possible
+        // closed shadow roots or frames a query has to follow it.
         let heard_before = if is_first { self.ask_listeners()? } else { None };
         let is_heard_before = heard_before.is_some();
         let mut pieces = ReportChunks::over(&self.channel);
@@ -49,7 +49,7 @@ impl World {
         let (mut report, is_first_walk) =
             self.observed(report, options, &mut pieces, deadline).await?;
         let walked = begun.elapsed();
-        // A closed shadow root can have others inside.
+        // A closed shadow root can contain others.
         for round in 0..ROOTS {
             let early = hosts.take();
             let is_early = early.is_some();
@@ -63,7 +63,7 @@ impl World {
                 self.know_holders(&mut found, &report);
             }
             if !self.reveal(&found, deadline).await? {
-                // What was asked early was asked in vain if the walk had to be made again.
+                // The early query is void if the walk had to be repeated.
                 if is_early && !is_first_walk {
                     continue;
                 }
@@ -96,9 +96,8 @@ impl World {
         Ok(FrameReport::new(report, listening.into_iter().collect()))
     }
 
-    /// The script that makes a report, or says why it cannot: there is nothing to report, or our scripts are not
-    /// there. `learns` says that sheets which it cannot read are to be told instead. A long report comes in pieces, if
-    /// somebody takes them.
+    /// The script that makes a report, or tells why it cannot: the document is empty, or the observer is missing.
+    /// `learns`: unreadable stylesheets are reported instead. With `pieces`, a long report comes in chunks.
     fn observing(&self, options: &str, pieces: Option<&ReportChunks>, learns: bool) -> Evaluate {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
         let chunks = pieces.map(ReportChunks::option).unwrap_or_default();
@@ -114,14 +113,13 @@ impl World {
         }
     }
 
-    /// How to look, for a script of ours that looks by the way.
+    /// Options for an observer function that reports inline.
     pub(crate) fn looking(&self, options: &str) -> String {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
         format!("{{learn: true, since: {since}, {options}}}")
     }
 
-    /// Takes in a report that came by the way. Nothing when it does not say all: there are frames in the document, or
-    /// sheets that have to be read first.
+    /// Stores an inline report. `None` when it is incomplete: the document has frames, or unread stylesheets.
     pub(crate) fn take_in(&mut self, text: &str) -> Option<Arc<str>> {
         if text.starts_with("?\n") {
             return None;
@@ -137,8 +135,8 @@ impl World {
         head(&report, 7).is_empty().then_some(report)
     }
 
-    /// The report, and whether it is what was asked for first. A sheet of another origin that the script cannot read is
-    /// read for it.
+    /// Awaits the report; the flag is true if it answers the first request. Cross-origin stylesheets that the
+    /// observer cannot read are supplied.
     async fn observed(
         &mut self,
         reply: Reply<Evaluate>,
@@ -190,7 +188,7 @@ impl World {
         Err(ObserveError::Nothing)
     }
 
-    /// Finds out early whose clicks scripts listen to: whoever looks asks again, and needs to be told only of new ones.
+    /// Registers click listeners early: an observation queries them again and then registers only new ones.
     pub(crate) async fn prefetch_listeners(
         &mut self,
         deadline: Deadline,
@@ -201,8 +199,8 @@ impl World {
         Ok(())
     }
 
-    /// Answers whether somebody listens now of whom it was not known before the document was walked. Who came in between is
-    /// in the report already, so that no change tells of it.
+    /// Resolves to true if a click listener exists now that was unknown before the walk. One added in between is in
+    /// the report already, so no later change would reveal it.
     pub(crate) fn listeners_added_since(
         &mut self,
         deadline: Deadline,
@@ -216,12 +214,12 @@ impl World {
         }
     }
 
-    /// Asks who listens in the document itself, if there is a way to ask.
+    /// Requests the listeners of the document, if its remote object is known.
     fn ask_listeners(&self) -> Result<Option<Reply<GetEventListeners>>, cdp::Error> {
         self.document.as_deref().map(|it| self.channel.start(&listeners_of(it))).transpose()
     }
 
-    /// Whether a shadow root has come since the document was looked at: that leaves no trace there.
+    /// True if a shadow root was attached since the observation: that leaves no trace in the document.
     pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> Result<bool, ObserveError> {
         if !self.last.as_deref().is_some_and(may_host) {
             return Ok(false);
@@ -230,7 +228,7 @@ impl World {
         self.reveal(&self.nodes(found.result), deadline).await
     }
 
-    /// Takes the elements that hold frames from the end of what was found: the browser's own numbers of them.
+    /// Splits the frame owner elements off the result and stores their backend node ids.
     fn know_holders(&mut self, found: &mut Vec<DeepNode>, report: &str) {
         let holders: Vec<u32> = holders_in(report).map(|(number, _)| number).collect();
         let Some(begin) = found.len().checked_sub(holders.len()) else { return };
@@ -238,8 +236,8 @@ impl World {
         self.numbers.extend(ids.zip(holders).filter_map(|(id, number)| Some((id?, number))));
     }
 
-    /// The script that tells elements which may have a closed shadow root that we do not know. `is_first` says that
-    /// nobody was asked about yet in this look, `with_holders` that those that hold frames are wanted after them.
+    /// The script that returns possible hosts of unknown closed shadow roots. `is_first`: no host was queried in this
+    /// observation yet. `with_holders`: frame owner elements follow.
     fn hosts(&self, is_first: bool, with_holders: bool) -> Evaluate {
         Evaluate {
             expression: format!("agbrowse.hosts({is_first}, {with_holders})"),
@@ -293,7 +291,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes in the closed shadow roots of hosts that were asked about. Says whether there were any.
+    /// Attaches the closed shadow roots of hosts to the observer. Returns true if there were any.
     async fn reveal(&self, hosts: &[DeepNode], deadline: Deadline) -> Result<bool, ObserveError> {
         let root = |host: &DeepNode| host.shadow_root.as_ref()?.value.as_ref()?.backend_node_id;
         let roots: Vec<i64> = hosts.iter().filter_map(root).collect();
@@ -305,10 +303,10 @@ impl World {
         Ok(!found.is_empty())
     }
 
-    /// The nodes to whose clicks a script of the page listens, in order, in a document with or without shadow trees.
+    /// The nodes with click listeners of the page, sorted, in a document with or without shadow trees.
     ///
-    /// The browser tells of the listeners of one world at a time, so it is asked about the page's own handle on
-    /// each tree. It would tell of all worlds, trees and frames at once (`pierce`), but crashes on some pages then.
+    /// The browser lists the listeners of one world at a time, so the main world's object of each tree is queried.
+    /// `pierce` would list all worlds, trees and frames at once, but crashes on some pages.
     async fn listeners(
         &mut self,
         heard: Option<Reply<GetEventListeners>>,
@@ -343,7 +341,7 @@ impl World {
     }
 }
 
-/// What a script gives, and what it hands over before.
+/// Awaits a script's result while receiving chunks.
 async fn await_with_chunks(
     reply: Reply<Evaluate>,
     pieces: &mut ReportChunks,
@@ -364,7 +362,7 @@ fn listeners_of(tree: &str) -> GetEventListeners {
     GetEventListeners { object_id: tree.to_owned(), depth: Some(-1), pierce: None }
 }
 
-/// The nodes to whose clicks somebody listens.
+/// The nodes with click listeners.
 fn clicked(reply: GetEventListenersReply) -> impl Iterator<Item = i64> {
     let is_click = |listener: &EventListener| {
         listener.r#type.as_deref().is_some_and(|kind| CLICKS.contains(&kind))
