@@ -254,9 +254,14 @@ impl Config {
         }
         self.merge(&layer, |_| origin.clone());
         if let Some(why) = mistrust.filter(|_| !skipped.is_empty()) {
+            let file = path.display();
+            let fix = match why {
+                WRITABLE => format!(" (fix: `chmod go-w {file}`)"),
+                _ => String::new(),
+            };
             self.notes.push(Note::new(
                 "settings-skipped",
-                format!("`{}` of `{}` is not heeded: {why}", skipped.join("`, `"), path.display()),
+                format!("ignoring `{}` in `{file}`: {why}{fix}", skipped.join("`, `")),
             ));
         }
         Ok(())
@@ -344,15 +349,18 @@ fn mistrust(path: &Path, file: &File) -> std::io::Result<Option<&'static str>> {
     Ok(link.or_else(|| foreign(me, read.uid(), read.gid(), read.mode())))
 }
 
+/// A project file that can be edited by others is ignored for settings that run programs.
+const WRITABLE: &str = "other users can write to it";
+
 /// Root can do anything already. A group with the number of its user is the user's own on many systems, where new files
 /// may be written to by the group.
 fn foreign(me: u32, owner: u32, group: u32, mode: u32) -> Option<&'static str> {
     let is_own_group = group == owner;
     if owner != me && owner != 0 {
-        return Some("the file belongs to another user");
+        return Some("it belongs to another user");
     }
     if mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_own_group) {
-        return Some("others may write to the file; `chmod go-w` mends that");
+        return Some(WRITABLE);
     }
     None
 }

@@ -178,7 +178,7 @@ pub(crate) async fn history(navigation: Navigation<'_>, by: i64) -> Result<Arriv
     else {
         let way = if by < 0 { "back" } else { "forward" };
         return Err(Error::new(Code::NavigationNoEntry)
-            .message(format!("tab {} has nothing to go {way} to", tab.id))
+            .message(format!("tab {} has no history entry to go {way} to", tab.id))
             .evidence("position", here)
             .evidence("entries", entries.len()));
     };
@@ -345,7 +345,7 @@ pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(LossyString, 
     };
     let value = tab.call(evaluate, deadline).await?.result.and_then(|result| result.value);
     let value = value
-        .ok_or_else(|| Error::new(Code::InternalUnhandled).message("the page told nothing"))?;
+        .ok_or_else(|| Error::new(Code::InternalUnhandled).message("the page info query returned nothing"))?;
     serde_json::from_str(value.get())
         .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))
 }

@@ -123,7 +123,7 @@ impl StorageState {
         let about =
             std::fs::metadata(path).map_err(|error| failed(format!("`{named}`: {error}")))?;
         if !about.is_file() {
-            return Err(failed(format!("`{named}` is no file that can be read")));
+            return Err(failed(format!("`{named}` is not a regular file")));
         }
         if about.len() > MOST_BYTES {
             return Err(Error::new(Code::StorageInvalid)
@@ -136,7 +136,7 @@ impl StorageState {
         let text = std::fs::read(path).map_err(|error| failed(format!("`{named}`: {error}")))?;
         Self::parse(&text).map_err(|why| {
             Error::new(Code::StorageInvalid)
-                .message(format!("`{named}` is no saved storage: {why}"))
+                .message(format!("`{named}` is not a saved storage state: {why}"))
         })
     }
 
@@ -159,19 +159,19 @@ impl StorageState {
             let number = index + 1;
             let host = cookie.domain.strip_prefix('.').unwrap_or(&cookie.domain);
             if !is_host(host) || !cookie.path.starts_with('/') {
-                return Err(format!("cookie {number} needs a domain, and a path from `/` on"));
+                return Err(format!("cookie {number} needs a domain, and a path that starts with `/`"));
             }
             // The browser would truncate it there.
             let is_cut =
                 |text: &str| text.contains(|c: char| c == ';' || c.is_ascii_control() && c != '\t');
             if is_cut(&cookie.name) || cookie.name.contains('=') || is_cut(cookie.value.reveal()) {
-                return Err(format!("cookie {number} has characters that no cookie can have"));
+                return Err(format!("cookie {number} has characters that a cookie cannot have"));
             }
         }
         for (index, it) in self.origins.iter().enumerate() {
             if !is_origin(&it.origin) {
                 return Err(format!(
-                    "origin {} is none: expected one such as `https://shop.example`",
+                    "origin {} is invalid: expected one such as `https://shop.example`",
                     index + 1
                 ));
             }

@@ -40,7 +40,7 @@ impl FromStr for TabId {
             .ok()
             .filter(|number| *number > 0)
             .map(Self)
-            .ok_or_else(|| format!("`{text}` is no tab: expected `t` and a number, such as `t1`"))
+            .ok_or_else(|| format!("`{text}` is not a tab id: expected `t` and a number, such as `t1`"))
     }
 }
 
@@ -284,7 +284,7 @@ impl Tab {
             Ok(guard) => Ok(Turn { tab: self, _guard: guard }),
             Err(_) => Err(Error::new(Code::TabBusy)
                 .message(format!(
-                    "earlier commands on tab {} were not over after {} ms",
+                    "earlier commands on tab {} did not finish within {} ms",
                     self.id,
                     deadline.total().as_millis()
                 ))

@@ -131,7 +131,7 @@ fn point(text: &str) -> std::result::Result<Target, String> {
     let found = text.split_once(',').and_then(|(x, y)| Some((number(x)?, number(y)?)));
     match found {
         Some((x, y)) => Ok(Target::Point { x, y }),
-        None => Err(format!("`xy={text}` is no point: expected such as `xy=120,40`")),
+        None => Err(format!("`xy={text}` is not a point: expected such as `xy=120,40`")),
     }
 }
 
@@ -556,7 +556,7 @@ fn find_ref(
         match tab_beside(observation, name) {
             Some(tab) => error
                 .message(format!(
-                    "ref `{name}` was given by a snapshot of tab {tab} and not of this one"
+                    "ref `{name}` was issued by a snapshot of tab {tab}, not of this one"
                 ))
                 .evidence("tab", tab.to_string()),
             None => error,
@@ -709,7 +709,7 @@ async fn find_css(
             .map_err(|trouble| trouble.explain(tab))?;
         let Some(found) = found else {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("`{css}` is no CSS selector"))
+                .message(format!("`{css}` is not a valid CSS selector"))
                 .evidence("selector", css));
         };
         let numbers = found.split(',').filter_map(|number| number.parse().ok());

@@ -256,7 +256,7 @@ fn a_project_file_that_others_may_write_to_runs_no_program() {
         let done = home.run(["config", "show"]);
         assert!(done.out().contains("8s"), "{}", done.out());
         assert_eq!(done.out().contains("/bin/false"), is_heeded, "{}", done.out());
-        let told = done.err().contains("`chrome`, `chrome-arg` of `");
+        let told = done.err().contains("ignoring `chrome`, `chrome-arg` in `");
         assert_eq!(told, !is_heeded, "{}", done.err());
     }
     let reply = home.json(["status"]);
@@ -265,7 +265,7 @@ fn a_project_file_that_others_may_write_to_runs_no_program() {
     let error = home.error(["--session", "unheard", "tabs"]);
     assert_eq!(error["errorCode"], "session.not-found");
     let note = error["evidence"]["notes"][0].as_str().unwrap_or_default();
-    assert!(note.contains("is not heeded"), "{error}");
+    assert!(note.contains("ignoring `chrome`"), "{error}");
 }
 
 #[cfg(target_os = "linux")]

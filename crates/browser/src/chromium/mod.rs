@@ -325,7 +325,7 @@ impl RunningBrowser {
                 self.connection.browser().post(&CloseTarget { target_id });
             }
             _ = self.connection.browser().call(GetVersion {}, Deadline::after(ORDERLY_END)).await;
-            self.connection.close("let go");
+            self.connection.close("detached");
             if !keeps_downloads {
                 self.downloads.remove();
             }
@@ -618,7 +618,7 @@ impl RunningBrowser {
             }
         });
         let created = tokio::time::timeout_at(deadline.at(), hear).await.map_err(|_| {
-            Error::new(Code::CommandTimeout).message("the browser does not open a new tab")
+            Error::new(Code::CommandTimeout).message("the browser did not open a new tab")
         })?;
         let created = created.map_err(|_| Error::new(Code::BrowserLost))??;
         let target = created.target_id.unwrap_or_default();
@@ -656,7 +656,7 @@ impl RunningBrowser {
             Ok(_) => Ok(()),
             Err(_) => {
                 Err(Error::new(Code::CommandTimeout)
-                    .message(format!("tab {} does not close", tab.id)))
+                    .message(format!("tab {} did not close", tab.id)))
             }
         }
     }
@@ -697,14 +697,14 @@ impl RunningBrowser {
     ) -> Result<()> {
         let refused = |why: String| {
             Err(Error::new(Code::CommandInvalid)
-                .message(format!("a proxy is for a context that is made with it: {why}")))
+                .message(format!("a proxy can only be set when its context is created: {why}")))
         };
         let _making = in_time(self.making_context.lock(), deadline).await?;
         let Some(name) = name else {
-            return refused("the default one has its own way".into());
+            return refused("the default context has its own".into());
         };
         if self.context_id(Some(name)).is_some() {
-            return refused(format!("`{name}` is there already"));
+            return refused(format!("`{name}` exists already"));
         }
         self.make_context(name, Some(proxy), deadline).await?;
         self.ways().insert(name.to_owned(), proxy.clone());
@@ -749,7 +749,7 @@ impl RunningBrowser {
                 _ = changed.changed() => {}
                 reason = self.wait_ended() => return Err(Error::new(Code::BrowserLost).message(reason)),
                 () = tokio::time::sleep_until(deadline.at()) => {
-                    return Err(Error::new(Code::CommandTimeout).message("the browser does not show its new tab"));
+                    return Err(Error::new(Code::CommandTimeout).message("the new tab was not attached"));
                 }
             }
         }
@@ -763,6 +763,6 @@ impl RunningBrowser {
 /// Waits for a lock until the deadline.
 async fn in_time<T>(wait: impl Future<Output = T>, deadline: Deadline) -> Result<T> {
     tokio::time::timeout_at(deadline.at(), wait).await.map_err(|_| {
-        Error::new(Code::CommandTimeout).message("another command's tab is still being made")
+        Error::new(Code::CommandTimeout).message("another command is still creating a tab or context")
     })
 }

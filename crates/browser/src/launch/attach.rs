@@ -22,14 +22,14 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
     };
     if address.starts_with("https://") {
         return Err(refused(
-            "give the browser's `wss://…` address; `https://` is not looked up".into(),
+            "give the browser's `wss://…` address; `https://` endpoints are not discovered".into(),
         ));
     }
     let host = host(address);
     let body = tokio::time::timeout_at(deadline.at(), get(&host, "/json/version"))
         .await
-        .map_err(|_| refused(format!("`{host}` does not answer")))?
-        .map_err(|error| refused(format!("no browser answers at `{host}`: {error}")))?;
+        .map_err(|_| refused(format!("`{host}` does not respond")))?
+        .map_err(|error| refused(format!("no browser responds at `{host}`: {error}")))?;
 
     #[derive(Deserialize)]
     struct Version {
@@ -39,7 +39,7 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
     serde_json::from_slice::<Version>(&body)
         .ok()
         .and_then(|version| version.socket)
-        .ok_or_else(|| refused(format!("what answers at `{host}` is no browser")))
+        .ok_or_else(|| refused(format!("the server at `{host}` is not a browser")))
 }
 
 /// True if two endpoint spellings mean the same browser, as far as their text tells.
@@ -79,7 +79,7 @@ pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
         if let Some((head, body)) = split_head(&answer) {
             let head = String::from_utf8_lossy(head).to_ascii_lowercase();
             if !head.lines().next().is_some_and(|status| status.contains(" 200")) {
-                return Err(std::io::Error::other("it does not say 200"));
+                return Err(std::io::Error::other("the status is not 200"));
             }
             let length = head
                 .lines()
@@ -92,12 +92,12 @@ pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
         let read = stream.read(&mut piece).await?;
         if read == 0 {
             let (_, body) =
-                split_head(&answer).ok_or_else(|| std::io::Error::other("no HTTP answer"))?;
+                split_head(&answer).ok_or_else(|| std::io::Error::other("no HTTP response"))?;
             return Ok(body.to_vec());
         }
         answer.extend_from_slice(&piece[..read]);
         if answer.len() > MAX_ANSWER {
-            return Err(std::io::Error::other("the answer is too long"));
+            return Err(std::io::Error::other("the response is too long"));
         }
     }
 }

@@ -149,7 +149,7 @@ pub(crate) async fn not_up(process: &Process, why: &cdp::Error) -> Error {
     let exit = process.exit_within(std::time::Duration::from_millis(300)).await;
     let message = match &exit {
         Some(exit) => format!("the browser ended before it was ready: {exit}"),
-        None => format!("the browser did not come up: {why}"),
+        None => format!("the browser did not become ready: {why}"),
     };
     let error = Error::new(Code::BrowserLaunchFailed).message(message);
     match process.last_words() {

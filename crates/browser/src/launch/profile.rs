@@ -145,7 +145,7 @@ impl Profile {
         let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
             return Err(Error::new(Code::CommandInvalid).message(format!(
-                "`{name}` is no profile name: letters, digits, `-`, `_` and `.` only"
+                "`{name}` is not a profile name: letters, digits, `-`, `_` and `.` only"
             )));
         }
         let path = folder.join(name);
