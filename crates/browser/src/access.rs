@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     /// An allowed folder with a file, a link out of it, a link within it, and a sibling folder.
-    fn place() -> (tempfile::TempDir, Access) {
+    fn allowed_folder() -> (tempfile::TempDir, Access) {
         let top = tempfile::tempdir().unwrap();
         let at = |name: &str| top.path().join(name);
         std::fs::create_dir(at("in")).unwrap();
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn files_are_read_in_allowed_folders_only() {
-        let (top, access) = place();
+        let (top, access) = allowed_folder();
         let top = top.path().display().to_string();
         for (path, expected) in [
             ("in/a b.html", true),

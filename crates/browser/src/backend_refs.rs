@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Cached backend refs before those that no snapshot contains any more are dropped.
-const MOST: usize = 50_000;
+const MAX_BACKEND_REFS: usize = 50_000;
 
 /// A backend node id and its frame prefix.
 type BackendRef = (Option<u32>, u64);
@@ -35,11 +35,11 @@ impl IssuedBackendRefs {
 #[derive(Debug)]
 pub(crate) struct BackendRefs {
     tab: TabId,
-    written: Arc<IssuedBackendRefs>,
-    of_number: HashMap<u32, BackendRef>,
-    numbers: HashMap<BackendRef, u32>,
+    issued: Arc<IssuedBackendRefs>,
+    by_number: HashMap<u32, BackendRef>,
+    ref_numbers: HashMap<BackendRef, u32>,
     /// Frame prefixes by namespace.
-    marks: HashMap<RefNamespace, u32>,
+    prefixes: HashMap<RefNamespace, u32>,
 }
 
 /// The namespace of a prefix: a session, or a document that restarts the count; and the number of prefixes before
@@ -47,70 +47,71 @@ pub(crate) struct BackendRefs {
 type RefNamespace = (Option<Arc<str>>, Option<String>, u32);
 
 impl BackendRefs {
-    pub(crate) fn new(tab: TabId, written: Arc<IssuedBackendRefs>) -> Self {
-        let (of_number, numbers, marks) = Default::default();
-        Self { tab, written, of_number, numbers, marks }
+    pub(crate) fn new(tab: TabId, issued: Arc<IssuedBackendRefs>) -> Self {
+        let (by_number, ref_numbers, prefixes) = Default::default();
+        Self { tab, issued, by_number, ref_numbers, prefixes }
     }
 
     /// The ref number of a backend ref.
-    pub(crate) fn number(&self, frame: Option<u32>, id: u64) -> Option<u32> {
-        self.numbers.get(&(frame, id)).copied()
+    pub(crate) fn ref_number(&self, frame: Option<u32>, id: u64) -> Option<u32> {
+        self.ref_numbers.get(&(frame, id)).copied()
     }
 
     /// The other tab that issued a backend ref.
-    pub(crate) fn tab_beside(&self, frame: Option<u32>, id: u64) -> Option<TabId> {
-        self.written.table().get(&(frame, id)).copied().filter(|tab| *tab != self.tab)
+    pub(crate) fn issuing_tab(&self, frame: Option<u32>, id: u64) -> Option<TabId> {
+        self.issued.table().get(&(frame, id)).copied().filter(|tab| *tab != self.tab)
     }
 
-    fn mark(&mut self, origin: RefNamespace) -> u32 {
+    fn prefix_of(&mut self, origin: RefNamespace) -> u32 {
         // The main process has no prefix.
-        let next = self.marks.len() as u32 + 1;
-        *self.marks.entry(origin).or_insert(next)
+        let next = self.prefixes.len() as u32 + 1;
+        *self.prefixes.entry(origin).or_insert(next)
     }
 
-    fn give(
+    fn assign(
         &mut self,
         number: u32,
-        mut spelled: BackendRef,
+        mut backend_ref: BackendRef,
         (session, document): (Option<Arc<str>>, &str),
     ) {
-        let written = self.written.clone();
-        let mut written = written.table();
+        let issued = self.issued.clone();
+        let mut issued = issued.table();
         let mut tries = 0;
-        while self.numbers.get(&spelled).is_some_and(|taken| *taken != number)
-            || written.get(&spelled).is_some_and(|tab| *tab != self.tab)
+        while self.ref_numbers.get(&backend_ref).is_some_and(|taken| *taken != number)
+            || issued.get(&backend_ref).is_some_and(|tab| *tab != self.tab)
         {
-            spelled.0 = Some(self.mark((session.clone(), Some(document.to_owned()), tries)));
+            backend_ref.0 =
+                Some(self.prefix_of((session.clone(), Some(document.to_owned()), tries)));
             tries += 1;
         }
-        written.insert(spelled, self.tab);
-        self.numbers.insert(spelled, number);
-        self.of_number.insert(number, spelled);
+        issued.insert(backend_ref, self.tab);
+        self.ref_numbers.insert(backend_ref, number);
+        self.by_number.insert(number, backend_ref);
     }
 
     /// Drops backend refs of elements that are no longer in a snapshot.
-    fn keep(&mut self, is_shown: impl Fn(u32) -> bool) {
-        let mut written = self.written.table();
-        self.of_number.retain(|number, _| is_shown(*number));
-        self.numbers.retain(|spelled, number| {
-            let stays = self.of_number.contains_key(number);
+    fn retain(&mut self, is_shown: impl Fn(u32) -> bool) {
+        let mut issued = self.issued.table();
+        self.by_number.retain(|number, _| is_shown(*number));
+        self.ref_numbers.retain(|backend_ref, number| {
+            let stays = self.by_number.contains_key(number);
             if !stays {
-                written.remove(spelled);
+                issued.remove(backend_ref);
             }
             stays
         });
-        written.shrink_to_fit();
+        issued.shrink_to_fit();
     }
 }
 
 impl Drop for BackendRefs {
     fn drop(&mut self) {
-        self.keep(|_| false);
+        self.retain(|_| false);
     }
 }
 
 /// Fetches the backend node ids of refs.
-pub(crate) async fn learn(
+pub(crate) async fn fetch_backend_ids(
     tab: &Tab,
     observation: &mut TabObservation,
     numbers: &[u32],
@@ -118,40 +119,40 @@ pub(crate) async fn learn(
 ) {
     let mut unknown: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
     for number in numbers {
-        if observation.spellings.of_number.contains_key(number) {
+        if observation.backend_refs.by_number.contains_key(number) {
             continue;
         }
         if let Some((document, element)) = observation.registry.place(*number) {
             unknown.entry(document.to_owned()).or_default().push((*number, element));
         }
     }
-    if observation.spellings.of_number.len() + unknown.len() > MOST {
+    if observation.backend_refs.by_number.len() + unknown.len() > MAX_BACKEND_REFS {
         let registry = &observation.registry;
-        observation.spellings.keep(|number| registry.place(number).is_some());
+        observation.backend_refs.retain(|number| registry.place(number).is_some());
     }
     let main = tab.channel.session().cloned();
-    for (document, asked) in unknown {
+    for (document, missing) in unknown {
         let Some(world) = observation.world_of(&document) else { continue };
         let session = world.channel.session().cloned();
-        let elements: Vec<u32> = asked.iter().map(|(_, element)| *element).collect();
+        let elements: Vec<u32> = missing.iter().map(|(_, element)| *element).collect();
         let ids = world.backend_ids(&elements, deadline).await.unwrap_or_default();
-        let spellings = &mut observation.spellings;
-        let mark = (session != main).then(|| spellings.mark((session.clone(), None, 0)));
-        for ((number, _), id) in asked.into_iter().zip(ids) {
+        let backend_refs = &mut observation.backend_refs;
+        let prefix = (session != main).then(|| backend_refs.prefix_of((session.clone(), None, 0)));
+        for ((number, _), id) in missing.into_iter().zip(ids) {
             if let Some(id) = id.and_then(|id| u64::try_from(id).ok()) {
-                spellings.give(number, (mark, id), (session.clone(), &document));
+                backend_refs.assign(number, (prefix, id), (session.clone(), &document));
             }
         }
     }
 }
 
 /// The backend form of a ref, once fetched; `None` if the browser has no backend node id for it.
-pub(crate) fn spelled(
+pub(crate) fn format_ref(
     observation: &TabObservation,
     context: Option<&str>,
     number: u32,
 ) -> Option<String> {
-    let (frame, id) = *observation.spellings.of_number.get(&number)?;
+    let (frame, id) = *observation.backend_refs.by_number.get(&number)?;
     let context = context.map(str::to_owned);
     Some(RefName::Backend { context, frame, id }.to_string())
 }
@@ -166,11 +167,11 @@ pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline
     else {
         return;
     };
-    learn(tab, &mut observation, &numbers, deadline).await;
+    fetch_backend_ids(tab, &mut observation, &numbers, deadline).await;
     for text in &mut texts {
         // A local number left in the text would be read as another element's backend ref.
         **text = rewrite_refs(text, |number| {
-            let known = spelled(&observation, tab.context.as_deref(), number);
+            let known = format_ref(&observation, tab.context.as_deref(), number);
             Some(known.unwrap_or_else(|| "-".to_owned()))
         });
     }
@@ -190,7 +191,7 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
         }
         Reply::Can(row) => {
             let mut texts: Vec<&mut String> =
-                row.evidence.values_mut().flat_map(texts_of).collect();
+                row.evidence.values_mut().flat_map(evidence_texts).collect();
             texts.push(&mut row.next);
             texts
         }
@@ -217,8 +218,8 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
             let target = target.into_iter().chain(fields);
             target.chain(attempts).chain(value).chain([&mut receipt.delta]).collect()
         }
-        Reply::Dialog(answered) => vec![&mut answered.delta],
-        Reply::Batch(batched) => batched.replies.iter_mut().flat_map(texts_of_reply).collect(),
+        Reply::Dialog(reply) => vec![&mut reply.delta],
+        Reply::Batch(reply) => reply.replies.iter_mut().flat_map(texts_of_reply).collect(),
         _ => Vec::new(),
     }
 }
@@ -226,7 +227,8 @@ pub(crate) fn texts_of_reply(reply: &mut Reply) -> Vec<&mut String> {
 /// The texts of an error that may contain refs.
 pub(crate) fn texts_of_error(error: &mut Error) -> Vec<&mut String> {
     let details = error.details_mut();
-    let evidence = details.evidence.iter_mut().flat_map(|all| all.values_mut()).flat_map(texts_of);
+    let evidence =
+        details.evidence.iter_mut().flat_map(|all| all.values_mut()).flat_map(evidence_texts);
     std::iter::once(&mut details.message).chain(evidence).collect()
 }
 
@@ -235,7 +237,7 @@ pub(crate) fn texts_of_notes(notes: &mut [Note]) -> Vec<&mut String> {
     notes.iter_mut().map(|note| &mut note.message).collect()
 }
 
-fn texts_of(fact: &mut Evidence) -> Vec<&mut String> {
+fn evidence_texts(fact: &mut Evidence) -> Vec<&mut String> {
     match fact {
         Evidence::Text(text) => vec![text],
         Evidence::List(all) => all.iter_mut().collect(),
@@ -247,28 +249,28 @@ fn texts_of(fact: &mut Evidence) -> Vec<&mut String> {
 mod tests {
     use super::*;
 
-    fn given(spellings: &mut BackendRefs, number: u32, id: u64) -> BackendRef {
-        spellings.give(number, (None, id), (None, "document"));
-        spellings.of_number[&number]
+    fn assign(backend_refs: &mut BackendRefs, number: u32, id: u64) -> BackendRef {
+        backend_refs.assign(number, (None, id), (None, "document"));
+        backend_refs.by_number[&number]
     }
 
     #[test]
-    fn a_number_of_another_tab_is_marked_while_that_tab_is_there() {
-        let written = Arc::<IssuedBackendRefs>::default();
-        let mut first = BackendRefs::new(TabId(1), written.clone());
-        let mut second = BackendRefs::new(TabId(2), written.clone());
-        let mut third = BackendRefs::new(TabId(3), written.clone());
-        assert_eq!(given(&mut first, 1, 5), (None, 5));
-        assert_eq!(given(&mut second, 1, 5), (Some(1), 5));
-        assert_eq!(given(&mut second, 2, 6), (None, 6));
+    fn backend_id_of_another_open_tab_gets_a_prefix() {
+        let issued = Arc::<IssuedBackendRefs>::default();
+        let mut first = BackendRefs::new(TabId(1), issued.clone());
+        let mut second = BackendRefs::new(TabId(2), issued.clone());
+        let mut third = BackendRefs::new(TabId(3), issued.clone());
+        assert_eq!(assign(&mut first, 1, 5), (None, 5));
+        assert_eq!(assign(&mut second, 1, 5), (Some(1), 5));
+        assert_eq!(assign(&mut second, 2, 6), (None, 6));
         // The prefixed form is taken too.
-        assert_eq!(given(&mut third, 1, 5), (Some(2), 5));
-        assert_eq!(second.tab_beside(None, 5), Some(TabId(1)));
-        assert_eq!(second.tab_beside(Some(1), 5), None);
-        assert_eq!(second.number(None, 5), None);
+        assert_eq!(assign(&mut third, 1, 5), (Some(2), 5));
+        assert_eq!(second.issuing_tab(None, 5), Some(TabId(1)));
+        assert_eq!(second.issuing_tab(Some(1), 5), None);
+        assert_eq!(second.ref_number(None, 5), None);
         drop((first, second));
-        assert_eq!(given(&mut third, 2, 6), (None, 6));
+        assert_eq!(assign(&mut third, 2, 6), (None, 6));
         drop(third);
-        assert!(written.table().is_empty());
+        assert!(issued.table().is_empty());
     }
 }

@@ -57,13 +57,13 @@ pub struct Arrival {
 }
 
 /// Timeout of the page info query when the load is not waited for.
-const GLANCE: Duration = Duration::from_millis(200);
+const SHORT_QUERY: Duration = Duration::from_millis(200);
 
 /// Timeout of the page info query; without a response the arrival is reported without it.
-const LOOK: Duration = Duration::from_secs(2);
+const QUERY: Duration = Duration::from_secs(2);
 
 /// Timeout of the busy check.
-const STUCK: Duration = Duration::from_secs(1);
+const BUSY_CHECK: Duration = Duration::from_secs(1);
 
 /// A navigation: its tab, load state to wait for, deadline and notes.
 pub(crate) struct Navigation<'a> {
@@ -78,31 +78,31 @@ pub(crate) struct Navigation<'a> {
 /// Navigates to a URL.
 pub(crate) async fn go(navigation: Navigation<'_>, url: &str) -> Result<Arrival> {
     let (tab, deadline) = (navigation.tab, navigation.deadline);
-    let before = free_of_dialogs(tab)?;
+    let before = require_no_dialog(tab)?;
     let navigate = Navigate { url: url.to_owned(), ..Navigate::default() };
     // `Page.navigate` responds when the server has. A crashed page does not block it: it gets a new process.
     let call = tab.channel.call(navigate, deadline);
-    let under_way = StopIfDropped { tab: Some(tab) };
-    let came = or_dialog(tab, call).await;
-    under_way.over();
-    let reply = match came {
+    let guard = StopIfDropped { tab: Some(tab) };
+    let outcome = or_dialog(tab, call).await;
+    guard.disarm();
+    let reply = match outcome {
         Some(Ok(reply)) => reply,
-        Some(Err(cdp::Error::Timeout { .. })) => return Err(no_answer(tab, deadline).await),
+        Some(Err(cdp::Error::Timeout { .. })) => return Err(no_commit_error(tab, deadline).await),
         Some(Err(cdp::Error::Remote { message, .. })) => {
             return Err(Error::new(Code::NavigationFailed)
                 .message(format!("`{}` cannot be opened: {message}", short(url))));
         }
         Some(Err(other)) => return Err(tab.explain(other)),
-        None => return at_dialog(navigation, &before).await,
+        None => return handle_dialog(navigation, &before).await,
     };
     if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
         if reply.is_download == Some(true) {
             let note = "the address is a download; the page stays where it was";
             navigation.notes.push(Note::new("download", note));
-            return arrived(navigation).await;
+            return arrival(navigation).await;
         }
         if error == "net::ERR_ABORTED"
-            && let Some(crash) = crash_of(tab).await
+            && let Some(crash) = crash_error(tab).await
         {
             return Err(crash);
         }
@@ -114,7 +114,7 @@ pub(crate) async fn go(navigation: Navigation<'_>, url: &str) -> Result<Arrival>
         // Only this load: a script of the previous page may have navigated elsewhere meanwhile.
         return wait(navigation, |state| state.recent.contains(&loader)).await;
     }
-    arrived(navigation).await
+    arrival(navigation).await
 }
 
 /// Stops an abandoned load: a page that waits for a server does not respond.
@@ -123,7 +123,7 @@ struct StopIfDropped<'a> {
 }
 
 impl StopIfDropped<'_> {
-    fn over(mut self) {
+    fn disarm(mut self) {
         self.tab = None;
     }
 }
@@ -137,7 +137,7 @@ impl Drop for StopIfDropped<'_> {
 }
 
 /// The tab's state; an error if a dialog is open.
-fn free_of_dialogs(tab: &Tab) -> Result<TabState> {
+fn require_no_dialog(tab: &Tab) -> Result<TabState> {
     let state = tab.state.borrow().clone();
     match tab.obstacle(&state).filter(|_| state.dialog.is_some()) {
         Some(obstacle) => Err(obstacle),
@@ -147,19 +147,19 @@ fn free_of_dialogs(tab: &Tab) -> Result<TabState> {
 
 /// The error if a load failed because the renderer crashed. The crash event arrives some time after the failure;
 /// until then the page does not respond.
-async fn crash_of(tab: &Tab) -> Option<Error> {
-    let look = look(tab, Deadline::after(LOOK)).await;
-    look.err().filter(|error| error.code() == Code::TabCrashed)
+async fn crash_error(tab: &Tab) -> Option<Error> {
+    let info = look(tab, Deadline::after(QUERY)).await;
+    info.err().filter(|error| error.code() == Code::TabCrashed)
 }
 
 /// Reloads the page.
 pub(crate) async fn reload(navigation: Navigation<'_>, ignore_cache: bool) -> Result<Arrival> {
     let tab = navigation.tab;
-    let before = free_of_dialogs(tab)?;
+    let before = require_no_dialog(tab)?;
     let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, navigation.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(|error| tab.explain(error))?,
-        None => return at_dialog(navigation, &before).await,
+        None => return handle_dialog(navigation, &before).await,
     };
     wait(navigation, |state| state.documents > before.documents).await
 }
@@ -167,7 +167,7 @@ pub(crate) async fn reload(navigation: Navigation<'_>, ignore_cache: bool) -> Re
 /// Moves `by` entries through the history.
 pub(crate) async fn history(navigation: Navigation<'_>, by: i64) -> Result<Arrival> {
     let tab = navigation.tab;
-    let before = free_of_dialogs(tab)?;
+    let before = require_no_dialog(tab)?;
     let explain = |error| tab.explain(error);
     let history =
         tab.channel.call(GetNavigationHistory {}, navigation.deadline).await.map_err(explain)?;
@@ -185,23 +185,24 @@ pub(crate) async fn history(navigation: Navigation<'_>, by: i64) -> Result<Arriv
     let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, navigation.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(explain)?,
-        None => return at_dialog(navigation, &before).await,
+        None => return handle_dialog(navigation, &before).await,
     };
     // A page may change its own URL at any time; only the requested entry counts as arrival.
-    let stepped = |state: &TabState| state.steps > before.steps && state.url == url;
-    wait(navigation, |state| state.documents > before.documents || stepped(state)).await
+    let is_same_document_step = |state: &TabState| state.steps > before.steps && state.url == url;
+    wait(navigation, |state| state.documents > before.documents || is_same_document_step(state))
+        .await
 }
 
 /// Handles a dialog that opened during the navigation. From the new page it becomes a note; from the old page
 /// (`beforeunload`) the navigation has not happened.
-async fn at_dialog(navigation: Navigation<'_>, before: &TabState) -> Result<Arrival> {
+async fn handle_dialog(navigation: Navigation<'_>, before: &TabState) -> Result<Arrival> {
     let state = navigation.tab.state.borrow().clone();
     if state.documents == before.documents
         && let Some(obstacle) = navigation.tab.obstacle(&state)
     {
         return Err(obstacle);
     }
-    arrived(navigation).await
+    arrival(navigation).await
 }
 
 /// Waits for a call, unless a dialog of the page opens meanwhile: then there is no response.
@@ -222,49 +223,50 @@ async fn or_dialog<T>(
 async fn wait(navigation: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> Result<Arrival> {
     let (tab, deadline) = (navigation.tab, navigation.deadline);
     let mut states = tab.state.subscribe();
-    let there = |state: &TabState| {
+    let has_arrived = |state: &TabState| {
         state.dialog.is_some()
             || state.end.is_some()
             || (moved(state) && state.phase >= navigation.until.phase())
     };
-    let mut is_there = false;
+    let mut is_reached = false;
     // With a follow-up action, the page is used as loaded as far as it is when time gets short.
     if !navigation.reserved.is_zero() {
         let early = deadline.at() - navigation.reserved;
-        is_there = tokio::time::timeout_at(early, states.wait_for(there)).await.is_ok();
+        is_reached = tokio::time::timeout_at(early, states.wait_for(has_arrived)).await.is_ok();
     }
-    let moved_at_least =
-        |state: &TabState| there(state) || !navigation.reserved.is_zero() && moved(state);
-    if !is_there {
+    let moved_or_arrived =
+        |state: &TabState| has_arrived(state) || !navigation.reserved.is_zero() && moved(state);
+    if !is_reached {
         let limit = deadline.at();
-        is_there = tokio::time::timeout_at(limit, states.wait_for(moved_at_least)).await.is_ok();
+        is_reached =
+            tokio::time::timeout_at(limit, states.wait_for(moved_or_arrived)).await.is_ok();
     }
     let state = tab.state.borrow().clone();
-    let is_early = is_there && !there(&state);
-    if is_there && !is_early {
+    let is_early = is_reached && !has_arrived(&state);
+    if is_reached && !is_early {
         return match tab.obstacle(&state) {
             // A `beforeunload` dialog of the old page, or the tab is gone.
             Some(obstacle) if state.end.is_some() || !moved(&state) => Err(obstacle),
-            _ => arrived(navigation).await,
+            _ => arrival(navigation).await,
         };
     }
     if !moved(&state) {
-        return Err(no_answer(tab, deadline).await);
+        return Err(no_commit_error(tab, deadline).await);
     }
     if state.phase < Phase::DomReady && !is_early {
-        return Err(late(tab, deadline, "the page came but did not become ready"));
+        return Err(timeout_error(tab, deadline, "the page came but did not become ready"));
     }
     let after = deadline.total().saturating_sub(deadline.left()).as_millis();
     navigation.notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
-    arrived(navigation).await
+    arrival(navigation).await
 }
 
 /// The error for a navigation that did not commit. A busy page cannot be left, whatever the server responds; no event
 /// distinguishes the two, as the response is reported by the page.
-async fn no_answer(tab: &Tab, deadline: Deadline) -> Error {
+async fn no_commit_error(tab: &Tab, deadline: Deadline) -> Error {
     // Stops the load: a page that is about to be left does not respond.
-    let error = late(tab, deadline, "no answer from the server");
-    match look(tab, Deadline::after(STUCK)).await {
+    let error = timeout_error(tab, deadline, "no answer from the server");
+    match look(tab, Deadline::after(BUSY_CHECK)).await {
         Err(stuck) if stuck.code() == Code::PageUnresponsive => Error::new(Code::PageUnresponsive)
             .message(format!(
                 "the page on tab {} could not be left within {} ms: a script of it is busy",
@@ -276,7 +278,7 @@ async fn no_answer(tab: &Tab, deadline: Deadline) -> Error {
     }
 }
 
-fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
+fn timeout_error(tab: &Tab, deadline: Deadline, what: &str) -> Error {
     tab.channel.post(&StopLoading {});
     Error::new(Code::NavigationTimeout)
         .message(format!("{what} within {} ms", deadline.total().as_millis()))
@@ -284,14 +286,14 @@ fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
 }
 
 /// Reports the arrival with URL, title and status. If the page does not respond, with what the target table knows.
-async fn arrived(navigation: Navigation<'_>) -> Result<Arrival> {
-    let mut arrival = looked_at(navigation).await?;
+async fn arrival(navigation: Navigation<'_>) -> Result<Arrival> {
+    let mut arrival = query_arrival(navigation).await?;
     arrival.url = mask(&arrival.url).into_owned();
     arrival.title = mask(&arrival.title).into_owned();
     Ok(arrival)
 }
 
-async fn looked_at(navigation: Navigation<'_>) -> Result<Arrival> {
+async fn query_arrival(navigation: Navigation<'_>) -> Result<Arrival> {
     let Navigation { tab, until, deadline, notes, .. } = navigation;
     let state = tab.state.borrow().clone();
     let mut arrival =
@@ -302,8 +304,8 @@ async fn looked_at(navigation: Navigation<'_>) -> Result<Arrival> {
         return Ok(arrival);
     }
     // With `commit`, the page info query is short too.
-    let limit = if until == Until::Commit { GLANCE } else { LOOK };
-    let limit = deadline.at_most(limit).left().max(GLANCE);
+    let limit = if until == Until::Commit { SHORT_QUERY } else { QUERY };
+    let limit = deadline.at_most(limit).left().max(SHORT_QUERY);
     match look(tab, Deadline::after(limit)).await {
         Ok((url, title, status)) => {
             (arrival.url, arrival.title) = (url.into_string(), title.into_string());
@@ -326,7 +328,7 @@ async fn looked_at(navigation: Navigation<'_>) -> Result<Arrival> {
         {
             return Err(error);
         }
-        Err(error) => tracing::debug!(code = %error.code(), "no look at the page"),
+        Err(error) => tracing::debug!(code = %error.code(), "page info query failed"),
     }
     Ok(arrival)
 }
@@ -344,8 +346,9 @@ pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(LossyString, 
         ..Evaluate::default()
     };
     let value = tab.call(evaluate, deadline).await?.result.and_then(|result| result.value);
-    let value = value
-        .ok_or_else(|| Error::new(Code::InternalUnhandled).message("the page info query returned nothing"))?;
+    let value = value.ok_or_else(|| {
+        Error::new(Code::InternalUnhandled).message("the page info query returned nothing")
+    })?;
     serde_json::from_str(value.get())
         .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))
 }
@@ -466,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn our_scripts_know_the_same_schemes() {
+    fn observer_has_the_same_schemes() {
         let list = format!("SHOWN_SCHEMES = new Set({SHOWN_SCHEMES:?})");
         assert!(crate::observe::SOURCE.contains(&list), "{list}");
     }

@@ -6,10 +6,10 @@ use cdp::{Channel, Deadline};
 use std::time::Duration;
 
 /// Timeout of a script's termination before the next command gets its turn anyway.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TERMINATION_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Pause before the termination is repeated; doubled each time.
-const FIRST_PACE: Duration = Duration::from_millis(20);
+const FIRST_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The turn on a tab while a user script runs there. Dropped, it terminates the script.
 pub(crate) struct ScriptGuard {
@@ -53,32 +53,32 @@ pub(crate) fn question() -> Evaluate {
 /// Terminates the script, if it keeps the page busy. `Runtime.terminateExecution` takes another way to the page than
 /// the script did and may overtake it, so it is repeated until the page responds.
 async fn end(turn: Turn, channel: Channel) {
-    let deadline = Deadline::after(PATIENCE);
+    let deadline = Deadline::after(TERMINATION_TIMEOUT);
     let mut state = turn.state.subscribe();
     let ended = async {
-        let mut orders = Vec::new();
+        let mut terminations = Vec::new();
         // Evaluated after the script.
-        let mut answer = std::pin::pin!(channel.call(question(), deadline));
-        let mut pace = FIRST_PACE;
+        let mut response = std::pin::pin!(channel.call(question(), deadline));
+        let mut interval = FIRST_INTERVAL;
         loop {
             tokio::select! {
                 biased;
-                _ = &mut answer => break,
-                () = tokio::time::sleep(pace) => pace *= 2,
+                _ = &mut response => break,
+                () = tokio::time::sleep(interval) => interval *= 2,
             }
-            orders.extend(channel.start(&TerminateExecution {}));
+            terminations.extend(channel.start(&TerminateExecution {}));
         }
         // A late termination ends whatever runs then: that is to be ours.
-        let heard = async {
-            for order in orders {
-                _ = order.wait(deadline).await;
+        let terminated = async {
+            for termination in terminations {
+                _ = termination.wait(deadline).await;
             }
         };
-        let distraction = async { while channel.call(question(), deadline).await.is_ok() {} };
+        let idle_evaluations = async { while channel.call(question(), deadline).await.is_ok() {} };
         tokio::select! {
             biased;
-            () = heard => {}
-            () = distraction => {}
+            () = terminated => {}
+            () = idle_evaluations => {}
         }
     };
     tokio::select! {

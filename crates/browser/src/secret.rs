@@ -140,21 +140,21 @@ pub(crate) fn look_up(name: &str) -> Result<SecretString> {
     if let Ok(value) = std::env::var(name) {
         return Ok(SecretString(value));
     }
-    let Some(path) = folder().map(|folder| folder.join(name)) else {
+    let Some(path) = secrets_dir().map(|folder| folder.join(name)) else {
         return Err(missing(name, None));
     };
-    let Ok(about) = std::fs::metadata(&path) else { return Err(missing(name, Some(path))) };
+    let Ok(metadata) = std::fs::metadata(&path) else { return Err(missing(name, Some(path))) };
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        if about.permissions().mode() & 0o077 != 0 {
+        if metadata.permissions().mode() & 0o077 != 0 {
             return Err(Error::new(Code::SecretNotFound).message(format!(
                 "`{}` can be read by others: run `chmod 600` on it",
                 path.display()
             )));
         }
     }
-    _ = about;
+    _ = metadata;
     let text = std::fs::read_to_string(&path).map_err(|_| missing(name, Some(path)))?;
     Ok(SecretString(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
@@ -165,7 +165,7 @@ fn missing(name: &str, path: Option<PathBuf>) -> Error {
         .message(format!("there is no variable `{name}` in the environment{also}"))
 }
 
-fn folder() -> Option<PathBuf> {
+fn secrets_dir() -> Option<PathBuf> {
     let set =
         |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
 
 /// The largest file that is read, in bytes. As a request it still fits through the daemon's socket.
-pub(crate) const MOST_BYTES: u64 = 32_000_000;
+pub(crate) const MAX_BYTES: u64 = 32_000_000;
 
 /// Cookies and local storage of a context.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -120,18 +120,18 @@ impl StorageState {
     pub fn read(path: &Path) -> Result<Self> {
         let named = path.display();
         let failed = |why: String| Error::new(Code::FileReadFailed).message(why);
-        let about =
+        let metadata =
             std::fs::metadata(path).map_err(|error| failed(format!("`{named}`: {error}")))?;
-        if !about.is_file() {
+        if !metadata.is_file() {
             return Err(failed(format!("`{named}` is not a regular file")));
         }
-        if about.len() > MOST_BYTES {
+        if metadata.len() > MAX_BYTES {
             return Err(Error::new(Code::StorageInvalid)
                 .message(format!(
                     "`{named}` is too large: up to {} MB are read",
-                    MOST_BYTES / 1_000_000
+                    MAX_BYTES / 1_000_000
                 ))
-                .evidence("bytes", about.len()));
+                .evidence("bytes", metadata.len()));
         }
         let text = std::fs::read(path).map_err(|error| failed(format!("`{named}`: {error}")))?;
         Self::parse(&text).map_err(|why| {
@@ -149,7 +149,7 @@ impl StorageState {
         if !text.trim_ascii_start().starts_with(b"{") {
             return Err("expected an object with `cookies` and `origins`".into());
         }
-        let state: Self = serde_json::from_slice(text).map_err(|error| said(&error))?;
+        let state: Self = serde_json::from_slice(text).map_err(|error| without_value(&error))?;
         state.check().map(|()| state)
     }
 
@@ -159,7 +159,9 @@ impl StorageState {
             let number = index + 1;
             let host = cookie.domain.strip_prefix('.').unwrap_or(&cookie.domain);
             if !is_host(host) || !cookie.path.starts_with('/') {
-                return Err(format!("cookie {number} needs a domain, and a path that starts with `/`"));
+                return Err(format!(
+                    "cookie {number} needs a domain, and a path that starts with `/`"
+                ));
             }
             // The browser would truncate it there.
             let is_cut =
@@ -186,7 +188,7 @@ impl StorageState {
 }
 
 /// A parser error without the offending value.
-fn said(error: &serde_json::Error) -> String {
+fn without_value(error: &serde_json::Error) -> String {
     let whole = error.to_string();
     match whole.rsplit_once(", expected ") {
         Some((_, expected)) if error.is_data() => format!("expected {expected}"),

@@ -40,7 +40,9 @@ impl FromStr for TabId {
             .ok()
             .filter(|number| *number > 0)
             .map(Self)
-            .ok_or_else(|| format!("`{text}` is not a tab id: expected `t` and a number, such as `t1`"))
+            .ok_or_else(|| {
+                format!("`{text}` is not a tab id: expected `t` and a number, such as `t1`")
+            })
     }
 }
 
@@ -189,14 +191,14 @@ pub(crate) struct TabState {
 }
 
 /// Loader ids kept.
-const RECENT: usize = 8;
+const MAX_RECENT: usize = 8;
 
 impl TabState {
     /// Commits a document, unless it is committed already.
     pub(crate) fn commit(&mut self, loader: &str) {
         if self.loader != loader {
             loader.clone_into(&mut self.loader);
-            if self.recent.len() >= RECENT {
+            if self.recent.len() >= MAX_RECENT {
                 self.recent.remove(0);
             }
             self.recent.push(loader.to_owned());
@@ -207,7 +209,7 @@ impl TabState {
 }
 
 /// A page that is not busy responds within this time.
-const SHORT: Duration = Duration::from_millis(500);
+const PROMPT_RESPONSE: Duration = Duration::from_millis(500);
 
 /// A live tab.
 #[derive(Debug)]
@@ -255,7 +257,7 @@ impl Tab {
         context: Option<String>,
         opener: Option<TabId>,
         channel: Channel,
-        written: Arc<IssuedBackendRefs>,
+        issued: Arc<IssuedBackendRefs>,
     ) -> Self {
         let state = watch::Sender::new(TabState::default());
         Self {
@@ -265,9 +267,7 @@ impl Tab {
             opener,
             channel,
             state,
-            observation: tokio::sync::Mutex::new(TabObservation::new(BackendRefs::new(
-                id, written,
-            ))),
+            observation: tokio::sync::Mutex::new(TabObservation::new(BackendRefs::new(id, issued))),
             activity: TabActivity::default(),
             frame_moves: Arc::default(),
             opens_tabs: AtomicBool::new(false),
@@ -358,7 +358,9 @@ impl Tab {
         let why = |allowed| match self.activity.bound_for() {
             // Chromium lets the page respond to nothing meanwhile.
             Some(url) => format!("it is on its way to {}", page::text::mask_url(&url)),
-            None if allowed < SHORT => "a script of it is busy, or that is too short".to_owned(),
+            None if allowed < PROMPT_RESPONSE => {
+                "a script of it is busy, or that is too short".to_owned()
+            }
             None => "a script of it is busy".to_owned(),
         };
         match error {

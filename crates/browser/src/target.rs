@@ -47,7 +47,7 @@ pub enum Target {
 }
 
 /// The target syntax, for messages.
-const SPELLINGS: &str = "a ref such as `@e3`, `css=…`, `role=button[name=\"…\"]`, `text=…`, `label=…`, \
+const SYNTAX: &str = "a ref such as `@e3`, `css=…`, `role=button[name=\"…\"]`, `text=…`, `label=…`, \
      `placeholder=…`, `testid=…` or `xy=120,40`";
 
 impl FromStr for Target {
@@ -89,7 +89,7 @@ impl FromStr for Target {
                 .map_err(|bad| bad.to_string());
         }
         if text.is_empty() {
-            return Err(format!("expected {SPELLINGS}"));
+            return Err(format!("expected {SYNTAX}"));
         }
         Ok(Self::Css(text.to_owned()))
     }
@@ -234,7 +234,7 @@ pub(crate) async fn find_one(
     notes: &mut Vec<Note>,
 ) -> Result<usize> {
     let all = candidates(tab, observation, tree, target, deadline, notes).await?;
-    let mut all = shown_first(tree, all);
+    let mut all = prefer_visible(tree, all);
     if all.len() > 1
         && nth.is_none()
         && matches!(target, Target::Text(_))
@@ -255,7 +255,7 @@ pub(crate) async fn find_one(
         ([one], None) => Ok(*one),
         (all, None) => Err(Error::new(Code::TargetAmbiguous)
             .message(format!("`{target}` matches {} elements", all.len()))
-            .evidence("candidates", listed(observation, tree, all))),
+            .evidence("candidates", describe_candidates(observation, tree, all))),
     }
 }
 
@@ -267,7 +267,7 @@ async fn same_control(
     deadline: Deadline,
 ) -> Option<usize> {
     let frame = tree.nodes[all[0]].frame;
-    if all.len() > MOST_LISTED || all.iter().any(|node| tree.nodes[*node].frame != frame) {
+    if all.len() > MAX_CANDIDATES || all.iter().any(|node| tree.nodes[*node].frame != frame) {
         return None;
     }
     let world = observation.world_of(&tree.frames.get(usize::from(frame))?.document)?;
@@ -278,21 +278,25 @@ async fn same_control(
 }
 
 /// Drops visually hidden candidates, unless there are no others.
-fn shown_first(tree: &Tree, all: Vec<usize>) -> Vec<usize> {
-    let shown: Vec<usize> =
+fn prefer_visible(tree: &Tree, all: Vec<usize>) -> Vec<usize> {
+    let visible: Vec<usize> =
         all.iter().copied().filter(|node| !tree.nodes[*node].states.is_hidden()).collect();
-    if shown.is_empty() { all } else { shown }
+    if visible.is_empty() { all } else { visible }
 }
 
 /// Candidates listed at most.
-const MOST_LISTED: usize = 12;
+const MAX_CANDIDATES: usize = 12;
 
 /// Describes nodes as lines with refs that can be used from here on.
-fn listed(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
-    let nodes = &nodes[..nodes.len().min(MOST_LISTED)];
+fn describe_candidates(
+    observation: &mut TabObservation,
+    tree: &Arc<Tree>,
+    nodes: &[usize],
+) -> Vec<String> {
+    let nodes = &nodes[..nodes.len().min(MAX_CANDIDATES)];
     let numbers = observation.issue_refs(tree, nodes);
     let line = |(node, number): (&usize, u32)| {
-        format!("@e{number} {}", described(&Fingerprint::new(tree, *node)))
+        format!("@e{number} {}", describe(&Fingerprint::new(tree, *node)))
     };
     nodes.iter().zip(numbers).map(line).collect()
 }
@@ -362,14 +366,14 @@ async fn candidates(
                 .extend(found.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
             vec![node]
         }
-        Target::Css(css) => matched(tab, observation, tree, css, css, deadline).await?,
+        Target::Css(css) => find_in_tree(tab, observation, tree, css, css, deadline).await?,
         Target::TestId(id) => {
             let css = format!("[data-testid={}]", json(id));
-            matched(tab, observation, tree, &css, &target.to_string(), deadline).await?
+            find_in_tree(tab, observation, tree, &css, &target.to_string(), deadline).await?
         }
         Target::Placeholder(text) => {
             let css = format!("[placeholder*={} i]", json(text));
-            matched(tab, observation, tree, &css, &target.to_string(), deadline).await?
+            find_in_tree(tab, observation, tree, &css, &target.to_string(), deadline).await?
         }
         Target::Role { role, name } => {
             let query = Query { role: Some(*role), name: name.clone(), ..Query::default() };
@@ -380,7 +384,7 @@ async fn candidates(
                 found = stand_in_labels(tree, name.as_deref());
                 found.retain(|index| tree.nodes[*index].checked.is_some());
             }
-            best(tree, found, name.as_deref())
+            prefer_exact(tree, found, name.as_deref())
         }
         Target::Label(label) => {
             let query = Query { name: Some(label.clone()), ..Query::default() };
@@ -389,13 +393,13 @@ async fn candidates(
             if found.is_empty() {
                 found = stand_in_labels(tree, Some(label));
             }
-            best(tree, found, Some(label))
+            prefer_exact(tree, found, Some(label))
         }
         Target::Text(text) => {
             let query = Query { text: Some(text.clone()), ..Query::default() };
             let mut found = page::find::find(tree, &query);
             found.retain(has_element);
-            best(tree, innermost(tree, &found), Some(text))
+            prefer_exact(tree, innermost(tree, &found), Some(text))
         }
         Target::Point { x, y } => {
             let found = point_at(tab, observation, tree, (*x, *y), deadline).await?;
@@ -405,7 +409,7 @@ async fn candidates(
 }
 
 /// The only exact match, if there is just one; else all.
-fn best(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
+fn prefer_exact(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
     let Some(words) = words.filter(|_| found.len() > 1) else { return found };
     let mut needle = page::text::Needle::new(words);
     let exact: Vec<usize> =
@@ -423,12 +427,12 @@ pub(crate) fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
 }
 
 /// The nodes of the tree that a selector matches.
-async fn matched(
+async fn find_in_tree(
     tab: &Tab,
     observation: &TabObservation,
     tree: &Tree,
     css: &str,
-    spelled: &str,
+    spelling: &str,
     deadline: Deadline,
 ) -> Result<Vec<usize>> {
     let all = find_css(tab, observation, tree, css, deadline).await?;
@@ -442,24 +446,25 @@ async fn matched(
         .filter(|(_, node)| node.element > 0)
         .map(|(index, node)| ((node.frame, node.element), index))
         .collect();
-    let shown: Vec<usize> = all.iter().filter_map(|place| nodes.get(place).copied()).collect();
-    if shown.is_empty() {
-        if let Some(error) = kept(observation, tree, all[0], spelled, deadline).await {
+    let visible: Vec<usize> = all.iter().filter_map(|place| nodes.get(place).copied()).collect();
+    if visible.is_empty() {
+        if let Some(error) = aria_hidden_error(observation, tree, all[0], spelling, deadline).await
+        {
             return Err(error);
         }
         return Err(Error::new(Code::TargetNotFound)
-            .message(format!("the element that `{spelled}` matches is not shown"))
+            .message(format!("the element that `{spelling}` matches is not shown"))
             .evidence("selector", css));
     }
-    Ok(shown)
+    Ok(visible)
 }
 
 /// The error for an element that is drawn but `aria-hidden`, and so not in snapshots.
-async fn kept(
+async fn aria_hidden_error(
     observation: &TabObservation,
     tree: &Tree,
     (frame, element): (u16, u32),
-    spelled: &str,
+    spelling: &str,
     deadline: Deadline,
 ) -> Option<Error> {
     let world = observation.world_of(&tree.frames.get(usize::from(frame))?.document)?;
@@ -471,9 +476,9 @@ async fn kept(
         _ => String::new(),
     };
     let error = Error::new(Code::TargetNotFound).message(format!(
-        "the element that `{spelled}` matches is drawn, but hidden from readers (aria-hidden){how}"
+        "the element that `{spelling}` matches is drawn, but hidden from readers (aria-hidden){how}"
     ));
-    Some(error.evidence("target", spelled))
+    Some(error.evidence("target", spelling))
 }
 
 /// The hit target at a point, in any frame, and the same point in its document.
@@ -493,7 +498,7 @@ pub(crate) async fn point_at(
         let at: Option<HitTestReply> = world
             .ask(&format!("agbrowse.at({x}, {y})"), deadline)
             .await
-            .map_err(|trouble| trouble.explain(tab))?;
+            .map_err(|error| error.explain(tab))?;
         let Some(at) = at else { return Ok(None) };
         // The point was chosen in a screenshot that showed another element there.
         if let Some(was) = at.was {
@@ -546,14 +551,14 @@ fn find_ref(
     tree: &Arc<Tree>,
     name: &RefName,
 ) -> Result<(usize, Vec<Note>)> {
-    let spelled = name.to_string();
-    let issued = look_up(observation, name).map_err(|problem| {
+    let spelling = name.to_string();
+    let issued = lookup_ref(observation, name).map_err(|problem| {
         let code = match problem {
             refs::RefError::Expired(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
         };
-        let error = Error::new(code).message(problem.to_string()).evidence("ref", &*spelled);
-        match tab_beside(observation, name) {
+        let error = Error::new(code).message(problem.to_string()).evidence("ref", &*spelling);
+        match issuing_tab(observation, name) {
             Some(tab) => error
                 .message(format!(
                     "ref `{name}` was issued by a snapshot of tab {tab}, not of this one"
@@ -578,10 +583,10 @@ fn find_ref(
         Resolution::Moved { node, changes } => {
             observation.registry.rebind(issued.number, tree, node);
             let message = format!(
-                "the page replaced the element of {spelled}: the one with the same fingerprint is used"
+                "the page replaced the element of {spelling}: the one with the same fingerprint is used"
             );
             let note = Note::new("element-replaced", message);
-            let mut notes = vec![note.with_page_text(&described(&Fingerprint::new(tree, node)))];
+            let mut notes = vec![note.with_page_text(&describe(&Fingerprint::new(tree, node)))];
             if !changes.is_empty() {
                 let note = Note::new("element-changed", refs::STATE_NOTE);
                 notes.push(note.with_page_text(&refs::changes_text(&changes)));
@@ -593,14 +598,14 @@ fn find_ref(
             let message = refs::changed_message(&was, &now);
             let error = Error::new(Code::SnapshotRefStale)
                 .message(format!("{message}. {}{hint}", refs::CHANGED_HINT))
-                .evidence("ref", spelled)
-                .evidence("was", described(&was))
-                .evidence("now", described(&now));
+                .evidence("ref", spelling)
+                .evidence("was", describe(&was))
+                .evidence("now", describe(&now));
             Err(with_hint(error, &hint))
         }
         Resolution::Gone { was, nearest: nodes } => {
             let hint = nearest(observation, tree, &nodes);
-            Err(gone(&was, &spelled, &hint))
+            Err(gone_error(&was, &spelling, &hint))
         }
     }
 }
@@ -613,10 +618,10 @@ fn with_hint(error: Error, hint: &str) -> Error {
 fn nearest(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> String {
     let lines: Vec<String> = nodes
         .iter()
-        .filter_map(|node| match means_otherwise(observation, tree, *node) {
+        .filter_map(|node| match has_other_meaning(observation, tree, *node) {
             // Its ref stays bound to the old meaning until a snapshot is taken.
-            true => Some(described(&Fingerprint::new(tree, *node))),
-            false => listed(observation, tree, &[*node]).pop(),
+            true => Some(describe(&Fingerprint::new(tree, *node))),
+            false => describe_candidates(observation, tree, &[*node]).pop(),
         })
         .collect();
     match lines.as_slice() {
@@ -627,7 +632,7 @@ fn nearest(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) 
 }
 
 /// True if the ref of an element was issued for a fingerprint that it no longer has.
-fn means_otherwise(observation: &mut TabObservation, tree: &Arc<Tree>, node: usize) -> bool {
+fn has_other_meaning(observation: &mut TabObservation, tree: &Arc<Tree>, node: usize) -> bool {
     let it = &tree.nodes[node];
     let document = &*tree.frames[usize::from(it.frame)].document;
     let number = observation.registry.number(document, it.element);
@@ -641,13 +646,13 @@ fn means_otherwise(observation: &mut TabObservation, tree: &Arc<Tree>, node: usi
 }
 
 /// The element that a ref, in either form, was issued for.
-fn look_up(
+fn lookup_ref(
     observation: &TabObservation,
     name: &RefName,
 ) -> std::result::Result<refs::IssuedRef, refs::RefError> {
     let number = match name {
         RefName::Local(number) => Some(*number),
-        RefName::Backend { frame, id, .. } => observation.spellings.number(*frame, *id),
+        RefName::Backend { frame, id, .. } => observation.backend_refs.ref_number(*frame, *id),
     };
     let number = number.ok_or_else(|| refs::RefError::Unknown(name.clone()))?;
     observation.registry.lookup(&RefName::Local(number)).map_err(|problem| match problem {
@@ -657,34 +662,34 @@ fn look_up(
 }
 
 /// The tab that issued a ref, if it was not this one.
-fn tab_beside(observation: &TabObservation, name: &RefName) -> Option<TabId> {
+fn issuing_tab(observation: &TabObservation, name: &RefName) -> Option<TabId> {
     match name {
         RefName::Local(_) => None,
-        RefName::Backend { frame, id, .. } => observation.spellings.tab_beside(*frame, *id),
+        RefName::Backend { frame, id, .. } => observation.backend_refs.issuing_tab(*frame, *id),
     }
 }
 
 /// The error for an element that no longer exists.
-fn gone(was: &Fingerprint, spelled: &str, hint: &str) -> Error {
-    let message = format!("{} {}{hint}", refs::gone_message(was, spelled), refs::GONE_HINT);
+fn gone_error(was: &Fingerprint, spelling: &str, hint: &str) -> Error {
+    let message = format!("{} {}{hint}", refs::gone_message(was, spelling), refs::GONE_HINT);
     let error = Error::new(Code::SnapshotRefStale)
         .message(message)
-        .evidence("ref", spelled)
-        .evidence("was", described(was));
+        .evidence("ref", spelling)
+        .evidence("was", describe(was));
     with_hint(error, hint)
 }
 
 /// The error for an element that disappeared after it was resolved.
 pub(crate) fn stale_target_error(observation: &TabObservation, target: &Target) -> Error {
     if let Target::Ref(name) = target
-        && let Ok(issued) = look_up(observation, name)
+        && let Ok(issued) = lookup_ref(observation, name)
     {
-        return gone(&Fingerprint::new(&issued.tree, issued.node), &name.to_string(), "");
+        return gone_error(&Fingerprint::new(&issued.tree, issued.node), &name.to_string(), "");
     }
     Error::new(Code::SnapshotRefStale).message(format!("the element of `{target}` is gone"))
 }
 
-fn described(fingerprint: &Fingerprint) -> String {
+fn describe(fingerprint: &Fingerprint) -> String {
     let container = fingerprint
         .container
         .as_ref()
@@ -706,7 +711,7 @@ async fn find_css(
         let found: Option<String> = world
             .ask(&format!("agbrowse.find({})", json(css)), deadline)
             .await
-            .map_err(|trouble| trouble.explain(tab))?;
+            .map_err(|error| error.explain(tab))?;
         let Some(found) = found else {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("`{css}` is not a valid CSS selector"))
@@ -726,7 +731,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_spelled_in_many_ways() {
+    fn target_syntax_is_parsed() {
         for (text, expected) in [
             ("@e3", Target::Ref(RefName::Local(3))),
             ("e3", Target::Ref(RefName::Local(3))),

@@ -56,35 +56,36 @@ pub(super) const EVENTS: &[&str] = &[
 pub(super) const QUEUE: usize = 4096;
 
 /// Lines kept per list.
-const MOST_LINES: usize = 500;
+const MAX_LINES: usize = 500;
 
 /// Page events queued for the next reply.
-const MOST_UNTOLD: usize = 20;
+const MAX_PENDING_EVENTS: usize = 20;
 
 /// Characters kept of a text.
-const MOST_CHARS: usize = 500;
+const MAX_CHARS: usize = 500;
 
 /// Suffix of an error from an earlier page that no reply has reported yet.
-const EARLIER: &str = " on an earlier page";
+const ON_EARLIER_PAGE: &str = " on an earlier page";
 
 /// Event kind of file choosers.
 pub(crate) const CHOOSER: &str = "file-chooser";
 
 /// Event kind of URLs with an external protocol handler.
-const EXTERNAL: &str = "external-link";
+const EXTERNAL_LINK: &str = "external-link";
 
 /// A page event for a URL with an external protocol handler.
 pub(crate) fn external(url: &str) -> PageEvent {
-    let url = page::text::cut(url, MOST_CHARS);
-    PageEvent::new(EXTERNAL, "an address for another program was not opened").with_page_text(&url)
+    let url = page::text::cut(url, MAX_CHARS);
+    PageEvent::new(EXTERNAL_LINK, "an address for another program was not opened")
+        .with_page_text(&url)
 }
 
 /// The same in a frame, where the browser shows a confirmation prompt that may get no answer.
-fn external_in_frame(url: &str) -> PageEvent {
-    let mut told = external(url);
-    told.message += "; if clicks do not reach the page any more, open another site in this tab: \
+fn external_link_in_frame(url: &str) -> PageEvent {
+    let mut page_event = external(url);
+    page_event.message += "; if clicks do not reach the page any more, open another site in this tab: \
          the browser asks about it";
-    told
+    page_event
 }
 
 /// A console message or an uncaught exception.
@@ -173,7 +174,7 @@ impl fmt::Display for PageEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         match self.is_page_speech() {
-            true if self.message.ends_with(EARLIER) => f.write_str(EARLIER)?,
+            true if self.message.ends_with(ON_EARLIER_PAGE) => f.write_str(ON_EARLIER_PAGE)?,
             true => {}
             false => write!(f, ": {}", self.message)?,
         }
@@ -253,7 +254,7 @@ pub(crate) struct ObservedEffect {
 }
 
 /// Effects kept, and sources whose intervals are tracked.
-const MOST_SIGNS: usize = 200;
+const MAX_EFFECTS: usize = 200;
 
 /// Longest duration of an action whose end is not reported, and the time after its end during which effects are still
 /// attributed to it.
@@ -262,20 +263,20 @@ const AFTERMATH: Duration = Duration::from_millis(1500);
 
 /// The interval of a source that is active while no action runs.
 #[derive(Debug)]
-struct Rhythm {
+struct Period {
     last: Instant,
-    pause: Option<Duration>,
+    interval: Option<Duration>,
 }
 
-impl Rhythm {
+impl Period {
     /// True if the next periodic effect is expected about now.
     fn is_due(&self, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.last);
-        self.pause.is_some_and(|pause| since <= pause * 3 + Duration::from_millis(50))
+        self.interval.is_some_and(|interval| since <= interval * 3 + Duration::from_millis(50))
     }
 
-    fn beat(&mut self, now: Instant) {
-        self.pause = Some(now.saturating_duration_since(self.last));
+    fn record(&mut self, now: Instant) {
+        self.interval = Some(now.saturating_duration_since(self.last));
         self.last = now;
     }
 }
@@ -283,8 +284,8 @@ impl Rhythm {
 /// The activity log of one tab.
 #[derive(Debug)]
 pub(crate) struct TabActivity {
-    begun: Instant,
-    pages: Mutex<ActivityLog>,
+    opened_at: Instant,
+    log: Mutex<ActivityLog>,
     /// Counts changes.
     pub(crate) changed: watch::Sender<u64>,
 }
@@ -298,7 +299,7 @@ struct ActivityLog {
     /// Number of requests so far.
     asked: u64,
     /// Time of the latest start or end of a request.
-    stirred: Option<Instant>,
+    last_request_at: Option<Instant>,
     /// Number of navigations that the main frame started.
     departures: u64,
     /// The latest of them: loader id and URL.
@@ -312,12 +313,12 @@ struct ActivityLog {
     choosers: u64,
     /// Recent effects.
     signs: VecDeque<ObservedEffect>,
-    rhythms: HashMap<String, Rhythm>,
+    periods: HashMap<String, Period>,
     /// Until then, effects are attributed to an action.
     acted_until: Option<Instant>,
-    untold: VecDeque<PageEvent>,
+    pending_events: VecDeque<PageEvent>,
     /// Number of page events dropped.
-    unsaid: u64,
+    dropped_events: u64,
 }
 
 /// A position in an activity log.
@@ -332,194 +333,197 @@ pub(crate) struct ActivityCursor {
 
 impl Default for TabActivity {
     fn default() -> Self {
-        Self { begun: Instant::now(), pages: Mutex::default(), changed: watch::Sender::new(0) }
+        Self { opened_at: Instant::now(), log: Mutex::default(), changed: watch::Sender::new(0) }
     }
 }
 
 impl TabActivity {
-    fn pages(&self) -> MutexGuard<'_, ActivityLog> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn log(&self) -> MutexGuard<'_, ActivityLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The current position.
     pub(crate) fn mark(&self) -> ActivityCursor {
-        let pages = self.pages();
+        let log = self.log();
         ActivityCursor {
-            asked: pages.asked,
-            departures: pages.departures,
-            tabs: pages.tabs,
-            downloaded: pages.downloaded,
-            choosers: pages.choosers,
+            asked: log.asked,
+            departures: log.departures,
+            tabs: log.tabs,
+            downloaded: log.downloaded,
+            choosers: log.choosers,
         }
     }
 
     /// Number of pending requests that began after a cursor.
     pub(crate) fn open_since(&self, mark: ActivityCursor) -> usize {
-        self.pages().open.values().filter(|number| **number > mark.asked).count()
+        self.log().open.values().filter(|number| **number > mark.asked).count()
     }
 
     /// Effects since then.
     pub(crate) fn signs(&self, since: Instant) -> Vec<ObservedEffect> {
-        self.pages().signs.iter().filter(|noted| noted.at >= since).copied().collect()
+        self.log().signs.iter().filter(|effect| effect.at >= since).copied().collect()
     }
 
     /// From here on, effects are attributed to an action.
     pub(crate) fn action_begins(&self) {
-        self.pages().acted_until = Some(Instant::now() + ACTION);
+        self.log().acted_until = Some(Instant::now() + ACTION);
     }
 
     /// Marks the end of an action.
     pub(crate) fn action_ends(&self) {
-        self.pages().acted_until = Some(Instant::now() + AFTERMATH);
+        self.log().acted_until = Some(Instant::now() + AFTERMATH);
     }
 
     /// Takes the queued page events.
     pub(crate) fn take_untold(&self) -> Vec<PageEvent> {
-        let mut pages = self.pages();
-        let mut told: Vec<PageEvent> = pages.untold.drain(..).collect();
-        let unsaid = std::mem::take(&mut pages.unsaid);
-        if unsaid > 0 {
-            told.push(PageEvent::new("more", format!("{unsaid} more; see `agbrowse console`")));
+        let mut log = self.log();
+        let mut events: Vec<PageEvent> = log.pending_events.drain(..).collect();
+        let dropped_events = std::mem::take(&mut log.dropped_events);
+        if dropped_events > 0 {
+            events.push(PageEvent::new(
+                "more",
+                format!("{dropped_events} more; see `agbrowse console`"),
+            ));
         }
-        told
+        events
     }
 
     pub(crate) fn console(&self) -> Vec<ConsoleLine> {
-        self.pages().console.iter().cloned().collect()
+        self.log().console.iter().cloned().collect()
     }
 
     pub(crate) fn requests(&self) -> Vec<RequestLine> {
-        self.pages().requests.iter().cloned().collect()
+        self.log().requests.iter().cloned().collect()
     }
 
     pub(crate) fn clear_console(&self) {
-        self.pages().console.clear();
+        self.log().console.clear();
     }
 
     pub(crate) fn clear_requests(&self) {
-        self.pages().requests.clear();
+        self.log().requests.clear();
     }
 
     /// Downloads that began after a cursor.
     pub(crate) fn downloads_since(&self, mark: ActivityCursor) -> Vec<DownloadEntry> {
-        let pages = self.pages();
-        let new = pages.downloaded.saturating_sub(mark.downloaded) as usize;
-        pages.downloads.iter().rev().take(new).rev().cloned().collect()
+        let log = self.log();
+        let new = log.downloaded.saturating_sub(mark.downloaded) as usize;
+        log.downloads.iter().rev().take(new).rev().cloned().collect()
     }
 
     /// Time since the latest request activity; zero while requests are pending.
     pub(crate) fn quiet_for(&self) -> Duration {
-        let pages = self.pages();
-        match pages.open.is_empty() {
-            true => pages.stirred.unwrap_or(self.begun).elapsed(),
+        let log = self.log();
+        match log.open.is_empty() {
+            true => log.last_request_at.unwrap_or(self.opened_at).elapsed(),
             false => Duration::ZERO,
         }
     }
 
     /// Drops queued events of a kind that the reply reports itself.
     pub(crate) fn forget_untold(&self, kind: &str) {
-        self.pages().untold.retain(|it| it.kind != kind);
+        self.log().pending_events.retain(|it| it.kind != kind);
     }
 
     /// The URL of the main frame's pending navigation, until its response arrives.
     pub(crate) fn bound_for(&self) -> Option<String> {
-        let mut pages = self.pages();
-        let (loader, url) = pages.bound_for.clone()?;
+        let mut log = self.log();
+        let (loader, url) = log.bound_for.clone()?;
         // The request id of a document is its loader id.
-        let is_open = pages.open.contains_key(&loader);
-        let is_silent = pages.request(&loader).is_some_and(|line| line.status.is_none());
+        let is_open = log.open.contains_key(&loader);
+        let is_silent = log.request(&loader).is_some_and(|line| line.status.is_none());
         (is_open && is_silent).then_some(url)
     }
 
     /// Records a tab opened from this one.
     pub(super) fn note_tab(&self, id: TabId) {
-        self.write(|pages| {
-            pages.tabs += 1;
+        self.write(|log| {
+            log.tabs += 1;
             let message =
                 format!("a new tab was opened: {id}; go there with `agbrowse tab switch {id}`");
-            pages.tell(PageEvent { tab: Some(id), ..PageEvent::new("new-tab", message) });
+            log.queue_event(PageEvent { tab: Some(id), ..PageEvent::new("new-tab", message) });
         });
     }
 
     /// Records a started worker.
     pub(super) fn note_worker(&self, url: &str) {
-        self.write(|pages| pages.note_sign(OutsideEffect::Worker, format!("worker {url}"), None));
+        self.write(|log| log.record_effect(OutsideEffect::Worker, format!("worker {url}"), None));
     }
 
     /// Records a file chooser; returns its sequence number.
     pub(super) fn note_chooser(&self, message: &str) -> u64 {
-        self.write(|pages| {
-            pages.choosers += 1;
-            pages.untold.retain(|it| it.kind != CHOOSER);
-            pages.tell(PageEvent::new(CHOOSER, message));
+        self.write(|log| {
+            log.choosers += 1;
+            log.pending_events.retain(|it| it.kind != CHOOSER);
+            log.queue_event(PageEvent::new(CHOOSER, message));
         });
-        self.pages().choosers
+        self.log().choosers
     }
 
     fn write(&self, change: impl FnOnce(&mut ActivityLog)) {
-        change(&mut self.pages());
+        change(&mut self.log());
         self.changed.send_modify(|count| *count += 1);
     }
 
     fn ms(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn note_console(&self, mut line: ConsoleLine) {
         line.text = page::mask::mask(&line.text).into_owned();
-        self.write(|pages| {
+        self.write(|log| {
             if matches!(&*line.level, "error" | "exception") {
                 let (kind, message) = match &*line.level {
                     "error" => ("console-error", "page console error"),
                     _ => ("page-error", "page error"),
                 };
-                pages.tell(PageEvent::new(kind, message).with_page_text(&line.text));
+                log.queue_event(PageEvent::new(kind, message).with_page_text(&line.text));
             }
-            push(&mut pages.console, line);
+            push(&mut log.console, line);
         });
     }
 }
 
 impl ActivityLog {
     /// Records an effect, and whether its source is periodic.
-    fn note_sign(&mut self, sign: OutsideEffect, source: String, wall_ms: Option<f64>) {
+    fn record_effect(&mut self, sign: OutsideEffect, source: String, wall_ms: Option<f64>) {
         let now = Instant::now();
-        let known = self.rhythms.get_mut(&source);
-        if self.signs.len() >= MOST_SIGNS {
+        let known = self.periods.get_mut(&source);
+        if self.signs.len() >= MAX_EFFECTS {
             self.signs.pop_front();
         }
         let is_known = known.is_some();
-        let is_due = known.as_ref().is_some_and(|rhythm| rhythm.is_due(now));
+        let is_due = known.as_ref().is_some_and(|period| period.is_due(now));
         self.signs.push_back(ObservedEffect { sign, at: now, wall_ms, is_known, is_due });
         let is_idle = self.acted_until.is_none_or(|until| now > until);
         match known {
-            Some(rhythm) if is_idle || is_due => rhythm.beat(now),
+            Some(period) if is_idle || is_due => period.record(now),
             None if is_idle => {
-                if self.rhythms.len() >= MOST_SIGNS {
-                    self.rhythms.clear();
+                if self.periods.len() >= MAX_EFFECTS {
+                    self.periods.clear();
                 }
-                self.rhythms.insert(source, Rhythm { last: now, pause: None });
+                self.periods.insert(source, Period { last: now, interval: None });
             }
             _ => {}
         }
     }
 
-    fn tell(&mut self, what: PageEvent) {
-        if self.untold.contains(&what) {
+    fn queue_event(&mut self, event: PageEvent) {
+        if self.pending_events.contains(&event) {
             return;
         }
-        if self.untold.len() >= MOST_UNTOLD {
-            self.unsaid += 1;
+        if self.pending_events.len() >= MAX_PENDING_EVENTS {
+            self.dropped_events += 1;
             return;
         }
-        self.untold.push_back(what);
+        self.pending_events.push_back(event);
     }
 
     /// Marks queued page errors as those of an earlier page.
-    fn age(&mut self) {
-        for it in &mut self.untold {
-            if it.is_page_speech() && !it.message.ends_with(EARLIER) {
-                it.message.push_str(EARLIER);
+    fn mark_as_earlier(&mut self) {
+        for it in &mut self.pending_events {
+            if it.is_page_speech() && !it.message.ends_with(ON_EARLIER_PAGE) {
+                it.message.push_str(ON_EARLIER_PAGE);
             }
         }
     }
@@ -530,23 +534,23 @@ impl ActivityLog {
 }
 
 fn push<T>(lines: &mut VecDeque<T>, line: T) {
-    if lines.len() >= MOST_LINES {
+    if lines.len() >= MAX_LINES {
         lines.pop_front();
     }
     lines.push_back(line);
 }
 
 /// Feeds the activity logs until the browser is gone.
-pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
+pub(super) async fn run_event_loop(mut events: Events, live: Weak<RunningBrowser>) {
     while let Some(delivery) = events.next().await {
         let Some(live) = live.upgrade() else { return };
         match delivery {
-            Delivery::Event(event) => _ = live.journal_event(&event),
+            Delivery::Event(event) => _ = live.record_event(&event),
             Delivery::Lagged(lost) => {
-                tracing::warn!(lost, "happenings lost");
+                tracing::warn!(lost, "activity events lost");
                 // Pending requests may have ended: nothing must wait for them.
                 for row in live.tabs() {
-                    row.tab.activity.write(|pages| pages.open.clear());
+                    row.tab.activity.write(|log| log.open.clear());
                 }
             }
         }
@@ -560,12 +564,12 @@ impl RunningBrowser {
     /// Waits until the activity logs have processed the events that the browser has sent so far. A page's response is
     /// sent after the events that it caused, and overtakes them here.
     pub(crate) async fn activity_is_current(&self) {
-        if tokio::time::timeout(CATCH_UP, self.journals.catch_up()).await.is_err() {
-            tracing::debug!("the journals are behind");
+        if tokio::time::timeout(CATCH_UP, self.activity_cursor.catch_up()).await.is_err() {
+            tracing::debug!("the activity logs are behind");
         }
     }
 
-    fn journal_event(&self, event: &Event) -> Option<()> {
+    fn record_event(&self, event: &Event) -> Option<()> {
         if event.method.starts_with("Browser.") {
             return self.download_event(event);
         }
@@ -585,30 +589,30 @@ impl RunningBrowser {
                 }
                 let ms = activity.ms();
                 let initiator = sent.initiator.and_then(|it| it.r#type).unwrap_or_default();
-                activity.write(|pages| {
+                activity.write(|log| {
                     // Requests of the parser belong to a page that is still loading.
                     if !matches!(&*initiator, "parser" | "preload") {
-                        let place = url.split(['?', '#']).next().unwrap_or_default();
+                        let url_path = url.split(['?', '#']).next().unwrap_or_default();
                         let sign = match sent.r#type.as_deref() {
                             Some("Document") => OutsideEffect::Document,
                             _ => OutsideEffect::Request,
                         };
                         let wall_ms = sent.wall_time.map(|seconds| seconds * 1000.0);
-                        pages.note_sign(sign, format!("request {place}"), wall_ms);
+                        log.record_effect(sign, format!("request {url_path}"), wall_ms);
                     }
                     if let Some(answer) = &sent.redirect_response
-                        && let Some(before) = pages.request(&id)
+                        && let Some(before) = log.request(&id)
                     {
                         before.status = answer.status.map(|status| status as u16);
                         before.is_over = true;
                     }
-                    pages.asked += 1;
-                    pages.stirred = Some(Instant::now());
-                    let number = pages.asked;
-                    pages.open.insert(id.clone(), number);
+                    log.asked += 1;
+                    log.last_request_at = Some(Instant::now());
+                    let number = log.asked;
+                    log.open.insert(id.clone(), number);
                     let line = RequestLine {
                         method: request.method.unwrap_or_default(),
-                        url: page::text::cut(&page::text::mask_url(&url), MOST_CHARS).into_owned(),
+                        url: page::text::cut(&page::text::mask_url(&url), MAX_CHARS).into_owned(),
                         r#type: sent.r#type.unwrap_or_default().to_lowercase(),
                         status: None,
                         failed: None,
@@ -616,24 +620,24 @@ impl RunningBrowser {
                         id,
                         is_over: false,
                     };
-                    push(&mut pages.requests, line);
+                    push(&mut log.requests, line);
                 });
             }
             ResponseReceived::NAME => {
                 let received: ResponseReceived = event.decode().ok()?;
                 let status = received.response?.status? as u16;
-                activity.write(|pages| {
-                    if let Some(line) = received.request_id.and_then(|id| pages.request(&id)) {
+                activity.write(|log| {
+                    if let Some(line) = received.request_id.and_then(|id| log.request(&id)) {
                         line.status = Some(status);
                     }
                 });
             }
             LoadingFinished::NAME => {
                 let id = event.decode::<LoadingFinished>().ok()?.request_id?;
-                activity.write(|pages| {
-                    pages.open.remove(&id);
-                    pages.stirred = Some(Instant::now());
-                    if let Some(line) = pages.request(&id) {
+                activity.write(|log| {
+                    log.open.remove(&id);
+                    log.last_request_at = Some(Instant::now());
+                    if let Some(line) = log.request(&id) {
                         line.is_over = true;
                     }
                 });
@@ -641,24 +645,24 @@ impl RunningBrowser {
             LoadingFailed::NAME => {
                 let failed: LoadingFailed = event.decode().ok()?;
                 let id = failed.request_id?;
-                activity.write(|pages| {
-                    pages.open.remove(&id);
-                    pages.stirred = Some(Instant::now());
-                    if let Some(line) = pages.request(&id) {
+                activity.write(|log| {
+                    log.open.remove(&id);
+                    log.last_request_at = Some(Instant::now());
+                    if let Some(line) = log.request(&id) {
                         line.is_over = true;
                         line.failed = failed.error_text.map(LossyString::into_string);
                     }
                 });
             }
             WebSocketCreated::NAME | WebSocketClosed::NAME => {
-                activity.write(|pages| {
-                    pages.note_sign(OutsideEffect::Socket, event.method.to_string(), None)
+                activity.write(|log| {
+                    log.record_effect(OutsideEffect::Socket, event.method.to_string(), None)
                 });
             }
             WebSocketFrameSent::NAME => {
                 let id = event.decode::<WebSocketFrameSent>().ok()?.request_id?;
-                activity.write(|pages| {
-                    pages.note_sign(OutsideEffect::Socket, format!("socket {id}"), None)
+                activity.write(|log| {
+                    log.record_effect(OutsideEffect::Socket, format!("socket {id}"), None)
                 });
             }
             DomStorageItemAdded::NAME
@@ -668,42 +672,50 @@ impl RunningBrowser {
                 let DomStorageItemAdded { storage_id, key } = event.decode().ok()?;
                 let is_local = storage_id.and_then(|id| id.is_local_storage).unwrap_or_default();
                 let key = key.map(LossyString::into_string).unwrap_or_default();
-                let source = format!("storage {is_local} {}", page::text::cut(&key, MOST_CHARS));
-                activity.write(|pages| pages.note_sign(OutsideEffect::Storage, source, None));
+                let source = format!("storage {is_local} {}", page::text::cut(&key, MAX_CHARS));
+                activity.write(|log| log.record_effect(OutsideEffect::Storage, source, None));
             }
             IndexedDbContentUpdated::NAME => {
                 let changed: IndexedDbContentUpdated = event.decode().ok()?;
                 let names = [changed.database_name?, changed.object_store_name?];
                 let [database, store] = names.map(LossyString::into_string);
                 let source = format!("database {database} {store}");
-                activity.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
+                activity.write(|log| log.record_effect(OutsideEffect::Database, source, None));
             }
             CacheStorageContentUpdated::NAME => {
                 let changed: CacheStorageContentUpdated = event.decode().ok()?;
                 let source = format!("cache {}", changed.cache_name?.into_string());
-                activity.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
+                activity.write(|log| log.record_effect(OutsideEffect::Database, source, None));
             }
             ConsoleApiCalled::NAME => {
                 let called: ConsoleApiCalled = event.decode().ok()?;
                 let level = called.r#type.unwrap_or_default();
-                let words: Vec<String> =
-                    called.args.unwrap_or_default().iter().take(10).map(in_words).collect();
+                let words: Vec<String> = called
+                    .args
+                    .unwrap_or_default()
+                    .iter()
+                    .take(10)
+                    .map(format_console_value)
+                    .collect();
                 let top =
                     called.stack_trace.and_then(|stack| stack.call_frames?.into_iter().next());
-                let at = top.and_then(|top| place(top.url, top.line_number));
-                let text = page::text::cut(&words.join(" "), MOST_CHARS).into_owned();
+                let at = top.and_then(|top| source_location(top.url, top.line_number));
+                let text = page::text::cut(&words.join(" "), MAX_CHARS).into_owned();
                 let level = if level == "assert" { "error".into() } else { level };
                 activity.note_console(ConsoleLine { level, text, at, ms: activity.ms() });
             }
             ExceptionThrown::NAME => {
                 let details = event.decode::<ExceptionThrown>().ok()?.exception_details?;
-                let thrown =
-                    details.exception.as_ref().map(in_words).filter(|words| !words.is_empty());
+                let thrown = details
+                    .exception
+                    .as_ref()
+                    .map(format_console_value)
+                    .filter(|words| !words.is_empty());
                 let text = thrown
                     .or_else(|| details.text.map(LossyString::into_string))
                     .unwrap_or_default();
                 let text = text.lines().next().unwrap_or_default();
-                let text = page::text::cut(text, MOST_CHARS).into_owned();
+                let text = page::text::cut(text, MAX_CHARS).into_owned();
                 let at = details.line_number.map(|line| format!("line {}", line + 1));
                 activity.note_console(ConsoleLine {
                     level: "exception".into(),
@@ -713,29 +725,32 @@ impl RunningBrowser {
                 });
             }
             FrameRequestedNavigation::NAME => {
-                let wants: FrameRequestedNavigation = event.decode().ok()?;
-                if let Some(url) = wants.url.filter(|url| navigate::is_foreign(url)) {
-                    let is_main = wants.frame_id.as_ref() == Some(&tab.target_id);
-                    let told = if is_main { external(&url) } else { external_in_frame(&url) };
-                    activity.write(|pages| pages.tell(told));
+                let navigation: FrameRequestedNavigation = event.decode().ok()?;
+                if let Some(url) = navigation.url.filter(|url| navigate::is_foreign(url)) {
+                    let is_main = navigation.frame_id.as_ref() == Some(&tab.target_id);
+                    let link = if is_main { external(&url) } else { external_link_in_frame(&url) };
+                    activity.write(|log| log.queue_event(link));
                     return None;
                 }
-                if wants.frame_id.as_ref() == Some(&tab.target_id)
-                    && wants.disposition.as_deref() == Some("currentTab")
+                if navigation.frame_id.as_ref() == Some(&tab.target_id)
+                    && navigation.disposition.as_deref() == Some("currentTab")
                 {
-                    activity.write(|pages| pages.departures += 1);
+                    activity.write(|log| log.departures += 1);
                 }
             }
             FrameStartedNavigating::NAME => {
-                let goes: FrameStartedNavigating = event.decode().ok()?;
-                if goes.frame_id.as_ref() == Some(&tab.target_id)
-                    && goes.navigation_type.as_deref().is_none_or(|kind| kind != "sameDocument")
-                    && !goes.url.as_deref().is_some_and(navigate::is_foreign)
+                let navigation: FrameStartedNavigating = event.decode().ok()?;
+                if navigation.frame_id.as_ref() == Some(&tab.target_id)
+                    && navigation
+                        .navigation_type
+                        .as_deref()
+                        .is_none_or(|kind| kind != "sameDocument")
+                    && !navigation.url.as_deref().is_some_and(navigate::is_foreign)
                 {
-                    activity.write(|pages| {
-                        pages.departures += 1;
-                        pages.bound_for = goes.loader_id.zip(goes.url);
-                        pages.age();
+                    activity.write(|log| {
+                        log.departures += 1;
+                        log.bound_for = navigation.loader_id.zip(navigation.url);
+                        log.mark_as_earlier();
                     });
                 }
             }
@@ -743,11 +758,11 @@ impl RunningBrowser {
             FrameNavigated::NAME => {
                 let frame = event.decode::<FrameNavigated>().ok()?.frame?;
                 if frame.id.as_ref() == Some(&tab.target_id) {
-                    activity.write(|pages| {
-                        pages.age();
+                    activity.write(|log| {
+                        log.mark_as_earlier();
                         // No action has run in the new document yet.
-                        pages.acted_until = None;
-                        pages.rhythms.clear();
+                        log.acted_until = None;
+                        log.periods.clear();
                     });
                 }
             }
@@ -766,12 +781,12 @@ impl RunningBrowser {
                     begun.suggested_filename.map(LossyString::into_string).unwrap_or_default();
                 let url = begun.url.map(LossyString::into_string).unwrap_or_default();
                 let guid = begun.guid?;
-                tab.activity.write(|pages| {
-                    if pages.downloads.len() >= MOST_LINES {
-                        pages.downloads.remove(0);
+                tab.activity.write(|log| {
+                    if log.downloads.len() >= MAX_LINES {
+                        log.downloads.remove(0);
                     }
-                    pages.downloaded += 1;
-                    pages.downloads.push(DownloadEntry { guid, name, url, done: None });
+                    log.downloaded += 1;
+                    log.downloads.push(DownloadEntry { guid, name, url, done: None });
                 });
             }
             DownloadProgress::NAME => {
@@ -782,15 +797,14 @@ impl RunningBrowser {
                 }
                 for row in self.tabs() {
                     let activity = &row.tab.activity;
-                    let known =
-                        activity.pages().downloads.iter().find(|it| it.guid == guid).cloned();
+                    let known = activity.log().downloads.iter().find(|it| it.guid == guid).cloned();
                     let Some(download) = known else { continue };
                     let done = match &*state {
                         "completed" => self.downloads.take_in(&guid, &download.name),
                         _ => Err("it was canceled".to_owned()),
                     };
-                    activity.write(|pages| {
-                        let mut told = match &done {
+                    activity.write(|log| {
+                        let mut page_event = match &done {
                             Ok(_) => PageEvent::new("download", "a file was downloaded"),
                             Err(why) => PageEvent::new(
                                 "download",
@@ -798,9 +812,9 @@ impl RunningBrowser {
                             ),
                         }
                         .with_page_text(&download.name);
-                        told.path = done.as_ref().ok().map(|path| path.display().to_string());
-                        pages.tell(told);
-                        if let Some(it) = pages.downloads.iter_mut().find(|it| it.guid == guid) {
+                        page_event.path = done.as_ref().ok().map(|path| path.display().to_string());
+                        log.queue_event(page_event);
+                        if let Some(it) = log.downloads.iter_mut().find(|it| it.guid == guid) {
                             it.done = Some(done);
                         }
                     });
@@ -814,7 +828,7 @@ impl RunningBrowser {
 }
 
 /// Formats a console argument.
-fn in_words(value: &RemoteObject) -> String {
+fn format_console_value(value: &RemoteObject) -> String {
     if let Some(held) = &value.value {
         return serde_json::from_str::<LossyString>(held.get())
             .map_or_else(|_| held.get().to_owned(), LossyString::into_string);
@@ -826,7 +840,7 @@ fn in_words(value: &RemoteObject) -> String {
         .unwrap_or_default()
 }
 
-fn place(url: Option<LossyString>, line: Option<i64>) -> Option<String> {
+fn source_location(url: Option<LossyString>, line: Option<i64>) -> Option<String> {
     let url = url.map(LossyString::into_string).filter(|url| !url.is_empty())?;
     let plain = url.split(['?', '#']).next().unwrap_or_default();
     Some(format!(
@@ -841,13 +855,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_in_a_rhythm_is_due_until_it_stops() {
-        let begun = Instant::now();
-        let at = |ms: u64| begun + Duration::from_millis(ms);
-        let mut rhythm = Rhythm { last: at(0), pause: None };
-        assert!(!rhythm.is_due(at(200)), "nobody knows yet");
-        rhythm.beat(at(200));
-        assert!(rhythm.is_due(at(390)) && rhythm.is_due(at(600)));
-        assert!(!rhythm.is_due(at(2000)), "it has stopped");
+    fn periodic_effect_is_due_until_it_stops() {
+        let opened_at = Instant::now();
+        let at = |ms: u64| opened_at + Duration::from_millis(ms);
+        let mut period = Period { last: at(0), interval: None };
+        assert!(!period.is_due(at(200)), "no interval yet");
+        period.record(at(200));
+        assert!(period.is_due(at(390)) && period.is_due(at(600)));
+        assert!(!period.is_due(at(2000)), "it has stopped");
     }
 }

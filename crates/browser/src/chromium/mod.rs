@@ -46,7 +46,7 @@ const LATE_TAB: Duration = Duration::from_secs(120);
 const EXIT: Duration = Duration::from_secs(4);
 
 /// Wait for orphaned tabs to appear in the target table.
-const REGAIN: Duration = Duration::from_secs(2);
+const RECOVERY: Duration = Duration::from_secs(2);
 
 /// Wait for an orderly exit before the browser is killed.
 const ORDERLY_END: Duration = Duration::from_millis(1500);
@@ -63,25 +63,25 @@ pub(crate) struct RunningBrowser {
     /// Number of tabs of the browsers before this one: tab ids are never reused.
     tabs_before: u32,
     /// Target ids of the tabs that we opened, in the default context too.
-    made: Mutex<Vec<String>>,
+    own_targets: Mutex<Vec<String>>,
     tab_made: Arc<Notify>,
     /// Those of them that a previous owner opened and left behind.
-    regained: Vec<String>,
+    recovered: Vec<String>,
     /// Tabs that this owner left behind in another browser.
     pub(crate) left_elsewhere: Option<OrphanTabs>,
     /// Counts changes of the target table.
     changed: watch::Sender<u64>,
-    making_tab: tokio::sync::Mutex<()>,
-    making_context: tokio::sync::Mutex<()>,
+    tab_creation_lock: tokio::sync::Mutex<()>,
+    context_creation_lock: tokio::sync::Mutex<()>,
     pub(crate) downloads: Downloads,
     pub(crate) proxies: Arc<ProxyAuth>,
     pub(crate) local_files: Arc<LocalFiles>,
     /// Proxies of contexts by name, including those of the browser before.
-    ways: Mutex<BTreeMap<String, Proxy>>,
+    context_proxies_map: Mutex<BTreeMap<String, Proxy>>,
     /// How far the activity logs have processed the browser's events.
-    journals: EventCursor,
+    activity_cursor: EventCursor,
     /// The connection closed, and the process was not reaped in time.
-    is_over: AtomicBool,
+    has_exited: AtomicBool,
 }
 
 #[derive(Default)]
@@ -91,11 +91,11 @@ struct TargetTable {
     sessions: HashMap<Arc<str>, SessionEntry>,
     contexts: BTreeMap<String, String>,
     /// Backend refs issued in each context.
-    written: HashMap<Option<String>, Arc<IssuedBackendRefs>>,
+    issued_refs: HashMap<Option<String>, Arc<IssuedBackendRefs>>,
     /// The current tab of each context.
     current: HashMap<Option<String>, TabId>,
     /// Tabs addressed by id only: they never become the current tab by themselves.
-    aside: HashSet<TabId>,
+    unselected: HashSet<TabId>,
     next_tab: u32,
 }
 
@@ -105,7 +105,7 @@ struct SessionEntry {
     /// The parent frame, if it is a frame.
     parent: Option<String>,
     /// The parent session.
-    above: Option<Arc<str>>,
+    parent_session: Option<Arc<str>>,
     tab: Option<TabId>,
     kind: String,
     /// The target's URL.
@@ -139,7 +139,7 @@ pub(crate) struct CarryOver {
     /// The highest tab number.
     pub(crate) tabs: u32,
     /// The proxies of contexts.
-    pub(crate) ways: BTreeMap<String, Proxy>,
+    pub(crate) context_proxies_map: BTreeMap<String, Proxy>,
     /// Our tabs in a browser that somebody else runs.
     pub(crate) left: Option<OrphanTabs>,
 }
@@ -148,28 +148,32 @@ impl CarryOver {
     /// Merges the carry-over of a later browser.
     pub(crate) fn go_on(&mut self, after: Self) {
         let left = after.left.or(self.left.take());
-        *self = Self { tabs: self.tabs.max(after.tabs), ways: after.ways, left };
+        *self = Self {
+            tabs: self.tabs.max(after.tabs),
+            context_proxies_map: after.context_proxies_map,
+            left,
+        };
     }
 }
 
 impl RunningBrowser {
-    /// Launches or attaches to a browser and attaches to its targets. If `unwanted` resolves first, the browser is
+    /// Launches or attaches to a browser and attaches to its targets. If `cancelled` resolves first, the browser is
     /// killed.
     pub(crate) async fn start(
         options: &Options,
         before: CarryOver,
         tab_made: Arc<Notify>,
         deadline: Deadline,
-        unwanted: impl Future<Output = ()>,
+        cancelled: impl Future<Output = ()>,
     ) -> Result<(Arc<Self>, Vec<Note>)> {
-        let mut unwanted = pin!(unwanted);
+        let mut cancelled = pin!(cancelled);
         let Launched { connection, process, path, notes } = tokio::select! {
             launched = launch::launch(options, deadline) => launched?,
-            () = &mut unwanted => return Err(Error::new(Code::BrowserLost)),
+            () = &mut cancelled => return Err(Error::new(Code::BrowserLost)),
         };
         let events = connection.events(target_events::EVENTS, target_events::QUEUE);
-        let happenings = connection.events(activity::EVENTS, activity::QUEUE);
-        let held = connection.events(proxy_auth::EVENTS, proxy_auth::QUEUE);
+        let activity_events = connection.events(activity::EVENTS, activity::QUEUE);
+        let paused_requests = connection.events(proxy_auth::EVENTS, proxy_auth::QUEUE);
         let is_unseen = process.is_some() && !options.headed;
         let proxies = Arc::<ProxyAuth>::default();
         let local_files = Arc::<LocalFiles>::default();
@@ -177,30 +181,32 @@ impl RunningBrowser {
             target_events::preparation(options, is_unseen, proxies.clone(), local_files.clone());
         let attach = AutoAttach::new(connection.clone(), preparation);
         let browser = connection.browser();
-        let greeting = async {
+        let handshake = async {
             let version = browser.start(&GetVersion {})?;
             attach.start(deadline).await?;
             version.wait(deadline).await
         };
-        let greeted = tokio::select! {
-            greeted = greeting => Some(greeted),
-            () = &mut unwanted => None,
+        let version_reply = tokio::select! {
+            reply = handshake => Some(reply),
+            () = &mut cancelled => None,
         };
-        let version = match (greeted, &process) {
+        let version = match (version_reply, &process) {
             (Some(Ok(version)), _) => version,
-            (Some(Err(error)), Some(process)) => return Err(launch::not_up(process, &error).await),
+            (Some(Err(error)), Some(process)) => {
+                return Err(launch::launch_error(process, &error).await);
+            }
             (Some(Err(error)), None) => {
                 return Err(Error::new(Code::CdpUnreachable).message(error.to_string()));
             }
             (None, process) => {
                 if let Some(process) = process {
                     process.kill();
-                    process.gone(ORDERLY_END).await;
+                    process.wait_cleaned(ORDERLY_END).await;
                 }
                 return Err(Error::new(Code::BrowserLost));
             }
         };
-        let (regained, left_elsewhere) = match before.left {
+        let (recovered, left_elsewhere) = match before.left {
             Some(left) if process.is_none() => {
                 let here = browser.call(GetTargets {}, deadline).await.ok();
                 let here = here.and_then(|reply| reply.target_infos).unwrap_or_default();
@@ -221,35 +227,35 @@ impl RunningBrowser {
             options: options.clone(),
             table: Mutex::new(TargetTable { next_tab: before.tabs, ..TargetTable::default() }),
             tabs_before: before.tabs,
-            made: Mutex::new(regained.clone()),
+            own_targets: Mutex::new(recovered.clone()),
             tab_made,
-            regained,
+            recovered,
             left_elsewhere,
             changed: watch::Sender::new(0),
-            making_tab: tokio::sync::Mutex::default(),
-            making_context: tokio::sync::Mutex::default(),
+            tab_creation_lock: tokio::sync::Mutex::default(),
+            context_creation_lock: tokio::sync::Mutex::default(),
             downloads: Downloads::new(options.downloads.as_deref()),
             proxies,
             local_files,
-            ways: Mutex::new(before.ways),
-            journals: happenings.progress(),
-            is_over: AtomicBool::new(false),
+            context_proxies_map: Mutex::new(before.context_proxies_map),
+            activity_cursor: activity_events.progress(),
+            has_exited: AtomicBool::new(false),
         });
-        live.catch_downloads(None);
-        tokio::spawn(target_events::keep(events, attach, Arc::downgrade(&live)));
-        tokio::spawn(activity::keep(happenings, Arc::downgrade(&live)));
-        tokio::spawn(proxy_auth::keep(held, Arc::downgrade(&live)));
+        live.set_download_behavior(None);
+        tokio::spawn(target_events::run_event_loop(events, attach, Arc::downgrade(&live)));
+        tokio::spawn(activity::run_event_loop(activity_events, Arc::downgrade(&live)));
+        tokio::spawn(proxy_auth::run_event_loop(paused_requests, Arc::downgrade(&live)));
         // Wait for the orphaned tabs, so that they have ids.
         let has_them = |table: &TargetTable| {
-            (live.regained_in(table).len() == live.regained.len()).then_some(())
+            (live.recovered_in(table).len() == live.recovered.len()).then_some(())
         };
-        _ = live.wait_for(deadline.at_most(REGAIN), has_them).await;
+        _ = live.wait_for(deadline.at_most(RECOVERY), has_them).await;
         Ok((live, notes))
     }
 
     /// Sets the download folder of a context. The default context of a browser that somebody else runs is left
     /// unchanged.
-    fn catch_downloads(&self, browser_context_id: Option<String>) {
+    fn set_download_behavior(&self, browser_context_id: Option<String>) {
         if self.process.is_none() && browser_context_id.is_none() {
             return;
         }
@@ -290,7 +296,7 @@ impl RunningBrowser {
         match self.process.as_ref().and_then(Process::exit) {
             Some(exit) => Some(format!("the browser ended: {exit}")),
             // The process reports a better reason a moment later.
-            None if self.process.is_some() && !self.is_over.load(Ordering::Acquire) => None,
+            None if self.process.is_some() && !self.has_exited.load(Ordering::Acquire) => None,
             None => self.connection.closed().map(|reason| reason.to_string()),
         }
     }
@@ -304,14 +310,14 @@ impl RunningBrowser {
                 return format!("the browser ended: {exit}");
             }
         }
-        self.is_over.store(true, Ordering::Release);
+        self.has_exited.store(true, Ordering::Release);
         reason.to_string()
     }
 
     /// Ends a browser of ours; detaches from any other, after closing our tabs and contexts.
     pub(crate) async fn close(&self) {
         // After an exit of its own, downloads are kept.
-        let keeps_downloads = self.ended().is_some();
+        let keep_downloads = self.ended().is_some();
         let Some(process) = &self.process else {
             // Our contexts and tabs in somebody else's browser are closed.
             for context in self.table().contexts.values() {
@@ -319,27 +325,28 @@ impl RunningBrowser {
                     .browser()
                     .post(&DisposeBrowserContext { browser_context_id: context.clone() });
             }
-            let made =
-                std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner));
+            let made = std::mem::take(
+                &mut *self.own_targets.lock().unwrap_or_else(PoisonError::into_inner),
+            );
             for target_id in made {
                 self.connection.browser().post(&CloseTarget { target_id });
             }
             _ = self.connection.browser().call(GetVersion {}, Deadline::after(ORDERLY_END)).await;
             self.connection.close("detached");
-            if !keeps_downloads {
+            if !keep_downloads {
                 self.downloads.remove();
             }
             return;
         };
         // A temporary profile needs no orderly exit.
-        if process.profile_is_kept() {
+        if process.has_persistent_profile() {
             self.connection.browser().post(&Close {});
             process.exit_within(ORDERLY_END).await;
         }
         process.kill();
-        process.gone(ORDERLY_END).await;
+        process.wait_cleaned(ORDERLY_END).await;
         self.connection.close("the browser was closed");
-        if !keeps_downloads {
+        if !keep_downloads {
             self.downloads.remove();
         }
     }
@@ -376,7 +383,7 @@ impl RunningBrowser {
         context: Option<&str>,
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
-        let _making = in_time(self.making_tab.lock(), deadline).await?;
+        let _lock = with_deadline(self.tab_creation_lock.lock(), deadline).await?;
         if let Ok(None) = self.current(context)
             && let Some(tab) = self.initial_tab(context, deadline).await
         {
@@ -393,7 +400,7 @@ impl RunningBrowser {
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
         let tab = self.new_tab(context, deadline).await?;
-        self.table().aside.insert(tab.id);
+        self.table().unselected.insert(tab.id);
         Ok(tab)
     }
 
@@ -443,7 +450,7 @@ impl RunningBrowser {
 
     /// True if we opened this tab, or started its browser.
     pub(crate) fn is_ours(&self, tab: &Tab) -> bool {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = self.own_targets.lock().unwrap_or_else(PoisonError::into_inner);
         self.process.is_some() || tab.context.is_some() || made.contains(&tab.target_id)
     }
 
@@ -464,35 +471,39 @@ impl RunningBrowser {
 
     /// The contexts with a proxy, and their proxies.
     pub(crate) fn context_proxies(&self) -> BTreeMap<String, ProxyInfo> {
-        let ways = self.ways();
-        let line = |name: String| Some((name.clone(), ways.get(&name)?.line()));
+        let context_proxies_map = self.context_proxies_map();
+        let line = |name: String| Some((name.clone(), context_proxies_map.get(&name)?.line()));
         self.contexts().into_iter().filter_map(line).collect()
     }
 
     /// State for the browser after this one.
     pub(crate) fn left(&self) -> CarryOver {
-        CarryOver { tabs: self.last_tab(), ways: self.ways().clone(), left: self.left_tabs() }
+        CarryOver {
+            tabs: self.last_tab(),
+            context_proxies_map: self.context_proxies_map().clone(),
+            left: self.left_tabs(),
+        }
     }
 
     /// Our tabs that would be orphaned if we exited now.
     pub(crate) fn left_tabs(&self) -> Option<OrphanTabs> {
         let cdp = self.options.cdp.clone().filter(|_| self.process.is_none())?;
-        let tabs = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tabs = self.own_targets.lock().unwrap_or_else(PoisonError::into_inner).clone();
         (!tabs.is_empty()).then_some(OrphanTabs { cdp, tabs })
     }
 
     /// The recovered tabs of a previous owner.
     pub(crate) fn regained(&self) -> Vec<TabId> {
-        self.regained_in(&self.table())
+        self.recovered_in(&self.table())
     }
 
-    fn regained_in(&self, table: &TargetTable) -> Vec<TabId> {
-        let is_regained = |tab: &&Arc<Tab>| self.regained.contains(&tab.target_id);
-        table.tabs.values().filter(is_regained).map(|tab| tab.id).collect()
+    fn recovered_in(&self, table: &TargetTable) -> Vec<TabId> {
+        let is_recovered = |tab: &&Arc<Tab>| self.recovered.contains(&tab.target_id);
+        table.tabs.values().filter(is_recovered).map(|tab| tab.id).collect()
     }
 
-    fn ways(&self) -> MutexGuard<'_, BTreeMap<String, Proxy>> {
-        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
+    fn context_proxies_map(&self) -> MutexGuard<'_, BTreeMap<String, Proxy>> {
+        self.context_proxies_map.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The error for an unknown context.
@@ -540,7 +551,7 @@ impl RunningBrowser {
                 tab.context == closed.context
                     && tab.id != closed.id
                     && self.is_ours(tab)
-                    && !table.aside.contains(&tab.id)
+                    && !table.unselected.contains(&tab.id)
             })
         };
         let next = others()
@@ -561,7 +572,7 @@ impl RunningBrowser {
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
         // Two concurrent first commands share one tab.
-        let _making = in_time(self.making_tab.lock(), deadline).await?;
+        let _lock = with_deadline(self.tab_creation_lock.lock(), deadline).await?;
         if let Some(tab) = self.current(context)? {
             return Ok(tab);
         }
@@ -584,7 +595,7 @@ impl RunningBrowser {
             (table.next_tab >= first).then(|| table.tabs.get(&TabId(first)).cloned())
         };
         let tab = self.wait_for(deadline.at_most(INITIAL_TAB), made).await.ok()??;
-        self.ready(&tab, deadline).await.ok()?;
+        self.wait_ready(&tab, deadline).await.ok()?;
         let is_unused = matches!(&*tab.state.borrow().url, "" | "about:blank");
         is_unused.then_some(tab)
     }
@@ -608,31 +619,31 @@ impl RunningBrowser {
         };
         // A tab created after the timeout would stay in the browser forever.
         let browser = self.connection.browser();
-        let (told, hear) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         tokio::spawn(async move {
             let created = browser.call(create, Deadline::after(LATE_TAB)).await;
-            if let Err(Ok(unheard)) = told.send(created)
-                && let Some(target_id) = unheard.target_id
+            if let Err(Ok(unclaimed)) = sender.send(created)
+                && let Some(target_id) = unclaimed.target_id
             {
                 browser.post(&CloseTarget { target_id });
             }
         });
-        let created = tokio::time::timeout_at(deadline.at(), hear).await.map_err(|_| {
+        let created = tokio::time::timeout_at(deadline.at(), receiver).await.map_err(|_| {
             Error::new(Code::CommandTimeout).message("the browser did not open a new tab")
         })?;
         let created = created.map_err(|_| Error::new(Code::BrowserLost))??;
         let target = created.target_id.unwrap_or_default();
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(target.clone());
+        self.own_targets.lock().unwrap_or_else(PoisonError::into_inner).push(target.clone());
         self.tab_made.notify_one();
         let made =
             |table: &TargetTable| table.tabs.values().find(|tab| tab.target_id == target).cloned();
         let tab = self.wait_for(deadline, made).await?;
-        self.ready(&tab, deadline).await?;
+        self.wait_ready(&tab, deadline).await?;
         Ok(tab)
     }
 
     /// Waits until a tab's preparation commands are processed.
-    async fn ready(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
+    async fn wait_ready(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
         let mut state = tab.state.subscribe();
         let ready = state.wait_for(|state| state.is_ready || state.end.is_some());
         match tokio::time::timeout_at(deadline.at(), ready).await {
@@ -669,22 +680,22 @@ impl RunningBrowser {
         // After the call: a context that could not be disposed must stay listed.
         let mut table = self.table();
         table.contexts.remove(name);
-        table.written.remove(&Some(name.to_owned()));
+        table.issued_refs.remove(&Some(name.to_owned()));
         table.current.remove(&Some(name.to_owned()));
         drop(table);
         self.proxies.remove(&id);
-        self.ways().remove(name);
+        self.context_proxies_map().remove(name);
         Ok(())
     }
 
     /// The browser context id of a named context, created on first use.
     pub(crate) async fn context(&self, name: &str, deadline: Deadline) -> Result<String> {
-        let _making = in_time(self.making_context.lock(), deadline).await?;
+        let _lock = with_deadline(self.context_creation_lock.lock(), deadline).await?;
         if let Some(id) = self.context_id(Some(name)) {
             return Ok(id);
         }
         // A context lost with its browser keeps its proxy.
-        let proxy = self.ways().get(name).cloned();
+        let proxy = self.context_proxies_map().get(name).cloned();
         self.make_context(name, proxy.as_ref(), deadline).await
     }
 
@@ -699,7 +710,7 @@ impl RunningBrowser {
             Err(Error::new(Code::CommandInvalid)
                 .message(format!("a proxy can only be set when its context is created: {why}")))
         };
-        let _making = in_time(self.making_context.lock(), deadline).await?;
+        let _lock = with_deadline(self.context_creation_lock.lock(), deadline).await?;
         let Some(name) = name else {
             return refused("the default context has its own".into());
         };
@@ -707,7 +718,7 @@ impl RunningBrowser {
             return refused(format!("`{name}` exists already"));
         }
         self.make_context(name, Some(proxy), deadline).await?;
-        self.ways().insert(name.to_owned(), proxy.clone());
+        self.context_proxies_map().insert(name.to_owned(), proxy.clone());
         Ok(())
     }
 
@@ -726,7 +737,7 @@ impl RunningBrowser {
         };
         let made = self.connection.browser().call(create, deadline).await?;
         let id = made.browser_context_id.unwrap_or_default();
-        self.catch_downloads(Some(id.clone()));
+        self.set_download_behavior(Some(id.clone()));
         if let Some(login) = proxy.and_then(Proxy::login) {
             self.proxies.add(&id, login);
         }
@@ -734,15 +745,15 @@ impl RunningBrowser {
         Ok(id)
     }
 
-    /// Waits until `look` finds something in the target table.
+    /// Waits until `find` returns something in the target table.
     async fn wait_for<T>(
         &self,
         deadline: Deadline,
-        look: impl Fn(&TargetTable) -> Option<T>,
+        find: impl Fn(&TargetTable) -> Option<T>,
     ) -> Result<T> {
         let mut changed = self.changed.subscribe();
         loop {
-            if let Some(found) = look(&self.table()) {
+            if let Some(found) = find(&self.table()) {
                 return Ok(found);
             }
             tokio::select! {
@@ -761,8 +772,9 @@ impl RunningBrowser {
 }
 
 /// Waits for a lock until the deadline.
-async fn in_time<T>(wait: impl Future<Output = T>, deadline: Deadline) -> Result<T> {
+async fn with_deadline<T>(wait: impl Future<Output = T>, deadline: Deadline) -> Result<T> {
     tokio::time::timeout_at(deadline.at(), wait).await.map_err(|_| {
-        Error::new(Code::CommandTimeout).message("another command is still creating a tab or context")
+        Error::new(Code::CommandTimeout)
+            .message("another command is still creating a tab or context")
     })
 }

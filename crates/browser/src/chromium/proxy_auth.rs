@@ -23,7 +23,7 @@ pub(super) const EVENTS: &[&str] = &[RequestPaused::NAME, AuthRequired::NAME];
 pub(super) const QUEUE: usize = 4096;
 
 /// Requests remembered as having received credentials.
-const MOST_TRIED: usize = 10_000;
+const MAX_TRIED: usize = 10_000;
 
 /// Proxy credentials by context, and the sessions that need them.
 #[derive(Debug, Default)]
@@ -38,20 +38,20 @@ struct ProxyLogins {
 }
 
 impl ProxyAuth {
-    fn known(&self) -> MutexGuard<'_, ProxyLogins> {
+    fn lock(&self) -> MutexGuard<'_, ProxyLogins> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a context before its first page.
     pub(super) fn add(&self, context_id: &str, login: ProxyCredentials) {
-        self.known().logins.insert(context_id.to_owned(), login);
+        self.lock().logins.insert(context_id.to_owned(), login);
     }
 
     /// Removes a context.
     pub(super) fn remove(&self, context_id: &str) {
-        let mut known = self.known();
-        known.logins.remove(context_id);
-        known.sessions.retain(|_, context| context != context_id);
+        let mut logins = self.lock();
+        logins.logins.remove(context_id);
+        logins.sessions.retain(|_, context| context != context_id);
     }
 
     /// Pauses all requests of a new target if its context has credentials; returns true if so.
@@ -59,47 +59,47 @@ impl ProxyAuth {
         let (Some(session), Some(context)) = (channel.session(), &info.browser_context_id) else {
             return false;
         };
-        let mut known = self.known();
-        let is_held = known.logins.contains_key(context);
-        if is_held {
-            known.sessions.insert(session.clone(), context.clone());
-            hold(channel);
+        let mut logins = self.lock();
+        let is_paused = logins.logins.contains_key(context);
+        if is_paused {
+            logins.sessions.insert(session.clone(), context.clone());
+            pause_requests(channel);
         }
-        is_held
+        is_paused
     }
 
     /// Stops handling the requests of a session.
     pub(crate) fn leave(&self, session: &Arc<str>) {
-        self.known().sessions.remove(session);
+        self.lock().sessions.remove(session);
     }
 
     fn login(&self, session: &Arc<str>) -> Option<ProxyCredentials> {
-        let known = self.known();
-        known.logins.get(known.sessions.get(session)?).cloned()
+        let logins = self.lock();
+        logins.logins.get(logins.sessions.get(session)?).cloned()
     }
 }
 
-fn hold(channel: &Channel) {
+fn pause_requests(channel: &Channel) {
     let all = RequestPattern { url_pattern: Some("*".into()) };
     channel.post(&Enable { patterns: vec![all], handle_auth_requests: Some(true) });
 }
 
 /// Continues paused requests and answers authentication challenges until the browser is gone.
-pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
+pub(super) async fn run_event_loop(mut events: Events, live: Weak<RunningBrowser>) {
     let mut tried = HashSet::new();
     while let Some(delivery) = events.next().await {
         let Some(live) = live.upgrade() else { return };
         match delivery {
             Delivery::Event(event) => _ = live.request_event(&event, &mut tried),
             Delivery::Lagged(lost) => {
-                tracing::warn!(lost, "held requests lost, letting go of all");
-                let sessions: Vec<_> = live.proxies.known().sessions.keys().cloned().collect();
+                tracing::warn!(lost, "paused requests lost, continuing all");
+                let sessions: Vec<_> = live.proxies.lock().sessions.keys().cloned().collect();
                 // Requests that still need a check stay paused.
                 let is_free = |session: &Arc<str>| !live.local_files.is_restricted(session);
                 for session in sessions.into_iter().filter(is_free) {
                     let channel = live.connection.session(session);
                     channel.post(&Disable {});
-                    hold(&channel);
+                    pause_requests(&channel);
                 }
             }
         }
@@ -127,10 +127,10 @@ impl RunningBrowser {
             return Some(());
         }
         let login = login?;
-        let asked: AuthRequired = event.decode().ok()?;
-        let request_id = asked.request_id?;
-        let is_proxy = asked.auth_challenge?.source.as_deref() == Some("Proxy");
-        if tried.len() >= MOST_TRIED {
+        let challenge: AuthRequired = event.decode().ok()?;
+        let request_id = challenge.request_id?;
+        let is_proxy = challenge.auth_challenge?.source.as_deref() == Some("Proxy");
+        if tried.len() >= MAX_TRIED {
             tried.clear();
         }
         let response = match is_proxy {

@@ -55,7 +55,7 @@ const UNANSWERABLE: &str = "the page asked for files by `showOpenFilePicker` or 
      which takes none from here, and got none";
 
 /// Updates the target table until the browser is gone.
-pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
+pub(super) async fn run_event_loop<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
     mut events: Events,
     attach: AutoAttach<P>,
     live: Weak<RunningBrowser>,
@@ -68,7 +68,7 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
                 None => _ = live.page_event(&event),
             },
             Delivery::Lagged(lost) => {
-                tracing::warn!(lost, "events lost, asking again");
+                tracing::warn!(lost, "events lost, querying again");
                 live.resync(&attach).await;
             }
         }
@@ -93,8 +93,8 @@ pub(super) fn preparation(
     let view = is_unseen.then(|| options.viewport.unwrap_or(VIEWPORT));
     move |channel, info, parent| {
         let kind = info.r#type.as_deref();
-        let is_held = proxies.prepare(channel, info);
-        local_files.prepare(channel, info, parent, is_held);
+        let is_paused = proxies.prepare(channel, info);
+        local_files.prepare(channel, info, parent, is_paused);
         if matches!(kind, Some("page" | "iframe")) {
             channel.post(&page::Enable {});
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
@@ -152,7 +152,7 @@ impl RunningBrowser {
     fn apply(&self, change: TargetChange) {
         match change {
             TargetChange::Attached { channel, info, parent, ready } => {
-                if let Some(tab) = self.attached(channel, &info, parent.as_ref()) {
+                if let Some(tab) = self.add_session(channel, &info, parent.as_ref()) {
                     tokio::spawn(async move {
                         // An error means that the tab is gone, which its end reports.
                         _ = ready.wait(Deadline::after(READY)).await;
@@ -162,17 +162,17 @@ impl RunningBrowser {
                 self.apply_target_info(&info);
             }
             TargetChange::Detached { session } => {
-                let entry = self.forget_session(&session);
+                let entry = self.remove_session(&session);
                 let tab = entry.and_then(|entry| entry.tab).and_then(|id| self.tab(id).ok());
                 if let Some(tab) = tab {
-                    forget_chooser(&tab, |chooser| chooser.channel.session() == Some(&session));
+                    clear_chooser(&tab, |chooser| chooser.channel.session() == Some(&session));
                     if tab.channel.session() == Some(&session) {
-                        self.gone(&tab.target_id);
+                        self.remove_tab(&tab.target_id);
                     }
                 }
             }
             TargetChange::Changed { info } => self.apply_target_info(&info),
-            TargetChange::Destroyed { target_id } => self.gone(&target_id),
+            TargetChange::Destroyed { target_id } => self.remove_tab(&target_id),
             TargetChange::Crashed { target_id, status } => self.update(&target_id, |state| {
                 state.end = Some(TabEnd::Crashed(status));
                 state.dialog = None;
@@ -183,7 +183,7 @@ impl RunningBrowser {
     }
 
     /// Adds a session to the target table, and its tab if it is one.
-    fn attached(
+    fn add_session(
         &self,
         channel: Channel,
         info: &TargetInfo,
@@ -203,9 +203,9 @@ impl RunningBrowser {
             {
                 tab.activity.note_worker(&url);
             }
-            let above = parent.cloned();
+            let parent_session = parent.cloned();
             let parent = info.parent_frame_id.clone();
-            let entry = SessionEntry { target: target_id, parent, above, tab, kind, url };
+            let entry = SessionEntry { target: target_id, parent, parent_session, tab, kind, url };
             table.sessions.insert(session, entry);
             return None;
         }
@@ -224,11 +224,12 @@ impl RunningBrowser {
             opener.activity.note_tab(id);
         }
         let opener = opener.map(|tab| tab.id);
-        let written = table.written.entry(context.clone()).or_default().clone();
-        let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel, written));
+        let issued_refs = table.issued_refs.entry(context.clone()).or_default().clone();
+        let tab = Arc::new(Tab::new(id, target_id.clone(), context, opener, channel, issued_refs));
         table.tabs.insert(id, tab.clone());
-        let (parent, above, tab_id) = (None, None, Some(id));
-        let entry = SessionEntry { target: target_id, parent, above, tab: tab_id, kind, url };
+        let (parent, parent_session, tab_id) = (None, None, Some(id));
+        let entry =
+            SessionEntry { target: target_id, parent, parent_session, tab: tab_id, kind, url };
         table.sessions.insert(session, entry);
         Some(tab)
     }
@@ -256,15 +257,15 @@ impl RunningBrowser {
     }
 
     /// Removes a session and its child sessions: they end with it, without events.
-    fn forget_session(&self, session: &Arc<str>) -> Option<SessionEntry> {
+    fn remove_session(&self, session: &Arc<str>) -> Option<SessionEntry> {
         self.proxies.leave(session);
-        self.local_files.leave(session);
+        self.local_files.remove_session(session);
         let mut table = self.table();
         let entry = table.sessions.remove(session);
         let mut ended = vec![session.clone()];
-        while let Some(above) = ended.pop() {
+        while let Some(parent_session) = ended.pop() {
             table.sessions.retain(|session, entry| {
-                let ends = entry.above.as_ref() == Some(&above);
+                let ends = entry.parent_session.as_ref() == Some(&parent_session);
                 if ends {
                     ended.push(session.clone());
                 }
@@ -274,7 +275,7 @@ impl RunningBrowser {
         entry
     }
 
-    fn gone(&self, target_id: &str) {
+    fn remove_tab(&self, target_id: &str) {
         let mut table = self.table();
         let is_gone = |tab: &Arc<Tab>| tab.target_id == target_id;
         let gone: Vec<Arc<Tab>> = table.tabs.values().filter(|tab| is_gone(tab)).cloned().collect();
@@ -284,7 +285,10 @@ impl RunningBrowser {
             .sessions
             .retain(|_, entry| entry.tab.is_none_or(|id| gone.iter().all(|it| it.id != id)));
         drop(table);
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).retain(|made| made != target_id);
+        self.own_targets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|own| own != target_id);
         // After the removal: who waits for its end must not find it here.
         for tab in gone {
             tab.state.send_modify(|state| {
@@ -323,7 +327,7 @@ impl RunningBrowser {
                 let FrameNavigated { frame, r#type } = event.decode().ok()?;
                 let frame = frame?;
                 let is_main = is_main(frame.id.as_ref());
-                forget_chooser(&tab, |it| is_main || frame.id.as_ref() == Some(&it.frame_id));
+                clear_chooser(&tab, |it| is_main || frame.id.as_ref() == Some(&it.frame_id));
                 if !is_main {
                     tab.frame_moves.fetch_add(1, Ordering::Release);
                     return None;
@@ -344,7 +348,7 @@ impl RunningBrowser {
             FrameDetached::NAME => {
                 tab.frame_moves.fetch_add(1, Ordering::Release);
                 let frame = event.decode::<FrameDetached>().ok()?.frame_id?;
-                forget_chooser(&tab, |chooser| chooser.frame_id == frame);
+                clear_chooser(&tab, |chooser| chooser.frame_id == frame);
             }
             FileChooserOpened::NAME => {
                 let opened: FileChooserOpened = event.decode().ok()?;
@@ -426,7 +430,7 @@ impl RunningBrowser {
             .iter()
             .filter(|id| targets.iter().all(|info| info.target_id.as_ref() != Some(*id)))
         {
-            self.gone(target);
+            self.remove_tab(target);
         }
         for info in &targets {
             self.apply_target_info(info);
@@ -441,7 +445,7 @@ impl RunningBrowser {
                 row.tab.state.send_modify(|state| (**url).clone_into(&mut state.url));
             }
             let dialog = row.tab.state.borrow().dialog.clone();
-            tokio::spawn(ask_again(row.tab, dialog));
+            tokio::spawn(restore_state(row.tab, dialog));
         }
         self.changed.send_modify(|count| *count += 1);
     }
@@ -452,7 +456,7 @@ impl RunningBrowser {
 /// Enabling lifecycle events again replays the past ones of the page. An open dialog cannot be queried. A page with a
 /// dialog responds to nothing, so a response means that there is none; but a dialog whose opening event was lost
 /// stays unknown, and its page looks unresponsive until it is closed or left.
-async fn ask_again(tab: Arc<Tab>, dialog: Option<Dialog>) {
+async fn restore_state(tab: Arc<Tab>, dialog: Option<Dialog>) {
     let phases = page::SetLifecycleEventsEnabled { enabled: true };
     let answered = tab.channel.call(phases, Deadline::after(ANSWER)).await;
     if answered.is_ok() && dialog.is_some() {
@@ -467,7 +471,7 @@ async fn ask_again(tab: Arc<Tab>, dialog: Option<Dialog>) {
 }
 
 /// Drops the tab's file chooser if its field or frame is gone.
-fn forget_chooser(tab: &Tab, is_gone: impl Fn(&FileChooser) -> bool) {
+fn clear_chooser(tab: &Tab, is_gone: impl Fn(&FileChooser) -> bool) {
     tab.state.send_if_modified(|state| {
         let is_over = state.chooser.as_ref().is_some_and(&is_gone);
         if is_over {
@@ -490,16 +494,21 @@ mod tests {
     use crate::launch::{BrowserQuery, find};
 
     #[tokio::test]
-    async fn what_lost_events_said_of_a_tab_is_asked_again() {
+    async fn tab_state_is_restored_after_lost_events() {
         if let Err(error) = find(&BrowserQuery::default()) {
             assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
             return;
         }
         let deadline = Deadline::after(Duration::from_secs(30));
-        let (options, wanted) = (Options::default(), std::future::pending());
-        let started =
-            RunningBrowser::start(&options, CarryOver::default(), Arc::default(), deadline, wanted)
-                .await;
+        let (options, never_cancelled) = (Options::default(), std::future::pending());
+        let started = RunningBrowser::start(
+            &options,
+            CarryOver::default(),
+            Arc::default(),
+            deadline,
+            never_cancelled,
+        )
+        .await;
         let (live, _) = started.unwrap();
         let tab = live.first_tab(None, deadline).await.unwrap();
         let mut state = tab.state.subscribe();

@@ -43,7 +43,7 @@ impl Verb for Resize {
         }
         let turn = cx.turn(TabNeed::Page).await?;
         // Boxes move, and rules about the width of the view begin or cease to hold.
-        turn.observation.lock().await.forget(&turn);
+        turn.observation.lock().await.invalidate_own_process(&turn);
         let size = SetDeviceMetricsOverride { width, height, ..Default::default() };
         turn.call(size, cx.deadline).await?;
         Ok(ResizeReply { width, height })

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Longer responses are not from a browser.
-const MAX_ANSWER: usize = 16 << 20;
+const MAX_RESPONSE: usize = 16 << 20;
 
 /// The WebSocket URL behind `9222`, `host:9222`, `http://host:9222` or `ws://…` itself.
 ///
@@ -44,9 +44,9 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
 
 /// True if two endpoint spellings mean the same browser, as far as their text tells.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    let is_asked =
+    let is_discovered =
         |address: &str| !["ws://", "wss://", "https://"].iter().any(|s| address.starts_with(s));
-    one == other || is_asked(one) && is_asked(other) && host(one) == host(other)
+    one == other || is_discovered(one) && is_discovered(other) && host(one) == host(other)
 }
 
 /// The host and port behind `9222`, `host:9222` or `http://host:9222`.
@@ -74,9 +74,9 @@ pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     loop {
-        if let Some((head, body)) = split_head(&answer) {
+        if let Some((head, body)) = split_head(&response) {
             let head = String::from_utf8_lossy(head).to_ascii_lowercase();
             if !head.lines().next().is_some_and(|status| status.contains(" 200")) {
                 return Err(std::io::Error::other("the status is not 200"));
@@ -92,19 +92,19 @@ pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
         let read = stream.read(&mut piece).await?;
         if read == 0 {
             let (_, body) =
-                split_head(&answer).ok_or_else(|| std::io::Error::other("no HTTP response"))?;
+                split_head(&response).ok_or_else(|| std::io::Error::other("no HTTP response"))?;
             return Ok(body.to_vec());
         }
-        answer.extend_from_slice(&piece[..read]);
-        if answer.len() > MAX_ANSWER {
+        response.extend_from_slice(&piece[..read]);
+        if response.len() > MAX_RESPONSE {
             return Err(std::io::Error::other("the response is too long"));
         }
     }
 }
 
-fn split_head(answer: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
-    Some((&answer[..end], &answer[end + 4..]))
+fn split_head(response: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = response.windows(4).position(|four| four == b"\r\n\r\n")?;
+    Some((&response[..end], &response[end + 4..]))
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ const NAMES: &[&str] = &[
 ];
 
 #[cfg(target_os = "linux")]
-const PLACES: &[&str] = &[
+const SYSTEM_PATHS: &[&str] = &[
     "/usr/bin/chromium",
     "/usr/lib/chromium/chromium",
     "/usr/lib/chromium-browser/chromium-browser",
@@ -113,7 +113,7 @@ const PLACES: &[&str] = &[
     "/usr/local/bin/chrome",
 ];
 #[cfg(target_os = "macos")]
-const PLACES: &[&str] = &[
+const SYSTEM_PATHS: &[&str] = &[
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome for Testing.app/Contents/MacOS/Google Chrome for Testing",
@@ -123,7 +123,7 @@ const PLACES: &[&str] = &[
     "/Applications/Brave Browser.app/Contents/MacOS/Brave Browser",
 ];
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-const PLACES: &[&str] = &[
+const SYSTEM_PATHS: &[&str] = &[
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files\Chromium\Application\chrome.exe",
@@ -150,8 +150,8 @@ const PROGRAMS: &[&str] = &[
 /// # Errors
 /// `browser.not-found`, with the searched places. A named browser that does not exist, or has no windows where one is
 /// needed, is an error too: no other browser is substituted.
-pub fn find(wanted: &BrowserQuery) -> Result<Found> {
-    let named = match (&wanted.chrome, variable("AGBROWSE_CHROME")) {
+pub fn find(query: &BrowserQuery) -> Result<Found> {
+    let named = match (&query.chrome, variable("AGBROWSE_CHROME")) {
         (Some(path), _) => Some((path.clone(), Origin::Named)),
         (None, Some(path)) => Some((path.into(), Origin::Variable)),
         (None, None) => None,
@@ -163,8 +163,8 @@ pub fn find(wanted: &BrowserQuery) -> Result<Found> {
                 .message(format!("`{}` is not a program ({origin})", path.display())));
         }
         let found = Found { path, origin };
-        return if wanted.headed && found.is_headless_shell() {
-            Err(windowless(&found))
+        return if query.headed && found.is_headless_shell() {
+            Err(no_windows_error(&found))
         } else {
             Ok(found)
         };
@@ -174,16 +174,16 @@ pub fn find(wanted: &BrowserQuery) -> Result<Found> {
     let ours = browsers_dir();
     let places = SearchPath {
         path: path.as_deref(),
-        usual: PLACES,
-        ours: &ours,
+        system: SYSTEM_PATHS,
+        cache: &ours,
         playwright: playwright(home.as_deref(), variable),
         puppeteer: puppeteer(home.as_deref(), variable),
     };
-    if let Some(found) = search(&places, wanted.headed) {
+    if let Some(found) = search(&places, query.headed) {
         return Ok(found);
     }
     if let Some(shell) = search(&places, false) {
-        return Err(windowless(&shell));
+        return Err(no_windows_error(&shell));
     }
     Err(Error::new(Code::BrowserNotFound)
         .message("no Chromium or Chrome was found on this machine")
@@ -191,7 +191,7 @@ pub fn find(wanted: &BrowserQuery) -> Result<Found> {
             "looked",
             vec![
                 format!("PATH for {}", NAMES.join(", ")),
-                format!("{} usual places", PLACES.len()),
+                format!("{} usual places", SYSTEM_PATHS.len()),
                 ours.display().to_string(),
                 "the caches of Playwright and Puppeteer".to_owned(),
             ],
@@ -213,7 +213,7 @@ fn on_path(path: Option<&OsStr>, name: &Path, is_fit: impl Fn(&Path) -> bool) ->
         .find(|program| is_fit(program))
 }
 
-fn windowless(found: &Found) -> Error {
+fn no_windows_error(found: &Found) -> Error {
     Error::new(Code::BrowserNotFound).message(format!(
         "`{}` ({}) is a headless shell and has no windows: name a whole browser with `--chrome`, or leave out `--headed`",
         found.path.display(),
@@ -233,8 +233,8 @@ pub fn browsers_dir() -> PathBuf {
 /// The places to search.
 struct SearchPath<'a> {
     path: Option<&'a OsStr>,
-    usual: &'a [&'a str],
-    ours: &'a Path,
+    system: &'a [&'a str],
+    cache: &'a Path,
     playwright: Vec<PathBuf>,
     puppeteer: Vec<PathBuf>,
 }
@@ -246,10 +246,10 @@ fn search(places: &SearchPath<'_>, headed: bool) -> Option<Found> {
     on_path
         .map(|path| found(path, Origin::Path))
         .or_else(|| {
-            let place = places.usual.iter().map(PathBuf::from).find(|place| is_fit(place))?;
+            let place = places.system.iter().map(PathBuf::from).find(|place| is_fit(place))?;
             Some(found(place, Origin::System))
         })
-        .or_else(|| Some(found(newest(places.ours, &[""], is_fit)?, Origin::Cache)))
+        .or_else(|| Some(found(newest(places.cache, &[""], is_fit)?, Origin::Cache)))
         .or_else(|| {
             let builds = ["chromium-", "chromium_headless_shell-"];
             let program =
@@ -350,8 +350,8 @@ mod tests {
         let cache = at("cache");
         let places = SearchPath {
             path: Some(&path),
-            usual: &[],
-            ours: &cache,
+            system: &[],
+            cache: &cache,
             playwright: playwright(Some(&home), |_| None),
             puppeteer: puppeteer(Some(&home), |_| None),
         };
@@ -397,8 +397,8 @@ mod tests {
         std::fs::write(root.path().join("chromium"), "").unwrap();
         let places = SearchPath {
             path: Some(root.path().as_os_str()),
-            usual: &[],
-            ours: root.path(),
+            system: &[],
+            cache: root.path(),
             playwright: vec![root.path().to_owned()],
             puppeteer: vec![],
         };
@@ -423,8 +423,8 @@ mod tests {
             let others = if name.starts_with("PUPPETEER") { &nowhere } else { &home };
             let places = SearchPath {
                 path: None,
-                usual: &[],
-                ours: &nowhere,
+                system: &[],
+                cache: &nowhere,
                 playwright: playwright(Some(others), set),
                 puppeteer: puppeteer(Some(others), set),
             };
@@ -448,10 +448,10 @@ mod tests {
         let link = root.path().join("chrome");
         std::os::unix::fs::symlink(&shell, &link).unwrap();
         for path in [shell, link] {
-            let mut wanted = BrowserQuery { chrome: Some(path), headed: false };
-            assert!(find(&wanted).unwrap().is_headless_shell());
-            wanted.headed = true;
-            let error = find(&wanted).unwrap_err();
+            let mut query = BrowserQuery { chrome: Some(path), headed: false };
+            assert!(find(&query).unwrap().is_headless_shell());
+            query.headed = true;
+            let error = find(&query).unwrap_err();
             assert_eq!(error.code(), Code::BrowserNotFound);
             assert!(error.to_string().contains("leave out `--headed`"), "{error}");
         }

@@ -145,15 +145,15 @@ fn has_display(args: &[String]) -> bool {
 }
 
 /// The error for a started browser that did not respond.
-pub(crate) async fn not_up(process: &Process, why: &cdp::Error) -> Error {
+pub(crate) async fn launch_error(process: &Process, why: &cdp::Error) -> Error {
     let exit = process.exit_within(std::time::Duration::from_millis(300)).await;
     let message = match &exit {
         Some(exit) => format!("the browser ended before it was ready: {exit}"),
         None => format!("the browser did not become ready: {why}"),
     };
     let error = Error::new(Code::BrowserLaunchFailed).message(message);
-    match process.last_words() {
-        Some(words) => error.evidence("stderr", Evidence::Text(words)),
+    match process.stderr_tail() {
+        Some(text) => error.evidence("stderr", Evidence::Text(text)),
         None => error,
     }
 }

@@ -28,11 +28,11 @@ use tokio::sync::{oneshot, watch};
 const STDERR: &str = "agbrowse.stderr";
 
 /// Bytes of stderr shown in an error.
-const LAST_WORDS: u64 = 1500;
+const STDERR_TAIL: u64 = 1500;
 
 /// The path of a socket has at most 103 bytes on the strictest system. Chromium creates one in the temporary folder,
 /// `/org.chromium.Chromium.XXXXXX/SingletonSocket`, and aborts when its path is longer.
-const LONGEST_TEMP_DIR: usize = 103 - 45;
+const MAX_TEMP_DIR: usize = 103 - 45;
 
 /// The exit status of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,26 +65,26 @@ impl From<ExitStatus> for Exit {
 #[derive(Clone, Copy, Debug)]
 enum ProcessState {
     /// Being started.
-    Unborn,
+    Starting,
     /// Being started, and already killed.
-    Unwanted,
+    Cancelled,
     Alive(Pid),
     /// Reaped: its pid may be reused.
-    Over,
+    Reaped,
 }
 
 /// A browser that we started. Dropped, it is killed.
 pub(crate) struct Process {
     pub(crate) pid: u32,
     /// Written by the thread that starts and reaps the process.
-    life: Arc<Mutex<ProcessState>>,
+    state: Arc<Mutex<ProcessState>>,
     exit: watch::Receiver<Option<Exit>>,
     /// Set when the profile has been removed too.
     cleaned: watch::Receiver<bool>,
     /// Its stderr. Open, because the file may be removed with the profile before it is read.
     stderr: File,
     /// Renews the lock of a named profile.
-    heart: Option<tokio::task::AbortHandle>,
+    heartbeat: Option<tokio::task::AbortHandle>,
 }
 
 impl Process {
@@ -103,7 +103,7 @@ impl Process {
         let mut stderr = File::options();
         let stderr = stderr.read(true).write(true).create(true).truncate(true);
         let stderr = stderr.open(profile.path().join(STDERR)).map_err(failed)?;
-        let heart = profile.heart();
+        let heartbeat = profile.heartbeat();
 
         let mut command = Command::new(program);
         command
@@ -124,23 +124,23 @@ impl Process {
         }
         die_with_parent(&mut command);
 
-        let life = Arc::new(Mutex::new(ProcessState::Unborn));
+        let state = Arc::new(Mutex::new(ProcessState::Starting));
         let (exited, exit) = watch::channel(None);
         let (clean, cleaned) = watch::channel(false);
         let (started, start) = oneshot::channel();
         let thread = {
-            let life = life.clone();
-            move || guard(command, profile, &life, started, &exited, &clean)
+            let state = state.clone();
+            move || supervise(command, profile, &state, started, &exited, &clean)
         };
         std::thread::Builder::new().name("chromium".into()).spawn(thread).map_err(failed)?;
         // Created before the process: dropped while it is being started, it is killed as soon as it exists.
-        let mut process = Self { pid: 0, life, exit, cleaned, stderr, heart: None };
+        let mut process = Self { pid: 0, state, exit, cleaned, stderr, heartbeat: None };
         process.pid = start
             .await
             .map_err(|_| failed(std::io::Error::other("its thread ended")))?
             .map_err(failed)?;
-        process.heart =
-            heart.map(LockHeartbeat::beat).map(|beat| tokio::spawn(beat).abort_handle());
+        process.heartbeat =
+            heartbeat.map(LockHeartbeat::run).map(|run| tokio::spawn(run).abort_handle());
         let transport =
             Transport::pipe(OwnedFd::from(we_read), OwnedFd::from(we_write)).map_err(failed)?;
         Ok((process, transport))
@@ -159,32 +159,32 @@ impl Process {
 
     /// Kills it with all its children.
     pub(crate) fn kill(&self) {
-        let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
-        match *life {
-            ProcessState::Unborn => *life = ProcessState::Unwanted,
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match *state {
+            ProcessState::Starting => *state = ProcessState::Cancelled,
             ProcessState::Alive(pid) => {
                 _ = kill_process_group(pid, Signal::KILL);
                 _ = kill_process(pid, Signal::KILL);
             }
-            ProcessState::Unwanted | ProcessState::Over => {}
+            ProcessState::Cancelled | ProcessState::Reaped => {}
         }
     }
 
     /// Waits until process and profile are gone.
-    pub(crate) async fn gone(&self, limit: Duration) -> bool {
+    pub(crate) async fn wait_cleaned(&self, limit: Duration) -> bool {
         let mut cleaned = self.cleaned.clone();
         tokio::time::timeout(limit, cleaned.wait_for(|done| *done)).await.is_ok()
     }
 
     /// True if its profile persists, so that an orderly exit is worth waiting for.
-    pub(crate) fn profile_is_kept(&self) -> bool {
-        self.heart.is_some()
+    pub(crate) fn has_persistent_profile(&self) -> bool {
+        self.heartbeat.is_some()
     }
 
     /// The end of its stderr.
-    pub(crate) fn last_words(&self) -> Option<String> {
+    pub(crate) fn stderr_tail(&self) -> Option<String> {
         let length = self.stderr.metadata().ok()?.len();
-        let from = length.saturating_sub(LAST_WORDS);
+        let from = length.saturating_sub(STDERR_TAIL);
         let mut bytes = vec![0; usize::try_from(length - from).ok()?];
         // A positioned read: the browser goes on writing at its own offset.
         self.stderr.read_exact_at(&mut bytes, from).ok()?;
@@ -195,22 +195,22 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(heart) = &self.heart {
-            heart.abort();
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.abort();
         }
         self.kill();
     }
 }
 
 fn is_too_long(temp_dir: &Path) -> bool {
-    temp_dir.as_os_str().len() > LONGEST_TEMP_DIR
+    temp_dir.as_os_str().len() > MAX_TEMP_DIR
 }
 
 /// The main function of the thread that owns the child process.
-fn guard(
+fn supervise(
     mut command: Command,
     profile: Profile,
-    life: &Mutex<ProcessState>,
+    state: &Mutex<ProcessState>,
     started: oneshot::Sender<std::io::Result<u32>>,
     exited: &watch::Sender<Option<Exit>>,
     clean: &watch::Sender<bool>,
@@ -225,17 +225,17 @@ fn guard(
     drop(command); // Its copies of the browser's ends of the pipes would keep them open.
     let pid = Pid::from_child(&child);
     let before = std::mem::replace(
-        &mut *life.lock().unwrap_or_else(PoisonError::into_inner),
+        &mut *state.lock().unwrap_or_else(PoisonError::into_inner),
         ProcessState::Alive(pid),
     );
-    if matches!(before, ProcessState::Unwanted) {
+    if matches!(before, ProcessState::Cancelled) {
         _ = kill_process_group(pid, Signal::KILL);
         _ = kill_process(pid, Signal::KILL);
     }
     _ = started.send(Ok(child.id()));
     // Exited but not reaped: the pid is still its own, so the rest of its group can be killed safely.
     _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-    *life.lock().unwrap_or_else(PoisonError::into_inner) = ProcessState::Over;
+    *state.lock().unwrap_or_else(PoisonError::into_inner) = ProcessState::Reaped;
     _ = kill_process_group(pid, Signal::KILL);
     let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
     tracing::info!(pid = child.id(), %exit, "browser ended");

@@ -114,7 +114,7 @@ impl Profile {
     }
 
     /// The heartbeat of a named profile.
-    pub(crate) fn heart(&self) -> Option<LockHeartbeat> {
+    pub(crate) fn heartbeat(&self) -> Option<LockHeartbeat> {
         match &self.hold {
             ProfileHold::Named { token } => {
                 Some(LockHeartbeat { lock: self.path.join("profile.lock"), token: token.clone() })
@@ -126,7 +126,7 @@ impl Profile {
     fn fresh() -> std::io::Result<Self> {
         let folder = fresh_dir();
         private_dir(&folder)?;
-        own(&folder)?;
+        check_private(&folder)?;
         for entry in std::fs::read_dir(&folder)?.filter_map(std::result::Result::ok) {
             if let Some(_claim) = claim_abandoned(&entry.path()) {
                 remove_singleton(&entry.path());
@@ -192,16 +192,16 @@ pub(crate) struct LockHeartbeat {
 
 impl LockHeartbeat {
     /// Renews the lock until it is dropped.
-    pub(crate) async fn beat(self) {
+    pub(crate) async fn run(self) {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
-            if let Err(error) = self.once() {
+            if let Err(error) = self.renew() {
                 tracing::warn!(%error, "heartbeat not written");
             }
         }
     }
 
-    fn once(&self) -> std::io::Result<()> {
+    fn renew(&self) -> std::io::Result<()> {
         match read_lock(&self.lock).filter(|content| content.token == self.token) {
             Some(content) => {
                 write_lock(&self.lock, &ProfileLock { heartbeat_at: now_ms(), ..content })
@@ -275,7 +275,7 @@ fn private_dir(path: &Path) -> std::io::Result<()> {
 }
 
 /// Refuses a folder that another user created first in a shared directory, to read along.
-fn own(path: &Path) -> std::io::Result<()> {
+fn check_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let meta = std::fs::symlink_metadata(path)?;
     if meta.is_dir() && meta.uid() == rustix::process::getuid().as_raw() && meta.mode() & 0o077 == 0
@@ -380,7 +380,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn an_owner_that_nobody_reaps_is_dead() {
+    fn unreaped_owner_is_dead() {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
         let folder = tempfile::tempdir().unwrap();
         drop(Profile::named(folder.path(), "work").unwrap());
@@ -406,17 +406,17 @@ mod tests {
     }
 
     #[test]
-    fn a_beat_renews_the_owners_lock_only() {
+    fn heartbeat_renews_only_the_owners_lock() {
         let folder = tempfile::tempdir().unwrap();
         let profile = Profile::named(folder.path(), "work").unwrap();
         let lock = folder.path().join("work/profile.lock");
-        let heart = profile.heart().unwrap();
+        let heartbeat = profile.heartbeat().unwrap();
         let old = ProfileLock { heartbeat_at: 7, ..read_lock(&lock).unwrap() };
         write_lock(&lock, &old).unwrap();
-        heart.once().unwrap();
+        heartbeat.renew().unwrap();
         assert!(read_lock(&lock).unwrap().heartbeat_at > 7);
         write_lock(&lock, &ProfileLock { token: "other".into(), ..old }).unwrap();
-        heart.once().unwrap();
+        heartbeat.renew().unwrap();
         assert_eq!(read_lock(&lock).unwrap().heartbeat_at, 7);
     }
 

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 pub(crate) async fn meddle(cx: &mut CommandContext<'_>, script: &str) -> Result<()> {
     let turn = cx.turn(TabNeed::Page).await?;
     let loader = turn.state.borrow().loader.clone();
-    let explain = |trouble: ObserveError| trouble.explain(&turn);
+    let explain = |error: ObserveError| error.explain(&turn);
     let world = World::enter(&turn.channel, &turn.target_id, &loader, true, cx.deadline).await;
     let world = world.map_err(|error| explain(error.into()))?;
     world.ask::<bool>(&format!("({script}, true)"), cx.deadline).await.map_err(explain)?;
@@ -61,9 +61,9 @@ pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Resu
     let turn = cx.turn(TabNeed::Page).await?;
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
-    let look = ObserveOptions { firewall: false, full: true, ..ObserveOptions::default() };
-    let tree = observe(&live, &turn, &mut observation, &look, cx.deadline).await?;
-    let explain = |trouble: ObserveError| trouble.explain(&turn);
+    let options = ObserveOptions { firewall: false, full: true, ..ObserveOptions::default() };
+    let tree = observe(&live, &turn, &mut observation, &options, cx.deadline).await?;
+    let explain = |error: ObserveError| error.explain(&turn);
     let mut pairs = Vec::new();
     for document in documents(&observation, &tree) {
         let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
@@ -78,10 +78,10 @@ pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Resu
             json(&numbers),
             json(facts)
         );
-        let told: Vec<Vec<Option<LossyString>>> =
+        let rows: Vec<Vec<Option<LossyString>>> =
             world.ask(&script, cx.deadline).await.map_err(explain)?;
         let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
-        let said = |node: &page::ax::Node| NodeFacts {
+        let facts_of = |node: &page::ax::Node| NodeFacts {
             role: node.role.name().to_owned(),
             name: tree.name(node).to_owned(),
             is_focusable: node.states.is_focusable(),
@@ -89,17 +89,18 @@ pub(crate) async fn compare(cx: &mut CommandContext<'_>, facts: &[&str]) -> Resu
             passed_over: Vec::new(),
         };
         let here = tree.nodes.iter().filter(|node| node.frame == frame && node.element > 0);
-        let ours: HashMap<u32, NodeFacts> = here.map(|node| (node.element, said(node))).collect();
+        let ours: HashMap<u32, NodeFacts> =
+            here.map(|node| (node.element, facts_of(node))).collect();
         // In another process the same id is another element's.
         let is_near = world.channel.session() == turn.channel.session();
-        for ((number, id), told) in numbers.into_iter().zip(ids).zip(told) {
-            let mut told = told.into_iter().map(|fact| fact.map(LossyString::into_string));
+        for ((number, id), rows) in numbers.into_iter().zip(ids).zip(rows) {
+            let mut rows = rows.into_iter().map(|fact| fact.map(LossyString::into_string));
             pairs.push(NodePair {
                 backend_node_id: id.filter(|_| is_near),
-                tag: told.next().flatten().unwrap_or_default(),
-                is_skipped: told.next().flatten().is_some(),
-                is_blank: told.next().flatten().is_some(),
-                facts: told.collect(),
+                tag: rows.next().flatten().unwrap_or_default(),
+                is_skipped: rows.next().flatten().is_some(),
+                is_blank: rows.next().flatten().is_some(),
+                facts: rows.collect(),
                 ours: ours.get(&number).cloned(),
                 theirs: id.and_then(|id| theirs.get(&id).cloned()),
             });
@@ -132,7 +133,7 @@ impl Document<'_> {
     ) -> std::result::Result<HashMap<i64, NodeFacts>, ObserveError> {
         let ask = GetFullAxTree { frame_id: Some(self.world.frame_id.clone()) };
         let nodes = self.world.channel.call(ask, deadline).await?.nodes.unwrap_or_default();
-        Ok(nodes.iter().filter_map(ax::said).collect())
+        Ok(nodes.iter().filter_map(ax::node_facts).collect())
     }
 
     /// The numbers of all its elements.
@@ -148,15 +149,15 @@ impl Document<'_> {
     ) -> std::result::Result<HashSet<i64>, ObserveError> {
         let trees = self.world.backend_ids_of("agbrowse.trees()".into(), deadline).await?;
         let trees: Vec<i64> = trees.into_iter().flatten().collect();
-        let mut heard = HashSet::new();
+        let mut listening = HashSet::new();
         for object_id in self.world.page_handles(&trees, deadline).await? {
             let ask = GetEventListeners { object_id, depth: Some(-1), pierce: None };
-            let told = self.world.channel.call(ask, deadline).await?.listeners.unwrap_or_default();
+            let rows = self.world.channel.call(ask, deadline).await?.listeners.unwrap_or_default();
             let clicks =
-                told.into_iter().filter(|listener| listener.r#type.as_deref() == Some("click"));
-            heard.extend(clicks.filter_map(|listener| listener.backend_node_id));
+                rows.into_iter().filter(|listener| listener.r#type.as_deref() == Some("click"));
+            listening.extend(clicks.filter_map(|listener| listener.backend_node_id));
         }
-        Ok(heard)
+        Ok(listening)
     }
 }
 
@@ -181,7 +182,7 @@ pub struct Reachability {
 
 /// All visible elements of all documents that the browser reports as focusable or that have click listeners.
 pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachability>> {
-    const SEEN: &str = "(el) => { const box = el.getBoundingClientRect(); \
+    const IS_VISIBLE: &str = "(el) => { const box = el.getBoundingClientRect(); \
         return el.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && \
         box.width > 1 && box.height > 1 && box.right + scrollX > 0 && box.bottom + scrollY > 0 }";
     let turn = cx.turn(TabNeed::Page).await?;
@@ -192,33 +193,33 @@ pub(crate) async fn reach(cx: &mut CommandContext<'_>) -> Result<Vec<Reachabilit
     let policy = RefPolicy::Live { all: false };
     let [listed, shown] = [true, false].map(|refs_only| -> HashSet<(u16, u32)> {
         let options = ViewOptions { policy, refs_only, ..ViewOptions::default() };
-        let seen = view(&tree, &options, &mut |_, element| element);
-        let with_ref = seen.lines.iter().filter(|line| line.number.is_some());
+        let page_view = view(&tree, &options, &mut |_, element| element);
+        let with_ref = page_view.lines.iter().filter(|line| line.number.is_some());
         let nodes = with_ref.map(|line| &tree.nodes[line.node as usize]);
         nodes.map(|node| (node.frame, node.element)).collect()
     });
-    let explain = |trouble: ObserveError| trouble.explain(&turn);
+    let explain = |error: ObserveError| error.explain(&turn);
     let mut found = Vec::new();
     for document in documents(&observation, &tree) {
         let theirs = document.their_tree(cx.deadline).await.map_err(explain)?;
-        let heard = document.listening(cx.deadline).await.map_err(explain)?;
+        let listening = document.listening(cx.deadline).await.map_err(explain)?;
         let numbers = document.elements(cx.deadline).await.map_err(explain)?;
         let script = format!(
-            "agbrowse.elements({}).map((el) => [el.cloneNode().outerHTML.slice(0, 200), ({SEEN})(el), \
+            "agbrowse.elements({}).map((el) => [el.cloneNode().outerHTML.slice(0, 200), ({IS_VISIBLE})(el), \
              el.contains(document.body) || el.querySelectorAll('*').length * 2 > document.all.length, \
              el.closest('[aria-hidden=true], [inert]') !== null])",
             json(&numbers)
         );
         let Document { frame, world } = document;
-        let told: Vec<(LossyString, bool, bool, bool)> =
+        let rows: Vec<(LossyString, bool, bool, bool)> =
             world.ask(&script, cx.deadline).await.map_err(explain)?;
         let ids = world.backend_ids(&numbers, cx.deadline).await.map_err(explain)?;
-        for ((number, id), (markup, is_seen, is_root, is_aria_hidden)) in
-            numbers.into_iter().zip(ids).zip(told)
+        for ((number, id), (markup, is_visible, is_root, is_aria_hidden)) in
+            numbers.into_iter().zip(ids).zip(rows)
         {
-            let Some(id) = id.filter(|_| is_seen) else { continue };
-            let is_focusable = theirs.get(&id).is_some_and(|said| said.is_focusable);
-            let listens = heard.contains(&id);
+            let Some(id) = id.filter(|_| is_visible) else { continue };
+            let is_focusable = theirs.get(&id).is_some_and(|facts| facts.is_focusable);
+            let listens = listening.contains(&id);
             if is_focusable || listens {
                 found.push(Reachability {
                     markup: markup.into_string(),

@@ -65,7 +65,7 @@ impl Homography {
 }
 
 /// The map from a frame's document to the root frame of its owner element's session.
-async fn map_of(
+async fn frame_homography(
     observation: &TabObservation,
     tree: &Tree,
     frame: u16,
@@ -74,7 +74,7 @@ async fn map_of(
     let nothing = || ObserveError::Nothing;
     let inner = tree.frames.get(usize::from(frame)).ok_or_else(nothing)?;
     let world = observation.world_of(&inner.document).ok_or_else(nothing)?;
-    let outer = around(observation, tree, frame).ok_or_else(nothing)?;
+    let outer = parent_world(observation, tree, frame).ok_or_else(nothing)?;
     let owner = observation.owners.get(&world.frame_id).copied().ok_or_else(nothing)?;
     let (width, height): (f64, f64) = world.ask("[innerWidth, innerHeight]", deadline).await?;
     let model = GetBoxModel { backend_node_id: Some(owner) };
@@ -85,7 +85,7 @@ async fn map_of(
 }
 
 /// The isolated world of the parent document.
-fn around<'s>(observation: &'s TabObservation, tree: &Tree, frame: u16) -> Option<&'s World> {
+fn parent_world<'s>(observation: &'s TabObservation, tree: &Tree, frame: u16) -> Option<&'s World> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
     observation.world_of(&tree.frames.get(usize::from(parent))?.document)
 }
@@ -94,7 +94,7 @@ fn around<'s>(observation: &'s TabObservation, tree: &Tree, frame: u16) -> Optio
 fn inner_parent(observation: &TabObservation, tree: &Tree, frame: u16) -> Option<u16> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
     let world = observation.world_of(&tree.frames.get(usize::from(parent))?.document)?;
-    let outer = around(observation, tree, parent)?;
+    let outer = parent_world(observation, tree, parent)?;
     (outer.channel.session() == world.channel.session()).then_some(parent)
 }
 
@@ -106,11 +106,11 @@ pub(crate) async fn outward(
     point: Point,
     deadline: Deadline,
 ) -> Result<Point, ObserveError> {
-    let map = map_of(observation, tree, frame, deadline).await?;
+    let map = frame_homography(observation, tree, frame, deadline).await?;
     let at = map.map(point).ok_or(ObserveError::Nothing)?;
     match inner_parent(observation, tree, frame) {
         Some(parent) => {
-            let outer = map_of(observation, tree, parent, deadline).await?;
+            let outer = frame_homography(observation, tree, parent, deadline).await?;
             outer.inverse().map(at).ok_or(ObserveError::Nothing)
         }
         None => Ok(at),
@@ -126,10 +126,10 @@ pub(crate) async fn inward(
     deadline: Deadline,
 ) -> Result<Point, ObserveError> {
     if let Some(parent) = inner_parent(observation, tree, frame) {
-        let outer = map_of(observation, tree, parent, deadline).await?;
+        let outer = frame_homography(observation, tree, parent, deadline).await?;
         point = outer.map(point).ok_or(ObserveError::Nothing)?;
     }
-    let map = map_of(observation, tree, frame, deadline).await?;
+    let map = frame_homography(observation, tree, frame, deadline).await?;
     map.inverse().map(point).ok_or(ObserveError::Nothing)
 }
 

@@ -15,10 +15,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Mask characters of password fields: disc, circle, square.
-const MARKS: [char; 3] = ['•', '◦', '■'];
+const MASK_CHARS: [char; 3] = ['•', '◦', '■'];
 
 /// Masks the values of secret fields, also inside names and texts.
-pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
+pub(super) fn mask_secrets(nodes: &mut [AxNode], secrets: &[LossyString]) {
     /// Shorter values would match everywhere.
     const SHORTEST: usize = 4;
     let secrets: Vec<Cow<'_, str>> = secrets.iter().map(|text| collapse(text)).collect();
@@ -76,21 +76,21 @@ struct PendingNode {
 pub(super) struct AxReader<'a> {
     nodes: &'a [AxNode],
     /// Node indexes by AX node id.
-    places: HashMap<&'a str, usize>,
-    is_told: Vec<bool>,
+    indexes: HashMap<&'a str, usize>,
+    is_read: Vec<bool>,
     open: Vec<PendingNode>,
 }
 
 /// Starts reading a document. The first node is the root; the others come in no reliable order.
 pub(super) fn begin(nodes: &[AxNode], at: TreePosition) -> AxReader<'_> {
-    let places = nodes
+    let indexes = nodes
         .iter()
         .enumerate()
         .filter_map(|(index, node)| Some((node.node_id.as_deref()?, index)))
         .collect();
     let root = PendingNode { node: 0, at, is_edited: false, field: None };
     let open = if nodes.is_empty() { Vec::new() } else { vec![root] };
-    AxReader { nodes, places, is_told: vec![false; nodes.len()], open }
+    AxReader { nodes, indexes, is_read: vec![false; nodes.len()], open }
 }
 
 impl AxReader<'_> {
@@ -99,16 +99,16 @@ impl AxReader<'_> {
     pub(super) fn next(&mut self, tree: &mut Tree) -> Option<(i64, u32)> {
         // Iterative: a page can be deeper than the stack.
         while let Some(visit) = self.open.pop() {
-            if std::mem::replace(&mut self.is_told[visit.node], true) {
+            if std::mem::replace(&mut self.is_read[visit.node], true) {
                 continue;
             }
             let node = &self.nodes[visit.node];
             let before = tree.nodes.len();
-            let Some(below) = tell(tree, node, visit) else { continue };
+            let Some(below) = add_node(tree, node, visit) else { continue };
             let children = node.child_ids.as_deref().unwrap_or_default().iter().rev();
             self.open.extend(
                 children
-                    .filter_map(|id| self.places.get(id.as_str()))
+                    .filter_map(|id| self.indexes.get(id.as_str()))
                     .map(|child| PendingNode { node: *child, ..below }),
             );
             if tree.nodes.len() > before
@@ -123,24 +123,24 @@ impl AxReader<'_> {
 
 /// The backend node id of a node that becomes an element of the tree.
 pub(super) fn element(node: &AxNode) -> Option<i64> {
-    let is_told = matches!(meaning(node), Disposition::Role(role) if role != Role::Text);
-    node.backend_dom_node_id.filter(|_| is_told)
+    let is_read = matches!(disposition(node), Disposition::Add(role) if role != Role::Text);
+    node.backend_dom_node_id.filter(|_| is_read)
 }
 
 /// Adds a node, unless it is skipped or unwrapped. Returns the context of its children; `None` if they are skipped.
-fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNode> {
+fn add_node(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNode> {
     let is_root = visit.node == 0;
-    let role = match meaning(node) {
+    let role = match disposition(node) {
         _ if is_root => Role::WebArea,
-        Disposition::Nothing => return None,
-        Disposition::Wrapper => return Some(visit),
-        Disposition::Role(role) => role,
+        Disposition::Skip => return None,
+        Disposition::Unwrap => return Some(visit),
+        Disposition::Add(role) => role,
     };
     match (visit.field, role) {
         // The inner nodes of a text field repeat its value. For a field masked only by CSS, the browser reports the
         // value in clear and masks the inner text.
         (Some(field), Role::Text) => {
-            if is_marks(&name(node)) {
+            if is_masked_text(&name(node)) {
                 mask(tree, field);
             }
             return None;
@@ -149,16 +149,16 @@ fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNod
         _ => {}
     }
     if role == Role::Text {
-        tell_text(tree, node, visit.at);
+        add_text(tree, node, visit.at);
         return None;
     }
     let element = node.backend_dom_node_id.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
     let index = tree.push(role, visit.at.depth, element, visit.at.frame);
-    let editable = tell_states(tree, node, index, is_root);
+    let editable = copy_states(tree, node, index, is_root);
     let is_field = editable == Editable::Plain && is_text_field(role);
     let is_edited = editable != Editable::No;
     let is_host = is_edited && !visit.is_edited && !is_field;
-    tell_texts(tree, node, index, is_host, is_root);
+    copy_texts(tree, node, index, is_host, is_root);
     let states = tree.nodes[index].states;
     tree.nodes[index].states = states.with_editable(is_host);
     let field = is_field.then_some(index);
@@ -167,7 +167,7 @@ fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNod
 }
 
 /// Adds a text node, unless it is empty.
-fn tell_text(tree: &mut Tree, node: &AxNode, at: TreePosition) {
+fn add_text(tree: &mut Tree, node: &AxNode, at: TreePosition) {
     let text = name(node);
     // In a list with another role, list markers come as text without a DOM node.
     let is_mark = node.backend_dom_node_id.is_none() && matches!(&*text, "•" | "◦" | "▪");
@@ -175,7 +175,7 @@ fn tell_text(tree: &mut Tree, node: &AxNode, at: TreePosition) {
         return;
     }
     // Elsewhere these characters may be regular text.
-    let is_secret = is_marks(&text) && properties(node).any(|(name, _)| name == "editable");
+    let is_secret = is_masked_text(&text) && properties(node).any(|(name, _)| name == "editable");
     let index = tree.push(Role::Text, at.depth, 0, at.frame);
     tree.nodes[index].name = tree.keep(if is_secret { MASK } else { &text });
     tree.nodes[index].states = tree.nodes[index].states.with_masked(is_secret);
@@ -190,16 +190,16 @@ enum Editable {
 }
 
 /// Copies the states of a node: everything that is not a text.
-fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> Editable {
-    let told = &mut tree.nodes[index];
+fn copy_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> Editable {
+    let target = &mut tree.nodes[index];
     let mut editable = Editable::No;
-    let mut states = told.states;
+    let mut states = target.states;
     for (name, value) in properties(node) {
         states = match name {
             "disabled" => states.with_disabled(is_true(value)),
             "selected" => states.with_selected(is_true(value)),
             "focusable" => {
-                states.with_focusable(is_true(value) && !is_native_option(node, told.role))
+                states.with_focusable(is_true(value) && !is_native_option(node, target.role))
             }
             // The root is reported as focused unless an element in it is.
             "focused" => states.with_focused(is_true(value) && !is_root),
@@ -212,10 +212,10 @@ fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> E
             _ => states,
         };
         match name {
-            "checked" => told.checked = toggle(value),
-            "pressed" => told.pressed = toggle(value),
-            "expanded" => told.expanded = Some(is_true(value)),
-            "level" => told.level = value.get().parse().unwrap_or(0),
+            "checked" => target.checked = tristate(value),
+            "pressed" => target.pressed = tristate(value),
+            "expanded" => target.expanded = Some(is_true(value)),
+            "level" => target.level = value.get().parse().unwrap_or(0),
             "editable" => {
                 editable = match &*plain(value) {
                     "plaintext" => Editable::Plain,
@@ -226,12 +226,12 @@ fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> E
             _ => {}
         }
     }
-    told.states = states;
+    target.states = states;
     editable
 }
 
 /// Copies the texts of a node: name, value and rare attributes.
-fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_root: bool) {
+fn copy_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_root: bool) {
     let role = tree.nodes[index].role;
     // A layout table cell is named by its content, which is in the tree anyway.
     if !is_layout(node) {
@@ -241,7 +241,7 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     }
     let value = node.value.as_ref().and_then(|value| value.value.as_deref()).map(plain);
     let value = value.as_deref().map(collapse).unwrap_or_default();
-    if is_marks(&value) {
+    if is_masked_text(&value) {
         mask(tree, index);
     } else if !(is_host && role == Role::Generic) {
         // The value of a generic editing host is in the tree as its content.
@@ -257,12 +257,12 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     // A range without limits is reported as 0 to 0.
     let end =
         |wanted| properties(node).find(|(name, _)| *name == wanted).map(|(_, value)| value.get());
-    let is_endless = end("valuemin") == Some("0") && end("valuemax") == Some("0");
+    let has_no_limits = end("valuemin") == Some("0") && end("valuemax") == Some("0");
     for (name, value) in properties(node) {
         let is_wanted = match name {
             "hasPopup" | "invalid" | "roledescription" | "keyshortcuts" | "orientation"
             | "autocomplete" | "valuetext" => true,
-            "valuemin" | "valuemax" => !is_endless,
+            "valuemin" | "valuemax" => !has_no_limits,
             // Images have URLs too, and some are `data:` URLs of the whole image.
             "url" => role == Role::Link,
             _ => false,
@@ -272,13 +272,13 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
         }
         let plain = plain(value);
         let text = collapse(&plain);
-        let is_said = match name {
+        let is_significant = match name {
             "hasPopup" | "invalid" => text != "false",
             "autocomplete" => text != "none",
             "valuetext" => text != tree.value(&tree.nodes[index]),
             _ => true,
         };
-        if text.is_empty() || !is_said {
+        if text.is_empty() || !is_significant {
             continue;
         }
         let span = tree.keep(&text);
@@ -307,45 +307,45 @@ fn mask(tree: &mut Tree, index: usize) {
 /// The treatment of an accessibility node.
 enum Disposition {
     /// Skipped with its descendants.
-    Nothing,
+    Skip,
     /// Replaced by its children.
-    Wrapper,
+    Unwrap,
     /// Added with this role.
-    Role(Role),
+    Add(Role),
 }
 
-fn meaning(node: &AxNode) -> Disposition {
+fn disposition(node: &AxNode) -> Disposition {
     if node.ignored == Some(true) {
-        return Disposition::Wrapper;
+        return Disposition::Unwrap;
     }
     match role_name(node) {
         // Repetitions of each text line; a marker that the list implies; a line break.
-        "InlineTextBox" | "ListMarker" | "LineBreak" => Disposition::Nothing,
+        "InlineTextBox" | "ListMarker" | "LineBreak" => Disposition::Skip,
         // The options of a closed select are its direct children, as in the observer's tree.
-        "none" | "presentation" | "MenuListPopup" => Disposition::Wrapper,
-        name => Disposition::Role(role(name)),
+        "none" | "presentation" | "MenuListPopup" => Disposition::Unwrap,
+        name => Disposition::Add(role(name)),
     }
 }
 
 /// Facts of the browser's tree about an element, by backend node id; `None` when it is not in the tree.
-pub(crate) fn said(node: &AxNode) -> Option<(i64, NodeFacts)> {
-    let Disposition::Role(role) = meaning(node) else { return None };
+pub(crate) fn node_facts(node: &AxNode) -> Option<(i64, NodeFacts)> {
+    let Disposition::Add(role) = disposition(node) else { return None };
     if role == Role::Text {
         return None;
     }
     let is_focusable = properties(node).any(|(name, value)| name == "focusable" && is_true(value));
-    let said = NodeFacts {
+    let facts = NodeFacts {
         role: role.name().to_owned(),
         name: name(node).into_owned(),
         is_focusable,
         is_layout: is_layout(node),
-        passed_over: passed_over(node),
+        passed_over: superseded_names(node),
     };
-    Some((node.backend_dom_node_id?, said))
+    Some((node.backend_dom_node_id?, facts))
 }
 
 /// Superseded name sources.
-fn passed_over(node: &AxNode) -> Vec<String> {
+fn superseded_names(node: &AxNode) -> Vec<String> {
     let sources = node.name.iter().flat_map(|name| name.sources.iter().flatten());
     let passed = sources.filter(|source| source.superseded == Some(true));
     let values = passed.filter_map(|source| source.value.as_ref()?.value.as_ref());
@@ -443,8 +443,8 @@ fn text(text: &AxText) -> Cow<'_, str> {
 }
 
 /// True if a text consists of mask characters.
-fn is_marks(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| MARKS.contains(&c))
+fn is_masked_text(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| MASK_CHARS.contains(&c))
 }
 
 /// `busy` comes as a number.
@@ -452,7 +452,7 @@ fn is_true(value: &RawValue) -> bool {
     matches!(value.get(), "true" | "1" | "\"true\"")
 }
 
-fn toggle(value: &RawValue) -> Option<Tristate> {
+fn tristate(value: &RawValue) -> Option<Tristate> {
     match &*plain(value) {
         "true" => Some(Tristate::On),
         "false" => Some(Tristate::Off),
@@ -485,8 +485,8 @@ mod tests {
 
     fn read(nodes: &[AxNode]) -> Tree {
         let mut tree = Tree::default();
-        let mut reading = begin(nodes, TreePosition { depth: 0, frame: 0 });
-        while reading.next(&mut tree).is_some() {}
+        let mut reader = begin(nodes, TreePosition { depth: 0, frame: 0 });
+        while reader.next(&mut tree).is_some() {}
         tree.close();
         tree
     }
@@ -593,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn wrappers_give_way_to_what_is_in_them() {
+    fn ignored_nodes_are_replaced_by_their_children() {
         check(
             &[
                 node(1, &[2, 9], "RootWebArea", "T", &none()),
@@ -643,7 +643,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_roles_are_ours() {
+    fn chromium_role_names_are_mapped() {
         for (name, expected) in [
             ("generic", Role::Generic),
             ("image", Role::Image),
@@ -716,7 +716,7 @@ mod tests {
     }
 
     #[test]
-    fn what_few_have_is_kept_aside() {
+    fn rare_attributes_are_read() {
         let rest = json!({
             "hasPopup": "menu", "invalid": "spelling", "roledescription": "big  button",
             "keyshortcuts": "Alt+X", "orientation": "vertical", "autocomplete": "list", "valuemin": 1,
@@ -766,7 +766,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_have_no_length() {
+    fn masked_values_hide_their_length() {
         let secret =
             one("textbox", "Password", &json!({ "value": "•••", "editable": "plaintext" }));
         assert_eq!(secret.value(&secret.nodes[1]), MASK);
@@ -791,7 +791,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_field_are_not_told() {
+    fn inner_nodes_of_a_text_field_are_skipped() {
         check(
             &[
                 node(1, &[2, 5], "RootWebArea", "", &none()),
@@ -820,7 +820,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_element_that_begins_it_is_editable() {
+    fn only_the_editing_host_is_editable() {
         let sent = [
             node(1, &[2, 7], "RootWebArea", "", &none()),
             node(2, &[3, 5], "generic", "rich", &json!({ "editable": "richtext", "value": "a b" })),
@@ -841,7 +841,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_a_name_tells_whether_it_was_given() {
+    fn name_source_decides_if_the_author_named_it() {
         let named = |sources: Value| {
             one("row", "r", &json!({ "sources": sources })).nodes[1].states.is_name_given()
         };
@@ -856,7 +856,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_the_browser_draws_do_not_take_the_focus() {
+    fn native_options_are_not_focusable() {
         let sent = [
             node(1, &[2, 3], "RootWebArea", "", &none()),
             node(2, &[], "option", "native", &json!({ "focusable": true })),

@@ -58,15 +58,15 @@ pub(crate) struct World {
     /// Remote object id of `document` in the main world.
     document: Option<String>,
     /// Element numbers by backend node id.
-    numbers: HashMap<i64, u32>,
+    ids: HashMap<i64, u32>,
     /// Those of them that are registered with the observer as having click listeners.
-    heard: HashSet<i64>,
+    listener_ids: HashSet<i64>,
     /// The last report: the next one may be a patch to it.
     last: Option<Arc<str>>,
     /// The document was empty.
     is_blank: bool,
     /// Nodes with click listeners that were known before the document was walked.
-    heard_before: Option<Vec<i64>>,
+    listeners_before: Option<Vec<i64>>,
 }
 
 /// URL and origin of an empty document, as in most frames that advertisers leave behind. It needs no observer script.
@@ -107,11 +107,11 @@ impl World {
             loader: loader.to_owned(),
             context: context.unwrap_or_default(),
             document: document.and_then(|document| document.object_id),
-            numbers: HashMap::new(),
-            heard: HashSet::new(),
+            ids: HashMap::new(),
+            listener_ids: HashSet::new(),
             last: None,
             is_blank: false,
-            heard_before: None,
+            listeners_before: None,
         })
     }
 
@@ -126,7 +126,7 @@ impl World {
         if value.get() != r#"{"isStrange":true}"# {
             return read(&value);
         }
-        self.bring(deadline).await?;
+        self.install_observer(deadline).await?;
         read(&self.evaluate(script.to_owned(), deadline).await?)
     }
 
@@ -145,19 +145,19 @@ impl World {
     }
 
     /// Drops the cached report: the next one is complete.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn drop_report(&mut self) {
         self.last = None;
     }
 
     /// Installs the observer script.
-    async fn bring(&self, deadline: Deadline) -> Result<(), ObserveError> {
-        let bring = Evaluate {
+    async fn install_observer(&self, deadline: Deadline) -> Result<(), ObserveError> {
+        let install = Evaluate {
             expression: SOURCE.into(),
             context_id: Some(self.context),
             silent: Some(true),
             ..Evaluate::default()
         };
-        match self.channel.call(bring, deadline).await?.exception_details {
+        match self.channel.call(install, deadline).await?.exception_details {
             Some(thrown) => Err(thrown_by(thrown)),
             None => Ok(()),
         }
@@ -197,7 +197,7 @@ impl World {
     }
 
     /// True if the document has changed since it was last observed, or is gone.
-    pub(crate) async fn is_spoiled(&self, deadline: Deadline) -> bool {
+    pub(crate) async fn is_dirty(&self, deadline: Deadline) -> bool {
         let ask = match self.is_blank {
             true => format!("!{BLANK}"),
             false => "agbrowse.isSpoiled()".into(),
@@ -300,15 +300,15 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn no_function_of_our_scripts_takes_the_place_of_another() {
+    fn observer_functions_are_declared_once() {
         // They share one scope, and redeclaring a function is no error in JavaScript.
-        let mut seen = HashSet::new();
+        let mut declared = HashSet::new();
         for line in SOURCE.lines() {
             let line = line.strip_prefix("async ").unwrap_or(line);
             let Some(rest) = line.strip_prefix("function ") else { continue };
             let name = rest.split('(').next().unwrap_or_default();
-            assert!(seen.insert(name.trim_matches(['*', ' '])), "`{name}` is declared twice");
+            assert!(declared.insert(name.trim_matches(['*', ' '])), "`{name}` is declared twice");
         }
-        assert!(seen.len() > 100, "{}", seen.len());
+        assert!(declared.len() > 100, "{}", declared.len());
     }
 }

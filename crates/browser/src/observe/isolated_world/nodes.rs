@@ -24,12 +24,12 @@ const MAX_NODES: usize = 3000;
 
 impl World {
     /// Assigns element numbers to backend nodes. Nodes that are gone are left out.
-    pub(crate) async fn number(
+    pub(crate) async fn assign_ids(
         &mut self,
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<(), ObserveError> {
-        let is_known = |node: &i64| self.numbers.contains_key(node);
+        let is_known = |node: &i64| self.ids.contains_key(node);
         let unknown: Vec<i64> = nodes.iter().copied().filter(|node| !is_known(node)).collect();
         self.learn("numbers", &unknown, deadline).await?;
         Ok(())
@@ -42,11 +42,11 @@ impl World {
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<(Vec<u32>, bool), ObserveError> {
-        let is_new = |node: &i64| !self.heard.contains(node);
+        let is_new = |node: &i64| !self.listener_ids.contains(node);
         let new: Vec<i64> = nodes.iter().copied().filter(is_new).take(MAX_NODES).collect();
         let is_missed = self.learn("hears", &new, deadline).await?;
-        self.heard.extend(new.into_iter().filter(|node| self.numbers.contains_key(node)));
-        let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
+        self.listener_ids.extend(new.into_iter().filter(|node| self.ids.contains_key(node)));
+        let numbers = nodes.iter().filter_map(|node| self.ids.get(node).copied()).collect();
         Ok((numbers, is_missed))
     }
 
@@ -61,7 +61,7 @@ impl World {
         let (found, given) = self.call_with(nodes, &ask, deadline).await?;
         let numbers = given.trim_start_matches("!,").split(',');
         let numbers = numbers.map(|number| number.parse().unwrap_or(0));
-        self.numbers.extend(found.into_iter().zip(numbers));
+        self.ids.extend(found.into_iter().zip(numbers));
         Ok(given.starts_with('!'))
     }
 
@@ -78,32 +78,32 @@ impl World {
         let ask = format!(
             "function(node) {{ return JSON.stringify(agbrowse.{function}(node) ?? null) }}"
         );
-        let (found, said) = self.call_with(&[node], &ask, deadline).await?;
+        let (found, result) = self.call_with(&[node], &ask, deadline).await?;
         if found.is_empty() {
             return Err(ObserveError::Nothing);
         }
-        serde_json::from_str(&said).map_err(|error| ObserveError::Script(error.to_string()))
+        serde_json::from_str(&result).map_err(|error| ObserveError::Script(error.to_string()))
     }
 
     /// The element number of a backend node, if it was assigned.
-    pub(crate) fn known(&self, node: i64) -> Option<u32> {
-        self.numbers.get(&node).copied()
+    pub(crate) fn id_of(&self, node: i64) -> Option<u32> {
+        self.ids.get(&node).copied()
     }
 
     /// Resolves the backend node ids of frame owner elements.
-    pub(crate) async fn know(
+    pub(crate) async fn resolve_ids(
         &mut self,
         elements: &HashSet<u32>,
         deadline: Deadline,
     ) -> Result<(), ObserveError> {
-        let known: HashSet<u32> = self.numbers.values().copied().collect();
+        let known: HashSet<u32> = self.ids.values().copied().collect();
         let unknown: Vec<u32> = elements.difference(&known).copied().collect();
         if unknown.is_empty() {
             return Ok(());
         }
         let ids = self.backend_ids(&unknown, deadline).await?;
         let found = ids.into_iter().zip(unknown).filter_map(|(id, number)| Some((id?, number)));
-        self.numbers.extend(found);
+        self.ids.extend(found);
         Ok(())
     }
 
@@ -114,8 +114,8 @@ impl World {
         deadline: Deadline,
     ) -> Result<Vec<Option<i64>>, ObserveError> {
         let mut all = Vec::with_capacity(elements.len());
-        for piece in elements.chunks(500) {
-            let script = format!("agbrowse.elements({})", json(&piece));
+        for chunk in elements.chunks(500) {
+            let script = format!("agbrowse.elements({})", json(&chunk));
             all.extend(self.backend_ids_of(script, deadline).await?);
         }
         all.resize(elements.len(), None);
@@ -146,10 +146,10 @@ impl World {
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<Vec<String>, ObserveError> {
-        let asked = nodes
+        let requests = nodes
             .iter()
             .map(|node| ResolveNode { backend_node_id: Some(*node), ..ResolveNode::default() });
-        Ok(self.resolved(asked, deadline).await?.into_iter().flatten().collect())
+        Ok(self.resolve_nodes(requests, deadline).await?.into_iter().flatten().collect())
     }
 
     /// True if the page has input listeners on an element or its ancestors.
@@ -170,39 +170,40 @@ impl World {
             ..Evaluate::default()
         };
         let window = self.channel.start(&window)?;
-        let around = self.backend_ids_of(format!("agbrowse.path({element})"), deadline).await?;
-        let asked = around.into_iter().flatten().map(|node| ResolveNode {
+        let path = self.backend_ids_of(format!("agbrowse.path({element})"), deadline).await?;
+        let requests = path.into_iter().flatten().map(|node| ResolveNode {
             backend_node_id: Some(node),
             object_group: Some(group.clone()),
             ..ResolveNode::default()
         });
-        let mut handles = self.resolved(asked, deadline).await?;
+        let mut handles = self.resolve_nodes(requests, deadline).await?;
         handles.push(window.wait(deadline).await?.result.and_then(|window| window.object_id));
-        let asked = handles.into_iter().flatten().map(|object_id| GetEventListeners {
+        let queries = handles.into_iter().flatten().map(|object_id| GetEventListeners {
             object_id,
             depth: Some(0),
             pierce: None,
         });
-        let asked: Vec<_> = asked.map(|ask| self.channel.start(&ask)).collect::<Result<_, _>>()?;
-        let mut is_heard = false;
-        for reply in asked {
+        let pending: Vec<_> =
+            queries.map(|ask| self.channel.start(&ask)).collect::<Result<_, _>>()?;
+        let mut is_listened_to = false;
+        for reply in pending {
             let listeners = reply.wait(deadline).await?.listeners.unwrap_or_default();
-            is_heard |= listeners.iter().filter_map(|it| it.r#type.as_deref()).any(is_input);
+            is_listened_to |= listeners.iter().filter_map(|it| it.r#type.as_deref()).any(is_input);
         }
         self.channel.post(&ReleaseObjectGroup { object_group: group });
-        Ok(is_heard)
+        Ok(is_listened_to)
     }
 
     /// The remote object of each node, or `None` where it is gone.
-    async fn resolved(
+    async fn resolve_nodes(
         &self,
-        asked: impl Iterator<Item = ResolveNode>,
+        requests: impl Iterator<Item = ResolveNode>,
         deadline: Deadline,
     ) -> Result<Vec<Option<String>>, ObserveError> {
-        let asked: Vec<_> =
-            asked.map(|resolve| self.channel.start(&resolve)).collect::<Result<_, _>>()?;
-        let mut handles = Vec::with_capacity(asked.len());
-        for reply in asked {
+        let pending: Vec<_> =
+            requests.map(|resolve| self.channel.start(&resolve)).collect::<Result<_, _>>()?;
+        let mut handles = Vec::with_capacity(pending.len());
+        for reply in pending {
             handles.push(match reply.wait(deadline).await {
                 Ok(reply) => reply.object.and_then(|object| object.object_id),
                 Err(cdp::Error::Remote { .. }) => None,
@@ -233,12 +234,12 @@ impl World {
         // An object group of its own: the documents of a process are observed concurrently, and objects are released
         // by group.
         let group = format!("{GROUP}-{}", CALLS.fetch_add(1, Ordering::Relaxed));
-        let asked = nodes.iter().map(|node| ResolveNode {
+        let requests = nodes.iter().map(|node| ResolveNode {
             backend_node_id: Some(*node),
             object_group: Some(group.clone()),
             execution_context_id: Some(self.context),
         });
-        let all = self.resolved(asked, deadline).await?;
+        let all = self.resolve_nodes(requests, deadline).await?;
         let here = nodes.iter().zip(all).filter_map(|(node, handle)| Some((*node, handle?)));
         let (found, handles): (Vec<i64>, Vec<String>) = here.unzip();
         if handles.is_empty() {
@@ -256,11 +257,11 @@ impl World {
         };
         let reply = self.channel.call(call, deadline).await;
         self.channel.post(&ReleaseObjectGroup { object_group: group });
-        let said = match reply?.result.and_then(|result| result.value) {
+        let result = match reply?.result.and_then(|result| result.value) {
             Some(value) => read::<LossyString>(&value)?.into_string(),
             None => String::new(),
         };
-        Ok((found, said))
+        Ok((found, result))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// The observer's report of one document.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameReport {
-    pub(crate) report: Arc<str>,
+    pub(crate) text: Arc<str>,
     /// Elements with click listeners.
     pub(crate) listening: HashSet<u32>,
     /// Frame owner elements in the report.
@@ -18,24 +18,24 @@ pub(crate) struct FrameReport {
 impl FrameReport {
     /// The report of an error page.
     pub(crate) fn unreachable() -> Self {
-        Self::new(nothing("chrome-error://chromewebdata/", "null").into(), HashSet::new())
+        Self::new(empty_report("chrome-error://chromewebdata/", "null").into(), HashSet::new())
     }
 
     /// The report of the empty frame of an owner element.
     pub(crate) fn blank_inside(&self, holder: u32) -> Option<Self> {
         let url = self.blank.get(&holder)?;
-        Some(Self::new(nothing(url, head(&self.report, 2)).into(), HashSet::new()))
+        Some(Self::new(empty_report(url, head(&self.text, 2)).into(), HashSet::new()))
     }
 
     /// A report with its click listeners; frame owners are parsed from its first line.
     pub(crate) fn new(report: Arc<str>, listening: HashSet<u32>) -> Self {
         let holders = holders_in(&report).map(|(number, _)| number).collect();
         let blank = holders_in(&report).filter_map(|(number, url)| Some((number, url?))).collect();
-        Self { report, listening, holders, blank }
+        Self { text: report, listening, holders, blank }
     }
 }
 
-pub(super) fn nothing(url: &str, origin: &str) -> String {
+pub(super) fn empty_report(url: &str, origin: &str) -> String {
     format!("1\t{url}\t{origin}\t\t0\t0\t0\t\t0\n0\twebarea\t1\t\tff\n")
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::apply_patch;
 
     #[test]
-    fn a_report_is_put_together_from_the_one_before() {
+    fn patch_is_applied_to_the_previous_report() {
         let last = "head\na\nb\nc\n";
         for (changes, expected) in [
             ("3\t1\nnew", "new\na\nb\nc\n"),
