@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_in_allowed_folders_only() {
+    fn files_outside_allowed_folders_are_denied() {
         let (top, access) = allowed_folder();
         let top = top.path().display().to_string();
         for (path, expected) in [
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn other_schemes_are_opened_when_they_are_allowed() {
+    fn other_schemes_need_permission() {
         let none = Access::default();
         for url in [
             "http://a",

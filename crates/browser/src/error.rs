@@ -641,7 +641,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_json_has_the_promised_keys_in_order() {
+    fn json_has_the_documented_keys_in_order() {
         let error =
             Error::new(Code::SnapshotRefStale).message("`@e3` belongs to an older snapshot");
         assert_eq!(

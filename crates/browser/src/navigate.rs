@@ -446,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_may_be_typed_short() {
+    fn typed_addresses_are_normalized() {
         for (typed, expected) in [
             ("example.com", "https://example.com"),
             ("example.com/a?b", "https://example.com/a?b"),
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_never_hold_a_query() {
+    fn message_urls_have_no_query() {
         assert_eq!(short("https://a/b?token=secret#x"), "https://a/b");
         assert!(short(&"a".repeat(500)).chars().count() <= 100);
     }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_is_read_as_people_write_it() {
+    fn proxy_url_is_parsed() {
         for (text, address, login) in [
             ("proxy.example:3128", "http://proxy.example:3128", None),
             ("HTTPS://proxy.example/", "https://proxy.example", None),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_browser_would_leave_out_is_refused_without_its_password() {
+    fn malformed_proxy_is_refused_without_its_password() {
         for text in [
             "",
             "ftp://a",

@@ -25,14 +25,14 @@ impl ScriptGuard {
 
     /// Ends the guard: the script has finished, or must not be terminated.
     pub(crate) fn over(mut self) -> Turn {
-        self.turn.take().expect("it is taken here, where nobody can ask again, or at the end")
+        self.turn.take().expect("the turn is taken only once: here, or on drop")
     }
 }
 
 impl std::ops::Deref for ScriptGuard {
     type Target = Turn;
     fn deref(&self) -> &Turn {
-        self.turn.as_ref().expect("it is taken when this is consumed or dropped")
+        self.turn.as_ref().expect("the turn is present until this is consumed or dropped")
     }
 }
 

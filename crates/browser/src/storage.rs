@@ -272,7 +272,7 @@ mod tests {
     const COOKIE: &str = r#""name":"a","value":"hunter2","domain":"shop.example","path":"/""#;
 
     #[test]
-    fn what_is_wrong_is_told_without_what_is_in_it() {
+    fn parse_errors_contain_no_values() {
         for (text, expected) in [
             ("", "expected an object"),
             ("[[], []]", "expected an object"),
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_that_of_playwright() {
+    fn format_is_playwrights_storage_state() {
         let text = format!(
             "{{\"cookies\":[{{{COOKIE},\"expires\":-1.0,\"httpOnly\":true,\"secure\":false,\"sameSite\":\"Lax\"}}],\
              \"origins\":[{{\"origin\":\"https://a.example:8080\",\
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_a_scheme_a_host_and_a_port() {
+    fn origin_is_scheme_host_and_port() {
         for right in ["http://a", "https://a.example", "http://127.0.0.1:80", "http://[::1]:3000"] {
             assert!(is_origin(right), "{right}");
         }

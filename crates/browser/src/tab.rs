@@ -129,7 +129,7 @@ impl Dialog {
     }
 }
 
-/// A file chooser that the page opened. It is intercepted and shown to nobody, so it has to be answered by command.
+/// A file chooser that the page opened. It is intercepted and not displayed, so a command has to answer it.
 #[derive(Clone, Debug)]
 pub(crate) struct FileChooser {
     /// Its sequence number in the tab.
@@ -416,7 +416,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tab_is_written_with_a_t() {
+    fn tab_id_round_trips() {
         assert_eq!("t12".parse(), Ok(TabId(12)));
         assert_eq!("7".parse(), Ok(TabId(7)));
         for wrong in ["", "t", "t0", "x1", "t-1", "t1.5", "tt1"] {

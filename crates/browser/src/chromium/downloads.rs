@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_download_gets_a_name_of_its_own_and_no_other_place() {
+    fn download_gets_a_unique_name_inside_its_folder() {
         let downloads = Downloads::new(None);
         std::fs::create_dir_all(downloads.folder()).unwrap();
         for (name, expected) in [
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_the_callers_choice_stays() {
+    fn chosen_download_folder_is_not_removed() {
         let folder = tempfile::tempdir().unwrap();
         let downloads = Downloads::new(Some(folder.path()));
         std::fs::write(folder.path().join("guid"), "x").unwrap();

@@ -140,7 +140,7 @@ pub(crate) struct CarryOver {
     pub(crate) tabs: u32,
     /// The proxies of contexts.
     pub(crate) context_proxies_map: BTreeMap<String, Proxy>,
-    /// Our tabs in a browser that somebody else runs.
+    /// Our tabs in an attached browser.
     pub(crate) left: Option<OrphanTabs>,
 }
 
@@ -253,8 +253,7 @@ impl RunningBrowser {
         Ok((live, notes))
     }
 
-    /// Sets the download folder of a context. The default context of a browser that somebody else runs is left
-    /// unchanged.
+    /// Sets the download folder of a context. The default context of an attached browser is left unchanged.
     fn set_download_behavior(&self, browser_context_id: Option<String>) {
         if self.process.is_none() && browser_context_id.is_none() {
             return;
@@ -319,7 +318,7 @@ impl RunningBrowser {
         // After an exit of its own, downloads are kept.
         let keep_downloads = self.ended().is_some();
         let Some(process) = &self.process else {
-            // Our contexts and tabs in somebody else's browser are closed.
+            // Our contexts and tabs in an attached browser are closed.
             for context in self.table().contexts.values() {
                 self.connection
                     .browser()
@@ -584,8 +583,8 @@ impl RunningBrowser {
         Ok(tab)
     }
 
-    /// The initial empty tab of a browser of ours; it may not be in the target table yet. In a browser that somebody
-    /// else runs, only our own tabs are used implicitly.
+    /// The initial empty tab of a browser of ours; it may not be in the target table yet. In an attached
+    /// browser, only our own tabs are used implicitly.
     async fn initial_tab(&self, context: Option<&str>, deadline: Deadline) -> Option<Arc<Tab>> {
         if context.is_some() || self.process.is_none() {
             return None;

@@ -1,4 +1,4 @@
-//! Orphaned tabs: our tabs in a browser that somebody else runs, left open when the owner of a
+//! Orphaned tabs: our tabs in an attached browser, left open when the owner of a
 //! [`super::RunningBrowser`] was killed. Only the next owner knows that they are ours.
 
 use super::ORDERLY_END;

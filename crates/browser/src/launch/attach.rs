@@ -1,4 +1,4 @@
-//! Discovers the WebSocket endpoint of a browser that somebody else runs.
+//! Discovers the WebSocket endpoint of a running browser.
 
 use crate::error::{Code, Error, Result};
 use cdp::Deadline;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_browser_has_many_spellings() {
+    fn endpoint_spellings_are_equivalent() {
         for (one, other, expected) in [
             ("9333", "http://127.0.0.1:9333", true),
             ("9333", "127.0.0.1:9333/", true),

@@ -86,7 +86,7 @@ mod tests {
     use super::is_for_browser;
 
     #[test]
-    fn a_browser_gets_what_it_needs_and_no_keys() {
+    fn environment_excludes_secrets() {
         for name in [
             "HOME",
             "PATH",

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_comes_first_then_caches_newest_first() {
+    fn path_is_searched_first_then_caches_newest_first() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         let path = std::env::join_paths([at("bin"), at("sbin")]).unwrap();
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_script_is_seen_through_unless_it_was_named() {
+    fn wrapper_script_is_bypassed_unless_named() {
         let root = tempfile::tempdir().unwrap();
         let (script, real) = (root.path().join("google-chrome"), root.path().join("chrome"));
         program(&script);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_file_is_no_browser() {
+    fn non_executable_file_is_not_a_browser() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("chromium"), "").unwrap();
         let places = SearchPath {
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_found_where_they_were_moved_to() {
+    fn configured_cache_folders_are_searched() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         let (nowhere, home) = (at("nowhere"), at("home"));
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_headless_shell_is_refused_where_a_window_is_wanted() {
+    fn headless_shell_is_refused_for_headed_mode() {
         let root = tempfile::tempdir().unwrap();
         let shell = root.path().join("headless_shell");
         program(&shell);

@@ -116,7 +116,7 @@ mod tests {
     use crate::launch::Origin;
 
     #[test]
-    fn flags_for_scripts_are_added_to_ours() {
+    fn js_flags_are_merged() {
         let said = ["--js-flags=--expose-gc", "--mute-audio", "--js-flags=--random-seed=7"];
         let options = Options { args: said.map(Into::into).to_vec(), ..Options::default() };
         let found = Found { path: "/usr/bin/chromium".into(), origin: Origin::Path };

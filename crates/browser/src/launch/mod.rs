@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_spelling_of_an_address_is_no_other_browser() {
+    fn equivalent_endpoint_spelling_is_no_change() {
         let cdp = |address: &str| LaunchOverrides {
             cdp: Some(address.into()),
             ..LaunchOverrides::default()
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_for_its_owner_alone() {
+    fn trace_file_is_readable_by_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let (new, old) = (folder.path().join("new"), folder.path().join("old"));

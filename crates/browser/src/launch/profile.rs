@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_named_profile_has_one_owner_at_a_time() {
+    fn named_profile_has_one_owner_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let first = Profile::named(folder.path(), "work").unwrap();
         let refused = Profile::named(folder.path(), "work").err().unwrap();
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_of_a_dead_owner_is_reclaimed() {
+    fn lock_of_dead_owner_is_reclaimed() {
         let folder = tempfile::tempdir().unwrap();
         drop(Profile::named(folder.path(), "work").unwrap());
         let lock = folder.path().join("work/profile.lock");
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_keeps_a_lock_without_a_process() {
+    fn recent_heartbeat_keeps_lock_without_pid() {
         let lock = ProfileLock { heartbeat_at: now_ms(), ..Default::default() };
         assert!(!lock.is_stale());
         assert!(ProfileLock { heartbeat_at: now_ms() - STALE_AFTER_MS - 1, ..lock }.is_stale());
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_owner_releases() {
+    fn only_the_owner_releases_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let first = Profile::named(folder.path(), "work").unwrap();
         let lock = folder.path().join("work/profile.lock");
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_name_cannot_leave_its_folder() {
+    fn profile_name_cannot_escape_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["", "..", ".hidden", "a/b", "../x", "a\0b"] {
             let refused = Profile::named(folder.path(), name).err().unwrap();
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_of_a_killed_browsers_socket_goes_with_its_links() {
+    fn singleton_socket_folder_is_removed_with_its_links() {
         let root = tempfile::tempdir().unwrap();
         let (profile, folder) = (root.path().join("work"), root.path().join("org.chromium.x"));
         let leave = || {
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_profile_vanishes() {
+    fn temporary_profile_is_removed_on_drop() {
         let profile = Profile::fresh().unwrap();
         let path = profile.path().to_owned();
         assert!(claim_abandoned(&path).is_none(), "held by its owner");

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn corners_map_to_the_corners_of_the_quad_and_back() {
+    fn homography_maps_corners_to_the_quad_and_back() {
         for quad in [
             [10.0, 20.0, 210.0, 20.0, 210.0, 120.0, 10.0, 120.0],
             [0.0, 0.0, 100.0, 50.0, 75.0, 100.0, -25.0, 50.0],

@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_as_the_browser_sends_it_is_read() {
+    fn full_ax_tree_is_converted() {
         // As sent by Chromium 156, breadth first.
         let sent = r#"[
             {"nodeId":"1","ignored":false,"role":{"type":"internalRole","value":"RootWebArea"},
@@ -693,7 +693,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_taken_from_properties() {
+    fn states_are_read_from_properties() {
         let rest = json!({
             "focusable": true, "focused": true, "disabled": true, "selected": true, "modal": true,
             "required": true, "readonly": true, "multiline": true, "multiselectable": true, "busy": 1,
@@ -749,7 +749,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_plainly() {
+    fn values_are_plain_text() {
         for (value, expected) in [
             (json!("  v  1\n"), "v 1"),
             (json!(""), ""),
@@ -869,7 +869,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_and_odd_trees_are_read() {
+    fn deep_and_malformed_trees_are_read() {
         let deep: Vec<_> =
             (0..12_000).map(|id| node(id, &[id + 1], "generic", "", &none())).collect();
         let tree = read(&nodes(&json!(deep)));
