@@ -1,8 +1,8 @@
-//! Which addresses and files a restricted caller may have: the default for clients of MCP, where a page may talk a model
-//! into opening what is not the page's business. The command line and the library are not restricted.
+//! Access policy for URLs and local files: the default for MCP clients, where a page may talk a model into opening
+//! unrelated addresses. The command line and the library are not restricted.
 //!
-//! Checked before something is opened or uploaded, for each file that a page asks for (`live::local_files`), and again on
-//! what a page shows after each command, because a page that was allowed can lead to another one.
+//! Checked before an open or upload, for each file request of a page (`chromium::local_files`), and again on the
+//! tab's URL and frame URLs after each command, because an allowed page can lead to a denied one.
 
 use crate::error::{Code, Error, Result};
 use crate::navigate;
@@ -15,26 +15,27 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Schemes that everybody may open. Of `about:`, only empty documents.
+/// Schemes allowed for every caller. Of `about:`, only empty documents.
 const OPEN_SCHEMES: &[&str] = &["http", "https", "data", "blob"];
 
-/// What a restricted caller may have opened, read and uploaded.
+/// URLs and files that a restricted caller may open, read and upload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Access {
-    /// Folders whose files may be opened and uploaded, with all that is below them. Links are followed before it is decided.
+    /// Folders whose files may be opened and uploaded, subfolders included. Symbolic links are resolved before the
+    /// check.
     pub folders: Vec<PathBuf>,
     /// Schemes beside `http`, `https`, `data`, `blob` and `about:blank`. With `file`, all files may be opened.
     pub schemes: Vec<String>,
 }
 
 impl Access {
-    /// Whether an address may be opened.
+    /// Checks that a URL may be opened.
     ///
     /// # Errors
     /// `access.denied`.
     pub fn check_url(&self, url: &str) -> Result<()> {
-        // As a browser reads it.
+        // URL parsing strips tabs and newlines anywhere, and control characters at both ends.
         let url: String = url.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
         let url = url.trim_matches(|c: char| c <= ' ');
         let Some((scheme, rest)) = url.split_once(':') else { return Err(denied_scheme("")) };
@@ -43,7 +44,7 @@ impl Access {
         match &*scheme {
             scheme if OPEN_SCHEMES.contains(&scheme) => Ok(()),
             "about" if is_empty_document(rest) => Ok(()),
-            // What is shown of it is another address's.
+            // It shows the source of the inner URL, so that one is checked.
             "view-source" if is_allowed => self.check_url(rest),
             _ if is_allowed => Ok(()),
             "file" => match file_path(rest) {
@@ -54,7 +55,7 @@ impl Access {
         }
     }
 
-    /// Whether a file may be read, and its path without links.
+    /// Checks that a file may be read; returns its path with symbolic links resolved.
     ///
     /// # Errors
     /// `access.denied`.
@@ -65,21 +66,21 @@ impl Access {
         if is_within { Ok(real) } else { Err(denied_file()) }
     }
 
-    /// The path in the address of a file on this machine.
+    /// The path of a `file:` URL on this machine.
     pub fn path_of(url: &str) -> Option<PathBuf> {
         let (scheme, rest) = url.split_once(':')?;
         if scheme.eq_ignore_ascii_case("file") { file_path(rest) } else { None }
     }
 
-    /// Whether what a tab shows may be told of: its page, and the frames in it.
+    /// Checks the URLs of a tab: its document and its frames.
     pub(crate) async fn check_tab(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
         let url = tab.state.borrow().url.clone();
         self.check_shown(&url)?;
-        // Only pages of files can show files in frames; an error takes the place of a page that was refused.
+        // Only `file:` documents can embed `file:` frames; a refused page is replaced by an error page.
         if !["file:", "view-source:", "chrome-error:"].iter().any(|it| url.starts_with(it)) {
             return Ok(());
         }
-        // A dialog holds up the page, and with it the answer; nothing can be read meanwhile.
+        // An open dialog blocks the page, and so the call's response; nothing can be read meanwhile.
         if tab.state.borrow().dialog.is_some() {
             return Ok(());
         }
@@ -96,7 +97,7 @@ impl Access {
         tree.child_frames.iter().flatten().try_for_each(|child| self.check_frames(child))
     }
 
-    /// Whether a document with this address may be told of. One that could not be loaded says so and nothing else.
+    /// Checks a document's URL. Error pages pass: they show nothing but the failure.
     pub(crate) fn check_shown(&self, url: &str) -> Result<()> {
         match url.is_empty() || url.starts_with("chrome-error:") {
             true => Ok(()),
@@ -104,7 +105,7 @@ impl Access {
         }
     }
 
-    /// An address as people type it, if it may be opened.
+    /// Normalizes a typed address and checks that it may be opened.
     pub(crate) fn address(access: Option<&Self>, typed: &str) -> Result<String> {
         let url = navigate::address(typed)?;
         access.map_or(Ok(()), |access| access.check_url(&url))?;
@@ -120,7 +121,7 @@ fn denied_scheme(scheme: &str) -> Error {
         .evidence("scheme", scheme)
 }
 
-/// Says neither where the file is nor whether it is there.
+/// Reveals neither the path nor the existence of the file.
 fn denied_file() -> Error {
     Error::new(Code::AccessDenied).message(
         "the file is in no folder that may be read here (the client's roots, or the folder the server runs in): \
@@ -133,7 +134,7 @@ fn is_empty_document(rest: &str) -> bool {
     name.eq_ignore_ascii_case("blank") || name.eq_ignore_ascii_case("srcdoc")
 }
 
-/// The path in what follows `file:`, unless it is on another machine.
+/// The path after `file:`; `None` for another host.
 fn file_path(rest: &str) -> Option<PathBuf> {
     let plain = rest.split(['?', '#']).next().unwrap_or_default().replace('\\', "/");
     let path = match plain.strip_prefix("//") {
@@ -164,11 +165,11 @@ fn percent_decoded(text: &str) -> Option<Vec<u8>> {
             (byte, _) => out.push(byte),
         }
     }
-    // No path has one.
+    // A path cannot contain NUL.
     (!out.contains(&0)).then_some(out)
 }
 
-/// A path without links and dots. What is not there is taken as it is named, below the deepest folder that is.
+/// Resolves symbolic links and dots. Missing components are appended to their deepest existing folder.
 fn real_path(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
@@ -181,7 +182,7 @@ fn real_path(path: &Path) -> Option<PathBuf> {
                 real.extend(missing.iter().rev());
                 return Some(real);
             }
-            // A link that leads nowhere may lead somewhere soon.
+            // A dangling link may get a target later.
             Err(_) if std::fs::symlink_metadata(at).is_ok() => return None,
             Err(_) => match (at.components().next_back()?, at.parent()) {
                 (Component::Normal(name), Some(above)) => {
@@ -198,8 +199,8 @@ fn real_path(path: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A folder that may be read, with a file, a link out of it, a link within it, and a folder beside it.
-    fn place() -> (tempfile::TempDir, Access) {
+    /// An allowed folder with a file, a link out of it, a link within it, and a sibling folder.
+    fn allowed_folder() -> (tempfile::TempDir, Access) {
         let top = tempfile::tempdir().unwrap();
         let at = |name: &str| top.path().join(name);
         std::fs::create_dir(at("in")).unwrap();
@@ -216,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_in_allowed_folders_only() {
-        let (top, access) = place();
+    fn files_outside_allowed_folders_are_denied() {
+        let (top, access) = allowed_folder();
         let top = top.path().display().to_string();
         for (path, expected) in [
             ("in/a b.html", true),
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn other_schemes_are_opened_when_they_are_allowed() {
+    fn other_schemes_need_permission() {
         let none = Access::default();
         for url in [
             "http://a",

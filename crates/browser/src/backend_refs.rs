@@ -1,9 +1,9 @@
-//! Refs as MCP clients know them: `e12345`, the browser's own number of a node.
+//! Refs for MCP clients, `e12345`: the browser's backend node id.
 //!
-//! Those numbers are asked of the browser only for elements that are shown to such a client, and once for each. They
-//! are numbers of one renderer process: what another process has is told apart by a mark before it (`f2e12345`), and so
-//! is a number that was given before, when a new page or another tab begins to count anew. What a ref was once written
-//! for, no other element of the tab is ever written as, and none of the tabs beside it.
+//! Backend node ids are fetched only for elements that such a client gets to see, once each. An id is unique within
+//! one renderer process only: ids of other processes get a frame prefix (`f2e12345`), and so do ids that were issued
+//! before, when a new document or another tab restarts the count. A ref string is never reused for another element of
+//! the tab, nor by the other tabs of its context.
 
 use crate::error::{Error, Evidence};
 use crate::note::Note;
@@ -14,13 +14,13 @@ use page::refs::{RefName, numbers_in, rewrite_refs};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many spellings are remembered before those that no snapshot shows any more are forgotten.
-const MOST: usize = 50_000;
+/// Cached backend refs before those that no snapshot contains any more are dropped.
+const MAX_BACKEND_REFS: usize = 50_000;
 
-/// A number of the browser's, and the mark before it.
+/// A backend node id and its frame prefix.
 type BackendRef = (Option<u32>, u64);
 
-/// What the tabs of a context have written, and which one it was.
+/// Backend refs issued in a context, and the tab of each.
 #[derive(Debug, Default)]
 pub(crate) struct IssuedBackendRefs(Mutex<HashMap<BackendRef, TabId>>);
 
@@ -30,86 +30,87 @@ impl IssuedBackendRefs {
     }
 }
 
-/// How the refs of a tab are spelled.
+/// Backend refs of one tab.
 #[derive(Debug)]
 pub(crate) struct BackendRefs {
     tab: TabId,
-    written: Arc<IssuedBackendRefs>,
-    of_number: HashMap<u32, BackendRef>,
-    numbers: HashMap<BackendRef, u32>,
-    /// What the marks stand for.
-    marks: HashMap<RefNamespace, u32>,
+    issued: Arc<IssuedBackendRefs>,
+    by_number: HashMap<u32, BackendRef>,
+    ref_numbers: HashMap<BackendRef, u32>,
+    /// Frame prefixes by namespace.
+    prefixes: HashMap<RefNamespace, u32>,
 }
 
-/// Whose numbers need a mark: those of a process, or those of a document that begins to count anew; and how many marks
-/// before this one did not do.
+/// The namespace of a prefix: a session, or a document that restarts the count; and the number of prefixes before
+/// this one that were already taken.
 type RefNamespace = (Option<Arc<str>>, Option<String>, u32);
 
 impl BackendRefs {
-    pub(crate) fn new(tab: TabId, written: Arc<IssuedBackendRefs>) -> Self {
-        let (of_number, numbers, marks) = Default::default();
-        Self { tab, written, of_number, numbers, marks }
+    pub(crate) fn new(tab: TabId, issued: Arc<IssuedBackendRefs>) -> Self {
+        let (by_number, ref_numbers, prefixes) = Default::default();
+        Self { tab, issued, by_number, ref_numbers, prefixes }
     }
 
-    /// The number of a ref that was spelled so.
-    pub(crate) fn number(&self, frame: Option<u32>, id: u64) -> Option<u32> {
-        self.numbers.get(&(frame, id)).copied()
+    /// The ref number of a backend ref.
+    pub(crate) fn ref_number(&self, frame: Option<u32>, id: u64) -> Option<u32> {
+        self.ref_numbers.get(&(frame, id)).copied()
     }
 
-    /// The tab that wrote a ref so, if it is another one.
-    pub(crate) fn tab_beside(&self, frame: Option<u32>, id: u64) -> Option<TabId> {
-        self.written.table().get(&(frame, id)).copied().filter(|tab| *tab != self.tab)
+    /// The other tab that issued a backend ref.
+    pub(crate) fn issuing_tab(&self, frame: Option<u32>, id: u64) -> Option<TabId> {
+        self.issued.table().get(&(frame, id)).copied().filter(|tab| *tab != self.tab)
     }
 
-    fn mark(&mut self, origin: RefNamespace) -> u32 {
-        // The first process has none.
-        let next = self.marks.len() as u32 + 1;
-        *self.marks.entry(origin).or_insert(next)
+    fn prefix_of(&mut self, origin: RefNamespace) -> u32 {
+        // The main process has no prefix.
+        let next = self.prefixes.len() as u32 + 1;
+        *self.prefixes.entry(origin).or_insert(next)
     }
 
-    fn give(
+    fn assign(
         &mut self,
         number: u32,
-        mut spelled: BackendRef,
+        mut backend_ref: BackendRef,
         (session, document): (Option<Arc<str>>, &str),
     ) {
-        let written = self.written.clone();
-        let mut written = written.table();
+        let issued = self.issued.clone();
+        let mut issued = issued.table();
         let mut tries = 0;
-        while self.numbers.get(&spelled).is_some_and(|taken| *taken != number)
-            || written.get(&spelled).is_some_and(|tab| *tab != self.tab)
+        while self.ref_numbers.get(&backend_ref).is_some_and(|taken| *taken != number)
+            || issued.get(&backend_ref).is_some_and(|tab| *tab != self.tab)
         {
-            spelled.0 = Some(self.mark((session.clone(), Some(document.to_owned()), tries)));
+            backend_ref.0 =
+                Some(self.prefix_of((session.clone(), Some(document.to_owned()), tries)));
             tries += 1;
         }
-        written.insert(spelled, self.tab);
-        self.numbers.insert(spelled, number);
-        self.of_number.insert(number, spelled);
+        issued.insert(backend_ref, self.tab);
+        self.ref_numbers.insert(backend_ref, number);
+        self.by_number.insert(number, backend_ref);
     }
 
-    /// Forgets what is not shown any more.
-    fn keep(&mut self, is_shown: impl Fn(u32) -> bool) {
-        let mut written = self.written.table();
-        self.of_number.retain(|number, _| is_shown(*number));
-        self.numbers.retain(|spelled, number| {
-            let stays = self.of_number.contains_key(number);
+    /// Drops backend refs of elements that are no longer in a snapshot.
+    fn retain(&mut self, is_shown: impl Fn(u32) -> bool) {
+        let mut issued = self.issued.table();
+        self.by_number.retain(|number, _| is_shown(*number));
+        self.ref_numbers.retain(|backend_ref, number| {
+            let stays = self.by_number.contains_key(number);
             if !stays {
-                written.remove(spelled);
+                issued.remove(backend_ref);
             }
             stays
         });
-        written.shrink_to_fit();
+        issued.shrink_to_fit();
     }
 }
 
 impl Drop for BackendRefs {
     fn drop(&mut self) {
-        self.keep(|_| false);
+        self.retain(|_| false);
     }
 }
 
-/// Finds out how refs are spelled.
-pub(crate) async fn learn(
+/// Fetches the backend node ids of refs.
+pub(crate) async fn fetch_backend_ids(
     tab: &Tab,
     observation: &mut TabObservation,
     numbers: &[u32],
@@ -117,45 +118,45 @@ pub(crate) async fn learn(
 ) {
     let mut unknown: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
     for number in numbers {
-        if observation.spellings.of_number.contains_key(number) {
+        if observation.backend_refs.by_number.contains_key(number) {
             continue;
         }
         if let Some((document, element)) = observation.registry.location(*number) {
             unknown.entry(document.to_owned()).or_default().push((*number, element));
         }
     }
-    if observation.spellings.of_number.len() + unknown.len() > MOST {
+    if observation.backend_refs.by_number.len() + unknown.len() > MAX_BACKEND_REFS {
         let registry = &observation.registry;
-        observation.spellings.keep(|number| registry.location(number).is_some());
+        observation.backend_refs.retain(|number| registry.location(number).is_some());
     }
     let main = tab.channel.session().cloned();
-    for (document, asked) in unknown {
+    for (document, missing) in unknown {
         let Some(world) = observation.world_of(&document) else { continue };
         let session = world.channel.session().cloned();
-        let elements: Vec<u32> = asked.iter().map(|(_, element)| *element).collect();
+        let elements: Vec<u32> = missing.iter().map(|(_, element)| *element).collect();
         let ids = world.backend_ids(&elements, deadline).await.unwrap_or_default();
-        let spellings = &mut observation.spellings;
-        let mark = (session != main).then(|| spellings.mark((session.clone(), None, 0)));
-        for ((number, _), id) in asked.into_iter().zip(ids) {
+        let backend_refs = &mut observation.backend_refs;
+        let prefix = (session != main).then(|| backend_refs.prefix_of((session.clone(), None, 0)));
+        for ((number, _), id) in missing.into_iter().zip(ids) {
             if let Some(id) = id.and_then(|id| u64::try_from(id).ok()) {
-                spellings.give(number, (mark, id), (session.clone(), &document));
+                backend_refs.assign(number, (prefix, id), (session.clone(), &document));
             }
         }
     }
 }
 
-/// How a ref is spelled, once that was found out; ours where the browser has no number for it.
-pub(crate) fn spelled(
+/// The backend form of a ref, once fetched; `None` if the browser has no backend node id for it.
+pub(crate) fn format_ref(
     observation: &TabObservation,
     context: Option<&str>,
     number: u32,
 ) -> Option<String> {
-    let (frame, id) = *observation.spellings.of_number.get(&number)?;
+    let (frame, id) = *observation.backend_refs.by_number.get(&number)?;
     let context = context.map(str::to_owned);
     Some(RefName::Backend { context, frame, id }.to_string())
 }
 
-/// What a client is told, with its refs in its own spelling.
+/// Rewrites refs in texts for the client as backend refs.
 pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline: Deadline) {
     let numbers: Vec<u32> = texts.iter().flat_map(|text| numbers_in(text)).collect();
     if numbers.is_empty() {
@@ -165,11 +166,11 @@ pub(crate) async fn rewrite_all(tab: &Tab, mut texts: Vec<&mut String>, deadline
     else {
         return;
     };
-    learn(tab, &mut observation, &numbers, deadline).await;
+    fetch_backend_ids(tab, &mut observation, &numbers, deadline).await;
     for text in &mut texts {
-        // What cannot be written so is better not written: it would be read as another one's.
+        // A local number left in the text would be read as another element's backend ref.
         **text = rewrite_refs(text, |number| {
-            let known = spelled(&observation, tab.context.as_deref(), number);
+            let known = format_ref(&observation, tab.context.as_deref(), number);
             Some(known.unwrap_or_else(|| "-".to_owned()))
         });
     }
@@ -183,7 +184,7 @@ pub(crate) fn texts_of_error(error: &mut Error) -> Vec<&mut String> {
     std::iter::once(&mut details.message).chain(evidence).collect()
 }
 
-/// The texts of notes that may name refs.
+/// The texts of notes that may contain refs.
 pub(crate) fn texts_of_notes(notes: &mut [Note]) -> Vec<&mut String> {
     notes.iter_mut().map(|note| &mut note.message).collect()
 }
@@ -192,28 +193,28 @@ pub(crate) fn texts_of_notes(notes: &mut [Note]) -> Vec<&mut String> {
 mod tests {
     use super::*;
 
-    fn given(spellings: &mut BackendRefs, number: u32, id: u64) -> BackendRef {
-        spellings.give(number, (None, id), (None, "document"));
-        spellings.of_number[&number]
+    fn assign(backend_refs: &mut BackendRefs, number: u32, id: u64) -> BackendRef {
+        backend_refs.assign(number, (None, id), (None, "document"));
+        backend_refs.by_number[&number]
     }
 
     #[test]
-    fn a_number_of_another_tab_is_marked_while_that_tab_is_there() {
-        let written = Arc::<IssuedBackendRefs>::default();
-        let mut first = BackendRefs::new(TabId(1), written.clone());
-        let mut second = BackendRefs::new(TabId(2), written.clone());
-        let mut third = BackendRefs::new(TabId(3), written.clone());
-        assert_eq!(given(&mut first, 1, 5), (None, 5));
-        assert_eq!(given(&mut second, 1, 5), (Some(1), 5));
-        assert_eq!(given(&mut second, 2, 6), (None, 6));
-        // The mark is taken too.
-        assert_eq!(given(&mut third, 1, 5), (Some(2), 5));
-        assert_eq!(second.tab_beside(None, 5), Some(TabId(1)));
-        assert_eq!(second.tab_beside(Some(1), 5), None);
-        assert_eq!(second.number(None, 5), None);
+    fn backend_id_of_another_open_tab_gets_a_prefix() {
+        let issued = Arc::<IssuedBackendRefs>::default();
+        let mut first = BackendRefs::new(TabId(1), issued.clone());
+        let mut second = BackendRefs::new(TabId(2), issued.clone());
+        let mut third = BackendRefs::new(TabId(3), issued.clone());
+        assert_eq!(assign(&mut first, 1, 5), (None, 5));
+        assert_eq!(assign(&mut second, 1, 5), (Some(1), 5));
+        assert_eq!(assign(&mut second, 2, 6), (None, 6));
+        // The prefixed form is taken too.
+        assert_eq!(assign(&mut third, 1, 5), (Some(2), 5));
+        assert_eq!(second.issuing_tab(None, 5), Some(TabId(1)));
+        assert_eq!(second.issuing_tab(Some(1), 5), None);
+        assert_eq!(second.ref_number(None, 5), None);
         drop((first, second));
-        assert_eq!(given(&mut third, 2, 6), (None, 6));
+        assert_eq!(assign(&mut third, 2, 6), (None, 6));
         drop(third);
-        assert!(written.table().is_empty());
+        assert!(issued.table().is_empty());
     }
 }

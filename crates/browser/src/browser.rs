@@ -359,7 +359,7 @@ impl Browser {
         }
         // Who closes gives up what was lost, too.
         *lock(&self.shared.lost) = None;
-        lock(&self.shared.before).ways.clear();
+        lock(&self.shared.before).context_proxies_map.clear();
         Ok(())
     }
 

@@ -1,14 +1,14 @@
-//! What an agent is told when something fails: what, where, and what to do now.
+//! Errors for agents: code, stage, message, retry hint, evidence.
 //!
-//! The code is chosen where the failure happens. One table below holds every code with its usual stage and
-//! hint; `docs/errors.md` is written from it.
+//! The code is chosen where the failure happens. One table below lists every code with its default stage and hint;
+//! `docs/errors.md` is generated from it.
 
 use crate::note::Note;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Evidence beyond this many bytes of JSON is cut: an error has to fit into a model's context.
+/// Larger evidence, in bytes of JSON, is truncated: an error has to fit into a model's context.
 const EVIDENCE_BUDGET: usize = 4096;
 
 /// The result of a command.
@@ -19,25 +19,25 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[serde(transparent)]
 pub struct Error(Box<Details>);
 
-/// The fields of an [`Error`], in the order in which they are printed.
+/// The fields of an [`Error`], in output order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
     /// The family of the error object.
     pub name: String,
-    /// What happened: one of the documented codes.
+    /// The documented error code.
     #[serde(rename = "errorCode")]
     pub code: Code,
-    /// Where it happened.
+    /// The stage of the failure.
     pub stage: Stage,
     /// One lower-case sentence.
     pub message: String,
-    /// What to do now.
+    /// The retry hint.
     pub retry_hint: RetryHint,
     /// The chat app concerned.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub vendor: Option<String>,
-    /// Whether the page may have been changed before it failed.
+    /// True if the page may have been changed before the failure.
     #[serde(default)]
     pub mutation_allowed: bool,
     /// Selectors that were tried.
@@ -46,30 +46,30 @@ pub struct Details {
     /// Small facts: ids, counts, hashes.
     #[serde(default)]
     pub evidence: Option<BTreeMap<String, Evidence>>,
-    /// The trace that has more.
+    /// The trace with details.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trace_id: Option<String>,
     /// The policy rule that decided.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rule_id: Option<String>,
-    /// What else a caller should know, as with a result.
+    /// Notes of the command, as with a reply.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<Note>,
 }
 
-/// A small piece of evidence.
+/// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Evidence {
-    /// Not known.
+    /// Unknown.
     Unknown,
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
     /// A count or an id.
     Number(i64),
     /// A name, a hash, an address.
     Text(String),
-    /// Several of them.
+    /// Several texts.
     List(Vec<String>),
 }
 
@@ -131,7 +131,7 @@ impl From<Vec<String>> for Evidence {
 }
 
 impl Error {
-    /// An error with the code's usual stage, hint and message.
+    /// An error with the code's default stage, hint and message.
     pub fn new(code: Code) -> Self {
         let usual = code.usual();
         Self(Box::new(Details {
@@ -150,35 +150,35 @@ impl Error {
         }))
     }
 
-    /// Says it in words: one lower-case sentence, no full stop, names in backticks.
+    /// Sets the message: one lower-case sentence, no full stop, names in backticks.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.0.message = page::mask::mask(&message.into()).into_owned();
         self
     }
 
-    /// Where it happened, when that is not the code's usual stage.
+    /// Sets the stage, when it is not the code's default.
     #[must_use]
     pub fn stage(mut self, stage: Stage) -> Self {
         self.0.stage = stage;
         self
     }
 
-    /// What to do now, when that is not the code's usual hint.
+    /// Sets the retry hint, when it is not the code's default.
     #[must_use]
     pub fn hint(mut self, hint: RetryHint) -> Self {
         self.0.retry_hint = hint;
         self
     }
 
-    /// Whether the page may have been changed before it failed.
+    /// Sets whether the page may have been changed before the failure.
     #[must_use]
     pub fn mutation_allowed(mut self, allowed: bool) -> Self {
         self.0.mutation_allowed = allowed;
         self
     }
 
-    /// Adds a fact, its secrets masked. What would go past the budget is cut, or left out.
+    /// Adds evidence, its secrets masked. Beyond the budget it is truncated or omitted.
     #[must_use]
     pub fn evidence(mut self, key: &str, fact: impl Into<Evidence>) -> Self {
         let mut fact = fact.into().masked();
@@ -201,29 +201,29 @@ impl Error {
         self
     }
 
-    /// The error and its notes apart.
+    /// Splits off the notes.
     pub fn without_notes(mut self) -> (Self, Vec<Note>) {
         let notes = std::mem::take(&mut self.0.notes);
         (self, notes)
     }
 
-    /// Its code.
+    /// The error code.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// All of it, to be written anew.
+    /// The fields, mutable.
     pub(crate) fn details_mut(&mut self) -> &mut Details {
         &mut self.0
     }
 
-    /// All of it.
+    /// The fields.
     pub fn details(&self) -> &Details {
         &self.0
     }
 }
 
-/// A documented meaning as a message: lower-case, no full stop.
+/// A code's description as a message: lower-case, no full stop.
 fn sentence(means: &str) -> String {
     let mut letters = means.trim_end_matches('.').chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
@@ -278,20 +278,20 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A code's usual circumstances.
+/// Defaults of a code.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeInfo {
-    /// Where it usually happens.
+    /// The default stage.
     pub stage: Stage,
-    /// What usually helps.
+    /// The default hint.
     pub hint: RetryHint,
-    /// Whether the page may have been changed before.
+    /// True if the page may have been changed before the failure.
     pub mutation_allowed: bool,
-    /// What it means.
+    /// The description.
     pub means: &'static str,
 }
 
-/// Enums whose spelling on the wire is part of the promise.
+/// Enums with a documented wire spelling.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $( $variant:ident = $word:literal ),* $(,)? }) => {
         $(#[$meta])*
@@ -303,10 +303,10 @@ macro_rules! words {
         )* }
 
         impl $name {
-            /// All of them.
+            /// All variants.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Its spelling.
+            /// The wire spelling.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }
             }
@@ -321,7 +321,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Where a command was when it failed.
+    /// The stage at which a command failed.
     Stage {
         Usage = "usage",
         Config = "config",
@@ -345,7 +345,7 @@ words! {
 }
 
 words! {
-    /// What to do after a failure.
+    /// The suggested reaction to a failure.
     RetryHint {
         AnswerDialog = "answer-dialog",
         AskPerson = "ask-person",
@@ -399,9 +399,9 @@ impl RetryHint {
             }
             Self::CheckUrl => "check the address and that its server runs",
             Self::CheckValue => {
-                "see what it holds now with `agbrowse get value`, and what it takes"
+                "read its value with `agbrowse get value`, and check what it accepts"
             }
-            Self::ChooseOption => "choose one of those that are named",
+            Self::ChooseOption => "choose one of the listed options",
             Self::ClearTheWay => "close or move what is in the way, or wait until it is gone",
             Self::CloseOrNewSession => {
                 "run `agbrowse close` first, or name another session with `--session`"
@@ -410,12 +410,12 @@ impl RetryHint {
                 "wait, or give up on it: `agbrowse tab close`; a new tab works meanwhile"
             }
             Self::FixConfig => {
-                "mend the file that is named; `agbrowse config show` tells where each value comes from"
+                "fix the named file; `agbrowse config show` lists where each value comes from"
             }
             Self::FixExpression => {
-                "mend the script; wrap what JSON cannot hold in `JSON.stringify` or `String`"
+                "fix the script; convert the result with `JSON.stringify` or `String`"
             }
-            Self::FixFile => "mend the file, or save it anew",
+            Self::FixFile => "fix the file, or save it again",
             Self::FixPath => "check the path and its permissions",
             Self::FixRootSelector => {
                 "check the selector with `agbrowse eval 'document.querySelector(…)'`"
@@ -435,14 +435,14 @@ impl RetryHint {
                 "choose a tab with `agbrowse tab switch ID`, or open the page again"
             }
             Self::PassYes => "pass `--yes` to agree",
-            Self::PinSource => "bring the browser up to date, then try again",
+            Self::PinSource => "update the browser, then try again",
             Self::ReSnapshot => "take a new snapshot and use its refs",
             Self::ReloadTab => "run `agbrowse reload`, or open another page",
-            Self::Report => "this is a fault of ours; `agbrowse daemon logs` may tell more",
+            Self::Report => "this is a bug in agbrowse; `agbrowse daemon logs` may have details",
             Self::RestartDaemon => "run `agbrowse daemon stop`, then try again",
             Self::RestartHeaded => "run `agbrowse close`, then try again with `--headed`",
             Self::Retry => "try again",
-            Self::RetryOrSkipVisual => "try again, or go on without the picture",
+            Self::RetryOrSkipVisual => "try again, or go on without the screenshot",
             Self::RunDoctor => "run `agbrowse doctor`",
             Self::SetDisplay => {
                 "set DISPLAY and run `agbrowse daemon stop` first, or leave out `--headed`"
@@ -464,10 +464,10 @@ impl RetryHint {
     }
 }
 
-/// The table of codes: one row each, never reused for another meaning.
+/// The table of error codes: one row each, never reused for another meaning.
 macro_rules! codes {
     ($( $(#[doc = $means:literal])+ $variant:ident = $code:literal, $stage:ident, $hint:ident, $mutates:literal; )*) => {
-        /// Every way to fail. A code is a promise: it never changes its meaning.
+        /// The error codes. A code never changes its meaning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[non_exhaustive]
         pub enum Code { $(
@@ -477,15 +477,15 @@ macro_rules! codes {
         )* }
 
         impl Code {
-            /// All of them.
+            /// All codes.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Its spelling.
+            /// The wire spelling.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code),* }
             }
 
-            /// Where it usually happens, what usually helps, what it means.
+            /// The default stage and hint, and the description.
             pub fn usual(self) -> CodeInfo {
                 match self { $(Self::$variant => CodeInfo {
                     stage: Stage::$stage,
@@ -505,145 +505,145 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The element cannot be seen, so nothing can be done to it.
+    /// The element is not visible.
     ActHidden = "act.hidden", Actionability, ReSnapshot, false;
-    /// The element takes no orders now.
+    /// The element is disabled.
     ActDisabled = "act.disabled", Actionability, WaitLonger, false;
-    /// The element is behind something that has to be dealt with first, such as a dialog.
+    /// The element is inert, for example behind a modal dialog.
     ActInert = "act.inert", Actionability, ClearTheWay, false;
-    /// Something else is in front of the element, or events pass through it.
+    /// Another element covers the element, or pointer events pass through it.
     ActCovered = "act.covered", Actionability, ClearTheWay, false;
-    /// The element does not stand still.
+    /// The element does not stop moving.
     ActMoving = "act.moving", Actionability, WaitLonger, false;
-    /// The element cannot be written to.
+    /// The element is not editable.
     ActNotEditable = "act.not-editable", Actionability, ReSnapshot, false;
-    /// The page changed at the last moment, and what would have hit something else was held back.
+    /// The page changed at the last moment; the input would have hit another element and was blocked.
     ActMissed = "act.missed", Act, ReSnapshot, false;
-    /// It was done, and the element is not as it was meant to be.
+    /// The control does not hold the value that was entered.
     ActNotTaken = "act.not-taken", Act, CheckValue, true;
-    /// It was done, and what was expected did not happen.
+    /// The action was dispatched, but the expected effect did not occur.
     ActNoEffect = "act.no-effect", Act, LookAgain, true;
     /// There is no such option.
     ActNoOption = "act.no-option", Act, ChooseOption, true;
-    /// A person was asked, and said no.
+    /// A person was asked and declined.
     AskDeclined = "ask.declined", Usage, AskPerson, false;
-    /// A person has to be asked, and this client cannot ask.
+    /// Approval by a person is required, and this client cannot ask.
     AskUnavailable = "ask.unavailable", Usage, AskPerson, false;
     /// No Chromium was found on this machine.
     BrowserNotFound = "browser.not-found", Launch, InstallBrowser, false;
-    /// The browser was started but did not come up.
+    /// The browser was started but did not become ready.
     BrowserLaunchFailed = "browser.launch-failed", Launch, RunDoctor, false;
     /// The browser ended and its tabs are gone.
     BrowserLost = "browser.lost", Connect, OpenAgain, true;
     /// There is no such context in the browser.
     BrowserContextNotFound = "browser.context-not-found", TargetResolution, ListContexts, false;
-    /// The session's browser runs with other options than were asked for.
+    /// The session's browser runs with other launch options than requested.
     BrowserOptionsConflict = "browser.options-conflict", Connect, CloseOrNewSession, false;
-    /// The browser refused a call of the protocol.
+    /// The browser rejected a CDP call.
     CdpRefused = "cdp.refused", Internal, Report, true;
     /// The browser cannot be reached.
     CdpUnreachable = "cdp.unreachable", Connect, StartOrCheckPort, false;
-    /// The address leads to another target than the one meant.
+    /// The address leads to another target than the requested one.
     CdpTargetMismatch = "cdp.target-mismatch", TargetResolution, TabSwitch, false;
     /// The browser runs without a window where one is needed.
     CdpHeadless = "cdp.headless", Connect, RestartHeaded, false;
-    /// The command or one of its arguments cannot be understood.
+    /// The command or one of its arguments is invalid.
     CommandInvalid = "command.invalid", Usage, FixUsage, false;
-    /// The command was not over at its deadline.
+    /// The command did not finish before its deadline.
     CommandTimeout = "command.timeout", Internal, WaitLonger, true;
-    /// A configuration file or variable holds something else than expected.
+    /// A configuration file or variable has an invalid value.
     ConfigInvalid = "config.invalid", Config, FixConfig, false;
     /// The daemon could not be started.
     DaemonStartFailed = "daemon.start-failed", Daemon, RunDoctor, false;
-    /// The daemon ended while it worked on the command.
+    /// The daemon ended while it ran the command.
     DaemonLost = "daemon.lost", Daemon, Retry, true;
-    /// The daemon is stopping and took no more commands.
+    /// The daemon is stopping and accepts no more commands.
     DaemonStopping = "daemon.stopping", Daemon, Retry, false;
-    /// The daemon does not answer.
+    /// The daemon does not respond.
     DaemonUnresponsive = "daemon.unresponsive", Daemon, RestartDaemon, true;
     /// The daemon has no room for another large request now.
     DaemonBusy = "daemon.busy", Daemon, Retry, false;
-    /// The daemon of this session is of another version.
+    /// The daemon of this session has another version.
     DaemonVersionMismatch = "daemon.version-mismatch", Daemon, RestartDaemon, false;
-    /// What came over the socket is not a request.
+    /// The data on the socket is not a request.
     DaemonBadFrame = "daemon.bad-frame", Daemon, Report, false;
     /// A request is larger than the daemon accepts.
     DaemonFrameTooLarge = "daemon.frame-too-large", Daemon, FixUsage, false;
     /// The script threw.
     EvalThrew = "eval.threw", Evaluate, FixExpression, true;
-    /// The script's result cannot be written as JSON.
+    /// The script's result cannot be serialized as JSON.
     EvalNotSerializable = "eval.not-serializable", Evaluate, FixExpression, true;
-    /// A download did not come, or not in full.
+    /// The download did not start or did not complete.
     DownloadFailed = "download.failed", Act, Retry, true;
     /// A result could not be written to its file.
     FileWriteFailed = "file.write-failed", Output, FixPath, false;
-    /// The caller may not have this address or file.
+    /// The caller may not access this address or file.
     AccessDenied = "access.denied", Usage, FixPath, false;
     /// A file that the command names could not be read.
     FileReadFailed = "file.read-failed", Usage, FixPath, false;
     /// The browser could not be installed.
     InstallFailed = "install.failed", Install, RunDoctor, false;
-    /// Nobody agreed to the installation.
+    /// The installation was not confirmed.
     InstallDeclined = "install.declined", Install, PassYes, false;
-    /// What was downloaded is damaged.
+    /// The downloaded file is damaged.
     InstallCorrupt = "install.corrupt", Install, Retry, false;
     /// There is no build for this system.
     InstallUnsupported = "install.unsupported", Install, UseDistribution, false;
-    /// A fault of ours that nobody foresaw.
+    /// An unexpected internal error.
     InternalUnhandled = "internal.unhandled", Internal, Report, false;
     /// The page could not be loaded.
     NavigationFailed = "navigation.failed", Navigate, CheckUrl, true;
-    /// The page was not there at the deadline.
+    /// The page did not load before the deadline.
     NavigationTimeout = "navigation.timeout", Navigate, WaitLonger, true;
-    /// The history has nothing in that direction.
+    /// The history has no entry in that direction.
     NavigationNoEntry = "navigation.no-entry", Navigate, OpenAgain, false;
-    /// A dialog of the page waits for an answer, and the page stands still.
+    /// A dialog of the page is open and blocks the page.
     PageDialogOpen = "page.dialog-open", TargetResolution, AnswerDialog, true;
     /// No dialog is open.
     PageNoDialog = "page.no-dialog", TargetResolution, Retry, false;
-    /// The page does not answer: a script of it is busy.
+    /// The page does not respond: a script keeps it busy.
     PageUnresponsive = "page.unresponsive", TargetResolution, CloseTabOrWait, true;
-    /// The page could not be printed.
+    /// The page could not be printed to PDF.
     PdfFailed = "pdf.failed", Capture, Retry, false;
     /// The profile is in use.
     ProfileLocked = "profile.locked", Launch, UseAnotherProfile, false;
-    /// The profile's folder cannot be used.
+    /// The profile folder cannot be used.
     ProfileUnusable = "profile.unusable", Launch, UseAnotherProfile, false;
-    /// The picture could not be taken.
+    /// The screenshot could not be taken.
     ScreenshotCaptureFailed = "screenshot.capture-failed", VisualFallback, RetryOrSkipVisual, false;
     /// There is no such secret.
     SecretNotFound = "secret.not-found", Usage, SetSecret, false;
-    /// The reply holds a secret that cannot be taken out of it, so it is withheld.
+    /// The reply contains a secret that cannot be masked, so it is withheld.
     SecretWithheld = "secret.withheld", Output, ReSnapshot, true;
     /// There is no such session.
     SessionNotFound = "session.not-found", Daemon, ListSessions, false;
-    /// More than one session could be meant.
+    /// More than one session matches.
     SessionTargetAmbiguous = "session.target-ambiguous", TargetResolution, PassSession, false;
-    /// A saved storage is not of the form that is expected.
+    /// A saved storage state has an unexpected format.
     StorageInvalid = "storage.invalid", Usage, FixFile, false;
-    /// Not everything of a saved storage could be put back.
+    /// The saved storage state could not be restored completely.
     StorageNotLoaded = "storage.not-loaded", Act, Retry, true;
-    /// Nothing on the page is what was pointed at.
+    /// No element matches the target.
     TargetNotFound = "target.not-found", TargetResolution, ReSnapshot, false;
-    /// More than one thing on the page is what was pointed at.
+    /// More than one element matches the target.
     TargetAmbiguous = "target.ambiguous", TargetResolution, PassNth, false;
-    /// Neither source of a snapshot can answer.
+    /// Neither snapshot source is available.
     SnapshotUnavailable = "snapshot.unavailable", SnapshotCapture, PinSource, false;
-    /// The element that was to be the root is not there.
+    /// The root element of the snapshot does not exist.
     SnapshotRootNotFound = "snapshot.root-not-found", SnapshotCapture, FixRootSelector, false;
     /// The ref belongs to an older snapshot.
     SnapshotRefStale = "snapshot.ref-stale", SnapshotRefResolve, ReSnapshot, false;
-    /// No snapshot has given out this ref.
+    /// No snapshot has issued this ref.
     SnapshotRefNotFound = "snapshot.ref-not-found", SnapshotRefResolve, ReSnapshot, false;
-    /// Earlier commands on the tab were not over at the deadline.
+    /// Earlier commands on the tab did not finish before the deadline.
     TabBusy = "tab.busy", TargetResolution, CloseTabOrWait, false;
-    /// The page's process died.
+    /// The page's process crashed.
     TabCrashed = "tab.crashed", TargetResolution, ReloadTab, true;
     /// There is no such tab.
     TabNotFound = "tab.not-found", TargetResolution, ListTabs, false;
-    /// The tab that the command was for is gone.
+    /// The tab of the command is gone.
     TabTargetLost = "tab.target-lost", TargetResolution, PassSessionOrNavigate, true;
-    /// What was waited for did not happen in time.
+    /// The condition was not met in time.
     WaitTimeout = "wait.timeout", Wait, WaitLonger, false;
 }
 
@@ -652,7 +652,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_json_has_the_promised_keys_in_order() {
+    fn json_has_the_documented_keys_in_order() {
         let error =
             Error::new(Code::SnapshotRefStale).message("`@e3` belongs to an older snapshot");
         assert_eq!(

@@ -1,7 +1,7 @@
-//! A live Chromium for agents: getting one, its tabs, and one hallway for everything done to a page.
+//! A live Chromium for agents: launch or attach, tabs, and one entry point for every command.
 //!
-//! Everything done to a page is a [`Command`]; what comes back is a [`Reply`] or an [`Error`].
-//! [`Browser::run`] is the only door: the command line, the daemon and library users all walk through it.
+//! Every operation on a page is a [`Command`]; it returns a [`Reply`] or an [`Error`]. [`Browser::run`] is the only
+//! entry point: the command line, the daemon and library users share it.
 //!
 //! ```no_run
 //! # async fn example() -> agbrowse_browser::Result<()> {
@@ -60,5 +60,5 @@ pub use storage::{SameSite, SavedCookie, SavedEntry, SavedOrigin, StorageState};
 pub use tab::{Dialog, Phase, TabId};
 pub use target::Target;
 
-/// The protocol methods and events that this build relies on: `agbrowse doctor` compares them with a browser.
+/// CDP methods and events that this build uses: `agbrowse doctor` compares them with a browser's protocol.
 pub use cdp::protocol::{ProtocolUse, ProtocolUseField, ProtocolUseKind, used_protocol, wire_name};

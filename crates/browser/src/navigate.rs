@@ -1,4 +1,4 @@
-//! Going somewhere and knowing when one has arrived.
+//! Navigation: opens, reloads and history steps, and the wait for their load state.
 
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
@@ -16,18 +16,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// When a page counts as there.
+/// The load state to wait for.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
-    /// Everything it names has been loaded.
+    /// The `load` event.
     #[default]
     Load,
-    /// Its own text is there.
+    /// The `DOMContentLoaded` event.
     Dom,
-    /// The server has answered.
+    /// The server has responded.
     Commit,
 }
 
@@ -41,68 +41,68 @@ impl Until {
     }
 }
 
-/// A page that one has arrived at.
+/// A page after a navigation.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Arrival {
-    /// Its address, after redirects; secrets in it are masked.
+    /// The URL after redirects; secrets in it are masked.
     pub url: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// What the server said, such as 200; absent where there was no server.
+    /// The HTTP status, such as 200; absent without a server.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
-    /// How far it has loaded.
+    /// The load state.
     pub phase: Phase,
 }
 
-/// The same for a page that was not waited for.
-const GLANCE: Duration = Duration::from_millis(200);
+/// Timeout of the page info query when the load is not waited for.
+const SHORT_QUERY: Duration = Duration::from_millis(200);
 
-/// How long a look at an arrived page may take before it is told without it.
-const LOOK: Duration = Duration::from_secs(2);
+/// Timeout of the page info query; without a response the arrival is reported without it.
+const QUERY: Duration = Duration::from_secs(2);
 
-/// How long a page may take to show that it is not busy.
-const STUCK: Duration = Duration::from_secs(1);
+/// Timeout of the busy check.
+const BUSY_CHECK: Duration = Duration::from_secs(1);
 
-/// On the way somewhere: which tab, until when it counts as there, and what there is to know on arrival.
+/// A navigation: its tab, load state to wait for, deadline and notes.
 pub(crate) struct Navigation<'a> {
     pub(crate) tab: &'a Tab,
     pub(crate) until: Until,
     pub(crate) deadline: Deadline,
-    /// How much of the time is for what comes after the arrival: a page that is still loading then is there.
+    /// Time reserved for what follows the navigation: a page still loading by then counts as loaded.
     pub(crate) reserved: Duration,
     pub(crate) notes: &'a mut Vec<Note>,
 }
 
-/// Goes to an address.
+/// Navigates to a URL.
 pub(crate) async fn go(navigation: Navigation<'_>, url: &str) -> Result<Arrival> {
     let (tab, deadline) = (navigation.tab, navigation.deadline);
-    let before = free_of_dialogs(tab)?;
+    let before = require_no_dialog(tab)?;
     let navigate = Navigate { url: url.to_owned(), ..Navigate::default() };
-    // Answered when the server has answered. A crashed page cannot hold it up: it gets a new process.
+    // `Page.navigate` responds when the server has. A crashed page does not block it: it gets a new process.
     let call = tab.channel.call(navigate, deadline);
-    let under_way = StopIfDropped { tab: Some(tab) };
-    let came = or_dialog(tab, call).await;
-    under_way.over();
-    let reply = match came {
+    let guard = StopIfDropped { tab: Some(tab) };
+    let outcome = or_dialog(tab, call).await;
+    guard.disarm();
+    let reply = match outcome {
         Some(Ok(reply)) => reply,
-        Some(Err(cdp::Error::Timeout { .. })) => return Err(no_answer(tab, deadline).await),
+        Some(Err(cdp::Error::Timeout { .. })) => return Err(no_commit_error(tab, deadline).await),
         Some(Err(cdp::Error::Remote { message, .. })) => {
             return Err(Error::new(Code::NavigationFailed)
                 .message(format!("`{}` cannot be opened: {message}", short(url))));
         }
         Some(Err(other)) => return Err(tab.explain(other)),
-        None => return at_dialog(navigation, &before).await,
+        None => return handle_dialog(navigation, &before).await,
     };
     if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
         if reply.is_download == Some(true) {
             let note = "the address is a download; the page stays where it was";
             navigation.notes.push(Note::new("download", note));
-            return arrived(navigation).await;
+            return arrival(navigation).await;
         }
         if error == "net::ERR_ABORTED"
-            && let Some(crash) = crash_of(tab).await
+            && let Some(crash) = crash_error(tab).await
         {
             return Err(crash);
         }
@@ -111,19 +111,19 @@ pub(crate) async fn go(navigation: Navigation<'_>, url: &str) -> Result<Arrival>
             .evidence("netError", error));
     }
     if let Some(loader) = reply.loader_id {
-        // Just this load: a script of the page before may have gone somewhere else meanwhile.
+        // Only this load: a script of the previous page may have navigated elsewhere meanwhile.
         return wait(navigation, |state| state.recent.contains(&loader)).await;
     }
-    arrived(navigation).await
+    arrival(navigation).await
 }
 
-/// Ends a load that nobody waits for any more: a page that waits for a server answers nobody else.
+/// Stops an abandoned load: a page that waits for a server does not respond.
 struct StopIfDropped<'a> {
     tab: Option<&'a Tab>,
 }
 
 impl StopIfDropped<'_> {
-    fn over(mut self) {
+    fn disarm(mut self) {
         self.tab = None;
     }
 }
@@ -136,8 +136,8 @@ impl Drop for StopIfDropped<'_> {
     }
 }
 
-/// What is known of the tab, when no dialog holds it.
-fn free_of_dialogs(tab: &Tab) -> Result<TabState> {
+/// The tab's state; an error if a dialog is open.
+fn require_no_dialog(tab: &Tab) -> Result<TabState> {
     let state = tab.state.borrow().clone();
     match tab.obstacle(&state).filter(|_| state.dialog.is_some()) {
         Some(obstacle) => Err(obstacle),
@@ -145,29 +145,29 @@ fn free_of_dialogs(tab: &Tab) -> Result<TabState> {
     }
 }
 
-/// Whether a load failed because the page's process died. The crash is told some time after the failure;
-/// until then the page does not answer.
-async fn crash_of(tab: &Tab) -> Option<Error> {
-    let look = look(tab, Deadline::after(LOOK)).await;
-    look.err().filter(|error| error.code() == Code::TabCrashed)
+/// The error if a load failed because the renderer crashed. The crash event arrives some time after the failure;
+/// until then the page does not respond.
+async fn crash_error(tab: &Tab) -> Option<Error> {
+    let info = look(tab, Deadline::after(QUERY)).await;
+    info.err().filter(|error| error.code() == Code::TabCrashed)
 }
 
-/// Loads the page again.
+/// Reloads the page.
 pub(crate) async fn reload(navigation: Navigation<'_>, ignore_cache: bool) -> Result<Arrival> {
     let tab = navigation.tab;
-    let before = free_of_dialogs(tab)?;
+    let before = require_no_dialog(tab)?;
     let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, navigation.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(|error| tab.explain(error))?,
-        None => return at_dialog(navigation, &before).await,
+        None => return handle_dialog(navigation, &before).await,
     };
     wait(navigation, |state| state.documents > before.documents).await
 }
 
-/// Goes `by` steps through the history.
+/// Moves `by` entries through the history.
 pub(crate) async fn history(navigation: Navigation<'_>, by: i64) -> Result<Arrival> {
     let tab = navigation.tab;
-    let before = free_of_dialogs(tab)?;
+    let before = require_no_dialog(tab)?;
     let explain = |error| tab.explain(error);
     let history =
         tab.channel.call(GetNavigationHistory {}, navigation.deadline).await.map_err(explain)?;
@@ -178,33 +178,34 @@ pub(crate) async fn history(navigation: Navigation<'_>, by: i64) -> Result<Arriv
     else {
         let way = if by < 0 { "back" } else { "forward" };
         return Err(Error::new(Code::NavigationNoEntry)
-            .message(format!("tab {} has nothing to go {way} to", tab.id))
+            .message(format!("tab {} has no history entry to go {way} to", tab.id))
             .evidence("position", here)
             .evidence("entries", entries.len()));
     };
     let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, navigation.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(explain)?,
-        None => return at_dialog(navigation, &before).await,
+        None => return handle_dialog(navigation, &before).await,
     };
-    // A page may change its own address at any time; only the one asked for is an arrival.
-    let stepped = |state: &TabState| state.steps > before.steps && state.url == url;
-    wait(navigation, |state| state.documents > before.documents || stepped(state)).await
+    // A page may change its own URL at any time; only the requested entry counts as arrival.
+    let is_same_document_step = |state: &TabState| state.steps > before.steps && state.url == url;
+    wait(navigation, |state| state.documents > before.documents || is_same_document_step(state))
+        .await
 }
 
-/// A dialog opened on the way. Asked by the new page, it is a note; asked by the old one, which objects to
-/// being left, nothing has happened yet.
-async fn at_dialog(navigation: Navigation<'_>, before: &TabState) -> Result<Arrival> {
+/// Handles a dialog that opened during the navigation. From the new page it becomes a note; from the old page
+/// (`beforeunload`) the navigation has not happened.
+async fn handle_dialog(navigation: Navigation<'_>, before: &TabState) -> Result<Arrival> {
     let state = navigation.tab.state.borrow().clone();
     if state.documents == before.documents
         && let Some(obstacle) = navigation.tab.obstacle(&state)
     {
         return Err(obstacle);
     }
-    arrived(navigation).await
+    arrival(navigation).await
 }
 
-/// Waits for a call, unless a dialog of the page opens meanwhile: then there is no answer.
+/// Waits for a call, unless a dialog of the page opens meanwhile: then there is no response.
 async fn or_dialog<T>(
     tab: &Tab,
     call: impl Future<Output = std::result::Result<T, cdp::Error>>,
@@ -217,54 +218,55 @@ async fn or_dialog<T>(
     }
 }
 
-/// Waits until the page has moved and come far enough. One that has its own text but is still loading at
-/// the deadline is there, with a note.
+/// Waits until the page has committed and reached the load state. A page at `DOMContentLoaded` that is still loading
+/// at the deadline counts as loaded, with a note.
 async fn wait(navigation: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> Result<Arrival> {
     let (tab, deadline) = (navigation.tab, navigation.deadline);
     let mut states = tab.state.subscribe();
-    let there = |state: &TabState| {
+    let has_arrived = |state: &TabState| {
         state.dialog.is_some()
             || state.end.is_some()
             || (moved(state) && state.phase >= navigation.until.phase())
     };
-    let mut is_there = false;
-    // Who wants to do something with the page takes it as far as it has come when time gets short.
+    let mut is_reached = false;
+    // With a follow-up action, the page is used as loaded as far as it is when time gets short.
     if !navigation.reserved.is_zero() {
         let early = deadline.at() - navigation.reserved;
-        is_there = tokio::time::timeout_at(early, states.wait_for(there)).await.is_ok();
+        is_reached = tokio::time::timeout_at(early, states.wait_for(has_arrived)).await.is_ok();
     }
-    let moved_at_least =
-        |state: &TabState| there(state) || !navigation.reserved.is_zero() && moved(state);
-    if !is_there {
+    let moved_or_arrived =
+        |state: &TabState| has_arrived(state) || !navigation.reserved.is_zero() && moved(state);
+    if !is_reached {
         let limit = deadline.at();
-        is_there = tokio::time::timeout_at(limit, states.wait_for(moved_at_least)).await.is_ok();
+        is_reached =
+            tokio::time::timeout_at(limit, states.wait_for(moved_or_arrived)).await.is_ok();
     }
     let state = tab.state.borrow().clone();
-    let is_early = is_there && !there(&state);
-    if is_there && !is_early {
+    let is_early = is_reached && !has_arrived(&state);
+    if is_reached && !is_early {
         return match tab.obstacle(&state) {
-            // The old page objects to being left, or the tab is gone.
+            // A `beforeunload` dialog of the old page, or the tab is gone.
             Some(obstacle) if state.end.is_some() || !moved(&state) => Err(obstacle),
-            _ => arrived(navigation).await,
+            _ => arrival(navigation).await,
         };
     }
     if !moved(&state) {
-        return Err(no_answer(tab, deadline).await);
+        return Err(no_commit_error(tab, deadline).await);
     }
     if state.phase < Phase::DomReady && !is_early {
-        return Err(late(tab, deadline, "the page came but did not become ready"));
+        return Err(timeout_error(tab, deadline, "the page came but did not become ready"));
     }
     let after = deadline.total().saturating_sub(deadline.left()).as_millis();
     navigation.notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
-    arrived(navigation).await
+    arrival(navigation).await
 }
 
-/// The error for a load of which nothing came. A page that is busy lets nobody leave it, whatever the server said; and no
-/// event tells the one from the other: what the server said is told by the page.
-async fn no_answer(tab: &Tab, deadline: Deadline) -> Error {
-    // Ends the load: a page that is about to be left answers nobody.
-    let error = late(tab, deadline, "no answer from the server");
-    match look(tab, Deadline::after(STUCK)).await {
+/// The error for a navigation that did not commit. A busy page cannot be left, whatever the server responds; no event
+/// distinguishes the two, as the response is reported by the page.
+async fn no_commit_error(tab: &Tab, deadline: Deadline) -> Error {
+    // Stops the load: a page that is about to be left does not respond.
+    let error = timeout_error(tab, deadline, "no answer from the server");
+    match look(tab, Deadline::after(BUSY_CHECK)).await {
         Err(stuck) if stuck.code() == Code::PageUnresponsive => Error::new(Code::PageUnresponsive)
             .message(format!(
                 "the page on tab {} could not be left within {} ms: a script of it is busy",
@@ -276,22 +278,22 @@ async fn no_answer(tab: &Tab, deadline: Deadline) -> Error {
     }
 }
 
-fn late(tab: &Tab, deadline: Deadline, what: &str) -> Error {
+fn timeout_error(tab: &Tab, deadline: Deadline, what: &str) -> Error {
     tab.channel.post(&StopLoading {});
     Error::new(Code::NavigationTimeout)
         .message(format!("{what} within {} ms", deadline.total().as_millis()))
         .evidence("tab", tab.id.to_string())
 }
 
-/// Looks at the page that one has arrived at. A page that stands still is told as far as it is known.
-async fn arrived(navigation: Navigation<'_>) -> Result<Arrival> {
-    let mut arrival = looked_at(navigation).await?;
+/// Reports the arrival with URL, title and status. If the page does not respond, with what the target table knows.
+async fn arrival(navigation: Navigation<'_>) -> Result<Arrival> {
+    let mut arrival = query_arrival(navigation).await?;
     arrival.url = mask(&arrival.url).into_owned();
     arrival.title = mask(&arrival.title).into_owned();
     Ok(arrival)
 }
 
-async fn looked_at(navigation: Navigation<'_>) -> Result<Arrival> {
+async fn query_arrival(navigation: Navigation<'_>) -> Result<Arrival> {
     let Navigation { tab, until, deadline, notes, .. } = navigation;
     let state = tab.state.borrow().clone();
     let mut arrival =
@@ -301,14 +303,14 @@ async fn looked_at(navigation: Navigation<'_>) -> Result<Arrival> {
         notes.push(note.with_page_text(&dialog.message));
         return Ok(arrival);
     }
-    // Who does not wait for the page does not wait for a look at it either.
-    let limit = if until == Until::Commit { GLANCE } else { LOOK };
-    let limit = deadline.at_most(limit).left().max(GLANCE);
+    // With `commit`, the page info query is short too.
+    let limit = if until == Until::Commit { SHORT_QUERY } else { QUERY };
+    let limit = deadline.at_most(limit).left().max(SHORT_QUERY);
     match look(tab, Deadline::after(limit)).await {
         Ok((url, title, status)) => {
             (arrival.url, arrival.title) = (url.into_string(), title.into_string());
             tab.state.send_modify(|state| state.title.clone_from(&arrival.title));
-            // Chromium says 200 for files and data too, where no server said anything.
+            // Chromium reports 200 for files and `data:` URLs too.
             let is_served = arrival.url.starts_with("http");
             arrival.status = u16::try_from(status).ok().filter(|status| is_served && *status > 0);
         }
@@ -326,12 +328,12 @@ async fn looked_at(navigation: Navigation<'_>) -> Result<Arrival> {
         {
             return Err(error);
         }
-        Err(error) => tracing::debug!(code = %error.code(), "no look at the page"),
+        Err(error) => tracing::debug!(code = %error.code(), "page info query failed"),
     }
     Ok(arrival)
 }
 
-/// Address, title and status of the page that is there.
+/// URL, title and HTTP status of the current page.
 pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(LossyString, LossyString, i64)> {
     let world =
         CreateIsolatedWorld { frame_id: tab.target_id.clone(), world_name: Some(WORLD.into()) };
@@ -344,13 +346,14 @@ pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(LossyString, 
         ..Evaluate::default()
     };
     let value = tab.call(evaluate, deadline).await?.result.and_then(|result| result.value);
-    let value = value
-        .ok_or_else(|| Error::new(Code::InternalUnhandled).message("the page told nothing"))?;
+    let value = value.ok_or_else(|| {
+        Error::new(Code::InternalUnhandled).message("the page info query returned nothing")
+    })?;
     serde_json::from_str(value.get())
         .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))
 }
 
-/// An address as people type it, as one that a browser takes.
+/// Normalizes a typed address to a URL.
 pub(crate) fn address(typed: &str) -> Result<String> {
     let typed = typed.trim();
     if typed.is_empty() {
@@ -367,7 +370,7 @@ pub(crate) fn address(typed: &str) -> Result<String> {
         is_name && (!is_port || scheme.eq_ignore_ascii_case("javascript"))
     });
     match scheme {
-        // A script is no place: it would run and count as a failure.
+        // A `javascript:` URL is no page: it would run and count as a failure.
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("javascript") => {
             return Err(Error::new(Code::CommandInvalid)
                 .message("an address that is a script is not opened; `eval` runs scripts"));
@@ -387,7 +390,7 @@ pub(crate) fn address(typed: &str) -> Result<String> {
     Ok(format!("{}://{typed}", if is_local || is_ip { "http" } else { "https" }))
 }
 
-/// The schemes of addresses that a browser shows itself.
+/// Schemes that the browser displays itself.
 const SHOWN_SCHEMES: &[&str] = &[
     "about",
     "blob",
@@ -411,7 +414,7 @@ const SHOWN_SCHEMES: &[&str] = &[
     "view-source",
 ];
 
-/// The origin of an address that comes from a server.
+/// The origin of an `http` or `https` URL.
 pub(crate) fn origin(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -419,7 +422,7 @@ pub(crate) fn origin(url: &str) -> Option<String> {
     matches!(scheme, "http" | "https").then(|| format!("{scheme}://{host}"))
 }
 
-/// Whether an address is for another program, as `tel:` and `mailto:` are.
+/// True for a URL with an external protocol handler, such as `tel:` and `mailto:`.
 pub(crate) fn is_foreign(url: &str) -> bool {
     url.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -428,7 +431,7 @@ pub(crate) fn is_foreign(url: &str) -> bool {
     })
 }
 
-/// An address for a message: never its query, which may hold a secret, and never long.
+/// A short URL for messages, without its query, which may hold a secret.
 fn short(url: &str) -> String {
     let plain = url.split(['?', '#']).next().unwrap_or_default();
     if plain.chars().count() > 100 {
@@ -443,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_may_be_typed_short() {
+    fn typed_addresses_are_normalized() {
         for (typed, expected) in [
             ("example.com", "https://example.com"),
             ("example.com/a?b", "https://example.com/a?b"),
@@ -466,13 +469,13 @@ mod tests {
     }
 
     #[test]
-    fn our_scripts_know_the_same_schemes() {
+    fn observer_has_the_same_schemes() {
         let list = format!("SHOWN_SCHEMES = new Set({SHOWN_SCHEMES:?})");
         assert!(crate::observe::SOURCE.contains(&list), "{list}");
     }
 
     #[test]
-    fn messages_never_hold_a_query() {
+    fn message_urls_have_no_query() {
         assert_eq!(short("https://a/b?token=secret#x"), "https://a/b");
         assert!(short(&"a".repeat(500)).chars().count() <= 100);
     }

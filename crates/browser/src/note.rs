@@ -1,30 +1,30 @@
-//! Notes: what a caller should know about a result that is not quite what was asked for.
+//! Notes: remarks on a result that differs from what was asked for.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Something worth knowing about a result.
+/// A remark on a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
-    /// What it is about, in `kebab-case`.
+    /// The kind of note, in `kebab-case`.
     pub code: String,
-    /// One lower-case sentence of ours, without a word of the page's.
+    /// One lower-case sentence; contains no page text.
     pub message: String,
-    /// Text that the page chose: what it said, what it calls something. Never ours, never to be trusted.
+    /// Text chosen by the page: a message, an accessible name. Untrusted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub page_text: Option<String>,
 }
 
 impl Note {
-    /// A note. Secrets in addresses and texts that it names are masked.
+    /// A note. Secrets in its URLs and texts are masked.
     pub fn new(code: &str, message: impl Into<String>) -> Self {
         let message = page::mask::mask(&message.into()).into_owned();
         Self { code: code.to_owned(), message, page_text: None }
     }
 
-    /// Adds text that the page chose, its secrets masked.
+    /// Adds page text, its secrets masked.
     #[must_use]
     pub fn with_page_text(mut self, text: &str) -> Self {
         self.page_text = Some(page::mask::mask(text).into_owned());
@@ -32,7 +32,7 @@ impl Note {
     }
 }
 
-/// Our sentence, then the page's text in quotes.
+/// The message, then the quoted page text.
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;

@@ -1,4 +1,4 @@
-//! Proxies: which one a context goes through, and how it is signed in to.
+//! Proxies of contexts and their credentials.
 
 use crate::error::{Code, Error, Result};
 use crate::secret::SecretString;
@@ -7,34 +7,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// What Chromium speaks to a proxy. It can sign in to the first two.
+/// Proxy schemes of Chromium. It supports authentication with the first two.
 const SCHEMES: [&str; 4] = ["http", "https", "socks4", "socks5"];
 
 /// A proxy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Proxy {
-    /// Where it is: `http://host:8080`, `https://…`, `socks4://…` or `socks5://…`.
+    /// The server: `http://host:8080`, `https://…`, `socks4://…` or `socks5://…`.
     pub server: String,
-    /// Who signs in.
+    /// The user name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub username: Option<String>,
-    /// With which password.
+    /// The password.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub password: Option<SecretString>,
 }
 
-/// The proxy of a context, as it is told.
+/// The proxy of a context, without credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProxyInfo {
-    /// Where it is.
+    /// The server.
     pub server: String,
-    /// Whether it is signed in to.
+    /// True if it has credentials.
     pub has_auth: bool,
 }
 
-/// Who signs in to a proxy.
+/// Credentials for a proxy.
 #[derive(Clone, Debug)]
 pub(crate) struct ProxyCredentials {
     pub(crate) username: String,
@@ -42,7 +42,7 @@ pub(crate) struct ProxyCredentials {
 }
 
 impl Proxy {
-    /// Its address as the browser takes it. One that it does not understand it would leave out, and go without.
+    /// The server for Chromium. Chromium would silently ignore a malformed one and connect directly.
     pub(crate) fn address(&self) -> Result<String> {
         let wrong = |message: String| Err(Error::new(Code::CommandInvalid).message(message));
         let (scheme, host) = self.server.split_once("://").unwrap_or(("http", &self.server));
@@ -62,20 +62,20 @@ impl Proxy {
         Ok(format!("{scheme}://{host}"))
     }
 
-    /// As it is told: without who signs in.
+    /// The proxy without credentials.
     pub(crate) fn line(&self) -> ProxyInfo {
         let server = self.address().unwrap_or_default();
         ProxyInfo { server, has_auth: self.username.is_some() }
     }
 
-    /// Who signs in, if anybody does.
+    /// The credentials, if there are any.
     pub(crate) fn login(&self) -> Option<ProxyCredentials> {
         let password = self.password.clone().unwrap_or_default();
         self.username.clone().map(|username| ProxyCredentials { username, password })
     }
 }
 
-/// As people write it: `http://user:password@host:8080`. What is wrong with it is told later, and without its password.
+/// Parses `http://user:password@host:8080`. Errors are reported later, without the password.
 impl FromStr for Proxy {
     type Err = std::convert::Infallible;
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
@@ -91,7 +91,7 @@ impl FromStr for Proxy {
     }
 }
 
-/// A part of an address without its `%40` and the like.
+/// Percent-decodes a part of a URL.
 fn plain(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_is_read_as_people_write_it() {
+    fn proxy_url_is_parsed() {
         for (text, address, login) in [
             ("proxy.example:3128", "http://proxy.example:3128", None),
             ("HTTPS://proxy.example/", "https://proxy.example", None),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_browser_would_leave_out_is_refused_without_its_password() {
+    fn malformed_proxy_is_refused_without_its_password() {
         for text in [
             "",
             "ftp://a",

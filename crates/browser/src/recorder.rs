@@ -7,7 +7,7 @@ use crate::observe::{self, ObserveOptions};
 use crate::tab::{TabId, Turn};
 use cdp::Deadline;
 use page::ax::RefPolicy;
-use page::render::printed;
+use page::render::render_with_refs;
 use page::view::{ViewOptions, view};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Step<'_> {
             ..ViewOptions::default()
         };
         let seen = view(&tree, &options, &mut |_, element| element);
-        let ax_hash = printed(&tree, &seen, &options.print).ax_hash();
+        let ax_hash = render_with_refs(&tree, &seen, &options.print).ax_hash();
         let html = observe::shape(turn, &mut observation, None, self.deadline).await?;
         let most = page::hash::DOM_HASH_MAX_CHARS;
         let dom_hash = html.map(|html| page::hash::dom_hash(&html, most));

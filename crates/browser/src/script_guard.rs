@@ -1,20 +1,20 @@
-//! Scripts of a caller under way: ended when their caller goes away, and the tab's turn is kept until they are.
+//! Guards running user scripts: terminated when their caller is dropped; the tab's turn is held until they end.
 
 use crate::tab::Turn;
 use cdp::protocol::runtime::{Evaluate, TerminateExecution};
 use cdp::{Channel, Deadline};
 use std::time::Duration;
 
-/// How long a script may take to end before the next command gets its turn all the same.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Timeout of a script's termination before the next command gets its turn anyway.
+const TERMINATION_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long to wait before a script is told to end again; twice as long each time.
-const FIRST_PACE: Duration = Duration::from_millis(20);
+/// Pause before the termination is repeated; doubled each time.
+const FIRST_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The turn on a tab while a script of ours runs there. Dropped, it ends the script.
+/// The turn on a tab while a user script runs there. Dropped, it terminates the script.
 pub(crate) struct ScriptGuard {
     turn: Option<Turn>,
-    /// Where it runs: the tab's own channel, or that of a frame in another process.
+    /// The channel of the script: the tab's own, or that of an out-of-process frame.
     channel: Channel,
 }
 
@@ -23,16 +23,16 @@ impl ScriptGuard {
         Self { turn: Some(turn), channel }
     }
 
-    /// The script is over, or its end is not ours to bring about.
+    /// Ends the guard: the script has finished, or must not be terminated.
     pub(crate) fn over(mut self) -> Turn {
-        self.turn.take().expect("it is taken here, where nobody can ask again, or at the end")
+        self.turn.take().expect("the turn is taken only once: here, or on drop")
     }
 }
 
 impl std::ops::Deref for ScriptGuard {
     type Target = Turn;
     fn deref(&self) -> &Turn {
-        self.turn.as_ref().expect("it is taken when this is consumed or dropped")
+        self.turn.as_ref().expect("the turn is present until this is consumed or dropped")
     }
 }
 
@@ -45,40 +45,40 @@ impl Drop for ScriptGuard {
     }
 }
 
-/// What any page that is not busy answers.
+/// A trivial script to which a page responds unless it is busy.
 pub(crate) fn question() -> Evaluate {
     Evaluate { expression: "0".into(), ..Evaluate::default() }
 }
 
-/// Ends the script, if it keeps the page from answering. The order to end goes another way to the page than the script did and may be there before it, so it
-/// is given until the page answers again.
+/// Terminates the script, if it keeps the page busy. `Runtime.terminateExecution` takes another way to the page than
+/// the script did and may overtake it, so it is repeated until the page responds.
 async fn end(turn: Turn, channel: Channel) {
-    let deadline = Deadline::after(PATIENCE);
+    let deadline = Deadline::after(TERMINATION_TIMEOUT);
     let mut state = turn.state.subscribe();
     let ended = async {
-        let mut orders = Vec::new();
-        // What is asked after the script is answered after it.
-        let mut answer = std::pin::pin!(channel.call(question(), deadline));
-        let mut pace = FIRST_PACE;
+        let mut terminations = Vec::new();
+        // Evaluated after the script.
+        let mut response = std::pin::pin!(channel.call(question(), deadline));
+        let mut interval = FIRST_INTERVAL;
         loop {
             tokio::select! {
                 biased;
-                _ = &mut answer => break,
-                () = tokio::time::sleep(pace) => pace *= 2,
+                _ = &mut response => break,
+                () = tokio::time::sleep(interval) => interval *= 2,
             }
-            orders.extend(channel.start(&TerminateExecution {}));
+            terminations.extend(channel.start(&TerminateExecution {}));
         }
-        // An order that comes late ends whatever runs then: that is to be ours.
-        let heard = async {
-            for order in orders {
-                _ = order.wait(deadline).await;
+        // A late termination ends whatever runs then: that is to be ours.
+        let terminated = async {
+            for termination in terminations {
+                _ = termination.wait(deadline).await;
             }
         };
-        let distraction = async { while channel.call(question(), deadline).await.is_ok() {} };
+        let idle_evaluations = async { while channel.call(question(), deadline).await.is_ok() {} };
         tokio::select! {
             biased;
-            () = heard => {}
-            () = distraction => {}
+            () = terminated => {}
+            () = idle_evaluations => {}
         }
     };
     tokio::select! {

@@ -1,4 +1,4 @@
-//! Secrets: texts that go into a page and nowhere else.
+//! Secrets: texts that are typed into a page and masked everywhere else.
 
 mod needles;
 mod scrub;
@@ -28,7 +28,7 @@ pub struct SecretString {
 }
 
 thread_local! {
-    /// Whether secrets serialize in clear: what is below an [`InClear`] is being written. Serde hands no context down.
+    /// True inside of an [`InClear`], where secrets serialize in clear. Serde passes no context down.
     static IS_CLEAR: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -115,7 +115,7 @@ impl SecretString {
         Self { text: text.to_owned(), name: Some(name.to_owned()) }
     }
 
-    /// The text itself.
+    /// The secret in clear.
     pub fn reveal(&self) -> &str {
         &self.text
     }
@@ -140,15 +140,15 @@ impl FromStr for SecretString {
     }
 }
 
-/// Masks the texts that were typed as secrets in whatever comes back from a page.
+/// Masks typed secrets in everything that a page returns.
 #[derive(Debug, Default)]
 pub(crate) struct SecretScrubber(Mutex<Vec<SecretString>>);
 
-/// Shorter ones would be found everywhere.
+/// Shorter secrets would match everywhere.
 const SHORTEST: usize = 4;
 
 impl SecretScrubber {
-    /// Takes in another secret.
+    /// Adds a secret.
     pub(crate) fn add(&self, text: &SecretString) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if text.text.len() >= SHORTEST && !all.contains(text) {
@@ -156,10 +156,10 @@ impl SecretScrubber {
         }
     }
 
-    /// A reply without secrets. Its file, if it has one, is left as it is.
+    /// Masks the secrets in a reply. Its file, if it has one, is left as it is.
     ///
     /// # Errors
-    /// `secret.withheld` when it cannot be written without them.
+    /// `secret.withheld` when the masked reply is not valid.
     pub(crate) fn scrub_reply(&self, mut reply: Reply) -> Result<Reply> {
         let file = reply.verb_reply_mut().file().map(|file| std::mem::take(file.data));
         let mut reply = self.scrub(reply)?;
@@ -169,10 +169,10 @@ impl SecretScrubber {
         Ok(reply)
     }
 
-    /// Any value without secrets in its strings.
+    /// Masks the secrets in the strings of any value.
     ///
     /// # Errors
-    /// `secret.withheld` when it cannot be written without them: it is never handed on as it was.
+    /// `secret.withheld` when the masked value is not valid: the original is never returned.
     pub(crate) fn scrub<T: Serialize + DeserializeOwned>(&self, value: T) -> Result<T> {
         let secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if secrets.is_empty() {
@@ -189,7 +189,7 @@ impl SecretScrubber {
     }
 }
 
-/// The secret of a name: a variable of the environment, or a file that only its owner can read.
+/// The secret with a name: an environment variable, or a file that only its owner can read.
 ///
 /// # Errors
 /// `secret.not-found`, also for a file that others can read.
@@ -204,21 +204,21 @@ pub(crate) fn look_up(name: &str) -> Result<SecretString> {
     if let Ok(value) = std::env::var(name) {
         return Ok(SecretString::named(&value, name));
     }
-    let Some(path) = folder().map(|folder| folder.join(name)) else {
+    let Some(path) = secrets_dir().map(|folder| folder.join(name)) else {
         return Err(missing(name, None));
     };
-    let Ok(about) = std::fs::metadata(&path) else { return Err(missing(name, Some(path))) };
+    let Ok(metadata) = std::fs::metadata(&path) else { return Err(missing(name, Some(path))) };
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        if about.permissions().mode() & 0o077 != 0 {
+        if metadata.permissions().mode() & 0o077 != 0 {
             return Err(Error::new(Code::SecretNotFound).message(format!(
                 "`{}` can be read by others: run `chmod 600` on it",
                 path.display()
             )));
         }
     }
-    _ = about;
+    _ = metadata;
     let text = std::fs::read_to_string(&path).map_err(|_| missing(name, Some(path)))?;
     Ok(SecretString::named(text.trim_end_matches(['\r', '\n']), name))
 }
@@ -229,7 +229,7 @@ fn missing(name: &str, path: Option<PathBuf>) -> Error {
         .message(format!("there is no variable `{name}` in the environment{also}"))
 }
 
-fn folder() -> Option<PathBuf> {
+fn secrets_dir() -> Option<PathBuf> {
     let set =
         |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;

@@ -1,6 +1,6 @@
-//! Saved storage: what a context keeps for its pages, in the form that Playwright calls `storageState`.
+//! Saved storage state: cookies and local storage of a context, in Playwright's `storageState` format.
 //!
-//! Values are somebody's sessions. They are in the file and in the browser, and in no message, log or reply.
+//! Values are session secrets. They are in the file and in the browser, and in no message, log or reply.
 
 use crate::error::{Code, Error, Result};
 use crate::secret::SecretString;
@@ -12,15 +12,15 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
 
 /// The largest file that is read, in bytes. As a request it still fits through the daemon's socket.
-pub(crate) const MOST_BYTES: u64 = 32_000_000;
+pub(crate) const MAX_BYTES: u64 = 32_000_000;
 
-/// What a context keeps.
+/// Cookies and local storage of a context.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageState {
-    /// Its cookies.
+    /// The cookies.
     pub cookies: Vec<SavedCookie>,
-    /// What origins keep in local storage.
+    /// Local storage by origin.
     pub origins: Vec<SavedOrigin>,
 }
 
@@ -28,56 +28,56 @@ pub struct StorageState {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedCookie {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it says.
+    /// The value.
     pub value: SecretString,
-    /// Whose it is; with a dot before it, also that of hosts below.
+    /// The domain; with a leading dot, subdomains too.
     pub domain: String,
-    /// Which paths it is sent to.
+    /// The path.
     pub path: String,
-    /// Until when, in seconds since 1970; -1 when it ends with the browser.
+    /// The expiry, in seconds since 1970; -1 for a session cookie.
     #[serde(default = "session")]
     pub expires: f64,
-    /// Kept from scripts.
+    /// Not accessible to scripts.
     #[serde(default)]
     pub http_only: bool,
     /// Sent over https only.
     #[serde(default)]
     pub secure: bool,
-    /// Whether it is sent with requests of other sites.
+    /// The `SameSite` attribute.
     #[serde(default)]
     pub same_site: SameSite,
-    /// The site that it is kept apart for.
+    /// The partition's top-level site.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub partition_key: Option<String>,
-    /// Whether there is another site between that one and the cookie's.
+    /// True if there is a cross-site frame between that site and the cookie's.
     #[serde(rename = "_crHasCrossSiteAncestor")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub has_cross_site_ancestor: Option<bool>,
 }
 
-/// Whether a cookie is sent with requests of other sites.
+/// The `SameSite` attribute of a cookie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SameSite {
-    /// Never.
+    /// Never sent with cross-site requests.
     Strict,
-    /// When a person goes there.
+    /// Sent with top-level navigations.
     #[default]
     Lax,
-    /// Always.
+    /// Always sent.
     None,
 }
 
-/// What an origin keeps in local storage.
+/// Local storage of an origin.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedOrigin {
     /// Such as `https://shop.example`.
     pub origin: String,
-    /// All of it.
+    /// The entries.
     pub local_storage: Vec<SavedEntry>,
-    /// Whether there are databases too. What is in them is passed over.
+    /// True if there are databases too. Their content is not saved.
     #[serde(rename = "indexedDB", deserialize_with = "has_any")]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub has_databases: bool,
@@ -87,18 +87,18 @@ pub struct SavedOrigin {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedEntry {
-    /// Its name.
+    /// The key.
     pub name: String,
-    /// What it says.
+    /// The value.
     pub value: SecretString,
 }
 
-/// Until when a cookie is good that says nothing about it.
+/// The default expiry: a session cookie.
 fn session() -> f64 {
     -1.0
 }
 
-/// Whether a list has anything in it, or is already known to.
+/// True for a non-empty list, or for `true`.
 fn has_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<bool, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -113,65 +113,67 @@ fn has_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<bool, D::E
 }
 
 impl StorageState {
-    /// Reads a file of saved storage.
+    /// Reads a storage state file.
     ///
     /// # Errors
-    /// `file.read-failed`, or `storage.invalid` with what is wrong and where, never with what is in it.
+    /// `file.read-failed`, or `storage.invalid` with the error and its position, never with values.
     pub fn read(path: &Path) -> Result<Self> {
         let named = path.display();
         let failed = |why: String| Error::new(Code::FileReadFailed).message(why);
-        let about =
+        let metadata =
             std::fs::metadata(path).map_err(|error| failed(format!("`{named}`: {error}")))?;
-        if !about.is_file() {
-            return Err(failed(format!("`{named}` is no file that can be read")));
+        if !metadata.is_file() {
+            return Err(failed(format!("`{named}` is not a regular file")));
         }
-        if about.len() > MOST_BYTES {
+        if metadata.len() > MAX_BYTES {
             return Err(Error::new(Code::StorageInvalid)
                 .message(format!(
                     "`{named}` is too large: up to {} MB are read",
-                    MOST_BYTES / 1_000_000
+                    MAX_BYTES / 1_000_000
                 ))
-                .evidence("bytes", about.len()));
+                .evidence("bytes", metadata.len()));
         }
         let text = std::fs::read(path).map_err(|error| failed(format!("`{named}`: {error}")))?;
         Self::parse(&text).map_err(|why| {
             Error::new(Code::StorageInvalid)
-                .message(format!("`{named}` is no saved storage: {why}"))
+                .message(format!("`{named}` is not a saved storage state: {why}"))
         })
     }
 
-    /// Reads saved storage.
+    /// Parses a storage state.
     ///
     /// # Errors
-    /// What is wrong and where, without what is in it.
+    /// The error and its position, without values.
     pub fn parse(text: &[u8]) -> std::result::Result<Self, String> {
         // serde would also read an array as a struct, field by field.
         if !text.trim_ascii_start().starts_with(b"{") {
             return Err("expected an object with `cookies` and `origins`".into());
         }
-        let state: Self = serde_json::from_slice(text).map_err(|error| said(&error))?;
+        let state: Self = serde_json::from_slice(text).map_err(|error| without_value(&error))?;
         state.check().map(|()| state)
     }
 
-    /// Sees to what types do not say, before anything is done.
+    /// Checks what the types do not, before anything is changed.
     pub(crate) fn check(&self) -> std::result::Result<(), String> {
         for (index, cookie) in self.cookies.iter().enumerate() {
             let number = index + 1;
             let host = cookie.domain.strip_prefix('.').unwrap_or(&cookie.domain);
             if !is_host(host) || !cookie.path.starts_with('/') {
-                return Err(format!("cookie {number} needs a domain, and a path from `/` on"));
+                return Err(format!(
+                    "cookie {number} needs a domain, and a path that starts with `/`"
+                ));
             }
-            // The browser would cut it there.
+            // The browser would truncate it there.
             let is_cut =
                 |text: &str| text.contains(|c: char| c == ';' || c.is_ascii_control() && c != '\t');
             if is_cut(&cookie.name) || cookie.name.contains('=') || is_cut(cookie.value.reveal()) {
-                return Err(format!("cookie {number} has characters that no cookie can have"));
+                return Err(format!("cookie {number} has characters that a cookie cannot have"));
             }
         }
         for (index, it) in self.origins.iter().enumerate() {
             if !is_origin(&it.origin) {
                 return Err(format!(
-                    "origin {} is none: expected one such as `https://shop.example`",
+                    "origin {} is invalid: expected one such as `https://shop.example`",
                     index + 1
                 ));
             }
@@ -179,14 +181,14 @@ impl StorageState {
         Ok(())
     }
 
-    /// How many entries of local storage there are.
+    /// The number of local storage entries.
     pub(crate) fn entries(&self) -> usize {
         self.origins.iter().map(|it| it.local_storage.len()).sum()
     }
 }
 
-/// What a parser says, without the value that it stumbled over.
-fn said(error: &serde_json::Error) -> String {
+/// A parser error without the offending value.
+fn without_value(error: &serde_json::Error) -> String {
     let whole = error.to_string();
     match whole.rsplit_once(", expected ") {
         Some((_, expected)) if error.is_data() => format!("expected {expected}"),
@@ -195,13 +197,13 @@ fn said(error: &serde_json::Error) -> String {
     }
 }
 
-/// Whether a text is an origin of the web, and nothing more.
+/// True for a web origin, and nothing more.
 fn is_origin(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     host.is_some_and(is_host)
 }
 
-/// Whether a text is a host, with or without a port.
+/// True for a host, with or without a port.
 pub(crate) fn is_host(text: &str) -> bool {
     let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let (is_name, rest) = match bracketed {
@@ -252,7 +254,7 @@ impl From<&SavedCookie> for Cookie {
             value: text(cookie.value.reveal()),
             domain: text(&cookie.domain),
             path: text(&cookie.path),
-            // One that ends with the browser has no end.
+            // A session cookie has no expiry.
             expires: Some(cookie.expires).filter(|expires| *expires >= 0.0),
             http_only: Some(cookie.http_only),
             secure: Some(cookie.secure),
@@ -270,7 +272,7 @@ mod tests {
     const COOKIE: &str = r#""name":"a","value":"hunter2","domain":"shop.example","path":"/""#;
 
     #[test]
-    fn what_is_wrong_is_told_without_what_is_in_it() {
+    fn parse_errors_contain_no_values() {
         for (text, expected) in [
             ("", "expected an object"),
             ("[[], []]", "expected an object"),
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_that_of_playwright() {
+    fn format_is_playwrights_storage_state() {
         let text = format!(
             "{{\"cookies\":[{{{COOKIE},\"expires\":-1.0,\"httpOnly\":true,\"secure\":false,\"sameSite\":\"Lax\"}}],\
              \"origins\":[{{\"origin\":\"https://a.example:8080\",\
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_a_scheme_a_host_and_a_port() {
+    fn origin_is_scheme_host_and_port() {
         for right in ["http://a", "https://a.example", "http://127.0.0.1:80", "http://[::1]:3000"] {
             assert!(is_origin(right), "{right}");
         }

@@ -1,5 +1,5 @@
-//! The strict policy of refs: what a caller is told when the page is not as the snapshot showed it. The registry
-//! itself is data and lives in `page::refs::hash_bound`.
+//! Errors of the hash-bound ref policy, for a page that differs from its snapshot. The registry itself is data and
+//! lives in `page::refs::hash_bound`.
 
 use crate::error::{Code, Error};
 use page::refs::hash_bound::HashBoundError;
@@ -33,8 +33,8 @@ mod tests {
     use super::*;
     use page::refs::hash_bound::{CurrentHashes, HashBoundRegistry};
 
-    /// What a registry says to a ref, as an agent reads it.
-    fn told(registry: &HashBoundRegistry, name: &str, now: &CurrentHashes<'_>) -> String {
+    /// A registry's error for a ref, as JSON.
+    fn error_json(registry: &HashBoundRegistry, name: &str, now: &CurrentHashes<'_>) -> String {
         let error = Error::from(registry.resolve(name, now).unwrap_err());
         serde_json::to_string(&error).unwrap()
     }
@@ -48,11 +48,11 @@ mod tests {
             ..HashBoundRegistry::default()
         };
         assert_eq!(
-            told(&registry, "e9", &CurrentHashes::default()),
+            error_json(&registry, "e9", &CurrentHashes::default()),
             r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-not-found","stage":"snapshot-ref-resolve","message":"ref @e9 not found in current snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"ref":"@e9","snapshotId":"s1"}}"#
         );
         assert!(
-            told(&HashBoundRegistry::default(), "e9", &CurrentHashes::default())
+            error_json(&HashBoundRegistry::default(), "e9", &CurrentHashes::default())
                 .ends_with(r#""evidence":{"ref":"@e9","snapshotId":null}}"#)
         );
         let now = CurrentHashes {
@@ -61,7 +61,7 @@ mod tests {
             ..CurrentHashes::default()
         };
         assert_eq!(
-            told(&registry, "@e1", &now),
+            error_json(&registry, "@e1", &now),
             r#"{"name":"AgbrowseError","errorCode":"snapshot.ref-stale","stage":"snapshot-ref-resolve","message":"ref @e1 belongs to a stale snapshot registry","retryHint":"re-snapshot","mutationAllowed":false,"selectorsTried":[],"evidence":{"axHash":"sha256:a","currentAxHash":null,"currentDomHash":"sha256:e","domHash":"sha256:d","expectedSnapshotId":"s2","snapshotId":"s1"}}"#
         );
     }

@@ -1,7 +1,7 @@
-//! A tab: its channel, what is known of it without asking it, and whose turn it is.
+//! A tab: its CDP session, its state as known from events, and its command queue.
 //!
-//! What is known (address, title, how far it has loaded, an open dialog, a crash) comes from events that the
-//! browser's own process sends, so it can be told while the page itself is stuck.
+//! The state (URL, title, load phase, open dialog, crash) comes from events of the browser process, so it can be
+//! reported while the page hangs.
 
 use crate::backend_refs::{BackendRefs, IssuedBackendRefs};
 use crate::chromium::activity::{PageEvent, TabActivity};
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, watch};
 
-/// The number of a tab, written `t3`. Never given out twice in a session.
+/// A tab id, written `t3`. Never reused in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TabId(pub u32);
 
@@ -41,7 +41,9 @@ impl FromStr for TabId {
             .ok()
             .filter(|number| *number > 0)
             .map(Self)
-            .ok_or_else(|| format!("`{text}` is no tab: expected `t` and a number, such as `t1`"))
+            .ok_or_else(|| {
+                format!("`{text}` is not a tab id: expected `t` and a number, such as `t1`")
+            })
     }
 }
 
@@ -74,36 +76,36 @@ impl JsonSchema for TabId {
     }
 }
 
-/// How far a document has come.
+/// The load state of a document.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// It replaced the one before.
+    /// The document was committed.
     #[default]
     Committed,
-    /// Its own text is there.
+    /// `DOMContentLoaded` fired.
     DomReady,
-    /// Everything it named is there too.
+    /// `load` fired.
     Loaded,
 }
 
-/// A dialog of the page that waits for an answer.
+/// An open JavaScript dialog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Dialog {
     /// `alert`, `confirm`, `prompt` or `beforeunload`.
     pub kind: String,
-    /// What it says.
+    /// The message.
     pub message: String,
-    /// What a prompt suggests.
+    /// The default text of a prompt.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub default_text: Option<String>,
 }
 
 impl Dialog {
-    /// As it is shown: without the secrets in what it says.
+    /// The dialog with its secrets masked.
     pub(crate) fn masked(&self) -> Self {
         Self {
             kind: self.kind.clone(),
@@ -112,7 +114,7 @@ impl Dialog {
         }
     }
 
-    /// What a caller is told of it while it is open.
+    /// The page event for the open dialog.
     pub(crate) fn happening(&self) -> PageEvent {
         let message = format!(
             "{} waits for `agbrowse dialog accept` or `agbrowse dialog dismiss`",
@@ -121,28 +123,28 @@ impl Dialog {
         PageEvent::new("dialog", message).with_page_text(&self.message)
     }
 
-    /// With its article.
+    /// The kind with its article.
     pub(crate) fn named(&self) -> String {
         let article = if self.kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
         format!("{article} {} of the page", self.kind)
     }
 }
 
-/// A file chooser that the page opened and that waits for an answer. Nobody sees it: it is ours to answer.
+/// A file chooser that the page opened. It is intercepted and not displayed, so a command has to answer it.
 #[derive(Clone, Debug)]
 pub(crate) struct FileChooser {
-    /// Which of the tab's choosers it is.
+    /// Its sequence number in the tab.
     pub(crate) number: u64,
-    /// The session and the frame that it was opened in.
+    /// Session and frame of the field.
     pub(crate) channel: Channel,
     pub(crate) frame_id: String,
-    /// The browser's number of the field that it is for.
+    /// Backend node id of the file field.
     pub(crate) field: i64,
     pub(crate) is_multiple: bool,
 }
 
 impl FileChooser {
-    /// Has the field stay: a page need not keep one that is in no document while a chooser is open.
+    /// Keeps the field alive: a page need not hold a reference to a detached field while a chooser is open.
     pub(crate) fn hold(&self) {
         self.channel.post(&ResolveNode {
             backend_node_id: Some(self.field),
@@ -151,7 +153,7 @@ impl FileChooser {
         });
     }
 
-    /// Lets go of the field.
+    /// Releases the field.
     pub(crate) fn release(&self) {
         self.channel.post(&ReleaseObjectGroup { object_group: self.group() });
     }
@@ -161,43 +163,43 @@ impl FileChooser {
     }
 }
 
-/// How a tab ended.
+/// The end of a tab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TabEnd {
     Closed,
     Crashed(String),
 }
 
-/// What is known of a tab without asking it.
+/// The state of a tab, from events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TabState {
-    /// It has taken in what was prepared for it.
+    /// Its preparation commands are processed.
     pub(crate) is_ready: bool,
     pub(crate) url: String,
     pub(crate) title: String,
-    /// Which load the main frame shows.
+    /// Loader id of the main frame's document.
     pub(crate) loader: String,
     pub(crate) phase: Phase,
-    /// The loads before, the last few: one that was asked for may already be followed by another.
+    /// The latest loader ids: a requested load may already be followed by another.
     pub(crate) recent: Vec<String>,
-    /// How many documents there have been.
+    /// Number of documents committed.
     pub(crate) documents: u64,
-    /// How many times the address changed without a new document.
+    /// Number of same-document navigations.
     pub(crate) steps: u64,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) chooser: Option<FileChooser>,
     pub(crate) end: Option<TabEnd>,
 }
 
-/// How many loads are remembered.
-const RECENT: usize = 8;
+/// Loader ids kept.
+const MAX_RECENT: usize = 8;
 
 impl TabState {
-    /// A document replaced the one before, unless we heard of it already.
+    /// Commits a document, unless it is committed already.
     pub(crate) fn commit(&mut self, loader: &str) {
         if self.loader != loader {
             loader.clone_into(&mut self.loader);
-            if self.recent.len() >= RECENT {
+            if self.recent.len() >= MAX_RECENT {
                 self.recent.remove(0);
             }
             self.recent.push(loader.to_owned());
@@ -207,35 +209,35 @@ impl TabState {
     }
 }
 
-/// A page that is not busy answers within this time.
-const SHORT: Duration = Duration::from_millis(500);
+/// A page that is not busy responds within this time.
+const PROMPT_RESPONSE: Duration = Duration::from_millis(500);
 
 /// A live tab.
 #[derive(Debug)]
 pub(crate) struct Tab {
     pub(crate) id: TabId,
     pub(crate) target_id: String,
-    /// The name of the context it lives in; `None` for the default one.
+    /// The name of its context; `None` for the default one.
     pub(crate) context: Option<String>,
     pub(crate) opener: Option<TabId>,
     pub(crate) channel: Channel,
     pub(crate) state: watch::Sender<TabState>,
-    /// What it has been seen as. Whoever has the turn looks.
+    /// The observation state. Locked by the command that has the turn.
     pub(crate) observation: tokio::sync::Mutex<TabObservation>,
-    /// What happened in it besides what commands did.
+    /// The activity log.
     pub(crate) activity: TabActivity,
-    /// How often a frame in it got another document, or went.
+    /// Number of frame navigations and removals.
     pub(crate) frame_moves: Arc<AtomicU64>,
-    /// It is being clicked in a way that opens tabs of which nobody says that they are its own.
+    /// A click is under way that may open tabs without an `openerId`.
     pub(crate) opens_tabs: AtomicBool,
-    /// The origins whose databases are watched.
+    /// Origins whose databases are watched.
     pub(crate) watched: std::sync::Mutex<HashSet<String>>,
-    /// How many event guards were armed in its documents.
+    /// Number of event guards armed in its documents.
     guards: AtomicU64,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// The right to command a tab. Others wait until all its clones are dropped, in the order in which they came.
+/// The exclusive right to command a tab. Others wait in FIFO order until all its clones are dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     pub(crate) tab: Arc<Tab>,
@@ -255,7 +257,7 @@ impl Tab {
         target_id: String,
         (context, opener): (Option<String>, Option<TabId>),
         channel: Channel,
-        written: Arc<IssuedBackendRefs>,
+        issued: Arc<IssuedBackendRefs>,
         bus: EventBus,
     ) -> Self {
         let state = watch::Sender::new(TabState::default());
@@ -266,9 +268,7 @@ impl Tab {
             opener,
             channel,
             state,
-            observation: tokio::sync::Mutex::new(TabObservation::new(BackendRefs::new(
-                id, written,
-            ))),
+            observation: tokio::sync::Mutex::new(TabObservation::new(BackendRefs::new(id, issued))),
             activity: TabActivity::new(id, bus),
             frame_moves: Arc::default(),
             opens_tabs: AtomicBool::new(false),
@@ -278,14 +278,14 @@ impl Tab {
         }
     }
 
-    /// Waits for its turn.
+    /// Waits for the tab's turn.
     pub(crate) async fn turn(self: Arc<Self>, deadline: Deadline) -> Result<Turn> {
         let turn = tokio::time::timeout_at(deadline.at(), self.turn.clone().lock_owned()).await;
         match turn {
             Ok(guard) => Ok(Turn { tab: self, _guard: Arc::new(guard) }),
             Err(_) => Err(Error::new(Code::TabBusy)
                 .message(format!(
-                    "earlier commands on tab {} were not over after {} ms",
+                    "earlier commands on tab {} did not finish within {} ms",
                     self.id,
                     deadline.total().as_millis()
                 ))
@@ -293,24 +293,24 @@ impl Tab {
         }
     }
 
-    /// The id of an event guard: what is armed by one call is released by another with the same id.
+    /// The id of an event guard: armed by one call, released by another with the same id.
     pub(crate) fn next_guard(&self) -> u64 {
         self.guards.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Whether a command is under way on it.
+    /// True while a command runs on the tab.
     pub(crate) fn is_busy(&self) -> bool {
         self.turn.try_lock().is_err()
     }
 
-    /// Calls a method that the page's own process answers. Ends early when that cannot happen any more: a
-    /// dialog holds the page, the page crashed, the tab was closed.
+    /// Calls a method that the page's process answers. Ends early when a response has become impossible: a dialog
+    /// blocks the page, the page crashed, the tab was closed.
     pub(crate) async fn call<M: Method>(&self, method: M, deadline: Deadline) -> Result<M::Reply> {
         let reply = self.channel.start(&method).map_err(|error| self.explain(error))?;
         self.unless_blocked(reply.wait(deadline)).await
     }
 
-    /// The same for a call that is already under way, to the tab or to a frame in it.
+    /// The same for a call in progress, to the tab or to a frame in it.
     pub(crate) async fn unless_blocked<T>(
         &self,
         call: impl Future<Output = std::result::Result<T, cdp::Error>>,
@@ -323,7 +323,7 @@ impl Tab {
         }
     }
 
-    /// Waits until the page cannot answer any more, and says why.
+    /// Waits until the page cannot respond any more, and returns the reason.
     pub(crate) async fn blocked(&self, state: &mut watch::Receiver<TabState>) -> Error {
         match state.wait_for(|state| self.obstacle(state).is_some()).await {
             Ok(state) => self.obstacle(&state).unwrap_or_else(|| self.lost()),
@@ -331,7 +331,7 @@ impl Tab {
         }
     }
 
-    /// Why the page cannot answer now, if it cannot.
+    /// The reason why the page cannot respond now, if there is one.
     pub(crate) fn obstacle(&self, state: &TabState) -> Option<Error> {
         if let Some(dialog) = &state.dialog {
             return Some(
@@ -353,13 +353,15 @@ impl Tab {
         }
     }
 
-    /// Turns a failure of the wire into one for people, knowing that it was about this tab.
+    /// Converts a CDP error to an error of this tab.
     pub(crate) fn explain(&self, error: cdp::Error) -> Error {
         let tab = self.id.to_string();
         let why = |allowed| match self.activity.bound_for() {
-            // Chromium has it answer nothing meanwhile.
+            // Chromium lets the page respond to nothing meanwhile.
             Some(url) => format!("it is on its way to {}", page::text::mask_url(&url)),
-            None if allowed < SHORT => "a script of it is busy, or that is too short".to_owned(),
+            None if allowed < PROMPT_RESPONSE => {
+                "a script of it is busy, or that is too short".to_owned()
+            }
             None => "a script of it is busy".to_owned(),
         };
         match error {
@@ -415,7 +417,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tab_is_written_with_a_t() {
+    fn tab_id_round_trips() {
         assert_eq!("t12".parse(), Ok(TabId(12)));
         assert_eq!("7".parse(), Ok(TabId(7)));
         for wrong in ["", "t", "t0", "x1", "t-1", "t1.5", "tt1"] {

@@ -1,4 +1,4 @@
-//! What a caller points at, and how it is found in the page as it is now.
+//! Targets: refs, selectors and points, and their resolution to elements of the current page.
 
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
@@ -15,29 +15,29 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Something one can point at.
+/// A reference to an element.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// A ref that a snapshot gave.
+    /// A ref of a snapshot.
     Ref(RefName),
-    /// What a CSS selector matches, also in shadow trees.
+    /// A CSS selector, which also matches in shadow trees.
     Css(String),
-    /// What has a role, and a name that has this in it.
+    /// A role, and a part of the accessible name.
     Role {
         /// The role.
         role: Role,
-        /// What is in its name, in any case.
+        /// A part of the name, case-insensitive.
         name: Option<String>,
     },
-    /// The innermost element with this text in it, in any case.
+    /// The innermost element with this text, case-insensitive.
     Text(String),
-    /// The field with this in its label.
+    /// The form field with this in its label.
     Label(String),
-    /// The field with this in its placeholder.
+    /// The form field with this in its placeholder.
     Placeholder(String),
     /// The element with this `data-testid`.
     TestId(String),
-    /// What is at this point of the view, in CSS pixels.
+    /// The element at this point of the viewport, in CSS pixels.
     Point {
         /// From the left.
         x: f64,
@@ -46,8 +46,8 @@ pub enum Target {
     },
 }
 
-/// What a target may look like, for messages.
-const SPELLINGS: &str = "a ref such as `@e3`, `css=…`, `role=button[name=\"…\"]`, `text=…`, `label=…`, \
+/// The target syntax, for messages.
+const SYNTAX: &str = "a ref such as `@e3`, `css=…`, `role=button[name=\"…\"]`, `text=…`, `label=…`, \
      `placeholder=…`, `testid=…` or `xy=120,40`";
 
 impl FromStr for Target {
@@ -89,13 +89,13 @@ impl FromStr for Target {
                 .map_err(|bad| bad.to_string());
         }
         if text.is_empty() {
-            return Err(format!("expected {SPELLINGS}"));
+            return Err(format!("expected {SYNTAX}"));
         }
         Ok(Self::Css(text.to_owned()))
     }
 }
 
-/// A ref as it stands in a snapshot: `[ref=@e3]`, `[ref=@e3 disabled=true]`.
+/// A ref copied from a snapshot: `[ref=@e3]`, `[ref=@e3 disabled=true]`.
 fn pasted(text: &str) -> Option<RefName> {
     let inside = text.strip_prefix("[ref=")?.strip_suffix(']')?;
     let name = inside.split(' ').next().unwrap_or_default();
@@ -107,7 +107,7 @@ fn unquoted(text: &str) -> &str {
     inner.unwrap_or(text)
 }
 
-/// `button`, `button[name="Save"]`.
+/// Parses `button`, `button[name="Save"]`.
 fn role(text: &str) -> std::result::Result<Target, String> {
     let (word, rest) = text.split_once('[').unwrap_or((text, ""));
     let known = Role::named(word.trim()).ok_or_else(|| {
@@ -131,12 +131,12 @@ fn point(text: &str) -> std::result::Result<Target, String> {
     let found = text.split_once(',').and_then(|(x, y)| Some((number(x)?, number(y)?)));
     match found {
         Some((x, y)) => Ok(Target::Point { x, y }),
-        None => Err(format!("`xy={text}` is no point: expected such as `xy=120,40`")),
+        None => Err(format!("`xy={text}` is not a point: expected such as `xy=120,40`")),
     }
 }
 
 impl Target {
-    /// How it points, in a word.
+    /// The name of the strategy.
     pub fn strategy(&self) -> &'static str {
         match self {
             Self::Ref(_) => "ref",
@@ -173,7 +173,7 @@ impl Serialize for Target {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Css(css) => to.collect_str(&format_args!("css={css}")),
-            // A bare `e3` would be read as `@e3`.
+            // A bare `e3` would be parsed as `@e3`.
             Self::Ref(name @ RefName::Backend { .. }) => {
                 to.collect_str(&format_args!("ref={name}"))
             }
@@ -200,8 +200,7 @@ impl JsonSchema for Target {
     }
 }
 
-/// The node of a target in the page as it is now: the first one, if it could be several. A ref whose meaning has
-/// changed is refused.
+/// The first node of a target in the current page. A ref whose fingerprint has changed is refused.
 pub(crate) async fn find(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -222,10 +221,10 @@ pub(crate) async fn find(
     Ok(first)
 }
 
-/// The one node that a target means in the page as it is now.
+/// The only node of a target in the current page.
 ///
 /// # Errors
-/// `target.ambiguous` with everything that it could be, unless `nth` says which, counted from 0.
+/// `target.ambiguous` with the candidates, unless `nth` selects one, counted from 0.
 pub(crate) async fn find_one(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -235,7 +234,7 @@ pub(crate) async fn find_one(
     notes: &mut Vec<Note>,
 ) -> Result<usize> {
     let all = candidates(tab, observation, tree, target, deadline, notes).await?;
-    let mut all = shown_first(tree, all);
+    let mut all = prefer_visible(tree, all);
     if all.len() > 1
         && nth.is_none()
         && matches!(target, Target::Text(_))
@@ -256,11 +255,11 @@ pub(crate) async fn find_one(
         ([one], None) => Ok(*one),
         (all, None) => Err(Error::new(Code::TargetAmbiguous)
             .message(format!("`{target}` matches {} elements", all.len()))
-            .evidence("candidates", listed(observation, tree, all))),
+            .evidence("candidates", describe_candidates(observation, tree, all))),
     }
 }
 
-/// Of a control, its label and what is in that, the one to act on, if these are all that was found.
+/// The control to act on, if the candidates are one control, its label and the label's content.
 async fn same_control(
     observation: &TabObservation,
     tree: &Tree,
@@ -268,7 +267,7 @@ async fn same_control(
     deadline: Deadline,
 ) -> Option<usize> {
     let frame = tree.nodes[all[0]].frame;
-    if all.len() > MOST_LISTED || all.iter().any(|node| tree.nodes[*node].frame != frame) {
+    if all.len() > MAX_CANDIDATES || all.iter().any(|node| tree.nodes[*node].frame != frame) {
         return None;
     }
     let world = observation.world_of(&tree.frames.get(usize::from(frame))?.document)?;
@@ -278,27 +277,31 @@ async fn same_control(
     all.iter().copied().find(|node| tree.nodes[*node].element == number)
 }
 
-/// Without what a person cannot see, unless there is nothing else.
-fn shown_first(tree: &Tree, all: Vec<usize>) -> Vec<usize> {
-    let shown: Vec<usize> =
+/// Drops visually hidden candidates, unless there are no others.
+fn prefer_visible(tree: &Tree, all: Vec<usize>) -> Vec<usize> {
+    let visible: Vec<usize> =
         all.iter().copied().filter(|node| !tree.nodes[*node].states.is_hidden()).collect();
-    if shown.is_empty() { all } else { shown }
+    if visible.is_empty() { all } else { visible }
 }
 
-/// How many candidates are named at most.
-const MOST_LISTED: usize = 12;
+/// Candidates listed at most.
+const MAX_CANDIDATES: usize = 12;
 
-/// Nodes as lines with refs, which can be used from here on.
-fn listed(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<String> {
-    let nodes = &nodes[..nodes.len().min(MOST_LISTED)];
+/// Describes nodes as lines with refs that can be used from here on.
+fn describe_candidates(
+    observation: &mut TabObservation,
+    tree: &Arc<Tree>,
+    nodes: &[usize],
+) -> Vec<String> {
+    let nodes = &nodes[..nodes.len().min(MAX_CANDIDATES)];
     let numbers = observation.issue_refs(tree, nodes);
     let line = |(node, number): (&usize, u32)| {
-        format!("@e{number} {}", described(&Fingerprint::new(tree, *node)))
+        format!("@e{number} {}", describe(&Fingerprint::new(tree, *node)))
     };
     nodes.iter().zip(numbers).map(line).collect()
 }
 
-/// The error for what is not there.
+/// The error for a target that matches nothing.
 pub(crate) fn none(target: &Target) -> Error {
     let message = match target {
         Target::Css(css) => format!("nothing on the page matches `{css}`"),
@@ -313,7 +316,7 @@ pub(crate) fn none(target: &Target) -> Error {
     Error::new(Code::TargetNotFound).message(message).evidence("target", target.to_string())
 }
 
-/// Roles of what can be filled in or set.
+/// Roles of form fields.
 const FIELDS: &[Role] = &[
     Role::TextBox,
     Role::SearchBox,
@@ -337,7 +340,7 @@ fn is_field(node: &page::ax::Node) -> bool {
         || node.states.is_file() && !node.states.is_visible_proxy()
 }
 
-/// The labels with these words that are drawn in place of a control that is not drawn itself.
+/// Labels with these words that are drawn in place of a hidden control.
 fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
     let mut needle = words.map(page::text::Needle::new);
     let all = (0..tree.nodes.len()).filter(|index| tree.nodes[*index].states.is_visible_proxy());
@@ -347,7 +350,7 @@ fn stand_in_labels(tree: &Tree, words: Option<&str>) -> Vec<usize> {
     .collect()
 }
 
-/// Everything that a target could mean in the page as it is now, in reading order.
+/// All candidates for a target in the current page, in reading order.
 async fn candidates(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -360,30 +363,30 @@ async fn candidates(
     Ok(match target {
         Target::Ref(name) => {
             let (node, found) = find_ref(observation, tree, name)?;
-            // Who looks again is told the same.
+            // A repeated resolution adds the same note once.
             notes
                 .extend(found.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
             vec![node]
         }
-        Target::Css(css) => matched(tab, observation, tree, css, css, deadline).await?,
+        Target::Css(css) => find_in_tree(tab, observation, tree, css, css, deadline).await?,
         Target::TestId(id) => {
             let css = format!("[data-testid={}]", json(id));
-            matched(tab, observation, tree, &css, &target.to_string(), deadline).await?
+            find_in_tree(tab, observation, tree, &css, &target.to_string(), deadline).await?
         }
         Target::Placeholder(text) => {
             let css = format!("[placeholder*={} i]", json(text));
-            matched(tab, observation, tree, &css, &target.to_string(), deadline).await?
+            find_in_tree(tab, observation, tree, &css, &target.to_string(), deadline).await?
         }
         Target::Role { role, name } => {
             let query = Query { role: Some(*role), name: name.clone(), ..Query::default() };
             let mut found = page::find::find(tree, &query);
             found.retain(has_element);
-            // A checkbox that its page hides is told by the label that is drawn in its place.
+            // A hidden checkbox is represented by the label drawn in its place.
             if found.is_empty() && matches!(role, Role::CheckBox | Role::Radio | Role::Switch) {
                 found = stand_in_labels(tree, name.as_deref());
                 found.retain(|index| tree.nodes[*index].checked.is_some());
             }
-            best(tree, found, name.as_deref())
+            prefer_exact(tree, found, name.as_deref())
         }
         Target::Label(label) => {
             let query = Query { name: Some(label.clone()), ..Query::default() };
@@ -392,13 +395,13 @@ async fn candidates(
             if found.is_empty() {
                 found = stand_in_labels(tree, Some(label));
             }
-            best(tree, found, Some(label))
+            prefer_exact(tree, found, Some(label))
         }
         Target::Text(text) => {
             let query = Query { text: Some(text.clone()), ..Query::default() };
             let mut found = page::find::find(tree, &query);
             found.retain(has_element);
-            best(tree, innermost(tree, &found), Some(text))
+            prefer_exact(tree, innermost(tree, &found), Some(text))
         }
         Target::Point { x, y } => {
             let found = point_at(tab, observation, tree, (*x, *y), deadline).await?;
@@ -407,8 +410,8 @@ async fn candidates(
     })
 }
 
-/// Of several, the one that says just this and nothing else, if there is one.
-fn best(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
+/// The only exact match, if there is just one; else all.
+fn prefer_exact(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
     let Some(words) = words.filter(|_| found.len() > 1) else { return found };
     let mut needle = page::text::Needle::new(words);
     let exact: Vec<usize> =
@@ -416,7 +419,7 @@ fn best(tree: &Tree, found: Vec<usize>, words: Option<&str>) -> Vec<usize> {
     if exact.len() == 1 { exact } else { found }
 }
 
-/// Without those that others are in.
+/// Drops candidates that contain others.
 pub(crate) fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
     let holds = |node: usize| {
         let end = tree.nodes[node].end as usize;
@@ -425,13 +428,13 @@ pub(crate) fn innermost(tree: &Tree, found: &[usize]) -> Vec<usize> {
     found.iter().copied().filter(|node| !holds(*node)).collect()
 }
 
-/// What a selector matches and is shown.
-async fn matched(
+/// The nodes of the tree that a selector matches.
+async fn find_in_tree(
     tab: &Tab,
     observation: &TabObservation,
     tree: &Tree,
     css: &str,
-    spelled: &str,
+    spelling: &str,
     deadline: Deadline,
 ) -> Result<Vec<usize>> {
     let all = find_css(tab, observation, tree, css, deadline).await?;
@@ -445,24 +448,25 @@ async fn matched(
         .filter(|(_, node)| node.element > 0)
         .map(|(index, node)| ((node.frame, node.element), index))
         .collect();
-    let shown: Vec<usize> = all.iter().filter_map(|place| nodes.get(place).copied()).collect();
-    if shown.is_empty() {
-        if let Some(error) = kept(observation, tree, all[0], spelled, deadline).await {
+    let visible: Vec<usize> = all.iter().filter_map(|place| nodes.get(place).copied()).collect();
+    if visible.is_empty() {
+        if let Some(error) = aria_hidden_error(observation, tree, all[0], spelling, deadline).await
+        {
             return Err(error);
         }
         return Err(Error::new(Code::TargetNotFound)
-            .message(format!("the element that `{spelled}` matches is not shown"))
+            .message(format!("the element that `{spelling}` matches is not shown"))
             .evidence("selector", css));
     }
-    Ok(shown)
+    Ok(visible)
 }
 
-/// The error for what is drawn but kept from readers, and so from snapshots.
-async fn kept(
+/// The error for an element that is drawn but `aria-hidden`, and so not in snapshots.
+async fn aria_hidden_error(
     observation: &TabObservation,
     tree: &Tree,
     (frame, element): (u16, u32),
-    spelled: &str,
+    spelling: &str,
     deadline: Deadline,
 ) -> Option<Error> {
     let world = observation.world_of(&tree.frames.get(usize::from(frame))?.document)?;
@@ -474,12 +478,12 @@ async fn kept(
         _ => String::new(),
     };
     let error = Error::new(Code::TargetNotFound).message(format!(
-        "the element that `{spelled}` matches is drawn, but hidden from readers (aria-hidden){how}"
+        "the element that `{spelling}` matches is drawn, but hidden from readers (aria-hidden){how}"
     ));
-    Some(error.evidence("target", spelled))
+    Some(error.evidence("target", spelling))
 }
 
-/// What is drawn at a point, in whatever frame, and the same point in its document.
+/// The hit target at a point, in any frame, and the same point in its document.
 pub(crate) async fn point_at(
     tab: &Tab,
     observation: &TabObservation,
@@ -496,9 +500,9 @@ pub(crate) async fn point_at(
         let at: Option<HitTestReply> = world
             .ask(&format!("agbrowse.at({x}, {y})"), deadline)
             .await
-            .map_err(|trouble| trouble.explain(tab))?;
+            .map_err(|error| error.explain(tab))?;
         let Some(at) = at else { return Ok(None) };
-        // Who chose the point saw something else there.
+        // The point was chosen in a screenshot that showed another element there.
         if let Some(was) = at.was {
             return Err(Error::new(Code::SnapshotRefStale)
                 .message(format!(
@@ -528,38 +532,38 @@ pub(crate) async fn point_at(
     }
 }
 
-/// What our script says of a point.
+/// The observer's hit test.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HitTestReply {
-    /// The numbers of what is there, the innermost first.
+    /// Element numbers at the point, innermost first.
     path: Vec<u32>,
     is_frame: bool,
-    /// The frame is drawn rotated or in perspective: the browser has to be asked for the same point in it.
+    /// The frame is rotated or in perspective: the browser has to map the point.
     is_warped: bool,
     /// The same point in the document of the frame.
     inside: Option<[f64; 2]>,
-    /// What was there in the last picture, if something else is there now.
+    /// The element there in the last screenshot, if it was another one.
     was: Option<String>,
 }
 
-/// The element of a ref in the page as it is now, and notes on what changed about it.
+/// Resolves a ref in the current page, with notes on changes of its element.
 fn find_ref(
     observation: &mut TabObservation,
     tree: &Arc<Tree>,
     name: &RefName,
 ) -> Result<(usize, Vec<Note>)> {
-    let spelled = name.to_string();
-    let issued = look_up(observation, name).map_err(|problem| {
+    let spelling = name.to_string();
+    let issued = lookup_ref(observation, name).map_err(|problem| {
         let code = match problem {
             refs::RefError::Expired(_) => Code::SnapshotRefStale,
             _ => Code::SnapshotRefNotFound,
         };
-        let error = Error::new(code).message(problem.to_string()).evidence("ref", &*spelled);
-        match tab_beside(observation, name) {
+        let error = Error::new(code).message(problem.to_string()).evidence("ref", &*spelling);
+        match issuing_tab(observation, name) {
             Some(tab) => error
                 .message(format!(
-                    "ref `{name}` was given by a snapshot of tab {tab} and not of this one"
+                    "ref `{name}` was issued by a snapshot of tab {tab}, not of this one"
                 ))
                 .evidence("tab", tab.to_string()),
             None => error,
@@ -581,10 +585,10 @@ fn find_ref(
         Resolution::Moved { node, changes } => {
             observation.registry.rebind(issued.number, tree, node);
             let message = format!(
-                "the page replaced the element of {spelled}: the one with the same fingerprint is used"
+                "the page replaced the element of {spelling}: the one with the same fingerprint is used"
             );
             let note = Note::new("element-replaced", message);
-            let mut notes = vec![note.with_page_text(&described(&Fingerprint::new(tree, node)))];
+            let mut notes = vec![note.with_page_text(&describe(&Fingerprint::new(tree, node)))];
             if !changes.is_empty() {
                 let note = Note::new("element-changed", refs::STATE_NOTE);
                 notes.push(note.with_page_text(&refs::changes_text(&changes)));
@@ -596,14 +600,14 @@ fn find_ref(
             let message = refs::changed_message(&was, &now);
             let error = Error::new(Code::SnapshotRefStale)
                 .message(format!("{message}. {}{hint}", refs::CHANGED_HINT))
-                .evidence("ref", spelled)
-                .evidence("was", described(&was))
-                .evidence("now", described(&now));
+                .evidence("ref", spelling)
+                .evidence("was", describe(&was))
+                .evidence("now", describe(&now));
             Err(with_hint(error, &hint))
         }
         Resolution::Gone { was, nearest: nodes } => {
             let hint = nearest(observation, tree, &nodes);
-            Err(gone(&was, &spelled, &hint))
+            Err(gone_error(&was, &spelling, &hint))
         }
     }
 }
@@ -612,14 +616,14 @@ fn with_hint(error: Error, hint: &str) -> Error {
     if hint.is_empty() { error } else { error.evidence("hint", hint.trim()) }
 }
 
-/// Names what is most like an element that cannot be used.
+/// Names the elements most similar to one that cannot be used.
 fn nearest(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) -> String {
     let lines: Vec<String> = nodes
         .iter()
-        .filter_map(|node| match means_otherwise(observation, tree, *node) {
-            // Its ref goes on meaning what it was issued for, until a snapshot is taken.
-            true => Some(described(&Fingerprint::new(tree, *node))),
-            false => listed(observation, tree, &[*node]).pop(),
+        .filter_map(|node| match has_other_meaning(observation, tree, *node) {
+            // Its ref stays bound to the old meaning until a snapshot is taken.
+            true => Some(describe(&Fingerprint::new(tree, *node))),
+            false => describe_candidates(observation, tree, &[*node]).pop(),
         })
         .collect();
     match lines.as_slice() {
@@ -629,8 +633,8 @@ fn nearest(observation: &mut TabObservation, tree: &Arc<Tree>, nodes: &[usize]) 
     }
 }
 
-/// Whether the ref of an element was issued for something that the element does not mean any more.
-fn means_otherwise(observation: &mut TabObservation, tree: &Arc<Tree>, node: usize) -> bool {
+/// True if the ref of an element was issued for a fingerprint that it no longer has.
+fn has_other_meaning(observation: &mut TabObservation, tree: &Arc<Tree>, node: usize) -> bool {
     let it = &tree.nodes[node];
     let document = &*tree.frames[usize::from(it.frame)].document;
     let number = observation.registry.number(document, it.element);
@@ -643,14 +647,14 @@ fn means_otherwise(observation: &mut TabObservation, tree: &Arc<Tree>, node: usi
         )
 }
 
-/// The element that a ref was issued for, however it is spelled.
-fn look_up(
+/// The element that a ref, in either form, was issued for.
+fn lookup_ref(
     observation: &TabObservation,
     name: &RefName,
 ) -> std::result::Result<refs::IssuedRef, refs::RefError> {
     let number = match name {
         RefName::Local(number) => Some(*number),
-        RefName::Backend { frame, id, .. } => observation.spellings.number(*frame, *id),
+        RefName::Backend { frame, id, .. } => observation.backend_refs.ref_number(*frame, *id),
     };
     let number = number.ok_or_else(|| refs::RefError::Unknown(name.clone()))?;
     observation.registry.lookup(&RefName::Local(number)).map_err(|problem| match problem {
@@ -659,35 +663,35 @@ fn look_up(
     })
 }
 
-/// The tab that gave a ref, if this one did not.
-fn tab_beside(observation: &TabObservation, name: &RefName) -> Option<TabId> {
+/// The tab that issued a ref, if it was not this one.
+fn issuing_tab(observation: &TabObservation, name: &RefName) -> Option<TabId> {
     match name {
         RefName::Local(_) => None,
-        RefName::Backend { frame, id, .. } => observation.spellings.tab_beside(*frame, *id),
+        RefName::Backend { frame, id, .. } => observation.backend_refs.issuing_tab(*frame, *id),
     }
 }
 
-/// The error for an element that is not there any more.
-fn gone(was: &Fingerprint, spelled: &str, hint: &str) -> Error {
-    let message = format!("{} {}{hint}", refs::gone_message(was, spelled), refs::GONE_HINT);
+/// The error for an element that no longer exists.
+fn gone_error(was: &Fingerprint, spelling: &str, hint: &str) -> Error {
+    let message = format!("{} {}{hint}", refs::gone_message(was, spelling), refs::GONE_HINT);
     let error = Error::new(Code::SnapshotRefStale)
         .message(message)
-        .evidence("ref", spelled)
-        .evidence("was", described(was));
+        .evidence("ref", spelling)
+        .evidence("was", describe(was));
     with_hint(error, hint)
 }
 
-/// The error for an element that went away after it was found.
+/// The error for an element that disappeared after it was resolved.
 pub(crate) fn stale_target_error(observation: &TabObservation, target: &Target) -> Error {
     if let Target::Ref(name) = target
-        && let Ok(issued) = look_up(observation, name)
+        && let Ok(issued) = lookup_ref(observation, name)
     {
-        return gone(&Fingerprint::new(&issued.tree, issued.node), &name.to_string(), "");
+        return gone_error(&Fingerprint::new(&issued.tree, issued.node), &name.to_string(), "");
     }
     Error::new(Code::SnapshotRefStale).message(format!("the element of `{target}` is gone"))
 }
 
-fn described(fingerprint: &Fingerprint) -> String {
+fn describe(fingerprint: &Fingerprint) -> String {
     let container = fingerprint
         .container
         .as_ref()
@@ -696,7 +700,7 @@ fn described(fingerprint: &Fingerprint) -> String {
     format!("{} {:?}{container}", fingerprint.role.name(), fingerprint.name)
 }
 
-/// The elements that a selector matches, in the page itself or else in the first of its frames that has any.
+/// The elements that a selector matches, in the first frame with any match, main frame first.
 async fn find_css(
     tab: &Tab,
     observation: &TabObservation,
@@ -709,10 +713,10 @@ async fn find_css(
         let found: Option<String> = world
             .ask(&format!("agbrowse.find({})", json(css)), deadline)
             .await
-            .map_err(|trouble| trouble.explain(tab))?;
+            .map_err(|error| error.explain(tab))?;
         let Some(found) = found else {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("`{css}` is no CSS selector"))
+                .message(format!("`{css}` is not a valid CSS selector"))
                 .evidence("selector", css));
         };
         let numbers = found.split(',').filter_map(|number| number.parse().ok());
@@ -729,7 +733,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_spelled_in_many_ways() {
+    fn target_syntax_is_parsed() {
         for (text, expected) in [
             ("@e3", Target::Ref(RefName::Local(3))),
             ("e3", Target::Ref(RefName::Local(3))),

@@ -182,7 +182,7 @@ impl ClientSession {
             ToolAction::More(id) => match self.desk.rests.get(&id) {
                 Some(theirs) => Ok(ToolReply { theirs, ..ToolReply::default() }),
                 None => Err(Error::new(Code::CommandInvalid)
-                    .message(format!("there is no rest `{id}`, or it is too old"))),
+                    .message(format!("unknown or expired continuation `{id}`"))),
             },
             ToolAction::Sleep(time) => self.pause(time, to, page).await,
             ToolAction::Wait(wait) => self.wait(wait, to, page).await,
@@ -310,8 +310,12 @@ impl ClientSession {
                         to.page = *page;
                         continue;
                     }
-                    let what = error.details().message.split(" was not so").next().unwrap_or("it");
-                    let message = format!("{what} was not so after {} ms", waited.as_millis());
+                    let awaited = error.details().message.split_once(" waiting for ");
+                    let message = format!(
+                        "timed out after {} ms waiting for {}",
+                        waited.as_millis(),
+                        awaited.map_or("it", |(_, condition)| condition)
+                    );
                     return Err(Error::new(Code::WaitTimeout).message(message));
                 }
                 Ok(Outcome { reply: Reply::Wait(met), .. }) => {

@@ -1,7 +1,6 @@
-//! What happens in a tab besides what commands do: what scripts say and throw, what is asked of servers, where frames
-//! want to go, what is downloaded, what opens.
+//! Per-tab activity log: console messages, exceptions, network requests, navigations, downloads, opened tabs.
 //!
-//! All of it is bounded: a page that talks without end costs no more than one that does not.
+//! Every list is bounded: an endlessly logging page costs no more than a silent one.
 
 use super::RunningBrowser;
 use crate::events::{BrowserEvent, EventBus};
@@ -30,7 +29,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// What is listened to.
+/// CDP events that feed the activity logs.
 pub(super) const EVENTS: &[&str] = &[
     RequestWillBeSent::NAME,
     ResponseReceived::NAME,
@@ -54,70 +53,71 @@ pub(super) const EVENTS: &[&str] = &[
     DownloadProgress::NAME,
 ];
 
-/// How many events may wait to be written down.
+/// Capacity of the event queue.
 pub(super) const QUEUE: usize = 4096;
 
-/// How many lines of each kind are kept.
-const MOST_LINES: usize = 500;
+/// Lines kept per list.
+const MAX_LINES: usize = 500;
 
-/// How many happenings wait to be told.
-const MOST_UNTOLD: usize = 20;
+/// Page events queued for the next reply.
+const MAX_PENDING_EVENTS: usize = 20;
 
-/// How much of a text is kept.
-const MOST_CHARS: usize = 500;
+/// Characters kept of a text.
+const MAX_CHARS: usize = 500;
 
-/// What is said of an error of a page that was left before anybody was told of it.
-const EARLIER: &str = " on an earlier page";
+/// Suffix of an error from an earlier page that no reply has reported yet.
+const ON_EARLIER_PAGE: &str = " on an earlier page";
 
-/// The kind of what is told of a file chooser.
+/// Event kind of file choosers.
 pub(crate) const CHOOSER: &str = "file-chooser";
 
-/// The kind of what is told of an address that another program would have to open.
-const EXTERNAL: &str = "external-link";
+/// Event kind of URLs with an external protocol handler.
+const EXTERNAL_LINK: &str = "external-link";
 
-/// What is told of an address that another program would have to open.
+/// A page event for a URL with an external protocol handler.
 pub(crate) fn external(url: &str) -> PageEvent {
-    let url = page::text::cut(url, MOST_CHARS);
-    PageEvent::new(EXTERNAL, "an address for another program was not opened").with_page_text(&url)
+    let url = page::text::cut(url, MAX_CHARS);
+    PageEvent::new(EXTERNAL_LINK, "an address for another program was not opened")
+        .with_page_text(&url)
 }
 
-/// The same in a frame. There the browser asks a person whether to open it, who may not be there.
-fn external_in_frame(url: &str) -> PageEvent {
-    let mut told = external(url);
-    told.message += "; if clicks do not reach the page any more, open another site in this tab: \
+/// The same in a frame, where the browser shows a confirmation prompt that may get no answer.
+fn external_link_in_frame(url: &str) -> PageEvent {
+    let mut page_event = external(url);
+    page_event.message += "; if clicks do not reach the page any more, open another site in this tab: \
          the browser asks about it";
-    told
+    page_event
 }
 
-/// Something that a script wrote to the console, or threw.
+/// A console message or an uncaught exception.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConsoleLine {
-    /// `log`, `info`, `warning`, `error`, `debug`; `exception` for what nobody caught.
+    /// `log`, `info`, `warning`, `error`, `debug`; `exception` if uncaught.
     pub level: String,
-    /// What it says.
+    /// The message text.
     pub text: String,
-    /// Where in which script.
+    /// Script URL and line.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub at: Option<String>,
     /// Milliseconds since the tab was opened.
     pub ms: u64,
 }
 
-/// Something that was asked of a server.
+/// A network request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestLine {
     /// `GET`, `POST` …
     pub method: String,
-    /// The address; what looks like a secret in it is masked.
+    /// The URL, with secret-looking parts masked.
     pub url: String,
-    /// What for: `document`, `fetch`, `xhr`, `image` …
+    /// The resource type: `document`, `fetch`, `xhr`, `image` …
     pub r#type: String,
-    /// What was answered, such as 200; absent while it is not.
+    /// The HTTP status, such as 200; absent until the response.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
-    /// Why there was no answer.
+    /// The network error, if it failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failed: Option<String>,
     /// Milliseconds since the tab was opened.
@@ -128,21 +128,21 @@ pub struct RequestLine {
     pub(crate) is_over: bool,
 }
 
-/// Something that a caller should be told of with the next reply.
+/// An event that is reported with the next reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PageEvent {
     /// `console-error`, `page-error`, `download`, `new-tab`, `dialog`, `file-chooser`, `external-link`.
     pub kind: String,
-    /// What happened, and what to do about it if there is something to do; without a word of the page's.
+    /// The event and the suggested next step, if any; contains no page text.
     pub message: String,
-    /// Text that the page chose: what it said or threw, the name of a file. Never ours, never to be trusted.
+    /// Text chosen by the page: a console message, an exception, a file name. Untrusted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub page_text: Option<String>,
-    /// The tab that was opened.
+    /// The opened tab.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tab: Option<TabId>,
-    /// The file that was downloaded.
+    /// The downloaded file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<String>,
 }
@@ -153,29 +153,29 @@ impl PageEvent {
         Self { kind: kind.to_owned(), message, page_text: None, tab: None, path: None }
     }
 
-    /// Adds text that the page chose, its secrets masked.
+    /// Adds page text, its secrets masked.
     pub(crate) fn with_page_text(mut self, text: &str) -> Self {
         self.page_text = Some(page::mask::mask(text).into_owned());
         self
     }
 
-    /// Whether the page spoke: all there is to tell is its own text.
+    /// True if the event consists of page text only.
     fn is_page_speech(&self) -> bool {
         is_page_speech(&self.kind)
     }
 }
 
-/// Whether events and notes of this kind are the page's own speech: what it wrote to its console or threw.
+/// True for events and notes that consist of page text only: console errors and exceptions.
 pub fn is_page_speech(kind: &str) -> bool {
     matches!(kind, "console-error" | "page-error")
 }
 
-/// Its kind, our sentence, the page's text in quotes, where the file is.
+/// Kind, message, quoted page text, file path.
 impl fmt::Display for PageEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         match self.is_page_speech() {
-            true if self.message.ends_with(EARLIER) => f.write_str(EARLIER)?,
+            true if self.message.ends_with(ON_EARLIER_PAGE) => f.write_str(ON_EARLIER_PAGE)?,
             true => {}
             false => write!(f, ": {}", self.message)?,
         }
@@ -195,99 +195,99 @@ impl From<PageEvent> for Note {
         let text = match (it.page_text, it.path) {
             (Some(text), None) => Some(text),
             (None, path) => path,
-            // The file's own name may differ from the one that the page gave it.
+            // The saved file's name may differ from the suggested one.
             (Some(_), Some(path)) => Some(path),
         };
         Self { page_text: text, ..note }
     }
 }
 
-/// A download.
+/// A download and its state.
 #[derive(Clone, Debug)]
 pub(crate) struct DownloadEntry {
     guid: String,
     pub(crate) name: String,
     pub(crate) url: String,
-    /// Where it is, when it is complete; an error when it is not going to be.
+    /// The path when completed, an error when canceled.
     pub(crate) done: Option<Result<PathBuf, String>>,
 }
 
-/// What happens outside of the documents of a tab.
+/// Kinds of effects outside the documents of a tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutsideEffect {
-    /// A script asked a server.
+    /// A script sent a network request.
     Request,
-    /// A document was asked for, in a frame of the page.
+    /// A document request, in a frame of the page.
     Document,
-    /// Scripts keep something else than before in local or session storage.
+    /// A change of local or session storage.
     Storage,
-    /// The same in a database or a cache, of which the browser tells a little later.
+    /// A change of IndexedDB or cache storage; its event arrives a little later.
     Database,
-    /// A WebSocket was made, closed, or sent something.
+    /// A WebSocket was opened, closed, or sent a frame.
     Socket,
-    /// A worker was started.
+    /// A worker started.
     Worker,
 }
 
 impl OutsideEffect {
-    /// Whether a server was asked.
+    /// True for network requests.
     pub(crate) fn is_asked(self) -> bool {
         matches!(self, Self::Request | Self::Document)
     }
 
-    /// Whether something else is kept than before.
+    /// True for storage changes.
     pub(crate) fn is_kept(self) -> bool {
         matches!(self, Self::Storage | Self::Database)
     }
 }
 
-/// Something that happened outside of the documents of a tab.
+/// An effect outside the documents of a tab.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObservedEffect {
     pub(crate) sign: OutsideEffect,
     pub(crate) at: Instant,
-    /// When the page did that, in ms since 1970, if it was told.
+    /// The page's wall-clock time of it, in ms since 1970, if the event has one.
     pub(crate) wall_ms: Option<f64>,
-    /// The same has happened before while nothing was done.
+    /// Its source was also active while no action ran.
     pub(crate) is_known: bool,
-    /// It does so about now by itself.
+    /// Its source's usual interval has elapsed: a periodic effect.
     pub(crate) is_due: bool,
 }
 
-/// How many signs, and of how many sources when they come, are remembered.
-const MOST_SIGNS: usize = 200;
+/// Effects kept, and sources whose intervals are tracked.
+const MAX_EFFECTS: usize = 200;
 
-/// How long an action may be under way unless it is told that it is over, and how long after its end what comes may
-/// still be because of it.
+/// Longest duration of an action whose end is not reported, and the time after its end during which effects are still
+/// attributed to it.
 const ACTION: Duration = Duration::from_secs(30);
 const AFTERMATH: Duration = Duration::from_millis(1500);
 
-/// How often something happens while nothing is done.
+/// The interval of a source that is active while no action runs.
 #[derive(Debug)]
-struct Rhythm {
+struct Period {
     last: Instant,
-    pause: Option<Duration>,
+    interval: Option<Duration>,
 }
 
-impl Rhythm {
-    /// Whether it would happen about now by itself.
+impl Period {
+    /// True if the next periodic effect is expected about now.
     fn is_due(&self, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.last);
-        self.pause.is_some_and(|pause| since <= pause * 3 + Duration::from_millis(50))
+        self.interval.is_some_and(|interval| since <= interval * 3 + Duration::from_millis(50))
     }
 
-    fn beat(&mut self, now: Instant) {
-        self.pause = Some(now.saturating_duration_since(self.last));
+    fn record(&mut self, now: Instant) {
+        self.interval = Some(now.saturating_duration_since(self.last));
         self.last = now;
     }
 }
 
-/// The journal of one tab.
+/// The activity log of one tab.
 #[derive(Debug)]
 pub(crate) struct TabActivity {
-    begun: Instant,
-    pages: Mutex<ActivityLog>,
-    /// Counts entries.
+    opened_at: Instant,
+    log: Mutex<ActivityLog>,
+    /// Counts changes.
     pub(crate) changed: watch::Sender<u64>,
 }
 
@@ -295,35 +295,35 @@ pub(crate) struct TabActivity {
 struct ActivityLog {
     console: VecDeque<ConsoleLine>,
     requests: VecDeque<RequestLine>,
-    /// Those that wait for an answer, and which of all they are.
+    /// Pending requests and their sequence numbers.
     open: HashMap<String, u64>,
-    /// How many requests there were.
+    /// Number of requests so far.
     asked: u64,
-    /// When the last one began or ended.
-    stirred: Option<Instant>,
-    /// How many times the main frame set out for another document.
+    /// Time of the latest start or end of a request.
+    last_request_at: Option<Instant>,
+    /// Number of navigations that the main frame started.
     departures: u64,
-    /// Where it set out for last: the load and the address.
+    /// The latest of them: loader id and URL.
     bound_for: Option<(String, String)>,
-    /// How many tabs were opened from here.
+    /// Number of tabs opened from here.
     tabs: u64,
     downloads: Vec<DownloadEntry>,
-    /// How many downloads there were.
+    /// Number of downloads so far.
     downloaded: u64,
-    /// How many file choosers were opened.
+    /// Number of file choosers opened.
     choosers: u64,
-    /// When what happened that is not just as usual.
+    /// Recent effects.
     signs: VecDeque<ObservedEffect>,
-    rhythms: HashMap<String, Rhythm>,
-    /// Until when what happens may be because of an action.
+    periods: HashMap<String, Period>,
+    /// Until then, effects are attributed to an action.
     acted_until: Option<Instant>,
-    untold: VecDeque<PageEvent>,
-    /// How many happenings were left out.
-    unsaid: u64,
+    pending_events: VecDeque<PageEvent>,
+    /// Number of page events dropped.
+    dropped_events: u64,
     bus: Option<(TabId, EventBus)>,
 }
 
-/// How far a journal had come.
+/// A position in an activity log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ActivityCursor {
     pub(crate) asked: u64,
@@ -335,7 +335,7 @@ pub(crate) struct ActivityCursor {
 
 impl Default for TabActivity {
     fn default() -> Self {
-        Self { begun: Instant::now(), pages: Mutex::default(), changed: watch::Sender::new(0) }
+        Self { opened_at: Instant::now(), log: Mutex::default(), changed: watch::Sender::new(0) }
     }
 }
 
@@ -343,195 +343,198 @@ impl TabActivity {
     /// The activity of a tab, whose page events also go to the bus.
     pub(crate) fn new(tab: TabId, bus: EventBus) -> Self {
         let log = ActivityLog { bus: Some((tab, bus)), ..ActivityLog::default() };
-        Self { pages: Mutex::new(log), ..Self::default() }
+        Self { log: Mutex::new(log), ..Self::default() }
     }
 
-    fn pages(&self) -> MutexGuard<'_, ActivityLog> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn log(&self) -> MutexGuard<'_, ActivityLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How far it has come.
+    /// The current position.
     pub(crate) fn mark(&self) -> ActivityCursor {
-        let pages = self.pages();
+        let log = self.log();
         ActivityCursor {
-            asked: pages.asked,
-            departures: pages.departures,
-            tabs: pages.tabs,
-            downloaded: pages.downloaded,
-            choosers: pages.choosers,
+            asked: log.asked,
+            departures: log.departures,
+            tabs: log.tabs,
+            downloaded: log.downloaded,
+            choosers: log.choosers,
         }
     }
 
-    /// How many requests that began after a mark still wait for an answer.
+    /// Number of pending requests that began after a cursor.
     pub(crate) fn open_since(&self, mark: ActivityCursor) -> usize {
-        self.pages().open.values().filter(|number| **number > mark.asked).count()
+        self.log().open.values().filter(|number| **number > mark.asked).count()
     }
 
-    /// What has happened since then.
+    /// Effects since then.
     pub(crate) fn signs(&self, since: Instant) -> Vec<ObservedEffect> {
-        self.pages().signs.iter().filter(|noted| noted.at >= since).copied().collect()
+        self.log().signs.iter().filter(|effect| effect.at >= since).copied().collect()
     }
 
-    /// From here on, what happens may be because of an action.
+    /// From here on, effects are attributed to an action.
     pub(crate) fn action_begins(&self) {
-        self.pages().acted_until = Some(Instant::now() + ACTION);
+        self.log().acted_until = Some(Instant::now() + ACTION);
     }
 
-    /// An action is over.
+    /// Marks the end of an action.
     pub(crate) fn action_ends(&self) {
-        self.pages().acted_until = Some(Instant::now() + AFTERMATH);
+        self.log().acted_until = Some(Instant::now() + AFTERMATH);
     }
 
-    /// What there is to tell, once.
+    /// Takes the queued page events.
     pub(crate) fn take_untold(&self) -> Vec<PageEvent> {
-        let mut pages = self.pages();
-        let mut told: Vec<PageEvent> = pages.untold.drain(..).collect();
-        let unsaid = std::mem::take(&mut pages.unsaid);
-        if unsaid > 0 {
-            told.push(PageEvent::new("more", format!("{unsaid} more; see `agbrowse console`")));
+        let mut log = self.log();
+        let mut events: Vec<PageEvent> = log.pending_events.drain(..).collect();
+        let dropped_events = std::mem::take(&mut log.dropped_events);
+        if dropped_events > 0 {
+            events.push(PageEvent::new(
+                "more",
+                format!("{dropped_events} more; see `agbrowse console`"),
+            ));
         }
-        told
+        events
     }
 
     pub(crate) fn console(&self) -> Vec<ConsoleLine> {
-        self.pages().console.iter().cloned().collect()
+        self.log().console.iter().cloned().collect()
     }
 
     pub(crate) fn requests(&self) -> Vec<RequestLine> {
-        self.pages().requests.iter().cloned().collect()
+        self.log().requests.iter().cloned().collect()
     }
 
     pub(crate) fn clear_console(&self) {
-        self.pages().console.clear();
+        self.log().console.clear();
     }
 
     pub(crate) fn clear_requests(&self) {
-        self.pages().requests.clear();
+        self.log().requests.clear();
     }
 
-    /// Downloads that began after a mark.
+    /// Downloads that began after a cursor.
     pub(crate) fn downloads_since(&self, mark: ActivityCursor) -> Vec<DownloadEntry> {
-        let pages = self.pages();
-        let new = pages.downloaded.saturating_sub(mark.downloaded) as usize;
-        pages.downloads.iter().rev().take(new).rev().cloned().collect()
+        let log = self.log();
+        let new = log.downloaded.saturating_sub(mark.downloaded) as usize;
+        log.downloads.iter().rev().take(new).rev().cloned().collect()
     }
 
-    /// How long nothing has been asked of servers and nothing is waited for.
+    /// Time since the latest request activity; zero while requests are pending.
     pub(crate) fn quiet_for(&self) -> Duration {
-        let pages = self.pages();
-        match pages.open.is_empty() {
-            true => pages.stirred.unwrap_or(self.begun).elapsed(),
+        let log = self.log();
+        match log.open.is_empty() {
+            true => log.last_request_at.unwrap_or(self.opened_at).elapsed(),
             false => Duration::ZERO,
         }
     }
 
-    /// What the reply tells itself is not told again.
+    /// Drops queued events of a kind that the reply reports itself.
     pub(crate) fn forget_untold(&self, kind: &str) {
-        self.pages().untold.retain(|it| it.kind != kind);
+        self.log().pending_events.retain(|it| it.kind != kind);
     }
 
-    /// Where the main frame is on its way to, as long as no server has answered.
+    /// The URL of the main frame's pending navigation, until its response arrives.
     pub(crate) fn bound_for(&self) -> Option<String> {
-        let mut pages = self.pages();
-        let (loader, url) = pages.bound_for.clone()?;
-        // The request for a document goes by the name of the load.
-        let is_open = pages.open.contains_key(&loader);
-        let is_silent = pages.request(&loader).is_some_and(|line| line.status.is_none());
+        let mut log = self.log();
+        let (loader, url) = log.bound_for.clone()?;
+        // The request id of a document is its loader id.
+        let is_open = log.open.contains_key(&loader);
+        let is_silent = log.request(&loader).is_some_and(|line| line.status.is_none());
         (is_open && is_silent).then_some(url)
     }
 
-    /// Another tab was opened from this one.
+    /// Records a tab opened from this one.
     pub(super) fn note_tab(&self, id: TabId) {
-        self.write(|pages| {
-            pages.tabs += 1;
+        self.write(|log| {
+            log.tabs += 1;
             let message =
                 format!("a new tab was opened: {id}; go there with `agbrowse tab switch {id}`");
-            pages.tell(PageEvent { tab: Some(id), ..PageEvent::new("new-tab", message) });
+            log.queue_event(PageEvent { tab: Some(id), ..PageEvent::new("new-tab", message) });
         });
     }
 
-    /// A worker was started.
+    /// Records a started worker.
     pub(super) fn note_worker(&self, url: &str) {
-        self.write(|pages| pages.note_sign(OutsideEffect::Worker, format!("worker {url}"), None));
+        self.write(|log| log.record_effect(OutsideEffect::Worker, format!("worker {url}"), None));
     }
 
-    /// A file chooser was opened. Gives its number.
+    /// Records a file chooser; returns its sequence number.
     pub(super) fn note_chooser(&self, message: &str) -> u64 {
-        self.write(|pages| {
-            pages.choosers += 1;
-            pages.untold.retain(|it| it.kind != CHOOSER);
-            pages.tell(PageEvent::new(CHOOSER, message));
+        self.write(|log| {
+            log.choosers += 1;
+            log.pending_events.retain(|it| it.kind != CHOOSER);
+            log.queue_event(PageEvent::new(CHOOSER, message));
         });
-        self.pages().choosers
+        self.log().choosers
     }
 
     fn write(&self, change: impl FnOnce(&mut ActivityLog)) {
-        change(&mut self.pages());
+        change(&mut self.log());
         self.changed.send_modify(|count| *count += 1);
     }
 
     fn ms(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn note_console(&self, mut line: ConsoleLine) {
         line.text = page::mask::mask(&line.text).into_owned();
-        self.write(|pages| {
+        self.write(|log| {
             if matches!(&*line.level, "error" | "exception") {
                 let (kind, message) = match &*line.level {
                     "error" => ("console-error", "page console error"),
                     _ => ("page-error", "page error"),
                 };
-                pages.tell(PageEvent::new(kind, message).with_page_text(&line.text));
+                log.queue_event(PageEvent::new(kind, message).with_page_text(&line.text));
             }
-            push(&mut pages.console, line);
+            push(&mut log.console, line);
         });
     }
 }
 
 impl ActivityLog {
-    /// Takes in something that happened, and whether its source does that by itself.
-    fn note_sign(&mut self, sign: OutsideEffect, source: String, wall_ms: Option<f64>) {
+    /// Records an effect, and whether its source is periodic.
+    fn record_effect(&mut self, sign: OutsideEffect, source: String, wall_ms: Option<f64>) {
         let now = Instant::now();
-        let known = self.rhythms.get_mut(&source);
-        if self.signs.len() >= MOST_SIGNS {
+        let known = self.periods.get_mut(&source);
+        if self.signs.len() >= MAX_EFFECTS {
             self.signs.pop_front();
         }
         let is_known = known.is_some();
-        let is_due = known.as_ref().is_some_and(|rhythm| rhythm.is_due(now));
+        let is_due = known.as_ref().is_some_and(|period| period.is_due(now));
         self.signs.push_back(ObservedEffect { sign, at: now, wall_ms, is_known, is_due });
         let is_idle = self.acted_until.is_none_or(|until| now > until);
         match known {
-            Some(rhythm) if is_idle || is_due => rhythm.beat(now),
+            Some(period) if is_idle || is_due => period.record(now),
             None if is_idle => {
-                if self.rhythms.len() >= MOST_SIGNS {
-                    self.rhythms.clear();
+                if self.periods.len() >= MAX_EFFECTS {
+                    self.periods.clear();
                 }
-                self.rhythms.insert(source, Rhythm { last: now, pause: None });
+                self.periods.insert(source, Period { last: now, interval: None });
             }
             _ => {}
         }
     }
 
-    fn tell(&mut self, what: PageEvent) {
+    fn queue_event(&mut self, event: PageEvent) {
         if let Some((tab, bus)) = &self.bus {
-            bus.send(|| BrowserEvent::Page { tab: *tab, page_event: what.clone() });
+            bus.send(|| BrowserEvent::Page { tab: *tab, page_event: event.clone() });
         }
-        if self.untold.contains(&what) {
+        if self.pending_events.contains(&event) {
             return;
         }
-        if self.untold.len() >= MOST_UNTOLD {
-            self.unsaid += 1;
+        if self.pending_events.len() >= MAX_PENDING_EVENTS {
+            self.dropped_events += 1;
             return;
         }
-        self.untold.push_back(what);
+        self.pending_events.push_back(event);
     }
 
-    /// The errors that wait to be told are those of a page that is being left.
-    fn age(&mut self) {
-        for it in &mut self.untold {
-            if it.is_page_speech() && !it.message.ends_with(EARLIER) {
-                it.message.push_str(EARLIER);
+    /// Marks queued page errors as those of an earlier page.
+    fn mark_as_earlier(&mut self) {
+        for it in &mut self.pending_events {
+            if it.is_page_speech() && !it.message.ends_with(ON_EARLIER_PAGE) {
+                it.message.push_str(ON_EARLIER_PAGE);
             }
         }
     }
@@ -542,42 +545,42 @@ impl ActivityLog {
 }
 
 fn push<T>(lines: &mut VecDeque<T>, line: T) {
-    if lines.len() >= MOST_LINES {
+    if lines.len() >= MAX_LINES {
         lines.pop_front();
     }
     lines.push_back(line);
 }
 
-/// Writes down what happens until the browser is gone.
-pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
+/// Feeds the activity logs until the browser is gone.
+pub(super) async fn run_event_loop(mut events: Events, live: Weak<RunningBrowser>) {
     while let Some(delivery) = events.next().await {
         let Some(live) = live.upgrade() else { return };
         match delivery {
-            Delivery::Event(event) => _ = live.journal_event(&event),
+            Delivery::Event(event) => _ = live.record_event(&event),
             Delivery::Lagged(lost) => {
-                tracing::warn!(lost, "happenings lost");
-                // What was open may be over: nobody must wait for it.
+                tracing::warn!(lost, "activity events lost");
+                // Pending requests may have ended: nothing must wait for them.
                 for row in live.tabs() {
-                    row.tab.activity.write(|pages| pages.open.clear());
+                    row.tab.activity.write(|log| log.open.clear());
                 }
             }
         }
     }
 }
 
-/// Journals that are further behind than this are read as they are.
+/// Logs that are further behind than this are read as they are.
 const CATCH_UP: Duration = Duration::from_millis(100);
 
 impl RunningBrowser {
-    /// Waits until the journals have all that the browser has said so far. An answer of a page comes after what it caused
-    /// in the page before it, and overtakes it here.
+    /// Waits until the activity logs have processed the events that the browser has sent so far. A page's response is
+    /// sent after the events that it caused, and overtakes them here.
     pub(crate) async fn activity_is_current(&self) {
-        if tokio::time::timeout(CATCH_UP, self.journals.catch_up()).await.is_err() {
-            tracing::debug!("the journals are behind");
+        if tokio::time::timeout(CATCH_UP, self.activity_cursor.catch_up()).await.is_err() {
+            tracing::debug!("the activity logs are behind");
         }
     }
 
-    fn journal_event(&self, event: &Event) -> Option<()> {
+    fn record_event(&self, event: &Event) -> Option<()> {
         if event.method.starts_with("Browser.") {
             return self.download_event(event);
         }
@@ -597,30 +600,30 @@ impl RunningBrowser {
                 }
                 let ms = activity.ms();
                 let initiator = sent.initiator.and_then(|it| it.r#type).unwrap_or_default();
-                activity.write(|pages| {
-                    // What the parser asks for belongs to a page that is still loading.
+                activity.write(|log| {
+                    // Requests of the parser belong to a page that is still loading.
                     if !matches!(&*initiator, "parser" | "preload") {
-                        let place = url.split(['?', '#']).next().unwrap_or_default();
+                        let url_path = url.split(['?', '#']).next().unwrap_or_default();
                         let sign = match sent.r#type.as_deref() {
                             Some("Document") => OutsideEffect::Document,
                             _ => OutsideEffect::Request,
                         };
                         let wall_ms = sent.wall_time.map(|seconds| seconds * 1000.0);
-                        pages.note_sign(sign, format!("request {place}"), wall_ms);
+                        log.record_effect(sign, format!("request {url_path}"), wall_ms);
                     }
                     if let Some(answer) = &sent.redirect_response
-                        && let Some(before) = pages.request(&id)
+                        && let Some(before) = log.request(&id)
                     {
                         before.status = answer.status.map(|status| status as u16);
                         before.is_over = true;
                     }
-                    pages.asked += 1;
-                    pages.stirred = Some(Instant::now());
-                    let number = pages.asked;
-                    pages.open.insert(id.clone(), number);
+                    log.asked += 1;
+                    log.last_request_at = Some(Instant::now());
+                    let number = log.asked;
+                    log.open.insert(id.clone(), number);
                     let line = RequestLine {
                         method: request.method.unwrap_or_default(),
-                        url: page::text::cut(&page::text::mask_url(&url), MOST_CHARS).into_owned(),
+                        url: page::text::cut(&page::text::mask_url(&url), MAX_CHARS).into_owned(),
                         r#type: sent.r#type.unwrap_or_default().to_lowercase(),
                         status: None,
                         failed: None,
@@ -628,24 +631,24 @@ impl RunningBrowser {
                         id,
                         is_over: false,
                     };
-                    push(&mut pages.requests, line);
+                    push(&mut log.requests, line);
                 });
             }
             ResponseReceived::NAME => {
                 let received: ResponseReceived = event.decode().ok()?;
                 let status = received.response?.status? as u16;
-                activity.write(|pages| {
-                    if let Some(line) = received.request_id.and_then(|id| pages.request(&id)) {
+                activity.write(|log| {
+                    if let Some(line) = received.request_id.and_then(|id| log.request(&id)) {
                         line.status = Some(status);
                     }
                 });
             }
             LoadingFinished::NAME => {
                 let id = event.decode::<LoadingFinished>().ok()?.request_id?;
-                activity.write(|pages| {
-                    pages.open.remove(&id);
-                    pages.stirred = Some(Instant::now());
-                    if let Some(line) = pages.request(&id) {
+                activity.write(|log| {
+                    log.open.remove(&id);
+                    log.last_request_at = Some(Instant::now());
+                    if let Some(line) = log.request(&id) {
                         line.is_over = true;
                     }
                 });
@@ -653,24 +656,24 @@ impl RunningBrowser {
             LoadingFailed::NAME => {
                 let failed: LoadingFailed = event.decode().ok()?;
                 let id = failed.request_id?;
-                activity.write(|pages| {
-                    pages.open.remove(&id);
-                    pages.stirred = Some(Instant::now());
-                    if let Some(line) = pages.request(&id) {
+                activity.write(|log| {
+                    log.open.remove(&id);
+                    log.last_request_at = Some(Instant::now());
+                    if let Some(line) = log.request(&id) {
                         line.is_over = true;
                         line.failed = failed.error_text.map(LossyString::into_string);
                     }
                 });
             }
             WebSocketCreated::NAME | WebSocketClosed::NAME => {
-                activity.write(|pages| {
-                    pages.note_sign(OutsideEffect::Socket, event.method.to_string(), None)
+                activity.write(|log| {
+                    log.record_effect(OutsideEffect::Socket, event.method.to_string(), None)
                 });
             }
             WebSocketFrameSent::NAME => {
                 let id = event.decode::<WebSocketFrameSent>().ok()?.request_id?;
-                activity.write(|pages| {
-                    pages.note_sign(OutsideEffect::Socket, format!("socket {id}"), None)
+                activity.write(|log| {
+                    log.record_effect(OutsideEffect::Socket, format!("socket {id}"), None)
                 });
             }
             DomStorageItemAdded::NAME
@@ -680,42 +683,50 @@ impl RunningBrowser {
                 let DomStorageItemAdded { storage_id, key } = event.decode().ok()?;
                 let is_local = storage_id.and_then(|id| id.is_local_storage).unwrap_or_default();
                 let key = key.map(LossyString::into_string).unwrap_or_default();
-                let source = format!("storage {is_local} {}", page::text::cut(&key, MOST_CHARS));
-                activity.write(|pages| pages.note_sign(OutsideEffect::Storage, source, None));
+                let source = format!("storage {is_local} {}", page::text::cut(&key, MAX_CHARS));
+                activity.write(|log| log.record_effect(OutsideEffect::Storage, source, None));
             }
             IndexedDbContentUpdated::NAME => {
                 let changed: IndexedDbContentUpdated = event.decode().ok()?;
                 let names = [changed.database_name?, changed.object_store_name?];
                 let [database, store] = names.map(LossyString::into_string);
                 let source = format!("database {database} {store}");
-                activity.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
+                activity.write(|log| log.record_effect(OutsideEffect::Database, source, None));
             }
             CacheStorageContentUpdated::NAME => {
                 let changed: CacheStorageContentUpdated = event.decode().ok()?;
                 let source = format!("cache {}", changed.cache_name?.into_string());
-                activity.write(|pages| pages.note_sign(OutsideEffect::Database, source, None));
+                activity.write(|log| log.record_effect(OutsideEffect::Database, source, None));
             }
             ConsoleApiCalled::NAME => {
                 let called: ConsoleApiCalled = event.decode().ok()?;
                 let level = called.r#type.unwrap_or_default();
-                let words: Vec<String> =
-                    called.args.unwrap_or_default().iter().take(10).map(in_words).collect();
+                let words: Vec<String> = called
+                    .args
+                    .unwrap_or_default()
+                    .iter()
+                    .take(10)
+                    .map(format_console_value)
+                    .collect();
                 let top =
                     called.stack_trace.and_then(|stack| stack.call_frames?.into_iter().next());
-                let at = top.and_then(|top| place(top.url, top.line_number));
-                let text = page::text::cut(&words.join(" "), MOST_CHARS).into_owned();
+                let at = top.and_then(|top| source_location(top.url, top.line_number));
+                let text = page::text::cut(&words.join(" "), MAX_CHARS).into_owned();
                 let level = if level == "assert" { "error".into() } else { level };
                 activity.note_console(ConsoleLine { level, text, at, ms: activity.ms() });
             }
             ExceptionThrown::NAME => {
                 let details = event.decode::<ExceptionThrown>().ok()?.exception_details?;
-                let thrown =
-                    details.exception.as_ref().map(in_words).filter(|words| !words.is_empty());
+                let thrown = details
+                    .exception
+                    .as_ref()
+                    .map(format_console_value)
+                    .filter(|words| !words.is_empty());
                 let text = thrown
                     .or_else(|| details.text.map(LossyString::into_string))
                     .unwrap_or_default();
                 let text = text.lines().next().unwrap_or_default();
-                let text = page::text::cut(text, MOST_CHARS).into_owned();
+                let text = page::text::cut(text, MAX_CHARS).into_owned();
                 let at = details.line_number.map(|line| format!("line {}", line + 1));
                 activity.note_console(ConsoleLine {
                     level: "exception".into(),
@@ -725,41 +736,44 @@ impl RunningBrowser {
                 });
             }
             FrameRequestedNavigation::NAME => {
-                let wants: FrameRequestedNavigation = event.decode().ok()?;
-                if let Some(url) = wants.url.filter(|url| navigate::is_foreign(url)) {
-                    let is_main = wants.frame_id.as_ref() == Some(&tab.target_id);
-                    let told = if is_main { external(&url) } else { external_in_frame(&url) };
-                    activity.write(|pages| pages.tell(told));
+                let navigation: FrameRequestedNavigation = event.decode().ok()?;
+                if let Some(url) = navigation.url.filter(|url| navigate::is_foreign(url)) {
+                    let is_main = navigation.frame_id.as_ref() == Some(&tab.target_id);
+                    let link = if is_main { external(&url) } else { external_link_in_frame(&url) };
+                    activity.write(|log| log.queue_event(link));
                     return None;
                 }
-                if wants.frame_id.as_ref() == Some(&tab.target_id)
-                    && wants.disposition.as_deref() == Some("currentTab")
+                if navigation.frame_id.as_ref() == Some(&tab.target_id)
+                    && navigation.disposition.as_deref() == Some("currentTab")
                 {
-                    activity.write(|pages| pages.departures += 1);
+                    activity.write(|log| log.departures += 1);
                 }
             }
             FrameStartedNavigating::NAME => {
-                let goes: FrameStartedNavigating = event.decode().ok()?;
-                if goes.frame_id.as_ref() == Some(&tab.target_id)
-                    && goes.navigation_type.as_deref().is_none_or(|kind| kind != "sameDocument")
-                    && !goes.url.as_deref().is_some_and(navigate::is_foreign)
+                let navigation: FrameStartedNavigating = event.decode().ok()?;
+                if navigation.frame_id.as_ref() == Some(&tab.target_id)
+                    && navigation
+                        .navigation_type
+                        .as_deref()
+                        .is_none_or(|kind| kind != "sameDocument")
+                    && !navigation.url.as_deref().is_some_and(navigate::is_foreign)
                 {
-                    activity.write(|pages| {
-                        pages.departures += 1;
-                        pages.bound_for = goes.loader_id.zip(goes.url);
-                        pages.age();
+                    activity.write(|log| {
+                        log.departures += 1;
+                        log.bound_for = navigation.loader_id.zip(navigation.url);
+                        log.mark_as_earlier();
                     });
                 }
             }
-            // Until another document is there, errors are those of the one before.
+            // Until another document commits, errors belong to the previous one.
             FrameNavigated::NAME => {
                 let frame = event.decode::<FrameNavigated>().ok()?.frame?;
                 if frame.id.as_ref() == Some(&tab.target_id) {
-                    activity.write(|pages| {
-                        pages.age();
-                        // Nothing has been done in the new one yet.
-                        pages.acted_until = None;
-                        pages.rhythms.clear();
+                    activity.write(|log| {
+                        log.mark_as_earlier();
+                        // No action has run in the new document yet.
+                        log.acted_until = None;
+                        log.periods.clear();
                     });
                 }
             }
@@ -778,12 +792,12 @@ impl RunningBrowser {
                     begun.suggested_filename.map(LossyString::into_string).unwrap_or_default();
                 let url = begun.url.map(LossyString::into_string).unwrap_or_default();
                 let guid = begun.guid?;
-                tab.activity.write(|pages| {
-                    if pages.downloads.len() >= MOST_LINES {
-                        pages.downloads.remove(0);
+                tab.activity.write(|log| {
+                    if log.downloads.len() >= MAX_LINES {
+                        log.downloads.remove(0);
                     }
-                    pages.downloaded += 1;
-                    pages.downloads.push(DownloadEntry { guid, name, url, done: None });
+                    log.downloaded += 1;
+                    log.downloads.push(DownloadEntry { guid, name, url, done: None });
                 });
             }
             DownloadProgress::NAME => {
@@ -794,15 +808,14 @@ impl RunningBrowser {
                 }
                 for row in self.tabs() {
                     let activity = &row.tab.activity;
-                    let known =
-                        activity.pages().downloads.iter().find(|it| it.guid == guid).cloned();
+                    let known = activity.log().downloads.iter().find(|it| it.guid == guid).cloned();
                     let Some(download) = known else { continue };
                     let done = match &*state {
                         "completed" => self.downloads.take_in(&guid, &download.name),
                         _ => Err("it was canceled".to_owned()),
                     };
-                    activity.write(|pages| {
-                        let mut told = match &done {
+                    activity.write(|log| {
+                        let mut page_event = match &done {
                             Ok(_) => PageEvent::new("download", "a file was downloaded"),
                             Err(why) => PageEvent::new(
                                 "download",
@@ -810,9 +823,9 @@ impl RunningBrowser {
                             ),
                         }
                         .with_page_text(&download.name);
-                        told.path = done.as_ref().ok().map(|path| path.display().to_string());
-                        pages.tell(told);
-                        if let Some(it) = pages.downloads.iter_mut().find(|it| it.guid == guid) {
+                        page_event.path = done.as_ref().ok().map(|path| path.display().to_string());
+                        log.queue_event(page_event);
+                        if let Some(it) = log.downloads.iter_mut().find(|it| it.guid == guid) {
                             it.done = Some(done);
                         }
                     });
@@ -825,8 +838,8 @@ impl RunningBrowser {
     }
 }
 
-/// A value as a console shows it.
-fn in_words(value: &RemoteObject) -> String {
+/// Formats a console argument.
+fn format_console_value(value: &RemoteObject) -> String {
     if let Some(held) = &value.value {
         return serde_json::from_str::<LossyString>(held.get())
             .map_or_else(|_| held.get().to_owned(), LossyString::into_string);
@@ -838,7 +851,7 @@ fn in_words(value: &RemoteObject) -> String {
         .unwrap_or_default()
 }
 
-fn place(url: Option<LossyString>, line: Option<i64>) -> Option<String> {
+fn source_location(url: Option<LossyString>, line: Option<i64>) -> Option<String> {
     let url = url.map(LossyString::into_string).filter(|url| !url.is_empty())?;
     let plain = url.split(['?', '#']).next().unwrap_or_default();
     Some(format!(
@@ -853,13 +866,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_in_a_rhythm_is_due_until_it_stops() {
-        let begun = Instant::now();
-        let at = |ms: u64| begun + Duration::from_millis(ms);
-        let mut rhythm = Rhythm { last: at(0), pause: None };
-        assert!(!rhythm.is_due(at(200)), "nobody knows yet");
-        rhythm.beat(at(200));
-        assert!(rhythm.is_due(at(390)) && rhythm.is_due(at(600)));
-        assert!(!rhythm.is_due(at(2000)), "it has stopped");
+    fn periodic_effect_is_due_until_it_stops() {
+        let opened_at = Instant::now();
+        let at = |ms: u64| opened_at + Duration::from_millis(ms);
+        let mut period = Period { last: at(0), interval: None };
+        assert!(!period.is_due(at(200)), "no interval yet");
+        period.record(at(200));
+        assert!(period.is_due(at(390)) && period.is_due(at(600)));
+        assert!(!period.is_due(at(2000)), "it has stopped");
     }
 }

@@ -1,38 +1,38 @@
-//! Where downloads go: a folder of the caller's choice, or one of this browser's own that is made when the first comes.
+//! The download folder: the caller's choice, or a temporary one created on the first download.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of a browser's downloads.
+/// The download folder of a browser.
 #[derive(Debug)]
 pub(crate) struct Downloads {
     folder: PathBuf,
-    /// It is made for this browser and goes with it.
+    /// Created for this browser and removed with it.
     is_temporary: bool,
 }
 
 impl Downloads {
-    /// Downloads into a folder that stays, or into a temporary one.
+    /// Uses `folder`, or a temporary one if absent.
     pub(super) fn new(folder: Option<&Path>) -> Self {
         if let Some(folder) = folder {
             return Self { folder: folder.to_owned(), is_temporary: false };
         }
         let mut bytes = [0u8; 6];
-        // Two that are equal would only share a folder.
+        // A collision would only share a folder.
         _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let folder = std::env::temp_dir().join(format!("agbrowse-downloads-{hex}"));
         Self { folder, is_temporary: true }
     }
 
-    /// Removes a temporary folder with all that is in it. Called when the browser was closed on purpose: of one that was
-    /// lost, the files stay.
+    /// Removes a temporary folder with its files. Called after a deliberate close only: when the browser was lost,
+    /// the files stay.
     pub(super) fn remove(&self) {
         if self.is_temporary {
             _ = std::fs::remove_dir_all(&self.folder);
         }
     }
 
-    /// How many files would go with the browser.
+    /// Number of files that would be removed with the browser.
     pub(crate) fn temporary_files(&self) -> usize {
         let files = self.is_temporary.then(|| std::fs::read_dir(&self.folder).ok()).flatten();
         files.map_or(0, Iterator::count)
@@ -42,10 +42,10 @@ impl Downloads {
         &self.folder
     }
 
-    /// Gives a complete download its name. The browser calls it by its id until then.
+    /// Renames a completed download from its GUID to its file name.
     pub(super) fn take_in(&self, guid: &str, name: &str) -> Result<PathBuf, String> {
         let from = self.folder.join(guid);
-        // A name is never a path.
+        // A suggested file name is never a path.
         let plain = name.rsplit(['/', '\\']).next().unwrap_or_default();
         let plain = match plain.trim_matches('.').trim() {
             "" => "download",
@@ -53,7 +53,7 @@ impl Downloads {
         };
         for number in 0..1000 {
             let to = self.folder.join(numbered(plain, number));
-            // Also a link to nowhere is there.
+            // A dangling link counts as existing.
             if to.symlink_metadata().is_ok() {
                 continue;
             }
@@ -79,7 +79,7 @@ fn numbered(name: &str, number: u32) -> String {
 
 impl Drop for Downloads {
     fn drop(&mut self) {
-        // Only if nothing is in it.
+        // Only if it is empty.
         if self.is_temporary {
             _ = std::fs::remove_dir(&self.folder);
         }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_download_gets_a_name_of_its_own_and_no_other_place() {
+    fn download_gets_a_unique_name_inside_its_folder() {
         let downloads = Downloads::new(None);
         std::fs::create_dir_all(downloads.folder()).unwrap();
         for (name, expected) in [
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_the_callers_choice_stays() {
+    fn chosen_download_folder_is_not_removed() {
         let folder = tempfile::tempdir().unwrap();
         let downloads = Downloads::new(Some(folder.path()));
         std::fs::write(folder.path().join("guid"), "x").unwrap();

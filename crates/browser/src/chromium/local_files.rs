@@ -1,5 +1,5 @@
-//! Local files that the pages of restricted callers ask for, in frames, pictures, scripts or by links. Each such request is
-//! held for a moment, and refused when the caller may not read the file.
+//! Requests for local files from pages of restricted callers, by frames, images, scripts or links. Each such request
+//! is paused with the Fetch domain, and failed if the caller may not read the file.
 
 use crate::access::Access;
 use cdp::Channel;
@@ -8,13 +8,13 @@ use cdp::protocol::target::TargetInfo;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Which sessions belong to tabs of restricted callers.
+/// Sessions of tabs with restricted callers.
 #[derive(Debug, Default)]
 pub(crate) struct LocalFiles(Mutex<Restrictions>);
 
 #[derive(Debug, Default)]
 struct Restrictions {
-    /// By the tab's own session: what its latest caller may read.
+    /// Access policy of the latest caller, by the tab's main session.
     access: HashMap<Arc<str>, Access>,
     sessions: HashMap<Arc<str>, OwningTab>,
 }
@@ -22,12 +22,12 @@ struct Restrictions {
 /// The tab that a session belongs to.
 #[derive(Debug)]
 struct OwningTab {
-    /// The tab's own session.
+    /// The tab's main session.
     tab: Arc<str>,
-    /// The target at the session's end.
+    /// The session's target id.
     target: String,
-    /// All requests are held for another reason.
-    is_held: bool,
+    /// All requests are paused for proxy authentication.
+    is_paused: bool,
 }
 
 impl Restrictions {
@@ -35,7 +35,7 @@ impl Restrictions {
         self.access.get(&self.sessions.get(session)?.tab)
     }
 
-    /// The tab that a new target belongs to or comes from.
+    /// The tab that contains or opened a new target.
     fn origin(&self, info: &TargetInfo, parent: Option<&Arc<str>>) -> Option<Arc<str>> {
         let owner = match (parent, &info.opener_id) {
             (Some(parent), _) => self.sessions.get(parent)?,
@@ -47,77 +47,77 @@ impl Restrictions {
 }
 
 impl LocalFiles {
-    fn known(&self) -> MutexGuard<'_, Restrictions> {
+    fn lock(&self) -> MutexGuard<'_, Restrictions> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a new target restricted like the tab that it is in, or that opened it. `is_held` says that all its requests
-    /// are held anyway.
+    /// Gives a new target the restriction of the tab that contains or opened it. `is_paused`: all its requests are
+    /// paused anyway.
     pub(super) fn prepare(
         &self,
         channel: &Channel,
         info: &TargetInfo,
         parent: Option<&Arc<str>>,
-        is_held: bool,
+        is_paused: bool,
     ) {
         let (Some(session), Some(target)) = (channel.session(), info.target_id.clone()) else {
             return;
         };
-        let mut known = self.known();
-        let origin = known.origin(info, parent);
+        let mut restrictions = self.lock();
+        let origin = restrictions.origin(info, parent);
         let tab = origin.clone().filter(|_| parent.is_some()).unwrap_or_else(|| session.clone());
-        let access = origin.and_then(|origin| known.access.get(&origin).cloned());
-        if access.is_some() && !is_held {
-            hold(channel);
+        let access = origin.and_then(|origin| restrictions.access.get(&origin).cloned());
+        if access.is_some() && !is_paused {
+            pause_file_requests(channel);
         }
         if let Some(access) = access {
-            known.access.insert(tab.clone(), access);
+            restrictions.access.insert(tab.clone(), access);
         }
-        known.sessions.insert(session.clone(), OwningTab { tab, target, is_held });
+        restrictions.sessions.insert(session.clone(), OwningTab { tab, target, is_paused });
     }
 
-    /// Restricts a tab to what its caller may read, or to nothing.
+    /// Sets or lifts the restriction of a tab.
     pub(crate) fn restrict(&self, channel: &Channel, access: Option<&Access>) {
         let Some(tab) = channel.session() else { return };
-        let mut known = self.known();
-        let had = match access {
-            Some(access) => known.access.insert(tab.clone(), access.clone()),
-            None => known.access.remove(tab),
+        let mut restrictions = self.lock();
+        let previous = match access {
+            Some(access) => restrictions.access.insert(tab.clone(), access.clone()),
+            None => restrictions.access.remove(tab),
         };
-        if had.is_some() == access.is_some() {
+        if previous.is_some() == access.is_some() {
             return;
         }
-        for (session, owner) in &known.sessions {
-            if owner.tab != *tab || owner.is_held {
+        for (session, owner) in &restrictions.sessions {
+            if owner.tab != *tab || owner.is_paused {
                 continue;
             }
             let channel = channel.connection().session(session.clone());
             match access {
-                Some(_) => hold(&channel),
+                Some(_) => pause_file_requests(&channel),
                 None => channel.post(&Disable {}),
             }
         }
     }
 
-    /// Forgets a session that has ended.
-    pub(super) fn leave(&self, session: &Arc<str>) {
-        let mut known = self.known();
-        known.sessions.retain(|it, owner| it != session && owner.tab != *session);
-        known.access.remove(session);
+    /// Removes an ended session.
+    pub(super) fn remove_session(&self, session: &Arc<str>) {
+        let mut restrictions = self.lock();
+        restrictions.sessions.retain(|it, owner| it != session && owner.tab != *session);
+        restrictions.access.remove(session);
     }
 
     pub(super) fn is_restricted(&self, session: &Arc<str>) -> bool {
-        self.known().access(session).is_some()
+        self.lock().access(session).is_some()
     }
 
-    /// Whether a session may not have what an address names.
+    /// True if a session's request for this URL must fail.
     pub(super) fn refuses(&self, session: &Arc<str>, url: &str) -> bool {
         let is_file = url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
-        is_file && self.known().access(session).is_some_and(|it| it.check_url(url).is_err())
+        is_file && self.lock().access(session).is_some_and(|it| it.check_url(url).is_err())
     }
 }
 
-fn hold(channel: &Channel) {
+fn pause_file_requests(channel: &Channel) {
     let files = RequestPattern { url_pattern: Some("file://*".into()) };
     channel.post(&Enable { patterns: vec![files], handle_auth_requests: None });
 }

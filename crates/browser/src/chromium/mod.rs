@@ -1,7 +1,7 @@
-//! One running browser: its tabs, contexts and sessions, kept true by its events.
+//! One running browser: its target table of tabs, contexts and sessions, updated by CDP events.
 //!
-//! One task reads the events and writes the table; commands read the table and wait on a tab's state. What
-//! the table says never needs an answer of a page, so it can be told while pages are stuck.
+//! A single task reads the events and writes the table; commands read the table and wait for changes of a tab's
+//! state. The table never needs a response of a page, so it can be reported while pages hang.
 
 pub(crate) mod activity;
 mod downloads;
@@ -37,22 +37,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
-/// How long to wait for the tab that a browser starts with, before one is made instead.
+/// Wait for the tab that a browser starts with; after it, a tab is created.
 const INITIAL_TAB: Duration = Duration::from_secs(5);
 
-/// How long after it was asked for a tab is still taken care of.
+/// A tab whose creation timed out is closed if it appears within this time.
 const LATE_TAB: Duration = Duration::from_secs(120);
 
-/// How long a process may take to be gone after it hung up: a busy machine takes its time.
+/// Wait for a process to be reaped after its connection closed; a busy machine is slow.
 const EXIT: Duration = Duration::from_secs(4);
 
-/// How long tabs that were left in a browser may take to be known again.
-const REGAIN: Duration = Duration::from_secs(2);
+/// Wait for orphaned tabs to appear in the target table.
+const RECOVERY: Duration = Duration::from_secs(2);
 
-/// How long an orderly end may take before the browser is killed.
+/// Wait for an orderly exit before the browser is killed.
 const ORDERLY_END: Duration = Duration::from_millis(1500);
 
-/// A browser that runs.
+/// A running browser: its connection, process and target table.
 pub(crate) struct RunningBrowser {
     pub(crate) connection: Connection,
     pub(crate) process: Option<Process>,
@@ -61,117 +61,121 @@ pub(crate) struct RunningBrowser {
     pub(crate) since: Instant,
     pub(crate) options: Options,
     table: Mutex<TargetTable>,
-    /// How many tabs the browsers before this one had: numbers are never given out twice.
+    /// Number of tabs of the browsers before this one: tab ids are never reused.
     tabs_before: u32,
-    /// The tabs that we opened, in the default context too.
-    made: Mutex<Vec<String>>,
+    /// Target ids of the tabs that we opened, in the default context too.
+    own_targets: Mutex<Vec<String>>,
     tab_made: Arc<Notify>,
     pub(crate) bus: EventBus,
-    /// Those of them that an owner before us opened and left.
-    regained: Vec<String>,
-    /// What that owner left in another browser.
+    /// Those of them that a previous owner opened and left behind.
+    recovered: Vec<String>,
+    /// Tabs that this owner left behind in another browser.
     pub(crate) left_elsewhere: Option<OrphanTabs>,
-    /// Counts changes of the table.
+    /// Counts changes of the target table.
     changed: watch::Sender<u64>,
-    making_tab: tokio::sync::Mutex<()>,
-    making_context: tokio::sync::Mutex<()>,
+    tab_creation_lock: tokio::sync::Mutex<()>,
+    context_creation_lock: tokio::sync::Mutex<()>,
     pub(crate) downloads: Downloads,
     pub(crate) proxies: Arc<ProxyAuth>,
     pub(crate) local_files: Arc<LocalFiles>,
-    /// The proxies of contexts, by name; of those that the browser before had, too.
-    ways: Mutex<BTreeMap<String, Proxy>>,
-    /// How far the journals have come with what the browser says.
-    journals: EventCursor,
-    /// It hung up, and its process did not say why in time.
-    is_over: AtomicBool,
+    /// Proxies of contexts by name, including those of the browser before.
+    context_proxies_map: Mutex<BTreeMap<String, Proxy>>,
+    /// How far the activity logs have processed the browser's events.
+    activity_cursor: EventCursor,
+    /// The connection closed, and the process was not reaped in time.
+    has_exited: AtomicBool,
 }
 
 #[derive(Default)]
 struct TargetTable {
     tabs: BTreeMap<TabId, Arc<Tab>>,
-    /// Flat sessions of every depth: which tab each belongs to, and what it is.
+    /// Flat sessions of every depth: the tab of each, and its target.
     sessions: HashMap<Arc<str>, SessionEntry>,
     contexts: BTreeMap<String, String>,
-    /// How the tabs of each context have written their refs.
-    written: HashMap<Option<String>, Arc<IssuedBackendRefs>>,
-    /// The tab that commands of a context go to.
+    /// Backend refs issued in each context.
+    issued_refs: HashMap<Option<String>, Arc<IssuedBackendRefs>>,
+    /// The current tab of each context.
     current: HashMap<Option<String>, TabId>,
-    /// Tabs that are somebody's own, who names them: they are never anybody's current one by themselves.
-    aside: HashSet<TabId>,
+    /// Tabs addressed by id only: they never become the current tab by themselves.
+    unselected: HashSet<TabId>,
     next_tab: u32,
 }
 
 struct SessionEntry {
-    /// The target at its other end; for a frame, the frame's id.
+    /// The session's target id; for a frame, the frame id.
     target: String,
-    /// The frame around it, if it is a frame.
+    /// The parent frame, if it is a frame.
     parent: Option<String>,
-    /// The session it came through.
-    above: Option<Arc<str>>,
+    /// The parent session.
+    parent_session: Option<Arc<str>>,
     tab: Option<TabId>,
     kind: String,
-    /// The address of what is there.
+    /// The target's URL.
     url: String,
 }
 
-/// A frame in a process of its own.
+/// An out-of-process frame.
 pub(crate) struct FrameTarget {
-    /// The frame's id.
+    /// The frame id.
     pub(crate) target: String,
-    /// The frame around it.
+    /// The parent frame.
     pub(crate) parent: Option<String>,
-    /// Its address.
+    /// The frame's URL.
     pub(crate) url: String,
     pub(crate) channel: Channel,
 }
 
-/// A tab as the table has it.
+/// A row of the tab list.
 #[derive(Clone, Debug)]
 pub(crate) struct TabRow {
     pub(crate) tab: Arc<Tab>,
     pub(crate) is_current: bool,
-    /// Frames in processes of their own, at any depth.
+    /// Out-of-process frames, at any depth.
     pub(crate) frames: usize,
     pub(crate) workers: usize,
 }
 
-/// What is left of the browsers before this one.
+/// State that is carried over from the browsers before this one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CarryOver {
-    /// The highest number that a tab had.
+    /// The highest tab number.
     pub(crate) tabs: u32,
     /// The proxies of contexts.
-    pub(crate) ways: BTreeMap<String, Proxy>,
-    /// Tabs of ours in somebody else's browser.
+    pub(crate) context_proxies_map: BTreeMap<String, Proxy>,
+    /// Our tabs in an attached browser.
     pub(crate) left: Option<OrphanTabs>,
 }
 
 impl CarryOver {
-    /// Takes in what another one leaves.
+    /// Merges the carry-over of a later browser.
     pub(crate) fn go_on(&mut self, after: Self) {
         let left = after.left.or(self.left.take());
-        *self = Self { tabs: self.tabs.max(after.tabs), ways: after.ways, left };
+        *self = Self {
+            tabs: self.tabs.max(after.tabs),
+            context_proxies_map: after.context_proxies_map,
+            left,
+        };
     }
 }
 
 impl RunningBrowser {
-    /// Starts a browser or attaches to one, and learns what is in it, unless it is `unwanted` before it is up: then
-    /// nothing is left of it.
+    /// Launches or attaches to a browser and attaches to its targets. If `cancelled` resolves first, the browser is
+    /// killed.
     pub(crate) async fn start(
         options: &Options,
         before: CarryOver,
         (tab_made, bus): (Arc<Notify>, EventBus),
         deadline: Deadline,
-        unwanted: impl Future<Output = ()>,
+        cancelled: impl Future<Output = ()>,
     ) -> Result<(Arc<Self>, Vec<Note>)> {
-        let mut unwanted = pin!(unwanted);
+        let mut cancelled = pin!(cancelled);
         let Launched { connection, process, path, notes } = tokio::select! {
             launched = launch::launch(options, deadline) => launched?,
-            () = &mut unwanted => return Err(Error::new(Code::BrowserLost)),
+            () = &mut cancelled => return Err(Error::new(Code::BrowserLost)),
         };
         let events = connection.events(target_events::EVENTS, target_events::QUEUE);
-        let happenings = connection.events(activity::EVENTS, activity::QUEUE);
-        let held = connection.events(proxy_auth::EVENTS, proxy_auth::QUEUE);
+        let activity_events = connection.events(activity::EVENTS, activity::QUEUE);
+        let paused_requests = connection.events(proxy_auth::EVENTS, proxy_auth::QUEUE);
         let is_unseen = process.is_some() && !options.headed;
         let proxies = Arc::<ProxyAuth>::default();
         let local_files = Arc::<LocalFiles>::default();
@@ -179,30 +183,32 @@ impl RunningBrowser {
             target_events::preparation(options, is_unseen, proxies.clone(), local_files.clone());
         let attach = AutoAttach::new(connection.clone(), preparation);
         let browser = connection.browser();
-        let greeting = async {
+        let handshake = async {
             let version = browser.start(&GetVersion {})?;
             attach.start(deadline).await?;
             version.wait(deadline).await
         };
-        let greeted = tokio::select! {
-            greeted = greeting => Some(greeted),
-            () = &mut unwanted => None,
+        let version_reply = tokio::select! {
+            reply = handshake => Some(reply),
+            () = &mut cancelled => None,
         };
-        let version = match (greeted, &process) {
+        let version = match (version_reply, &process) {
             (Some(Ok(version)), _) => version,
-            (Some(Err(error)), Some(process)) => return Err(launch::not_up(process, &error).await),
+            (Some(Err(error)), Some(process)) => {
+                return Err(launch::launch_error(process, &error).await);
+            }
             (Some(Err(error)), None) => {
                 return Err(Error::new(Code::CdpUnreachable).message(error.to_string()));
             }
             (None, process) => {
                 if let Some(process) = process {
                     process.kill();
-                    process.gone(ORDERLY_END).await;
+                    process.wait_cleaned(ORDERLY_END).await;
                 }
                 return Err(Error::new(Code::BrowserLost));
             }
         };
-        let (regained, left_elsewhere) = match before.left {
+        let (recovered, left_elsewhere) = match before.left {
             Some(left) if process.is_none() => {
                 let here = browser.call(GetTargets {}, deadline).await.ok();
                 let here = here.and_then(|reply| reply.target_infos).unwrap_or_default();
@@ -223,36 +229,35 @@ impl RunningBrowser {
             options: options.clone(),
             table: Mutex::new(TargetTable { next_tab: before.tabs, ..TargetTable::default() }),
             tabs_before: before.tabs,
-            made: Mutex::new(regained.clone()),
+            own_targets: Mutex::new(recovered.clone()),
             tab_made,
             bus,
-            regained,
+            recovered,
             left_elsewhere,
             changed: watch::Sender::new(0),
-            making_tab: tokio::sync::Mutex::default(),
-            making_context: tokio::sync::Mutex::default(),
+            tab_creation_lock: tokio::sync::Mutex::default(),
+            context_creation_lock: tokio::sync::Mutex::default(),
             downloads: Downloads::new(options.downloads.as_deref()),
             proxies,
             local_files,
-            ways: Mutex::new(before.ways),
-            journals: happenings.progress(),
-            is_over: AtomicBool::new(false),
+            context_proxies_map: Mutex::new(before.context_proxies_map),
+            activity_cursor: activity_events.progress(),
+            has_exited: AtomicBool::new(false),
         });
-        live.catch_downloads(None);
-        tokio::spawn(target_events::keep(events, attach, Arc::downgrade(&live)));
-        tokio::spawn(activity::keep(happenings, Arc::downgrade(&live)));
-        tokio::spawn(proxy_auth::keep(held, Arc::downgrade(&live)));
-        // So that they can be named.
+        live.set_download_behavior(None);
+        tokio::spawn(target_events::run_event_loop(events, attach, Arc::downgrade(&live)));
+        tokio::spawn(activity::run_event_loop(activity_events, Arc::downgrade(&live)));
+        tokio::spawn(proxy_auth::run_event_loop(paused_requests, Arc::downgrade(&live)));
+        // Wait for the orphaned tabs, so that they have ids.
         let has_them = |table: &TargetTable| {
-            (live.regained_in(table).len() == live.regained.len()).then_some(())
+            (live.recovered_in(table).len() == live.recovered.len()).then_some(())
         };
-        _ = live.wait_for(deadline.at_most(REGAIN), has_them).await;
+        _ = live.wait_for(deadline.at_most(RECOVERY), has_them).await;
         Ok((live, notes))
     }
 
-    /// Has downloads of a context put where we find them. What somebody else's browser does with those of its own
-    /// context is not ours to change.
-    fn catch_downloads(&self, browser_context_id: Option<String>) {
+    /// Sets the download folder of a context. The default context of an attached browser is left unchanged.
+    fn set_download_behavior(&self, browser_context_id: Option<String>) {
         if self.process.is_none() && browser_context_id.is_none() {
             return;
         }
@@ -264,20 +269,19 @@ impl RunningBrowser {
         });
     }
 
-    /// Whether it is ours and without windows: no person sees or uses it.
+    /// True for a headless browser of ours: no person sees or uses it.
     pub(crate) fn is_unseen(&self) -> bool {
         self.process.is_some() && !self.options.headed
     }
 
-    /// The tab that a session belongs to.
+    /// The tab of a session.
     fn tab_of(&self, session: &Arc<str>) -> Option<Arc<Tab>> {
         let table = self.table();
         let id = table.sessions.get(session)?.tab?;
         table.tabs.get(&id).cloned()
     }
 
-    /// The tab that a frame is in. Frames without a process of their own are not known here; then it is the current
-    /// tab's, most likely.
+    /// The tab of a frame. In-process frames are not in the table; those are assumed to be the current tab's.
     fn tab_of_frame(&self, frame: &str) -> Option<Arc<Tab>> {
         let table = self.table();
         let by_target = table.tabs.values().find(|tab| tab.target_id == frame);
@@ -289,17 +293,17 @@ impl RunningBrowser {
         by_target.or_else(by_session).or_else(current).cloned()
     }
 
-    /// Why it ended; `None` while it runs.
+    /// The exit reason; `None` while it runs.
     pub(crate) fn ended(&self) -> Option<String> {
         match self.process.as_ref().and_then(Process::exit) {
             Some(exit) => Some(format!("the browser ended: {exit}")),
-            // Its process says more about why, a moment later.
-            None if self.process.is_some() && !self.is_over.load(Ordering::Acquire) => None,
+            // The process reports a better reason a moment later.
+            None if self.process.is_some() && !self.has_exited.load(Ordering::Acquire) => None,
             None => self.connection.closed().map(|reason| reason.to_string()),
         }
     }
 
-    /// Waits for its end and says why it came.
+    /// Waits for the exit; returns its reason.
     pub(crate) async fn wait_ended(&self) -> String {
         let reason = self.connection.wait_closed().await;
         if let Some(process) = &self.process {
@@ -308,42 +312,43 @@ impl RunningBrowser {
                 return format!("the browser ended: {exit}");
             }
         }
-        self.is_over.store(true, Ordering::Release);
+        self.has_exited.store(true, Ordering::Release);
         reason.to_string()
     }
 
-    /// Ends the browser, if we started it; otherwise only lets go of it.
+    /// Ends a browser of ours; detaches from any other, after closing our tabs and contexts.
     pub(crate) async fn close(&self) {
-        // Of one that went by itself, nobody has decided that the files may go.
-        let keeps_downloads = self.ended().is_some();
+        // After an exit of its own, downloads are kept.
+        let keep_downloads = self.ended().is_some();
         let Some(process) = &self.process else {
-            // What we made in somebody else's browser goes with us.
+            // Our contexts and tabs in an attached browser are closed.
             for context in self.table().contexts.values() {
                 self.connection
                     .browser()
                     .post(&DisposeBrowserContext { browser_context_id: context.clone() });
             }
-            let made =
-                std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner));
+            let made = std::mem::take(
+                &mut *self.own_targets.lock().unwrap_or_else(PoisonError::into_inner),
+            );
             for target_id in made {
                 self.connection.browser().post(&CloseTarget { target_id });
             }
             _ = self.connection.browser().call(GetVersion {}, Deadline::after(ORDERLY_END)).await;
-            self.connection.close("let go");
-            if !keeps_downloads {
+            self.connection.close("detached");
+            if !keep_downloads {
                 self.downloads.remove();
             }
             return;
         };
-        // A profile that is thrown away needs no orderly end.
-        if process.profile_is_kept() {
+        // A temporary profile needs no orderly exit.
+        if process.has_persistent_profile() {
             self.connection.browser().post(&Close {});
             process.exit_within(ORDERLY_END).await;
         }
         process.kill();
-        process.gone(ORDERLY_END).await;
+        process.wait_cleaned(ORDERLY_END).await;
         self.connection.close("the browser was closed");
-        if !keeps_downloads {
+        if !keep_downloads {
             self.downloads.remove();
         }
     }
@@ -366,7 +371,7 @@ impl RunningBrowser {
             .collect()
     }
 
-    /// Asks the browser's own process for titles and addresses: not every change of a title is an event.
+    /// Fetches titles and URLs from the browser process: not every title change has an event.
     pub(crate) async fn refresh(&self, deadline: Deadline) {
         let reply = self.connection.browser().call(GetTargets {}, deadline).await;
         for info in reply.ok().and_then(|reply| reply.target_infos).unwrap_or_default() {
@@ -374,13 +379,13 @@ impl RunningBrowser {
         }
     }
 
-    /// An empty tab: the one that the browser started with, as long as nobody has used it, or a new one.
+    /// An empty tab: the initial one as long as it is unused, or a new one.
     pub(crate) async fn empty_tab(
         &self,
         context: Option<&str>,
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
-        let _making = in_time(self.making_tab.lock(), deadline).await?;
+        let _lock = with_deadline(self.tab_creation_lock.lock(), deadline).await?;
         if let Ok(None) = self.current(context)
             && let Some(tab) = self.initial_tab(context, deadline).await
         {
@@ -390,18 +395,18 @@ impl RunningBrowser {
         self.new_tab(context, deadline).await
     }
 
-    /// An empty tab for somebody who names it.
+    /// An empty tab that is addressed by id only.
     pub(crate) async fn tab_aside(
         &self,
         context: Option<&str>,
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
         let tab = self.new_tab(context, deadline).await?;
-        self.table().aside.insert(tab.id);
+        self.table().unselected.insert(tab.id);
         Ok(tab)
     }
 
-    /// The frames of a tab that have a process of their own: id, the frame around it, where to reach it.
+    /// The out-of-process frames of a tab.
     pub(crate) fn frame_targets(&self, id: TabId) -> Vec<FrameTarget> {
         let table = self.table();
         let frames = table
@@ -418,7 +423,7 @@ impl RunningBrowser {
             .collect()
     }
 
-    /// Whether a tab has workers of its own.
+    /// True if a tab has dedicated workers.
     pub(crate) fn has_workers(&self, id: TabId) -> bool {
         let table = self.table();
         table.sessions.values().any(|entry| entry.tab == Some(id) && entry.kind == "worker")
@@ -431,7 +436,7 @@ impl RunningBrowser {
         table.tabs.values().filter(is_beside).cloned().collect()
     }
 
-    /// Has the browser tell of changes in the databases of a tab, from the first action on.
+    /// Subscribes to IndexedDB and cache storage changes of a tab's origins, from its first action on.
     pub(crate) fn watch_databases(&self, tab: &Tab) {
         let frames = self.frame_targets(tab.id);
         let mut watched = tab.watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -445,18 +450,18 @@ impl RunningBrowser {
         }
     }
 
-    /// Whether we opened this tab, or the browser it is in.
+    /// True if we opened this tab, or started its browser.
     pub(crate) fn is_ours(&self, tab: &Tab) -> bool {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = self.own_targets.lock().unwrap_or_else(PoisonError::into_inner);
         self.process.is_some() || tab.context.is_some() || made.contains(&tab.target_id)
     }
 
-    /// The highest number given to a tab.
+    /// The highest tab number issued.
     pub(crate) fn last_tab(&self) -> u32 {
         self.table().next_tab
     }
 
-    /// The browser's id of a context, if it was made.
+    /// The browser context id of a context, if it was created.
     pub(crate) fn context_id(&self, name: Option<&str>) -> Option<String> {
         self.table().contexts.get(name?).cloned()
     }
@@ -466,47 +471,51 @@ impl RunningBrowser {
         self.table().contexts.keys().cloned().collect()
     }
 
-    /// The proxies of those contexts that go through one.
+    /// The contexts with a proxy, and their proxies.
     pub(crate) fn context_proxies(&self) -> BTreeMap<String, ProxyInfo> {
-        let ways = self.ways();
-        let line = |name: String| Some((name.clone(), ways.get(&name)?.line()));
+        let context_proxies_map = self.context_proxies_map();
+        let line = |name: String| Some((name.clone(), context_proxies_map.get(&name)?.line()));
         self.contexts().into_iter().filter_map(line).collect()
     }
 
-    /// What a browser after this one goes on with.
+    /// State for the browser after this one.
     pub(crate) fn left(&self) -> CarryOver {
-        CarryOver { tabs: self.last_tab(), ways: self.ways().clone(), left: self.left_tabs() }
+        CarryOver {
+            tabs: self.last_tab(),
+            context_proxies_map: self.context_proxies_map().clone(),
+            left: self.left_tabs(),
+        }
     }
 
-    /// The tabs that would stay if we were gone now.
+    /// Our tabs that would be orphaned if we exited now.
     pub(crate) fn left_tabs(&self) -> Option<OrphanTabs> {
         let cdp = self.options.cdp.clone().filter(|_| self.process.is_none())?;
-        let tabs = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tabs = self.own_targets.lock().unwrap_or_else(PoisonError::into_inner).clone();
         (!tabs.is_empty()).then_some(OrphanTabs { cdp, tabs })
     }
 
-    /// The tabs of an owner before us that are still there.
+    /// The recovered tabs of a previous owner.
     pub(crate) fn regained(&self) -> Vec<TabId> {
-        self.regained_in(&self.table())
+        self.recovered_in(&self.table())
     }
 
-    fn regained_in(&self, table: &TargetTable) -> Vec<TabId> {
-        let is_regained = |tab: &&Arc<Tab>| self.regained.contains(&tab.target_id);
-        table.tabs.values().filter(is_regained).map(|tab| tab.id).collect()
+    fn recovered_in(&self, table: &TargetTable) -> Vec<TabId> {
+        let is_recovered = |tab: &&Arc<Tab>| self.recovered.contains(&tab.target_id);
+        table.tabs.values().filter(is_recovered).map(|tab| tab.id).collect()
     }
 
-    fn ways(&self) -> MutexGuard<'_, BTreeMap<String, Proxy>> {
-        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
+    fn context_proxies_map(&self) -> MutexGuard<'_, BTreeMap<String, Proxy>> {
+        self.context_proxies_map.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The error for a context that is not there.
+    /// The error for an unknown context.
     pub(crate) fn no_context(&self, name: &str) -> Error {
         Error::new(Code::BrowserContextNotFound)
             .message(format!("there is no context `{name}`"))
             .evidence("contexts", self.contexts())
     }
 
-    /// The tab with this number.
+    /// The tab with this id.
     pub(crate) fn tab(&self, id: TabId) -> Result<Arc<Tab>> {
         let table = self.table();
         table.tabs.get(&id).cloned().ok_or_else(|| {
@@ -519,21 +528,21 @@ impl RunningBrowser {
         })
     }
 
-    /// The tab that commands of a context go to; `None` when it has none yet.
+    /// The current tab of a context; `None` when it has none yet.
     ///
     /// # Errors
-    /// `tab.target-lost` when that tab is gone: another one is never taken in silence.
+    /// `tab.target-lost` when that tab is gone: no other tab is chosen silently.
     pub(crate) fn current(&self, context: Option<&str>) -> Result<Option<Arc<Tab>>> {
         let id = self.table().current.get(&context.map(str::to_owned)).copied();
         id.map(|id| self.tab(id)).transpose()
     }
 
-    /// Has commands of its context go to this tab.
+    /// Makes this the current tab of its context.
     pub(crate) fn switch(&self, tab: &Tab) {
         self.table().current.insert(tab.context.clone(), tab.id);
     }
 
-    /// After a tab was closed on purpose: its opener comes next, else the youngest tab of its context.
+    /// Chooses the current tab after a deliberate close: the opener, else the youngest tab of the context.
     pub(crate) fn switch_from(&self, closed: &Tab) -> Option<TabId> {
         let mut table = self.table();
         if table.current.get(&closed.context) != Some(&closed.id) {
@@ -544,7 +553,7 @@ impl RunningBrowser {
                 tab.context == closed.context
                     && tab.id != closed.id
                     && self.is_ours(tab)
-                    && !table.aside.contains(&tab.id)
+                    && !table.unselected.contains(&tab.id)
             })
         };
         let next = others()
@@ -558,14 +567,14 @@ impl RunningBrowser {
         next
     }
 
-    /// The first tab of a context, made when there is none.
+    /// The current tab of a context; creates one if there is none.
     pub(crate) async fn first_tab(
         &self,
         context: Option<&str>,
         deadline: Deadline,
     ) -> Result<Arc<Tab>> {
-        // Two first commands at the same time mean the same first tab.
-        let _making = in_time(self.making_tab.lock(), deadline).await?;
+        // Two concurrent first commands share one tab.
+        let _lock = with_deadline(self.tab_creation_lock.lock(), deadline).await?;
         if let Some(tab) = self.current(context)? {
             return Ok(tab);
         }
@@ -577,8 +586,8 @@ impl RunningBrowser {
         Ok(tab)
     }
 
-    /// The empty tab that a browser of ours starts with; it may still be on its way into the table. In a
-    /// browser that somebody else runs, only tabs of our own are used without being named.
+    /// The initial empty tab of a browser of ours; it may not be in the target table yet. In an attached
+    /// browser, only our own tabs are used implicitly.
     async fn initial_tab(&self, context: Option<&str>, deadline: Deadline) -> Option<Arc<Tab>> {
         if context.is_some() || self.process.is_none() {
             return None;
@@ -588,12 +597,12 @@ impl RunningBrowser {
             (table.next_tab >= first).then(|| table.tabs.get(&TabId(first)).cloned())
         };
         let tab = self.wait_for(deadline.at_most(INITIAL_TAB), made).await.ok()??;
-        self.ready(&tab, deadline).await.ok()?;
+        self.wait_ready(&tab, deadline).await.ok()?;
         let is_unused = matches!(&*tab.state.borrow().url, "" | "about:blank");
         is_unused.then_some(tab)
     }
 
-    /// Opens an empty tab. It does not become the current one by itself.
+    /// Opens an empty tab. It does not become the current tab.
     pub(crate) async fn new_tab(
         &self,
         context: Option<&str>,
@@ -606,37 +615,37 @@ impl RunningBrowser {
         let create = CreateTarget {
             url: "about:blank".into(),
             browser_context_id,
-            // A tab behind another is not drawn; in a window of its own it is, and nobody sees the windows.
+            // A background tab is not painted; in a window of its own it is, and a headless browser shows no windows.
             new_window: self.is_unseen().then_some(true),
             ..CreateTarget::default()
         };
-        // A tab that comes after nobody waits for it any more would stay in the browser for good.
+        // A tab created after the timeout would stay in the browser forever.
         let browser = self.connection.browser();
-        let (told, hear) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         tokio::spawn(async move {
             let created = browser.call(create, Deadline::after(LATE_TAB)).await;
-            if let Err(Ok(unheard)) = told.send(created)
-                && let Some(target_id) = unheard.target_id
+            if let Err(Ok(unclaimed)) = sender.send(created)
+                && let Some(target_id) = unclaimed.target_id
             {
                 browser.post(&CloseTarget { target_id });
             }
         });
-        let created = tokio::time::timeout_at(deadline.at(), hear).await.map_err(|_| {
-            Error::new(Code::CommandTimeout).message("the browser does not open a new tab")
+        let created = tokio::time::timeout_at(deadline.at(), receiver).await.map_err(|_| {
+            Error::new(Code::CommandTimeout).message("the browser did not open a new tab")
         })?;
         let created = created.map_err(|_| Error::new(Code::BrowserLost))??;
         let target = created.target_id.unwrap_or_default();
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(target.clone());
+        self.own_targets.lock().unwrap_or_else(PoisonError::into_inner).push(target.clone());
         self.tab_made.notify_one();
         let made =
             |table: &TargetTable| table.tabs.values().find(|tab| tab.target_id == target).cloned();
         let tab = self.wait_for(deadline, made).await?;
-        self.ready(&tab, deadline).await?;
+        self.wait_ready(&tab, deadline).await?;
         Ok(tab)
     }
 
-    /// Waits until a tab has taken in what was prepared for it.
-    async fn ready(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
+    /// Waits until a tab's preparation commands are processed.
+    async fn wait_ready(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
         let mut state = tab.state.subscribe();
         let ready = state.wait_for(|state| state.is_ready || state.end.is_some());
         match tokio::time::timeout_at(deadline.at(), ready).await {
@@ -646,7 +655,7 @@ impl RunningBrowser {
         }
     }
 
-    /// Closes a tab. Chromium answers before the tab is gone, so this waits until it is.
+    /// Closes a tab and waits until it is gone: Chromium responds earlier.
     pub(crate) async fn close_tab(&self, tab: &Tab, deadline: Deadline) -> Result<()> {
         let close = CloseTarget { target_id: tab.target_id.clone() };
         self.connection.browser().call(close, deadline).await?;
@@ -660,7 +669,7 @@ impl RunningBrowser {
             Ok(_) => Ok(()),
             Err(_) => {
                 Err(Error::new(Code::CommandTimeout)
-                    .message(format!("tab {} does not close", tab.id)))
+                    .message(format!("tab {} did not close", tab.id)))
             }
         }
     }
@@ -670,29 +679,29 @@ impl RunningBrowser {
         let id = self.context_id(Some(name)).ok_or_else(|| self.no_context(name))?;
         let dispose = DisposeBrowserContext { browser_context_id: id.clone() };
         self.connection.browser().call(dispose, deadline).await?;
-        // Only now: one that could not be removed must still be there to be removed.
+        // After the call: a context that could not be disposed must stay listed.
         let mut table = self.table();
         table.contexts.remove(name);
-        table.written.remove(&Some(name.to_owned()));
+        table.issued_refs.remove(&Some(name.to_owned()));
         table.current.remove(&Some(name.to_owned()));
         drop(table);
         self.proxies.remove(&id);
-        self.ways().remove(name);
+        self.context_proxies_map().remove(name);
         Ok(())
     }
 
-    /// The browser's id of a named context, made on first use.
+    /// The browser context id of a named context, created on first use.
     pub(crate) async fn context(&self, name: &str, deadline: Deadline) -> Result<String> {
-        let _making = in_time(self.making_context.lock(), deadline).await?;
+        let _lock = with_deadline(self.context_creation_lock.lock(), deadline).await?;
         if let Some(id) = self.context_id(Some(name)) {
             return Ok(id);
         }
-        // One that was lost with its browser goes where it went.
-        let proxy = self.ways().get(name).cloned();
+        // A context lost with its browser keeps its proxy.
+        let proxy = self.context_proxies_map().get(name).cloned();
         self.make_context(name, proxy.as_ref(), deadline).await
     }
 
-    /// Makes a context that goes through a proxy. One that is there keeps the way that it has.
+    /// Creates a context with a proxy. An existing context keeps its proxy.
     pub(crate) async fn proxied_context(
         &self,
         name: Option<&str>,
@@ -701,17 +710,17 @@ impl RunningBrowser {
     ) -> Result<()> {
         let refused = |why: String| {
             Err(Error::new(Code::CommandInvalid)
-                .message(format!("a proxy is for a context that is made with it: {why}")))
+                .message(format!("a proxy can only be set when its context is created: {why}")))
         };
-        let _making = in_time(self.making_context.lock(), deadline).await?;
+        let _lock = with_deadline(self.context_creation_lock.lock(), deadline).await?;
         let Some(name) = name else {
-            return refused("the default one has its own way".into());
+            return refused("the default context has its own".into());
         };
         if self.context_id(Some(name)).is_some() {
-            return refused(format!("`{name}` is there already"));
+            return refused(format!("`{name}` exists already"));
         }
         self.make_context(name, Some(proxy), deadline).await?;
-        self.ways().insert(name.to_owned(), proxy.clone());
+        self.context_proxies_map().insert(name.to_owned(), proxy.clone());
         Ok(())
     }
 
@@ -724,13 +733,13 @@ impl RunningBrowser {
         let proxy_server = proxy.map(Proxy::address).transpose()?;
         let create = CreateBrowserContext {
             dispose_on_detach: Some(true),
-            // Chromium would leave out what is on this machine.
+            // By default Chromium bypasses the proxy for loopback addresses.
             proxy_bypass_list: proxy_server.as_ref().map(|_| "<-loopback>".into()),
             proxy_server,
         };
         let made = self.connection.browser().call(create, deadline).await?;
         let id = made.browser_context_id.unwrap_or_default();
-        self.catch_downloads(Some(id.clone()));
+        self.set_download_behavior(Some(id.clone()));
         if let Some(login) = proxy.and_then(Proxy::login) {
             self.proxies.add(&id, login);
         }
@@ -738,22 +747,22 @@ impl RunningBrowser {
         Ok(id)
     }
 
-    /// Waits until the table has what is looked for.
+    /// Waits until `find` returns something in the target table.
     async fn wait_for<T>(
         &self,
         deadline: Deadline,
-        look: impl Fn(&TargetTable) -> Option<T>,
+        find: impl Fn(&TargetTable) -> Option<T>,
     ) -> Result<T> {
         let mut changed = self.changed.subscribe();
         loop {
-            if let Some(found) = look(&self.table()) {
+            if let Some(found) = find(&self.table()) {
                 return Ok(found);
             }
             tokio::select! {
                 _ = changed.changed() => {}
                 reason = self.wait_ended() => return Err(Error::new(Code::BrowserLost).message(reason)),
                 () = tokio::time::sleep_until(deadline.at()) => {
-                    return Err(Error::new(Code::CommandTimeout).message("the browser does not show its new tab"));
+                    return Err(Error::new(Code::CommandTimeout).message("the new tab was not attached"));
                 }
             }
         }
@@ -764,9 +773,10 @@ impl RunningBrowser {
     }
 }
 
-/// Waits for somebody else to be done, until the deadline.
-async fn in_time<T>(wait: impl Future<Output = T>, deadline: Deadline) -> Result<T> {
+/// Waits for a lock until the deadline.
+async fn with_deadline<T>(wait: impl Future<Output = T>, deadline: Deadline) -> Result<T> {
     tokio::time::timeout_at(deadline.at(), wait).await.map_err(|_| {
-        Error::new(Code::CommandTimeout).message("another command's tab is still being made")
+        Error::new(Code::CommandTimeout)
+            .message("another command is still creating a tab or context")
     })
 }

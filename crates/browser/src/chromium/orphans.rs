@@ -1,5 +1,5 @@
-//! Tabs of ours that are left in a browser that somebody else runs, when the owner of a [`super::RunningBrowser`] is killed: nobody
-//! but the next owner knows whose they are.
+//! Orphaned tabs: our tabs in an attached browser, left open when the owner of a
+//! [`super::RunningBrowser`] was killed. Only the next owner knows that they are ours.
 
 use super::ORDERLY_END;
 use crate::launch::{self, Options};
@@ -8,18 +8,18 @@ use cdp::protocol::browser::GetVersion;
 use cdp::protocol::target::CloseTarget;
 use serde::{Deserialize, Serialize};
 
-/// Tabs that we made in a browser that we attached to.
+/// Tabs that we opened in an attached browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrphanTabs {
-    /// Where the browser was attached to.
+    /// The endpoint of the browser.
     pub cdp: String,
-    /// The browser's ids of the tabs. They are random, so no other browser has the same.
+    /// Target ids of the tabs. They are random, so unique across browsers.
     pub tabs: Vec<String>,
 }
 
 impl OrphanTabs {
-    /// What has become of the tabs of a browser that was lost for this reason.
+    /// Describes the fate of a lost browser's tabs.
     pub fn tell(left: Option<&Self>, reason: &str) -> String {
         match left {
             Some(left) => {
@@ -40,7 +40,7 @@ impl OrphanTabs {
         for target_id in self.tabs {
             browser.post(&CloseTarget { target_id });
         }
-        // Answered after those.
+        // Its response follows those.
         _ = browser.call(GetVersion {}, deadline).await;
     }
 }

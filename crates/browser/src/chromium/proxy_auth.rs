@@ -1,7 +1,8 @@
-//! Signing in to the proxies of contexts.
+//! Proxy authentication of contexts.
 //!
-//! The browser asks us only about requests that it holds for us, so in such a context every request is held for a
-//! moment. Elsewhere only those for local files are held, see [`super::local_files`]; all are let go or refused here.
+//! The browser reports `Fetch.authRequired` only for requests that it pauses for us, so in such a context every
+//! request is paused for a moment. Elsewhere only requests for local files are paused, see [`super::local_files`];
+//! all are continued or failed here.
 
 use super::RunningBrowser;
 use crate::proxy::ProxyCredentials;
@@ -15,90 +16,90 @@ use cdp::{Channel, Delivery, Event, Events};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// What is listened to.
+/// CDP events of paused requests.
 pub(super) const EVENTS: &[&str] = &[RequestPaused::NAME, AuthRequired::NAME];
 
-/// How many events may wait to be answered.
+/// Capacity of the event queue.
 pub(super) const QUEUE: usize = 4096;
 
-/// How many requests are remembered as signed in.
-const MOST_TRIED: usize = 10_000;
+/// Requests remembered as having received credentials.
+const MAX_TRIED: usize = 10_000;
 
-/// Who signs in where.
+/// Proxy credentials by context, and the sessions that need them.
 #[derive(Debug, Default)]
 pub(crate) struct ProxyAuth(Mutex<ProxyLogins>);
 
 #[derive(Debug, Default)]
 struct ProxyLogins {
-    /// By the browser's id of a context.
+    /// By browser context id.
     logins: HashMap<String, ProxyCredentials>,
-    /// The context of each session whose requests are held.
+    /// The browser context of each session whose requests are paused.
     sessions: HashMap<Arc<str>, String>,
 }
 
 impl ProxyAuth {
-    fn known(&self) -> MutexGuard<'_, ProxyLogins> {
+    fn lock(&self) -> MutexGuard<'_, ProxyLogins> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a context, before it has any pages.
+    /// Registers a context before its first page.
     pub(super) fn add(&self, context_id: &str, login: ProxyCredentials) {
-        self.known().logins.insert(context_id.to_owned(), login);
+        self.lock().logins.insert(context_id.to_owned(), login);
     }
 
-    /// Forgets a context.
+    /// Removes a context.
     pub(super) fn remove(&self, context_id: &str) {
-        let mut known = self.known();
-        known.logins.remove(context_id);
-        known.sessions.retain(|_, context| context != context_id);
+        let mut logins = self.lock();
+        logins.logins.remove(context_id);
+        logins.sessions.retain(|_, context| context != context_id);
     }
 
-    /// Has all requests of a new target held, if it is in such a context. Says whether they are.
+    /// Pauses all requests of a new target if its context has credentials; returns true if so.
     pub(super) fn prepare(&self, channel: &Channel, info: &TargetInfo) -> bool {
         let (Some(session), Some(context)) = (channel.session(), &info.browser_context_id) else {
             return false;
         };
-        let mut known = self.known();
-        let is_held = known.logins.contains_key(context);
-        if is_held {
-            known.sessions.insert(session.clone(), context.clone());
-            hold(channel);
+        let mut logins = self.lock();
+        let is_paused = logins.logins.contains_key(context);
+        if is_paused {
+            logins.sessions.insert(session.clone(), context.clone());
+            pause_requests(channel);
         }
-        is_held
+        is_paused
     }
 
-    /// Leaves the requests of a session to somebody else.
+    /// Stops handling the requests of a session.
     pub(crate) fn leave(&self, session: &Arc<str>) {
-        self.known().sessions.remove(session);
+        self.lock().sessions.remove(session);
     }
 
     fn login(&self, session: &Arc<str>) -> Option<ProxyCredentials> {
-        let known = self.known();
-        known.logins.get(known.sessions.get(session)?).cloned()
+        let logins = self.lock();
+        logins.logins.get(logins.sessions.get(session)?).cloned()
     }
 }
 
-fn hold(channel: &Channel) {
+fn pause_requests(channel: &Channel) {
     let all = RequestPattern { url_pattern: Some("*".into()) };
     channel.post(&Enable { patterns: vec![all], handle_auth_requests: Some(true) });
 }
 
-/// Lets requests go on and signs in until the browser is gone.
-pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
+/// Continues paused requests and answers authentication challenges until the browser is gone.
+pub(super) async fn run_event_loop(mut events: Events, live: Weak<RunningBrowser>) {
     let mut tried = HashSet::new();
     while let Some(delivery) = events.next().await {
         let Some(live) = live.upgrade() else { return };
         match delivery {
             Delivery::Event(event) => _ = live.request_event(&event, &mut tried),
             Delivery::Lagged(lost) => {
-                tracing::warn!(lost, "held requests lost, letting go of all");
-                let sessions: Vec<_> = live.proxies.known().sessions.keys().cloned().collect();
-                // What nobody allowed stays held.
+                tracing::warn!(lost, "paused requests lost, continuing all");
+                let sessions: Vec<_> = live.proxies.lock().sessions.keys().cloned().collect();
+                // Requests that still need a check stay paused.
                 let is_free = |session: &Arc<str>| !live.local_files.is_restricted(session);
                 for session in sessions.into_iter().filter(is_free) {
                     let channel = live.connection.session(session);
                     channel.post(&Disable {});
-                    hold(&channel);
+                    pause_requests(&channel);
                 }
             }
         }
@@ -106,7 +107,7 @@ pub(super) async fn keep(mut events: Events, live: Weak<RunningBrowser>) {
 }
 
 impl RunningBrowser {
-    /// What becomes of a request that is held.
+    /// Continues, fails or authenticates a paused request.
     fn request_event(&self, event: &Event, tried: &mut HashSet<String>) -> Option<()> {
         let session = event.session.as_ref()?;
         let login = self.proxies.login(session);
@@ -126,14 +127,14 @@ impl RunningBrowser {
             return Some(());
         }
         let login = login?;
-        let asked: AuthRequired = event.decode().ok()?;
-        let request_id = asked.request_id?;
-        let is_proxy = asked.auth_challenge?.source.as_deref() == Some("Proxy");
-        if tried.len() >= MOST_TRIED {
+        let challenge: AuthRequired = event.decode().ok()?;
+        let request_id = challenge.request_id?;
+        let is_proxy = challenge.auth_challenge?.source.as_deref() == Some("Proxy");
+        if tried.len() >= MAX_TRIED {
             tried.clear();
         }
         let response = match is_proxy {
-            // Servers are no business of ours.
+            // Server authentication is left to the browser.
             false => {
                 AuthChallengeResponse { response: Some("Default".into()), ..Default::default() }
             }
@@ -142,7 +143,7 @@ impl RunningBrowser {
                 username: Some(login.username),
                 password: Some(login.password.reveal().to_owned()),
             },
-            // Asked again, it was not the right one.
+            // Challenged again: the credentials were wrong.
             true => {
                 AuthChallengeResponse { response: Some("CancelAuth".into()), ..Default::default() }
             }

@@ -1,4 +1,4 @@
-//! How the table is kept true: every event of the browser, followed in order by one task.
+//! The event loop that updates the target table and tab states: every event of the browser, in order, by one task.
 
 use super::activity::CHOOSER;
 use super::local_files::LocalFiles;
@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
-/// Everything the table is made of.
+/// CDP events that update the target table and tab states.
 pub(super) const EVENTS: &[&str] = &[
     "Target.attachedToTarget",
     "Target.detachedFromTarget",
@@ -38,16 +38,16 @@ pub(super) const EVENTS: &[&str] = &[
     inspector::TargetReloadedAfterCrash::NAME,
 ];
 
-/// How many events may wait for the table. A page would have to be very busy to fill this.
+/// Capacity of the event queue; only a very busy page could fill it.
 pub(super) const QUEUE: usize = 8192;
 
-/// How long a new tab may take to get ready.
+/// Timeout of a new tab's preparation.
 const READY: Duration = Duration::from_secs(10);
 
-/// How long a tab may take to say again how far it is.
+/// Timeout of a tab's state query.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// What is told of a file chooser.
+/// Messages of file choosers.
 const ASKS_FOR_A_FILE: &str = "the page asks for a file; give it with `agbrowse upload --chooser FILE`, \
      or cancel with `agbrowse upload --chooser`";
 const ASKS_FOR_FILES: &str = "the page asks for files; give them with `agbrowse upload --chooser FILE…`, \
@@ -55,8 +55,8 @@ const ASKS_FOR_FILES: &str = "the page asks for files; give them with `agbrowse 
 const UNANSWERABLE: &str = "the page asked for files by `showOpenFilePicker` or the like, \
      which takes none from here, and got none";
 
-/// Keeps the table true until the browser is gone.
-pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
+/// Updates the target table until the browser is gone.
+pub(super) async fn run_event_loop<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
     mut events: Events,
     attach: AutoAttach<P>,
     live: Weak<RunningBrowser>,
@@ -69,12 +69,12 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
                 None => _ = live.page_event(&event),
             },
             Delivery::Lagged(lost) => {
-                tracing::warn!(lost, "events lost, asking again");
+                tracing::warn!(lost, "events lost, querying again");
                 live.resync(&attach).await;
             }
         }
     }
-    // Whoever waits for a tab must hear that it will not come.
+    // Wake everybody who waits for a tab: it will not come.
     if let Some(live) = live.upgrade() {
         for row in live.tabs() {
             row.tab.state.send_modify(|state| state.end = Some(TabEnd::Closed));
@@ -83,19 +83,19 @@ pub(super) async fn keep<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
     }
 }
 
-/// What a new target needs before its first script runs.
+/// Prepares a new target before its first script runs.
 pub(super) fn preparation(
     options: &Options,
     is_unseen: bool,
     proxies: Arc<ProxyAuth>,
     local_files: Arc<LocalFiles>,
 ) -> impl Fn(&Channel, &TargetInfo, Option<&Arc<str>>) + Send + 'static {
-    // The window's size counts its frame too, seen or not; the page shall have all that was asked for.
+    // The window size includes the window frame, even headless; the override gives the page the requested viewport.
     let view = is_unseen.then(|| options.viewport.unwrap_or(VIEWPORT));
     move |channel, info, parent| {
         let kind = info.r#type.as_deref();
-        let is_held = proxies.prepare(channel, info);
-        local_files.prepare(channel, info, parent, is_held);
+        let is_paused = proxies.prepare(channel, info);
+        local_files.prepare(channel, info, parent, is_paused);
         if matches!(kind, Some("page" | "iframe")) {
             channel.post(&page::Enable {});
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
@@ -107,7 +107,7 @@ pub(super) fn preparation(
                 world_name: Some(observe::WORLD.into()),
                 ..page::AddScriptToEvaluateOnNewDocument::default()
             });
-            // A chooser that nobody sees would be answered by nobody. Each process has to be told.
+            // Nobody sees a headless file chooser, so it is intercepted. The setting is per process.
             if is_unseen {
                 channel.post(&page::SetInterceptFileChooserDialog { enabled: true });
             }
@@ -119,10 +119,10 @@ pub(super) fn preparation(
                 execution_context_name: Some(observe::WORLD.into()),
             });
             channel.post(&network_events());
-            // From the beginning: what is written all the time is no effect of an action.
+            // From the start: storage that is written continuously is no effect of an action.
             channel.post(&dom_storage::Enable {});
         }
-        // What a worker asks servers for, its page does not tell.
+        // A worker's requests are not reported by its page.
         if kind == Some("worker") {
             channel.post(&network_events());
         }
@@ -140,7 +140,7 @@ pub(super) fn preparation(
     }
 }
 
-/// What was answered is not kept for anybody.
+/// Network events without response bodies.
 fn network_events() -> network::Enable {
     network::Enable {
         max_total_buffer_size: Some(0),
@@ -153,9 +153,9 @@ impl RunningBrowser {
     fn apply(&self, change: TargetChange) {
         match change {
             TargetChange::Attached { channel, info, parent, ready } => {
-                if let Some(tab) = self.attached(channel, &info, parent.as_ref()) {
+                if let Some(tab) = self.add_session(channel, &info, parent.as_ref()) {
                     tokio::spawn(async move {
-                        // Failing means that the tab is gone, which is told by its end.
+                        // An error means that the tab is gone, which its end reports.
                         _ = ready.wait(Deadline::after(READY)).await;
                         tab.state.send_modify(|state| state.is_ready = true);
                     });
@@ -163,17 +163,17 @@ impl RunningBrowser {
                 self.apply_target_info(&info);
             }
             TargetChange::Detached { session } => {
-                let entry = self.forget_session(&session);
+                let entry = self.remove_session(&session);
                 let tab = entry.and_then(|entry| entry.tab).and_then(|id| self.tab(id).ok());
                 if let Some(tab) = tab {
-                    forget_chooser(&tab, |chooser| chooser.channel.session() == Some(&session));
+                    clear_chooser(&tab, |chooser| chooser.channel.session() == Some(&session));
                     if tab.channel.session() == Some(&session) {
-                        self.gone(&tab.target_id);
+                        self.remove_tab(&tab.target_id);
                     }
                 }
             }
             TargetChange::Changed { info } => self.apply_target_info(&info),
-            TargetChange::Destroyed { target_id } => self.gone(&target_id),
+            TargetChange::Destroyed { target_id } => self.remove_tab(&target_id),
             TargetChange::Crashed { target_id, status } => self.update(&target_id, |state| {
                 state.end = Some(TabEnd::Crashed(status));
                 state.dialog = None;
@@ -183,8 +183,8 @@ impl RunningBrowser {
         self.changed.send_modify(|count| *count += 1);
     }
 
-    /// Takes a new session into the table, and its tab if it is one.
-    fn attached(
+    /// Adds a session to the target table, and its tab if it is one.
+    fn add_session(
         &self,
         channel: Channel,
         info: &TargetInfo,
@@ -204,9 +204,9 @@ impl RunningBrowser {
             {
                 tab.activity.note_worker(&url);
             }
-            let above = parent.cloned();
+            let parent_session = parent.cloned();
             let parent = info.parent_frame_id.clone();
-            let entry = SessionEntry { target: target_id, parent, above, tab, kind, url };
+            let entry = SessionEntry { target: target_id, parent, parent_session, tab, kind, url };
             table.sessions.insert(session, entry);
             return None;
         }
@@ -215,7 +215,7 @@ impl RunningBrowser {
         let named =
             table.contexts.iter().find(|(_, id)| Some(*id) == info.browser_context_id.as_ref());
         let context = named.map(|(name, _)| name.clone());
-        // Who clicks with the middle button opens a tab that knows nothing of the page it came from.
+        // A tab opened by a middle click has no `openerId`.
         let is_opener = |tab: &&Arc<Tab>| match &info.opener_id {
             Some(opener) => tab.target_id == *opener,
             None => tab.context == context && tab.opens_tabs.load(Ordering::Acquire),
@@ -225,18 +225,19 @@ impl RunningBrowser {
             opener.activity.note_tab(id);
         }
         let opener = opener.map(|tab| tab.id);
-        let written = table.written.entry(context.clone()).or_default().clone();
+        let issued_refs = table.issued_refs.entry(context.clone()).or_default().clone();
         let tab = Arc::new(Tab::new(
             id,
             target_id.clone(),
             (context, opener),
             channel,
-            written,
+            issued_refs,
             self.bus.clone(),
         ));
         table.tabs.insert(id, tab.clone());
-        let (parent, above, tab_id) = (None, None, Some(id));
-        let entry = SessionEntry { target: target_id, parent, above, tab: tab_id, kind, url };
+        let (parent, parent_session, tab_id) = (None, None, Some(id));
+        let entry =
+            SessionEntry { target: target_id, parent, parent_session, tab: tab_id, kind, url };
         table.sessions.insert(session, entry);
         Some(tab)
     }
@@ -260,7 +261,7 @@ impl RunningBrowser {
             }
         }
         self.update(target, |state| {
-            // The browser tells the address that is asked for; the page's own events tell the one it has.
+            // `targetInfo` has the requested URL; the page's own events have the committed one.
             if let Some(url) = info.url.as_ref().filter(|_| state.loader.is_empty()) {
                 (**url).clone_into(&mut state.url);
             }
@@ -270,16 +271,16 @@ impl RunningBrowser {
         });
     }
 
-    /// Forgets a session, and those that came through it: they end with it, and nobody is told.
-    fn forget_session(&self, session: &Arc<str>) -> Option<SessionEntry> {
+    /// Removes a session and its child sessions: they end with it, without events.
+    fn remove_session(&self, session: &Arc<str>) -> Option<SessionEntry> {
         self.proxies.leave(session);
-        self.local_files.leave(session);
+        self.local_files.remove_session(session);
         let mut table = self.table();
         let entry = table.sessions.remove(session);
         let mut ended = vec![session.clone()];
-        while let Some(above) = ended.pop() {
+        while let Some(parent_session) = ended.pop() {
             table.sessions.retain(|session, entry| {
-                let ends = entry.above.as_ref() == Some(&above);
+                let ends = entry.parent_session.as_ref() == Some(&parent_session);
                 if ends {
                     ended.push(session.clone());
                 }
@@ -289,18 +290,21 @@ impl RunningBrowser {
         entry
     }
 
-    fn gone(&self, target_id: &str) {
+    fn remove_tab(&self, target_id: &str) {
         let mut table = self.table();
         let is_gone = |tab: &Arc<Tab>| tab.target_id == target_id;
         let gone: Vec<Arc<Tab>> = table.tabs.values().filter(|tab| is_gone(tab)).cloned().collect();
         table.tabs.retain(|_, tab| !is_gone(tab));
-        // Its frames and workers go with it, whether or not each is told of.
+        // Its frames and workers go with it, whether or not they have events.
         table
             .sessions
             .retain(|_, entry| entry.tab.is_none_or(|id| gone.iter().all(|it| it.id != id)));
         drop(table);
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).retain(|made| made != target_id);
-        // Only now: who waits for its end does not find it here any more.
+        self.own_targets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|own| own != target_id);
+        // After the removal: who waits for its end must not find it here.
         for tab in gone {
             tab.state.send_modify(|state| {
                 state.end = Some(TabEnd::Closed);
@@ -316,11 +320,11 @@ impl RunningBrowser {
         }
     }
 
-    /// An event of a tab's own session.
+    /// Applies an event of a tab's session.
     fn page_event(&self, event: &Event) -> Option<()> {
         let session = event.session.as_ref()?;
         let tab = self.tab_of(session)?;
-        // Dialogs of out-of-process frames hold the whole tab; everything else is about the main frame.
+        // Dialogs of out-of-process frames block the whole tab; everything else is about the main frame.
         let is_main = |frame: Option<&String>| frame == Some(&tab.target_id);
         match &*event.method {
             JavascriptDialogOpening::NAME => {
@@ -338,7 +342,7 @@ impl RunningBrowser {
                 let FrameNavigated { frame, r#type } = event.decode().ok()?;
                 let frame = frame?;
                 let is_main = is_main(frame.id.as_ref());
-                forget_chooser(&tab, |it| is_main || frame.id.as_ref() == Some(&it.frame_id));
+                clear_chooser(&tab, |it| is_main || frame.id.as_ref() == Some(&it.frame_id));
                 if !is_main {
                     tab.frame_moves.fetch_add(1, Ordering::Release);
                     return None;
@@ -346,7 +350,7 @@ impl RunningBrowser {
                 tab.state.send_modify(|state| {
                     let loader = frame.loader_id.as_deref().unwrap_or_default();
                     state.commit(loader);
-                    // A page from the back-forward cache does not load again.
+                    // A page from the back-forward cache has no new lifecycle events.
                     if r#type.as_deref() == Some("BackForwardCacheRestore") {
                         state.phase = Phase::Loaded;
                     }
@@ -360,7 +364,7 @@ impl RunningBrowser {
             FrameDetached::NAME => {
                 tab.frame_moves.fetch_add(1, Ordering::Release);
                 let frame = event.decode::<FrameDetached>().ok()?.frame_id?;
-                forget_chooser(&tab, |chooser| chooser.frame_id == frame);
+                clear_chooser(&tab, |chooser| chooser.frame_id == frame);
             }
             FileChooserOpened::NAME => {
                 let opened: FileChooserOpened = event.decode().ok()?;
@@ -428,7 +432,7 @@ impl RunningBrowser {
         Some(())
     }
 
-    /// After lost events: what is gone is removed, what is new is attached to, and each tab is asked how far it is.
+    /// After lost events: removes gone targets, attaches to new ones, and queries each tab's state.
     async fn resync<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>>)>(
         &self,
         attach: &AutoAttach<P>,
@@ -443,7 +447,7 @@ impl RunningBrowser {
             .iter()
             .filter(|id| targets.iter().all(|info| info.target_id.as_ref() != Some(*id)))
         {
-            self.gone(target);
+            self.remove_tab(target);
         }
         for info in &targets {
             self.apply_target_info(info);
@@ -458,18 +462,18 @@ impl RunningBrowser {
                 row.tab.state.send_modify(|state| (**url).clone_into(&mut state.url));
             }
             let dialog = row.tab.state.borrow().dialog.clone();
-            tokio::spawn(ask_again(row.tab, dialog));
+            tokio::spawn(restore_state(row.tab, dialog));
         }
         self.changed.send_modify(|count| *count += 1);
     }
 }
 
-/// Learns anew what the lost events may have said of a tab, which had this dialog.
+/// Restores what lost events may have said about a tab that had this dialog.
 ///
-/// Asked for events of its loading, a page tells once more those that have been. Whether a dialog is open cannot be
-/// asked. A page with one answers nothing, so an answer says that there is none; but one that opened in an event that
-/// was lost stays unknown, and its page looks stuck until it is closed or left.
-async fn ask_again(tab: Arc<Tab>, dialog: Option<Dialog>) {
+/// Enabling lifecycle events again replays the past ones of the page. An open dialog cannot be queried. A page with a
+/// dialog responds to nothing, so a response means that there is none; but a dialog whose opening event was lost
+/// stays unknown, and its page looks unresponsive until it is closed or left.
+async fn restore_state(tab: Arc<Tab>, dialog: Option<Dialog>) {
     let phases = page::SetLifecycleEventsEnabled { enabled: true };
     let answered = tab.channel.call(phases, Deadline::after(ANSWER)).await;
     if answered.is_ok() && dialog.is_some() {
@@ -483,8 +487,8 @@ async fn ask_again(tab: Arc<Tab>, dialog: Option<Dialog>) {
     }
 }
 
-/// Forgets the tab's file chooser if what it was for is gone.
-fn forget_chooser(tab: &Tab, is_gone: impl Fn(&FileChooser) -> bool) {
+/// Drops the tab's file chooser if its field or frame is gone.
+fn clear_chooser(tab: &Tab, is_gone: impl Fn(&FileChooser) -> bool) {
     tab.state.send_if_modified(|state| {
         let is_over = state.chooser.as_ref().is_some_and(&is_gone);
         if is_over {
@@ -507,19 +511,19 @@ mod tests {
     use crate::launch::{BrowserQuery, find};
 
     #[tokio::test]
-    async fn what_lost_events_said_of_a_tab_is_asked_again() {
+    async fn tab_state_is_restored_after_lost_events() {
         if let Err(error) = find(&BrowserQuery::default()) {
             assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
             return;
         }
         let deadline = Deadline::after(Duration::from_secs(30));
-        let (options, wanted) = (Options::default(), std::future::pending());
+        let (options, never_cancelled) = (Options::default(), std::future::pending());
         let started = RunningBrowser::start(
             &options,
             CarryOver::default(),
             Default::default(),
             deadline,
-            wanted,
+            never_cancelled,
         )
         .await;
         let (live, _) = started.unwrap();

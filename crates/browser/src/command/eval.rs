@@ -120,7 +120,7 @@ impl RunInTab for Eval {
         // Whatever it does, what was seen before may be different after it.
         match may_change_sheets(&self.script) {
             true => turn.observation.lock().await.reset(),
-            false => turn.observation.lock().await.forget(turn),
+            false => turn.observation.lock().await.invalidate_own_process(turn),
         }
         let evaluate = Evaluate {
             expression: self.script.clone(),

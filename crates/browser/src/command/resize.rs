@@ -50,7 +50,7 @@ impl RunInTab for Resize {
     async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<ResizeReply> {
         let Self { width, height } = *self;
         // Boxes move, and rules about the width of the view begin or cease to hold.
-        turn.observation.lock().await.forget(turn);
+        turn.observation.lock().await.invalidate_own_process(turn);
         let size = SetDeviceMetricsOverride { width, height, ..Default::default() };
         turn.call(size, cx.progress.deadline).await?;
         Ok(ResizeReply { width, height })

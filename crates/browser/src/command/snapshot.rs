@@ -490,10 +490,16 @@ impl Snapshot {
                 TextFormat::Viewpoint => {
                     let numbers: Vec<u32> =
                         seen.lines.iter().filter_map(|line| line.number).collect();
-                    backend_refs::learn(turn, observation, &numbers, cx.progress.deadline).await;
+                    backend_refs::fetch_backend_ids(
+                        turn,
+                        observation,
+                        &numbers,
+                        cx.progress.deadline,
+                    )
+                    .await;
                     let context = turn.context.as_deref();
                     let spell = |number: u32| {
-                        backend_refs::spelled(observation, context, number).unwrap_or_default()
+                        backend_refs::format_ref(observation, context, number).unwrap_or_default()
                     };
                     render_mcp(tree, seen, &McpRender { spell: &spell, print: *print })
                 }
@@ -503,11 +509,16 @@ impl Snapshot {
                 Some(told) if !told.is_full => {
                     let numbers = numbers_in(&text);
                     if self.format == TextFormat::Viewpoint {
-                        backend_refs::learn(turn, observation, &numbers, cx.progress.deadline)
-                            .await;
+                        backend_refs::fetch_backend_ids(
+                            turn,
+                            observation,
+                            &numbers,
+                            cx.progress.deadline,
+                        )
+                        .await;
                         let context = turn.context.as_deref();
                         text = rewrite_refs(&text, |number| {
-                            backend_refs::spelled(observation, context, number)
+                            backend_refs::format_ref(observation, context, number)
                         });
                     }
                     numbers.into_iter().collect::<HashSet<_>>().len() as u32

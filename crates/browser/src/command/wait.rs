@@ -127,7 +127,11 @@ impl Act for Wait {
             };
             if limit.is_over() {
                 return Err(Error::new(Code::WaitTimeout)
-                    .message(format!("{unmet} was not so after {} ms", millis(begun.elapsed())))
+                    .message(format!(
+                        "timed out after {} ms waiting for {}",
+                        millis(begun.elapsed()),
+                        unmet.awaited()
+                    ))
                     .evidence("waitedMs", millis(begun.elapsed())));
             }
             match unmet {
@@ -167,6 +171,17 @@ impl fmt::Display for Condition<'_> {
             Self::Load => f.write_str("loaded"),
             Self::Idle => f.write_str("idle"),
             Self::Function(_) => f.write_str("the function"),
+        }
+    }
+}
+
+impl Condition<'_> {
+    /// The condition in a timeout message.
+    fn awaited(&self) -> String {
+        match self {
+            Self::Load => "the page to load".into(),
+            Self::Idle => "the network to be idle".into(),
+            other => other.to_string(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Finding the WebSocket of a browser that somebody else runs.
+//! Discovers the WebSocket endpoint of a running browser.
 
 use crate::error::{Code, Error, Result};
 use cdp::Deadline;
@@ -6,13 +6,13 @@ use serde::Deserialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Answers longer than this are not from a browser.
-const MAX_ANSWER: usize = 16 << 20;
+/// Longer responses are not from a browser.
+const MAX_RESPONSE: usize = 16 << 20;
 
-/// The WebSocket address behind `9222`, `host:9222`, `http://host:9222` or `ws://…` itself.
+/// The WebSocket URL behind `9222`, `host:9222`, `http://host:9222` or `ws://…` itself.
 ///
 /// # Errors
-/// `cdp.unreachable` when nobody answers there, or not in the browser's manner.
+/// `cdp.unreachable` when there is no response, or not a browser's.
 pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
     if address.starts_with("ws://") || address.starts_with("wss://") {
         return Ok(address.to_owned());
@@ -22,14 +22,14 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
     };
     if address.starts_with("https://") {
         return Err(refused(
-            "give the browser's `wss://…` address; `https://` is not looked up".into(),
+            "give the browser's `wss://…` address; `https://` endpoints are not discovered".into(),
         ));
     }
     let host = host(address);
     let body = tokio::time::timeout_at(deadline.at(), get(&host, "/json/version"))
         .await
-        .map_err(|_| refused(format!("`{host}` does not answer")))?
-        .map_err(|error| refused(format!("no browser answers at `{host}`: {error}")))?;
+        .map_err(|_| refused(format!("`{host}` does not respond")))?
+        .map_err(|error| refused(format!("no browser responds at `{host}`: {error}")))?;
 
     #[derive(Deserialize)]
     struct Version {
@@ -39,14 +39,14 @@ pub async fn discover(address: &str, deadline: Deadline) -> Result<String> {
     serde_json::from_slice::<Version>(&body)
         .ok()
         .and_then(|version| version.socket)
-        .ok_or_else(|| refused(format!("what answers at `{host}` is no browser")))
+        .ok_or_else(|| refused(format!("the server at `{host}` is not a browser")))
 }
 
-/// Whether two spellings mean the same browser, as far as can be told without asking.
+/// True if two endpoint spellings mean the same browser, as far as their text tells.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    let is_asked =
+    let is_discovered =
         |address: &str| !["ws://", "wss://", "https://"].iter().any(|s| address.starts_with(s));
-    one == other || is_asked(one) && is_asked(other) && host(one) == host(other)
+    one == other || is_discovered(one) && is_discovered(other) && host(one) == host(other)
 }
 
 /// The host and port behind `9222`, `host:9222` or `http://host:9222`.
@@ -64,22 +64,22 @@ fn host(address: &str) -> String {
     }
 }
 
-/// One HTTP GET. The browser keeps the connection open, so the answer's length has to be honoured.
+/// One HTTP GET. The browser keeps the connection open, so `Content-Length` has to be honoured.
 ///
 /// # Errors
-/// When nobody answers, or not with 200.
+/// Without a response, or with a status other than 200.
 pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     loop {
-        if let Some((head, body)) = split_head(&answer) {
+        if let Some((head, body)) = split_head(&response) {
             let head = String::from_utf8_lossy(head).to_ascii_lowercase();
             if !head.lines().next().is_some_and(|status| status.contains(" 200")) {
-                return Err(std::io::Error::other("it does not say 200"));
+                return Err(std::io::Error::other("the status is not 200"));
             }
             let length = head
                 .lines()
@@ -92,19 +92,19 @@ pub async fn get(host: &str, path: &str) -> std::io::Result<Vec<u8>> {
         let read = stream.read(&mut piece).await?;
         if read == 0 {
             let (_, body) =
-                split_head(&answer).ok_or_else(|| std::io::Error::other("no HTTP answer"))?;
+                split_head(&response).ok_or_else(|| std::io::Error::other("no HTTP response"))?;
             return Ok(body.to_vec());
         }
-        answer.extend_from_slice(&piece[..read]);
-        if answer.len() > MAX_ANSWER {
-            return Err(std::io::Error::other("the answer is too long"));
+        response.extend_from_slice(&piece[..read]);
+        if response.len() > MAX_RESPONSE {
+            return Err(std::io::Error::other("the response is too long"));
         }
     }
 }
 
-fn split_head(answer: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
-    Some((&answer[..end], &answer[end + 4..]))
+fn split_head(response: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = response.windows(4).position(|four| four == b"\r\n\r\n")?;
+    Some((&response[..end], &response[end + 4..]))
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_browser_has_many_spellings() {
+    fn endpoint_spellings_are_equivalent() {
         for (one, other, expected) in [
             ("9333", "http://127.0.0.1:9333", true),
             ("9333", "127.0.0.1:9333/", true),

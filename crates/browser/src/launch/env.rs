@@ -1,13 +1,13 @@
-//! The environment of a browser: what a browser needs of ours, and nothing else.
+//! The environment of a browser process: an allow-list of variables.
 //!
 //! An agent's environment holds keys and passwords (`AGBROWSE_SECRET_…`, those of model APIs). Every process of the
-//! browser would have them, and so would whatever breaks into one.
+//! browser would inherit them, and so would an exploit of one.
 
 use std::ffi::OsString;
 
-/// Names that are passed on.
+/// Variables that are passed on.
 const NAMES: &[&str] = &[
-    // Who and where.
+    // User and paths.
     "HOME",
     "USER",
     "LOGNAME",
@@ -18,7 +18,7 @@ const NAMES: &[&str] = &[
     // Language.
     "LANG",
     "LANGUAGE",
-    // Windows, input methods, the session.
+    // Display, input methods, desktop session.
     "DISPLAY",
     "XAUTHORITY",
     "XMODIFIERS",
@@ -32,13 +32,13 @@ const NAMES: &[&str] = &[
     "ALSA_CONFIG_PATH",
     "DRI_PRIME",
     "PULSE_SERVER",
-    // Libraries and certificates where they are not in the usual places.
+    // Libraries and certificates in unusual places.
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
     "SSLKEYLOGFILE",
-    // The way to the network.
+    // Network proxies.
     "ALL_PROXY",
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -49,7 +49,7 @@ const NAMES: &[&str] = &[
     "__CF_USER_TEXT_ENCODING",
 ];
 
-/// Beginnings of names that are passed on.
+/// Prefixes of variables that are passed on.
 const PREFIXES: &[&str] = &[
     "CHROME_",
     "CHROMIUM_",
@@ -65,17 +65,17 @@ const PREFIXES: &[&str] = &[
     "XDG_",
 ];
 
-/// Words that are in no name of what a browser needs, whatever the name begins with.
+/// A variable with one of these words is never passed on, whatever its prefix.
 const PRIVATE: &[&str] = &["SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY"];
 
-/// The variables for a browser.
+/// The environment variables for a browser.
 pub(super) fn for_browser() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_browser))
 }
 
 fn is_for_browser(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    // Proxies are written in either case.
+    // Proxy variables are written in either case.
     let is_named = NAMES.contains(&name) || name.ends_with("_proxy") && NAMES.contains(&&*upper);
     (is_named || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
         && !PRIVATE.iter().any(|word| upper.contains(word))
@@ -86,7 +86,7 @@ mod tests {
     use super::is_for_browser;
 
     #[test]
-    fn a_browser_gets_what_it_needs_and_no_keys() {
+    fn environment_excludes_secrets() {
         for name in [
             "HOME",
             "PATH",

@@ -1,38 +1,38 @@
-//! Where a browser may be: named, on the path, in the usual places, in our cache or that of other tools.
+//! Browser discovery: a named program, `PATH`, system locations, our cache or that of other tools.
 
 use crate::error::{Code, Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Which browser is wanted.
+/// The browser to look for.
 #[derive(Clone, Debug, Default)]
 pub struct BrowserQuery {
-    /// This program and no other.
+    /// Exactly this program.
     pub chrome: Option<PathBuf>,
-    /// One that has windows.
+    /// A browser that can show windows.
     pub headed: bool,
 }
 
-/// A browser's program.
+/// A browser program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// How it was found.
+    /// The place of discovery.
     pub origin: Origin,
 }
 
 impl Found {
-    /// Whether it is the small build that knows no windows.
+    /// True for `chrome-headless-shell`, the small build without windows.
     pub fn is_headless_shell(&self) -> bool {
         is_headless_shell(&self.path)
     }
 }
 
 impl Found {
-    /// The program behind a distribution's start script, which takes a tenth of a second to look at the
-    /// system and then runs it. A program that the caller named is run as named.
+    /// The binary behind a distribution's wrapper script, which takes 100 ms to inspect the system and then runs it.
+    /// A program that the caller named is run as named.
     pub(crate) fn program(&self) -> PathBuf {
         if matches!(self.origin, Origin::Named | Origin::Variable) || !is_script(&self.path) {
             return self.path.clone();
@@ -50,16 +50,16 @@ impl Found {
     }
 }
 
-/// How a browser was found.
+/// The place where a browser was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Named by the caller.
     Named,
     /// Named by `AGBROWSE_CHROME`.
     Variable,
-    /// On the path.
+    /// On `PATH`.
     Path,
-    /// In a usual place of this system.
+    /// In a system location.
     System,
     /// Installed by us.
     Cache,
@@ -83,7 +83,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Names that browsers have on the path, best first.
+/// Browser program names on `PATH`, best first.
 const NAMES: &[&str] = &[
     "chromium",
     "chromium-browser",
@@ -99,7 +99,7 @@ const NAMES: &[&str] = &[
 ];
 
 #[cfg(target_os = "linux")]
-const PLACES: &[&str] = &[
+const SYSTEM_PATHS: &[&str] = &[
     "/usr/bin/chromium",
     "/usr/lib/chromium/chromium",
     "/usr/lib/chromium-browser/chromium-browser",
@@ -113,7 +113,7 @@ const PLACES: &[&str] = &[
     "/usr/local/bin/chrome",
 ];
 #[cfg(target_os = "macos")]
-const PLACES: &[&str] = &[
+const SYSTEM_PATHS: &[&str] = &[
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome for Testing.app/Contents/MacOS/Google Chrome for Testing",
@@ -123,7 +123,7 @@ const PLACES: &[&str] = &[
     "/Applications/Brave Browser.app/Contents/MacOS/Brave Browser",
 ];
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-const PLACES: &[&str] = &[
+const SYSTEM_PATHS: &[&str] = &[
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files\Chromium\Application\chrome.exe",
@@ -148,10 +148,10 @@ const PROGRAMS: &[&str] = &[
 /// Finds a browser.
 ///
 /// # Errors
-/// `browser.not-found`, with the places that were looked at. A browser that is named and not there, or has no windows
-/// where one is wanted, is an error too: another one is never taken instead.
-pub fn find(wanted: &BrowserQuery) -> Result<Found> {
-    let named = match (&wanted.chrome, variable("AGBROWSE_CHROME")) {
+/// `browser.not-found`, with the searched places. A named browser that does not exist, or has no windows where one is
+/// needed, is an error too: no other browser is substituted.
+pub fn find(query: &BrowserQuery) -> Result<Found> {
+    let named = match (&query.chrome, variable("AGBROWSE_CHROME")) {
         (Some(path), _) => Some((path.clone(), Origin::Named)),
         (None, Some(path)) => Some((path.into(), Origin::Variable)),
         (None, None) => None,
@@ -163,8 +163,8 @@ pub fn find(wanted: &BrowserQuery) -> Result<Found> {
                 .message(format!("`{}` is not a program ({origin})", path.display())));
         }
         let found = Found { path, origin };
-        return if wanted.headed && found.is_headless_shell() {
-            Err(windowless(&found))
+        return if query.headed && found.is_headless_shell() {
+            Err(no_windows_error(&found))
         } else {
             Ok(found)
         };
@@ -174,16 +174,16 @@ pub fn find(wanted: &BrowserQuery) -> Result<Found> {
     let ours = browsers_dir();
     let places = SearchPath {
         path: path.as_deref(),
-        usual: PLACES,
-        ours: &ours,
+        system: SYSTEM_PATHS,
+        cache: &ours,
         playwright: playwright(home.as_deref(), variable),
         puppeteer: puppeteer(home.as_deref(), variable),
     };
-    if let Some(found) = search(&places, wanted.headed) {
+    if let Some(found) = search(&places, query.headed) {
         return Ok(found);
     }
     if let Some(shell) = search(&places, false) {
-        return Err(windowless(&shell));
+        return Err(no_windows_error(&shell));
     }
     Err(Error::new(Code::BrowserNotFound)
         .message("no Chromium or Chrome was found on this machine")
@@ -191,15 +191,15 @@ pub fn find(wanted: &BrowserQuery) -> Result<Found> {
             "looked",
             vec![
                 format!("PATH for {}", NAMES.join(", ")),
-                format!("{} usual places", PLACES.len()),
+                format!("{} usual places", SYSTEM_PATHS.len()),
                 ours.display().to_string(),
                 "the caches of Playwright and Puppeteer".to_owned(),
             ],
         ))
 }
 
-/// The program that somebody means: a bare name is one on the path, as in a shell. What is not there, and every name
-/// with a slash, is a path.
+/// Resolves a program name like a shell: a bare name is searched on `PATH`. A name with a slash, or one not found, is
+/// a path.
 pub fn program_named(name: &Path) -> PathBuf {
     let is_bare = !name.as_os_str().as_encoded_bytes().contains(&b'/');
     let found = is_bare.then(|| on_path(variable("PATH").as_deref(), name, is_program)).flatten();
@@ -213,7 +213,7 @@ fn on_path(path: Option<&OsStr>, name: &Path, is_fit: impl Fn(&Path) -> bool) ->
         .find(|program| is_fit(program))
 }
 
-fn windowless(found: &Found) -> Error {
+fn no_windows_error(found: &Found) -> Error {
     Error::new(Code::BrowserNotFound).message(format!(
         "`{}` ({}) is a headless shell and has no windows: name a whole browser with `--chrome`, or leave out `--headed`",
         found.path.display(),
@@ -221,7 +221,7 @@ fn windowless(found: &Found) -> Error {
     ))
 }
 
-/// Where `agbrowse install` puts browsers.
+/// The folder where `agbrowse install` puts browsers.
 pub fn browsers_dir() -> PathBuf {
     use etcetera::BaseStrategy;
     etcetera::choose_base_strategy()
@@ -230,11 +230,11 @@ pub fn browsers_dir() -> PathBuf {
         .join("browsers")
 }
 
-/// Where to look.
+/// The places to search.
 struct SearchPath<'a> {
     path: Option<&'a OsStr>,
-    usual: &'a [&'a str],
-    ours: &'a Path,
+    system: &'a [&'a str],
+    cache: &'a Path,
     playwright: Vec<PathBuf>,
     puppeteer: Vec<PathBuf>,
 }
@@ -246,10 +246,10 @@ fn search(places: &SearchPath<'_>, headed: bool) -> Option<Found> {
     on_path
         .map(|path| found(path, Origin::Path))
         .or_else(|| {
-            let place = places.usual.iter().map(PathBuf::from).find(|place| is_fit(place))?;
+            let place = places.system.iter().map(PathBuf::from).find(|place| is_fit(place))?;
             Some(found(place, Origin::System))
         })
-        .or_else(|| Some(found(newest(places.ours, &[""], is_fit)?, Origin::Cache)))
+        .or_else(|| Some(found(newest(places.cache, &[""], is_fit)?, Origin::Cache)))
         .or_else(|| {
             let builds = ["chromium-", "chromium_headless_shell-"];
             let program =
@@ -266,17 +266,17 @@ fn search(places: &SearchPath<'_>, headed: bool) -> Option<Found> {
         })
 }
 
-/// Where Playwright keeps its browsers: where it was told to, then where it does by itself.
+/// Playwright's browser folders: the configured one, then the defaults.
 fn playwright(home: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let moved = variable("PLAYWRIGHT_BROWSERS_PATH").map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").map(|cache| Path::new(&cache).join("ms-playwright"));
     let usual = [".cache/ms-playwright", "Library/Caches/ms-playwright"];
     let usual = usual.iter().filter_map(|folder| Some(home?.join(folder)));
-    // What is not absolute counted from a folder that nobody knows now; `0` means beside each package.
+    // A relative path depends on an unknown working directory; `0` means beside each package.
     moved.into_iter().chain(cache).filter(|folder| folder.is_absolute()).chain(usual).collect()
 }
 
-/// Where Puppeteer keeps its browsers.
+/// Puppeteer's browser folders.
 fn puppeteer(home: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let moved = variable("PUPPETEER_CACHE_DIR").map(PathBuf::from);
     let usual = home.map(|home| home.join(".cache/puppeteer"));
@@ -308,7 +308,7 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Whether a program, or what a link leads to, is called a headless shell: Playwright writes it `headless_shell`.
+/// True if a program, or the target of its link, is named headless shell: Playwright writes it `headless_shell`.
 fn is_headless_shell(path: &Path) -> bool {
     let is_called_so = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_comes_first_then_caches_newest_first() {
+    fn path_is_searched_first_then_caches_newest_first() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         let path = std::env::join_paths([at("bin"), at("sbin")]).unwrap();
@@ -350,8 +350,8 @@ mod tests {
         let cache = at("cache");
         let places = SearchPath {
             path: Some(&path),
-            usual: &[],
-            ours: &cache,
+            system: &[],
+            cache: &cache,
             playwright: playwright(Some(&home), |_| None),
             puppeteer: puppeteer(Some(&home), |_| None),
         };
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_script_is_seen_through_unless_it_was_named() {
+    fn wrapper_script_is_bypassed_unless_named() {
         let root = tempfile::tempdir().unwrap();
         let (script, real) = (root.path().join("google-chrome"), root.path().join("chrome"));
         program(&script);
@@ -392,13 +392,13 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_file_is_no_browser() {
+    fn non_executable_file_is_not_a_browser() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("chromium"), "").unwrap();
         let places = SearchPath {
             path: Some(root.path().as_os_str()),
-            usual: &[],
-            ours: root.path(),
+            system: &[],
+            cache: root.path(),
             playwright: vec![root.path().to_owned()],
             puppeteer: vec![],
         };
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_found_where_they_were_moved_to() {
+    fn configured_cache_folders_are_searched() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         let (nowhere, home) = (at("nowhere"), at("home"));
@@ -419,12 +419,12 @@ mod tests {
         program(&at("puppets/chrome/linux-4/chrome-linux64/chrome"));
         let look = |name: &'static str, value: PathBuf| {
             let set = |asked: &str| (asked == name).then(|| value.clone().into_os_string());
-            // Puppeteer comes last, so it is alone when its own folder is asked for.
+            // Puppeteer is searched last, so the other caches must be empty.
             let others = if name.starts_with("PUPPETEER") { &nowhere } else { &home };
             let places = SearchPath {
                 path: None,
-                usual: &[],
-                ours: &nowhere,
+                system: &[],
+                cache: &nowhere,
                 playwright: playwright(Some(others), set),
                 puppeteer: puppeteer(Some(others), set),
             };
@@ -441,17 +441,17 @@ mod tests {
     }
 
     #[test]
-    fn a_headless_shell_is_refused_where_a_window_is_wanted() {
+    fn headless_shell_is_refused_for_headed_mode() {
         let root = tempfile::tempdir().unwrap();
         let shell = root.path().join("headless_shell");
         program(&shell);
         let link = root.path().join("chrome");
         std::os::unix::fs::symlink(&shell, &link).unwrap();
         for path in [shell, link] {
-            let mut wanted = BrowserQuery { chrome: Some(path), headed: false };
-            assert!(find(&wanted).unwrap().is_headless_shell());
-            wanted.headed = true;
-            let error = find(&wanted).unwrap_err();
+            let mut query = BrowserQuery { chrome: Some(path), headed: false };
+            assert!(find(&query).unwrap().is_headless_shell());
+            query.headed = true;
+            let error = find(&query).unwrap_err();
             assert_eq!(error.code(), Code::BrowserNotFound);
             assert!(error.to_string().contains("leave out `--headed`"), "{error}");
         }

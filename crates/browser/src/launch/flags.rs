@@ -1,13 +1,13 @@
-//! The arguments that a browser is started with, and why.
+//! Command-line flags of a browser, with their reasons.
 
 use super::{Found, Options, Sandbox, sandbox, shared_memory_mb};
 use crate::note::Note;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Chromium's own features that talk to the network, nag or slow down, by name. Those of its own surface
-/// (`WebUI…`) and the renderer it keeps in reserve cost a fifth of the time until the first page answers. After a click
-/// a page would draw before it answers anybody (`…AfterInput`): good for eyes, a quarter of the time of a click for us.
+/// Disabled Chromium features: those that contact the network, prompt or cost time. Features of its own UI (`WebUI…`)
+/// and the spare renderer cost a fifth of the time to the first response of a page. After a click, the page would
+/// paint before it responds (`…AfterInput`): good for people, a quarter of a click's time for us.
 const FEATURES_OFF: &str = "AcceptCHFrame,AiModeOmniboxEntryPoint,AutofillServerCommunication,\
     CertificateTransparencyComponentUpdater,DeferRendererTasksAfterInput,DestroyProfileOnBrowserClose,\
     DialMediaRouteProvider,\
@@ -15,21 +15,21 @@ const FEATURES_OFF: &str = "AcceptCHFrame,AiModeOmniboxEntryPoint,AutofillServer
     PaintHolding,PreloadTopChromeWebUI,PrioritizeCompositingAfterInput,SpareRendererForSitePerProcess,Translate,WebUIOmniboxAimPopup,\
     WebUIOmniboxFullPopup,WebUIOmniboxPopup,WebUIReloadButton";
 
-/// What scripts run with: room for 16 MB of new things from the start. With the usual half a megabyte a look at a large page
-/// fills it dozens of times; what is in use each time counts as old, and after some of that the browser goes through the whole
-/// page to clean up, in the middle of the look. And for 64 MB of old ones: with the usual 26 MB it does so right after the look,
-/// on the core on which we read what was seen.
+/// V8 flags. V8 starts with a 16 MB semi-space: with the default 0.5 MB a walk of a large page fills it dozens of
+/// times; survivors are promoted, and after some of that a mark-compact of the whole heap runs during the walk. And
+/// with a 64 MB old space: with the default 26 MB the mark-compact runs right after the walk, on the core on which
+/// the report is parsed.
 const JS_FLAGS: &str = "--min-semi-space-size=16 --initial-old-space-size=64";
 
-/// How a caller says more of that. Chromium heeds only the last one.
+/// A caller's V8 flags are merged: Chromium reads only the last `--js-flags`.
 const JS_FLAGS_ARGUMENT: &str = "--js-flags=";
 
-/// What every browser of ours gets. Chromium's protection against a page that changes its address without end stays on:
-/// without it, such a page occupies the browser process and no tab answers.
+/// Flags of every browser. Chromium's IPC flooding protection against endless URL changes stays on: without it, such
+/// a page occupies the browser process and no tab responds.
 const ALWAYS: &[&str] = &[
-    // The protocol over two pipes: no port is opened, and the browser ends when they close.
+    // CDP over two pipes: no port is opened, and the browser ends when they close.
     "--remote-debugging-pipe",
-    // Nothing that asks, updates, reports or syncs.
+    // No prompts, updates, reports or sync.
     "--no-first-run",
     "--no-default-browser-check",
     "--no-service-autorun",
@@ -46,24 +46,24 @@ const ALWAYS: &[&str] = &[
     "--metrics-recording-only",
     "--password-store=basic",
     "--use-mock-keychain",
-    // A tab that is not in front works as well as one that is.
+    // A background tab works as well as the front one.
     "--disable-back-forward-cache-timeout",
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    // A page that hangs is ours to report; Chromium would ask a person.
+    // We report a hanging page; Chromium would prompt.
     "--disable-hang-monitor",
-    // A pop-up that is swallowed in silence is a click without effect.
+    // A silently blocked pop-up is a click without effect.
     "--disable-popup-blocking",
     "--disable-prompt-on-repost",
     "--force-color-profile=srgb",
     "--export-tagged-pdf",
 ];
 
-/// The size of a window unless another is asked for.
+/// The default window size.
 pub(crate) const VIEWPORT: (u32, u32) = (1280, 720);
 
-/// Below this, pages crash when Chromium shares its memory through `/dev/shm`.
+/// Below this, pages crash when Chromium uses `/dev/shm`.
 const SHARED_MEMORY_NEEDED_MB: u64 = 256;
 
 pub(super) fn flags(
@@ -116,7 +116,7 @@ mod tests {
     use crate::launch::Origin;
 
     #[test]
-    fn flags_for_scripts_are_added_to_ours() {
+    fn js_flags_are_merged() {
         let said = ["--js-flags=--expose-gc", "--mute-audio", "--js-flags=--random-seed=7"];
         let options = Options { args: said.map(Into::into).to_vec(), ..Options::default() };
         let found = Found { path: "/usr/bin/chromium".into(), origin: Origin::Path };

@@ -1,4 +1,4 @@
-//! Getting a browser: found, started, or attached to.
+//! Launch options, browser discovery, start and attach.
 //!
 //! A browser that we start ends with us, however we end. One that we attach to is never ended by us.
 
@@ -27,31 +27,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How to get a browser. Two equal sets of options mean the same browser.
+/// Launch options. Two equal sets of options mean the same browser.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Options {
-    /// The browser's program; found when absent.
+    /// The browser program; discovered when absent.
     pub chrome: Option<PathBuf>,
     /// Show a window.
     pub headed: bool,
-    /// The name of a profile that is kept; a fresh one each time when absent.
+    /// The name of a persistent profile; a temporary one when absent.
     pub profile: Option<String>,
     /// Attach to this browser instead of starting one.
     pub cdp: Option<String>,
-    /// Run without Chromium's sandbox. Done by itself where it cannot work, such as for root.
+    /// Run without Chromium's sandbox. Implied where it cannot work, such as for root.
     pub no_sandbox: bool,
     /// Size of the window, in CSS pixels.
     pub viewport: Option<(u32, u32)>,
     /// Further arguments for the browser.
     pub args: Vec<String>,
-    /// Write every message of the protocol to this file.
+    /// Write every CDP message to this file.
     pub trace: Option<PathBuf>,
-    /// Where downloads go; to a folder that is removed with the browser when absent.
+    /// The download folder; a temporary one that is removed with the browser when absent.
     pub downloads: Option<PathBuf>,
 }
 
-/// Options that a caller asks for. What it leaves out is as it was.
+/// Launch options of a request. Absent ones keep their value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "as in `Options`")]
@@ -68,7 +68,7 @@ pub struct LaunchOverrides {
 }
 
 impl LaunchOverrides {
-    /// The options with what is asked for, and the names of those that changed by it.
+    /// The options with these overrides, and the names of those that changed.
     pub fn apply(&self, to: &Options) -> (Options, Vec<&'static str>) {
         let mut changed = Vec::new();
         let mut options = to.clone();
@@ -99,10 +99,10 @@ fn set<T: PartialEq>(
     }
 }
 
-/// A browser that answers.
+/// A connected browser.
 pub(crate) struct Launched {
     pub(crate) connection: Connection,
-    /// `None` when we only attached.
+    /// `None` when attached.
     pub(crate) process: Option<Process>,
     pub(crate) path: Option<PathBuf>,
     pub(crate) notes: Vec<Note>,
@@ -135,7 +135,7 @@ pub(crate) async fn launch(options: &Options, deadline: Deadline) -> Result<Laun
     Ok(Launched { connection, process: Some(process), path: Some(found.path), notes })
 }
 
-/// Whether there is something to show a window on. Only Linux may have none, unless the caller names the platform.
+/// True if there is a display for a window. Only Linux may have none, unless the caller names the platform.
 fn has_display(args: &[String]) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !cfg!(target_os = "linux")
@@ -144,16 +144,16 @@ fn has_display(args: &[String]) -> bool {
         || args.iter().any(|arg| arg.starts_with("--ozone-platform="))
 }
 
-/// The error for a browser that was started and did not answer.
-pub(crate) async fn not_up(process: &Process, why: &cdp::Error) -> Error {
+/// The error for a started browser that did not respond.
+pub(crate) async fn launch_error(process: &Process, why: &cdp::Error) -> Error {
     let exit = process.exit_within(std::time::Duration::from_millis(300)).await;
     let message = match &exit {
         Some(exit) => format!("the browser ended before it was ready: {exit}"),
-        None => format!("the browser did not come up: {why}"),
+        None => format!("the browser did not become ready: {why}"),
     };
     let error = Error::new(Code::BrowserLaunchFailed).message(message);
-    match process.last_words() {
-        Some(words) => error.evidence("stderr", Evidence::Text(words)),
+    match process.stderr_tail() {
+        Some(text) => error.evidence("stderr", Evidence::Text(text)),
         None => error,
     }
 }
@@ -182,12 +182,12 @@ fn trace_to(path: &std::path::Path) -> Result<cdp::Tap> {
     }))
 }
 
-/// Opens a file to add to it that only its owner can read. A pipe stays as it is.
+/// Opens a file for appending that only its owner can read. The mode of a pipe is left unchanged.
 fn private_file(path: &std::path::Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let file = std::fs::File::options().create(true).append(true).mode(0o600).open(path)?;
     if file.metadata()?.is_file() {
-        // One that was there before may have been for others too.
+        // An existing file may have been readable by others.
         file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     }
     Ok(file)
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_spelling_of_an_address_is_no_other_browser() {
+    fn equivalent_endpoint_spelling_is_no_change() {
         let cdp = |address: &str| LaunchOverrides {
             cdp: Some(address.into()),
             ..LaunchOverrides::default()
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_for_its_owner_alone() {
+    fn trace_file_is_readable_by_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let (new, old) = (folder.path().join("new"), folder.path().join("old"));

@@ -1,8 +1,8 @@
-//! A browser's process, from its start to the removal of its last trace.
+//! A browser process, from its start to the removal of its profile.
 //!
-//! It must end when we end, in any way. Three things see to it: the browser exits when its pipe closes; on
-//! Linux the kernel kills it when the thread that started it dies (so that thread stays, waits for it, and
-//! sees its end at once); and whatever is left of its process group is killed before it is reaped.
+//! It must end when we end, in any way. Three mechanisms ensure it: the browser exits when its pipe closes; on Linux
+//! the kernel kills it when the thread that started it dies (so that thread stays, waits for it, and sees its exit at
+//! once); and the rest of its process group is killed before it is reaped.
 
 use super::env;
 use super::profile::{LockHeartbeat, Profile};
@@ -24,22 +24,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
-/// What a browser said when it could not start is in here, inside its profile.
+/// The browser's stderr, inside its profile.
 const STDERR: &str = "agbrowse.stderr";
 
-/// How much of it is worth showing.
-const LAST_WORDS: u64 = 1500;
+/// Bytes of stderr shown in an error.
+const STDERR_TAIL: u64 = 1500;
 
-/// The path of a socket has at most 103 bytes on the strictest system. Chromium makes one in a folder of temporary
-/// files, `/org.chromium.Chromium.XXXXXX/SingletonSocket`, and aborts when its path is longer.
-const LONGEST_TEMP_DIR: usize = 103 - 45;
+/// The path of a socket has at most 103 bytes on the strictest system. Chromium creates one in the temporary folder,
+/// `/org.chromium.Chromium.XXXXXX/SingletonSocket`, and aborts when its path is longer.
+const MAX_TEMP_DIR: usize = 103 - 45;
 
-/// How a process ended.
+/// The exit status of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with a code.
+    /// An exit code.
     Code(i32),
-    /// By a signal.
+    /// A signal.
     Signal(i32),
 }
 
@@ -61,34 +61,34 @@ impl From<ExitStatus> for Exit {
     }
 }
 
-/// How far a process has come, as far as it concerns who wants to kill it.
+/// The state of a process with regard to killing it.
 #[derive(Clone, Copy, Debug)]
 enum ProcessState {
-    /// It is being started.
-    Unborn,
-    /// It is being started, and nobody wants it any more.
-    Unwanted,
+    /// Being started.
+    Starting,
+    /// Being started, and already killed.
+    Cancelled,
     Alive(Pid),
-    /// Its number may be somebody else's.
-    Over,
+    /// Reaped: its pid may be reused.
+    Reaped,
 }
 
 /// A browser that we started. Dropped, it is killed.
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// Kept by the thread that starts and reaps the process.
-    life: Arc<Mutex<ProcessState>>,
+    /// Written by the thread that starts and reaps the process.
+    state: Arc<Mutex<ProcessState>>,
     exit: watch::Receiver<Option<Exit>>,
-    /// Set when even the profile has been cleaned up.
+    /// Set when the profile has been removed too.
     cleaned: watch::Receiver<bool>,
-    /// What it prints. Open, because the file may be gone with the profile before anybody asks.
+    /// Its stderr. Open, because the file may be removed with the profile before it is read.
     stderr: File,
-    /// Keeps a named profile's lock fresh.
-    heart: Option<tokio::task::AbortHandle>,
+    /// Renews the lock of a named profile.
+    heartbeat: Option<tokio::task::AbortHandle>,
 }
 
 impl Process {
-    /// Starts `program` with the protocol on two pipes.
+    /// Starts `program` with CDP on two pipes.
     pub(crate) async fn spawn(
         program: &Path,
         args: &[OsString],
@@ -103,7 +103,7 @@ impl Process {
         let mut stderr = File::options();
         let stderr = stderr.read(true).write(true).create(true).truncate(true);
         let stderr = stderr.open(profile.path().join(STDERR)).map_err(failed)?;
-        let heart = profile.heart();
+        let heartbeat = profile.heartbeat();
 
         let mut command = Command::new(program);
         command
@@ -124,69 +124,69 @@ impl Process {
         }
         die_with_parent(&mut command);
 
-        let life = Arc::new(Mutex::new(ProcessState::Unborn));
+        let state = Arc::new(Mutex::new(ProcessState::Starting));
         let (exited, exit) = watch::channel(None);
         let (clean, cleaned) = watch::channel(false);
         let (started, start) = oneshot::channel();
         let thread = {
-            let life = life.clone();
-            move || guard(command, profile, &life, started, &exited, &clean)
+            let state = state.clone();
+            move || supervise(command, profile, &state, started, &exited, &clean)
         };
         std::thread::Builder::new().name("chromium".into()).spawn(thread).map_err(failed)?;
-        // There from now on: dropped while it is being started, it is killed as soon as it is there.
-        let mut process = Self { pid: 0, life, exit, cleaned, stderr, heart: None };
+        // Created before the process: dropped while it is being started, it is killed as soon as it exists.
+        let mut process = Self { pid: 0, state, exit, cleaned, stderr, heartbeat: None };
         process.pid = start
             .await
             .map_err(|_| failed(std::io::Error::other("its thread ended")))?
             .map_err(failed)?;
-        process.heart =
-            heart.map(LockHeartbeat::beat).map(|beat| tokio::spawn(beat).abort_handle());
+        process.heartbeat =
+            heartbeat.map(LockHeartbeat::run).map(|run| tokio::spawn(run).abort_handle());
         let transport =
             Transport::pipe(OwnedFd::from(we_read), OwnedFd::from(we_write)).map_err(failed)?;
         Ok((process, transport))
     }
 
-    /// How it ended; `None` while it runs.
+    /// The exit status; `None` while it runs.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit.borrow().clone()
     }
 
-    /// Waits a little for its end.
+    /// Waits up to `limit` for the exit.
     pub(crate) async fn exit_within(&self, limit: Duration) -> Option<Exit> {
         let mut exit = self.exit.clone();
         tokio::time::timeout(limit, exit.wait_for(Option::is_some)).await.ok()?.ok()?.clone()
     }
 
-    /// Ends it at once, with all its children.
+    /// Kills it with all its children.
     pub(crate) fn kill(&self) {
-        let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
-        match *life {
-            ProcessState::Unborn => *life = ProcessState::Unwanted,
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match *state {
+            ProcessState::Starting => *state = ProcessState::Cancelled,
             ProcessState::Alive(pid) => {
                 _ = kill_process_group(pid, Signal::KILL);
                 _ = kill_process(pid, Signal::KILL);
             }
-            ProcessState::Unwanted | ProcessState::Over => {}
+            ProcessState::Cancelled | ProcessState::Reaped => {}
         }
     }
 
-    /// Waits until nothing is left of it.
-    pub(crate) async fn gone(&self, limit: Duration) -> bool {
+    /// Waits until process and profile are gone.
+    pub(crate) async fn wait_cleaned(&self, limit: Duration) -> bool {
         let mut cleaned = self.cleaned.clone();
         tokio::time::timeout(limit, cleaned.wait_for(|done| *done)).await.is_ok()
     }
 
-    /// Whether its profile outlives it, so that an orderly end is worth waiting for.
-    pub(crate) fn profile_is_kept(&self) -> bool {
-        self.heart.is_some()
+    /// True if its profile persists, so that an orderly exit is worth waiting for.
+    pub(crate) fn has_persistent_profile(&self) -> bool {
+        self.heartbeat.is_some()
     }
 
-    /// The end of what it printed.
-    pub(crate) fn last_words(&self) -> Option<String> {
+    /// The end of its stderr.
+    pub(crate) fn stderr_tail(&self) -> Option<String> {
         let length = self.stderr.metadata().ok()?.len();
-        let from = length.saturating_sub(LAST_WORDS);
+        let from = length.saturating_sub(STDERR_TAIL);
         let mut bytes = vec![0; usize::try_from(length - from).ok()?];
-        // Without moving: the browser goes on writing where it is.
+        // A positioned read: the browser goes on writing at its own offset.
         self.stderr.read_exact_at(&mut bytes, from).ok()?;
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         (!text.is_empty()).then_some(text)
@@ -195,22 +195,22 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(heart) = &self.heart {
-            heart.abort();
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.abort();
         }
         self.kill();
     }
 }
 
 fn is_too_long(temp_dir: &Path) -> bool {
-    temp_dir.as_os_str().len() > LONGEST_TEMP_DIR
+    temp_dir.as_os_str().len() > MAX_TEMP_DIR
 }
 
-/// The life of the thread that owns the child.
-fn guard(
+/// The main function of the thread that owns the child process.
+fn supervise(
     mut command: Command,
     profile: Profile,
-    life: &Mutex<ProcessState>,
+    state: &Mutex<ProcessState>,
     started: oneshot::Sender<std::io::Result<u32>>,
     exited: &watch::Sender<Option<Exit>>,
     clean: &watch::Sender<bool>,
@@ -225,17 +225,17 @@ fn guard(
     drop(command); // Its copies of the browser's ends of the pipes would keep them open.
     let pid = Pid::from_child(&child);
     let before = std::mem::replace(
-        &mut *life.lock().unwrap_or_else(PoisonError::into_inner),
+        &mut *state.lock().unwrap_or_else(PoisonError::into_inner),
         ProcessState::Alive(pid),
     );
-    if matches!(before, ProcessState::Unwanted) {
+    if matches!(before, ProcessState::Cancelled) {
         _ = kill_process_group(pid, Signal::KILL);
         _ = kill_process(pid, Signal::KILL);
     }
     _ = started.send(Ok(child.id()));
-    // Ended but not reaped: the number is still its own, so the rest of its group can be killed safely.
+    // Exited but not reaped: the pid is still its own, so the rest of its group can be killed safely.
     _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-    *life.lock().unwrap_or_else(PoisonError::into_inner) = ProcessState::Over;
+    *state.lock().unwrap_or_else(PoisonError::into_inner) = ProcessState::Reaped;
     _ = kill_process_group(pid, Signal::KILL);
     let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
     tracing::info!(pid = child.id(), %exit, "browser ended");
@@ -244,7 +244,7 @@ fn guard(
     clean.send_replace(true);
 }
 
-/// Has the kernel kill the child when the thread that starts it dies, SIGKILL included.
+/// Makes the kernel kill the child when its starting thread dies, SIGKILL included.
 #[cfg(target_os = "linux")]
 #[allow(
     unsafe_code,

@@ -1,7 +1,7 @@
-//! Profiles: a fresh folder for each browser, or a named one that is kept and used by one owner at a time.
+//! Browser profiles: a temporary folder for each browser, or a persistent named one with one owner at a time.
 //!
-//! A fresh profile is held by a file lock that dies with its owner, so that what a killed owner left behind
-//! is known and removed by the next. A named profile has a lock file that says who holds it.
+//! A temporary profile is held by a file lock that dies with its owner, so that abandoned ones are recognized and
+//! removed by the next owner. A named profile has a lock file that names its owner.
 
 use crate::error::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
@@ -9,25 +9,25 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How often the owner of a named profile says that it is alive.
+/// Interval of a named profile's heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
-/// A lock that names no process is stale after this long without a heartbeat.
+/// A lock without a pid is stale after this long without a heartbeat.
 const STALE_AFTER_MS: u64 = 5 * 60 * 1000;
 
-/// Held by the owner of a fresh profile for as long as it lives.
+/// Lock file of a temporary profile, held by its owner.
 const OWNER: &str = "agbrowse.owner";
 
-/// Who holds a named profile: the content of its `profile.lock`.
+/// The owner of a named profile: the content of its `profile.lock`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
 pub struct ProfileLock {
-    /// The owner's process.
+    /// The owner's pid.
     pub pid: Option<u32>,
-    /// When that process began, in the kernel's ticks: a later process may get the same number.
+    /// Start time of that process in kernel ticks: pids are reused.
     pub started: Option<u64>,
-    /// Only who knows it may release the lock.
+    /// Secret of the owner: only it may release the lock.
     pub token: String,
     /// Milliseconds since 1970.
     pub acquired_at: u64,
@@ -36,7 +36,7 @@ pub struct ProfileLock {
 }
 
 impl ProfileLock {
-    /// Whether its owner is gone.
+    /// True if its owner is gone.
     pub fn is_stale(&self) -> bool {
         match self.pid {
             Some(pid) => !is_alive(pid, self.started),
@@ -54,16 +54,16 @@ pub fn profiles_dir() -> PathBuf {
         .join("profiles")
 }
 
-/// What dead owners left behind.
+/// Leftovers of dead owners.
 #[derive(Clone, Debug, Default)]
 pub struct StaleProfiles {
-    /// Fresh profiles whose owner is gone.
+    /// Temporary profiles whose owner is gone.
     pub fresh: Vec<PathBuf>,
     /// Lock files of named profiles whose owner is gone.
     pub locks: Vec<PathBuf>,
 }
 
-/// Looks for what dead owners left behind.
+/// Finds leftovers of dead owners.
 pub fn stale_profiles() -> StaleProfiles {
     let subfolders = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten();
@@ -89,14 +89,14 @@ pub(crate) struct Profile {
 }
 
 enum ProfileHold {
-    /// Removed when dropped. The lock inside tells others that its owner lives.
+    /// Removed when dropped. The lock inside shows others that its owner lives.
     Fresh { _owner: File },
-    /// Kept; released when dropped.
+    /// Persistent; released when dropped.
     Named { token: String },
 }
 
 impl Profile {
-    /// Takes the named profile, or a fresh one. Removes what dead owners left.
+    /// Acquires the named profile, or creates a temporary one. Removes leftovers of dead owners.
     pub(crate) fn take(name: Option<&str>) -> Result<Self> {
         match name {
             Some(name) => Self::named(&profiles_dir(), name),
@@ -113,8 +113,8 @@ impl Profile {
         &self.path
     }
 
-    /// What keeps a named profile's lock fresh.
-    pub(crate) fn heart(&self) -> Option<LockHeartbeat> {
+    /// The heartbeat of a named profile.
+    pub(crate) fn heartbeat(&self) -> Option<LockHeartbeat> {
         match &self.hold {
             ProfileHold::Named { token } => {
                 Some(LockHeartbeat { lock: self.path.join("profile.lock"), token: token.clone() })
@@ -126,7 +126,7 @@ impl Profile {
     fn fresh() -> std::io::Result<Self> {
         let folder = fresh_dir();
         private_dir(&folder)?;
-        own(&folder)?;
+        check_private(&folder)?;
         for entry in std::fs::read_dir(&folder)?.filter_map(std::result::Result::ok) {
             if let Some(_claim) = claim_abandoned(&entry.path()) {
                 remove_singleton(&entry.path());
@@ -134,7 +134,7 @@ impl Profile {
             }
         }
         let path = tempfile::Builder::new().prefix("profile-").tempdir_in(&folder)?.keep();
-        // Locked before it has its name: a profile whose owner's file is free is an abandoned one.
+        // Locked before it has its name: an unlocked owner file means an abandoned profile.
         let owner = File::create(path.join("agbrowse.new"))?;
         owner.lock()?;
         std::fs::rename(path.join("agbrowse.new"), path.join(OWNER))?;
@@ -145,7 +145,7 @@ impl Profile {
         let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
             return Err(Error::new(Code::CommandInvalid).message(format!(
-                "`{name}` is no profile name: letters, digits, `-`, `_` and `.` only"
+                "`{name}` is not a profile name: letters, digits, `-`, `_` and `.` only"
             )));
         }
         let path = folder.join(name);
@@ -154,7 +154,7 @@ impl Profile {
                 .message(format!("the profile folder `{}` cannot be used: {error}", path.display()))
         };
         private_dir(&path).map_err(unusable)?;
-        // Two that find the same stale lock must not both take it.
+        // Two owners that find the same stale lock must not both take it.
         let guard = File::create(path.join("profile.lock.guard")).map_err(unusable)?;
         guard.lock().map_err(unusable)?;
         let lock = path.join("profile.lock");
@@ -184,24 +184,24 @@ impl Profile {
     }
 }
 
-/// Says that the owner of a named profile is alive.
+/// The heartbeat of a named profile's lock.
 pub(crate) struct LockHeartbeat {
     lock: PathBuf,
     token: String,
 }
 
 impl LockHeartbeat {
-    /// Beats until it is dropped.
-    pub(crate) async fn beat(self) {
+    /// Renews the lock until it is dropped.
+    pub(crate) async fn run(self) {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
-            if let Err(error) = self.once() {
+            if let Err(error) = self.renew() {
                 tracing::warn!(%error, "heartbeat not written");
             }
         }
     }
 
-    fn once(&self) -> std::io::Result<()> {
+    fn renew(&self) -> std::io::Result<()> {
         match read_lock(&self.lock).filter(|content| content.token == self.token) {
             Some(content) => {
                 write_lock(&self.lock, &ProfileLock { heartbeat_at: now_ms(), ..content })
@@ -216,7 +216,7 @@ impl Drop for Profile {
         match &self.hold {
             ProfileHold::Fresh { .. } => {
                 remove_singleton(&self.path);
-                // Processes of the browser that are still dying may add a file meanwhile.
+                // Dying processes of the browser may still add files.
                 for _ in 0..20 {
                     match std::fs::remove_dir_all(&self.path) {
                         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -237,19 +237,19 @@ impl Drop for Profile {
     }
 }
 
-/// The folder of fresh profiles: private, and one per user.
+/// The folder of temporary profiles: private, and one per user.
 fn fresh_dir() -> PathBuf {
     std::env::temp_dir().join(format!("agbrowse-profiles-{}", rustix::process::getuid().as_raw()))
 }
 
-/// Removes what Chromium itself leaves when it is killed. With the links it would refuse to start; what one of them
-/// leads to is a folder among the temporary files, where nobody would ever remove it.
+/// Removes Chromium's singleton files after it was killed. With the links it would refuse to start; the socket link
+/// points to a folder in the temporary directory that nothing else would remove.
 fn remove_singleton(profile: &Path) {
     let socket = std::fs::read_link(profile.join("SingletonSocket")).ok();
     if let Some(socket) = socket.filter(|socket| socket.is_absolute())
         && let Some(folder) = socket.parent().filter(|folder| *folder != profile)
     {
-        // By name and never with what else is in there, should the link lead anywhere else.
+        // Only these files, in case the link points elsewhere.
         for file in ["SingletonSocket", "SingletonCookie"] {
             _ = std::fs::remove_file(folder.join(file));
         }
@@ -260,7 +260,7 @@ fn remove_singleton(profile: &Path) {
     }
 }
 
-/// Holds the owner's lock of a fresh profile whose owner is gone.
+/// Acquires the owner lock of an abandoned temporary profile.
 fn claim_abandoned(profile: &Path) -> Option<File> {
     let owner = File::open(profile.join(OWNER)).ok()?;
     match owner.try_lock() {
@@ -274,8 +274,8 @@ fn private_dir(path: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// In a shared folder somebody else may have made ours first, to read along.
-fn own(path: &Path) -> std::io::Result<()> {
+/// Refuses a folder that another user created first in a shared directory, to read along.
+fn check_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let meta = std::fs::symlink_metadata(path)?;
     if meta.is_dir() && meta.uid() == rustix::process::getuid().as_raw() && meta.mode() & 0o077 == 0
@@ -287,7 +287,7 @@ fn own(path: &Path) -> std::io::Result<()> {
 
 fn read_lock(path: &Path) -> Option<ProfileLock> {
     let text = std::fs::read_to_string(path).ok()?;
-    // An unreadable lock was cut off by a crash: it has no owner and no heartbeat, so it is stale.
+    // An unreadable lock was truncated by a crash: it has no owner and no heartbeat, so it is stale.
     Some(serde_json::from_str(&text).unwrap_or_default())
 }
 
@@ -314,8 +314,8 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whether a process lives, and is the one that began at that time, if it is known. One that has ended and that
-/// nobody reaps is dead: in a container it may stay in the table for good.
+/// True if a process is alive and has this start time, if one is known. An unreaped zombie counts as dead: in a
+/// container it may stay in the process table for good.
 fn is_alive(pid: u32, started: Option<u64>) -> bool {
     if let Some(stat) = stat(pid) {
         return !stat.has_ended && started.is_none_or(|started| started == stat.started);
@@ -326,15 +326,15 @@ fn is_alive(pid: u32, started: Option<u64>) -> bool {
     !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }
 
-/// What the system tells of a process, where it does.
+/// Process status from `/proc`, where there is one.
 struct ProcStat {
     has_ended: bool,
-    /// In the kernel's ticks.
+    /// In kernel ticks.
     started: u64,
 }
 
-/// Fields 3, 20 and 22 of a process's `stat`, counted after the name, which may hold anything. While threads are
-/// still at work, only the first of them has ended.
+/// Fields 3, 20 and 22 of `/proc/PID/stat`, counted after the name, which may contain anything. While other threads
+/// still run, only the main thread has ended.
 fn stat(pid: u32) -> Option<ProcStat> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_named_profile_has_one_owner_at_a_time() {
+    fn named_profile_has_one_owner_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let first = Profile::named(folder.path(), "work").unwrap();
         let refused = Profile::named(folder.path(), "work").err().unwrap();
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_of_a_dead_owner_is_reclaimed() {
+    fn lock_of_dead_owner_is_reclaimed() {
         let folder = tempfile::tempdir().unwrap();
         drop(Profile::named(folder.path(), "work").unwrap());
         let lock = folder.path().join("work/profile.lock");
@@ -380,7 +380,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn an_owner_that_nobody_reaps_is_dead() {
+    fn unreaped_owner_is_dead() {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
         let folder = tempfile::tempdir().unwrap();
         drop(Profile::named(folder.path(), "work").unwrap());
@@ -399,29 +399,29 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_keeps_a_lock_without_a_process() {
+    fn recent_heartbeat_keeps_lock_without_pid() {
         let lock = ProfileLock { heartbeat_at: now_ms(), ..Default::default() };
         assert!(!lock.is_stale());
         assert!(ProfileLock { heartbeat_at: now_ms() - STALE_AFTER_MS - 1, ..lock }.is_stale());
     }
 
     #[test]
-    fn a_beat_renews_the_owners_lock_only() {
+    fn heartbeat_renews_only_the_owners_lock() {
         let folder = tempfile::tempdir().unwrap();
         let profile = Profile::named(folder.path(), "work").unwrap();
         let lock = folder.path().join("work/profile.lock");
-        let heart = profile.heart().unwrap();
+        let heartbeat = profile.heartbeat().unwrap();
         let old = ProfileLock { heartbeat_at: 7, ..read_lock(&lock).unwrap() };
         write_lock(&lock, &old).unwrap();
-        heart.once().unwrap();
+        heartbeat.renew().unwrap();
         assert!(read_lock(&lock).unwrap().heartbeat_at > 7);
         write_lock(&lock, &ProfileLock { token: "other".into(), ..old }).unwrap();
-        heart.once().unwrap();
+        heartbeat.renew().unwrap();
         assert_eq!(read_lock(&lock).unwrap().heartbeat_at, 7);
     }
 
     #[test]
-    fn only_the_owner_releases() {
+    fn only_the_owner_releases_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let first = Profile::named(folder.path(), "work").unwrap();
         let lock = folder.path().join("work/profile.lock");
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_name_cannot_leave_its_folder() {
+    fn profile_name_cannot_escape_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["", "..", ".hidden", "a/b", "../x", "a\0b"] {
             let refused = Profile::named(folder.path(), name).err().unwrap();
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_of_a_killed_browsers_socket_goes_with_its_links() {
+    fn singleton_socket_folder_is_removed_with_its_links() {
         let root = tempfile::tempdir().unwrap();
         let (profile, folder) = (root.path().join("work"), root.path().join("org.chromium.x"));
         let leave = || {
@@ -455,7 +455,7 @@ mod tests {
         leave();
         drop(held);
         assert!(!folder.exists());
-        // As after a killed owner; what else is in the folder is not ours to remove.
+        // As after a killed owner; other files of the folder must stay.
         leave();
         std::fs::write(folder.join("theirs"), "").unwrap();
         let _held = Profile::named(root.path(), "work").unwrap();
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_profile_vanishes() {
+    fn temporary_profile_is_removed_on_drop() {
         let profile = Profile::fresh().unwrap();
         let path = profile.path().to_owned();
         assert!(claim_abandoned(&path).is_none(), "held by its owner");

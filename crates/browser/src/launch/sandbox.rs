@@ -1,19 +1,18 @@
-//! Whether Chromium's sandbox can work here. Decided by facts of the system, never by what a failed start
-//! printed.
+//! Checks that Chromium's sandbox works here. Decided by facts of the system, never by the output of a failed start.
 
 use std::path::Path;
 use std::process::Stdio;
 
-/// Whether Chromium's sandbox can work.
+/// Result of the sandbox check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sandbox {
-    /// It can.
+    /// It works.
     Usable,
-    /// It cannot, and why.
+    /// It does not work, and why.
     Unusable(&'static str),
 }
 
-/// Whether Chromium's sandbox can work for `program`.
+/// Checks that Chromium's sandbox works for `program`.
 pub fn sandbox(program: &Path) -> Sandbox {
     if !cfg!(target_os = "linux") {
         return Sandbox::Usable;
@@ -27,7 +26,7 @@ pub fn sandbox(program: &Path) -> Sandbox {
     Sandbox::Unusable("no user namespaces can be made here, and the browser has no setuid helper")
 }
 
-/// Size of the memory that Chromium shares between its processes; `None` where it cannot be told.
+/// Size of `/dev/shm`, which Chromium's processes share; `None` if unknown.
 pub fn shared_memory_mb() -> Option<u64> {
     let stat = rustix::fs::statvfs("/dev/shm").ok()?;
     Some(stat.f_blocks * stat.f_frsize / (1 << 20))
@@ -44,7 +43,7 @@ fn has_setuid_helper(program: &Path) -> bool {
     })
 }
 
-/// Tried, not guessed: a container may forbid by a filter what its settings allow.
+/// Tried, not inferred: a container's seccomp filter may forbid what its settings allow.
 #[cfg(target_os = "linux")]
 #[allow(
     unsafe_code,

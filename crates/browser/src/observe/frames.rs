@@ -1,4 +1,4 @@
-//! The frames of a tab: where each is, who it belongs to, and which element holds it.
+//! The frame tree of a tab: frame ids, origins, owner elements.
 
 use super::TabObservation;
 use super::isolated_world::FrameReport;
@@ -18,16 +18,16 @@ pub(super) struct FrameInfo {
     pub(super) parent: Option<String>,
     pub(super) loader: String,
     pub(super) name: String,
-    /// Its address as the browser's own process knows it, for one that does not answer.
+    /// Its URL as the browser process knows it, for a frame that does not respond.
     pub(super) url: String,
-    /// It is the uppermost frame of its process here.
+    /// It is the root frame of its session.
     pub(super) is_top: bool,
-    /// Its address could not be reached, and the browser says so instead.
+    /// Its URL could not be loaded, and an error page is shown.
     pub(super) is_unreachable: bool,
 }
 
 impl FrameInfo {
-    /// The uppermost frame of a tab.
+    /// The main frame of a tab.
     pub(super) fn main(tab: &Tab, loader: String) -> Self {
         Self {
             channel: tab.channel.clone(),
@@ -41,19 +41,19 @@ impl FrameInfo {
         }
     }
 
-    /// Who it belongs to, by its address; nothing if that does not tell.
+    /// The origin of its URL; empty if the URL has none.
     pub(super) fn origin(&self) -> String {
         let Some((scheme, rest)) = self.url.split_once("://") else { return String::new() };
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        // Who signs in by the address is nobody's business.
+        // Credentials in the URL are dropped.
         let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
         format!("{scheme}://{host}")
     }
 }
 
-/// All frames of a tab, of every process, those that hold others first; and which elements of the uppermost document hold
-/// frames that are not among the known ones.
-pub(super) async fn places(
+/// All frames of a tab, of every process, parents first; and the owner elements of the main document's frames that
+/// are not among the known ones.
+pub(super) async fn list_frames(
     live: &RunningBrowser,
     tab: &Tab,
     known: &HashSet<String>,
@@ -62,12 +62,12 @@ pub(super) async fn places(
     let targets = live.frame_targets(tab.id);
     let mut channels = vec![tab.channel.clone()];
     channels.extend(targets.iter().map(|frame| frame.channel.clone()));
-    let asked: Vec<_> =
+    let pending: Vec<_> =
         channels.into_iter().map(|channel| (channel.start(&GetFrameTree {}), channel)).collect();
-    let mut places = Vec::new();
-    for (reply, channel) in asked {
+    let mut infos = Vec::new();
+    for (reply, channel) in pending {
         let Ok(reply) = reply else { continue };
-        // One whose process does not answer is known by the element that holds it.
+        // A frame whose process does not respond is known from the target table.
         let Ok(reply) = reply.wait(deadline).await else { continue };
         let mut trees: Vec<FrameTree> = reply.frame_tree.into_iter().collect();
         let mut is_first = true;
@@ -75,7 +75,7 @@ pub(super) async fn places(
             trees.extend(tree.child_frames.unwrap_or_default());
             let Some(frame) = tree.frame else { continue };
             let is_top = std::mem::take(&mut is_first);
-            places.push(FrameInfo {
+            infos.push(FrameInfo {
                 channel: channel.clone(),
                 frame_id: frame.id.unwrap_or_default(),
                 parent: frame.parent_id,
@@ -88,8 +88,8 @@ pub(super) async fn places(
         }
     }
     for FrameTarget { target, parent, url, channel } in targets {
-        if places.iter().all(|place| place.frame_id != target) {
-            let place = FrameInfo {
+        if infos.iter().all(|info| info.frame_id != target) {
+            let info = FrameInfo {
                 channel,
                 frame_id: target,
                 parent,
@@ -99,61 +99,61 @@ pub(super) async fn places(
                 is_top: true,
                 is_unreachable: false,
             };
-            places.push(place);
+            infos.push(info);
         }
     }
-    let is_new = |place: &&FrameInfo| {
-        place.parent.as_ref() == Some(&tab.target_id) && !known.contains(&place.frame_id)
+    let is_new = |info: &&FrameInfo| {
+        info.parent.as_ref() == Some(&tab.target_id) && !known.contains(&info.frame_id)
     };
-    let new = places.iter().filter(is_new).map(|place| (place, &tab.channel));
-    let owners = owners(new, deadline).await;
-    (places, owners)
+    let new = infos.iter().filter(is_new).map(|info| (info, &tab.channel));
+    let owners = fetch_owners(new, deadline).await;
+    (infos, owners)
 }
 
-/// The elements that hold frames, by frame; the browser's own numbers of them.
+/// Backend node ids of owner elements, by frame id.
 pub(super) type FrameOwners = HashMap<String, i64>;
 
-/// Has the browser say which elements hold these frames. All at once: one after the other, a page with many frames
-/// would run out of time.
-pub(super) async fn owners<'p>(
-    asked: impl Iterator<Item = (&'p FrameInfo, &Channel)>,
+/// Fetches the owner elements of frames, in parallel: sequentially, a page with many frames would run out of time.
+pub(super) async fn fetch_owners<'p>(
+    pending: impl Iterator<Item = (&'p FrameInfo, &Channel)>,
     deadline: Deadline,
 ) -> FrameOwners {
-    let ask = |(place, channel): (&'p FrameInfo, &Channel)| {
-        let owner = GetFrameOwner { frame_id: place.frame_id.clone() };
-        Some((place, channel.start(&owner).ok()?))
+    let ask = |(info, channel): (&'p FrameInfo, &Channel)| {
+        let owner = GetFrameOwner { frame_id: info.frame_id.clone() };
+        Some((info, channel.start(&owner).ok()?))
     };
-    let asked: Vec<_> = asked.filter_map(ask).collect();
+    let pending: Vec<_> = pending.filter_map(ask).collect();
     let mut found = FrameOwners::new();
-    for (place, reply) in asked {
+    for (info, reply) in pending {
         if let Ok(reply) = reply.wait(deadline).await
             && let Some(node) = reply.backend_node_id
         {
-            found.insert(place.frame_id.clone(), node);
+            found.insert(info.frame_id.clone(), node);
         }
     }
     found
 }
 
-/// Finds out which elements hold these frames, of those that were told.
-pub(super) async fn own(
+/// Resolves the owner elements of frames whose parents are reported.
+pub(super) async fn resolve_frame_owners(
     observation: &mut TabObservation,
-    places: &[&FrameInfo],
-    told: &HashMap<String, Arc<FrameReport>>,
+    infos: &[&FrameInfo],
+    reports: &HashMap<String, Arc<FrameReport>>,
     deadline: Deadline,
 ) {
-    let unknown = places.iter().filter_map(|place| {
-        let world = observation.worlds.get(place.parent.as_deref()?)?;
-        (!observation.owners.contains_key(&place.frame_id)).then_some((*place, &world.channel))
+    let unknown = infos.iter().filter_map(|info| {
+        let world = observation.worlds.get(info.parent.as_deref()?)?;
+        (!observation.owners.contains_key(&info.frame_id)).then_some((*info, &world.channel))
     });
-    let found = owners(unknown, deadline).await;
+    let found = fetch_owners(unknown, deadline).await;
     observation.owners.extend(found);
-    let parents: HashSet<&str> =
-        places.iter().filter_map(|place| place.parent.as_deref()).collect();
+    let parents: HashSet<&str> = infos.iter().filter_map(|info| info.parent.as_deref()).collect();
     for parent in parents {
-        if let (Some(world), Some(told)) = (observation.worlds.get_mut(parent), told.get(parent)) {
-            // One that does not answer holds nothing that could be shown.
-            _ = world.know(&told.holders, deadline).await;
+        if let (Some(world), Some(report)) =
+            (observation.worlds.get_mut(parent), reports.get(parent))
+        {
+            // A frame that does not respond has no frames to show.
+            _ = world.resolve_ids(&report.holders, deadline).await;
         }
     }
 }

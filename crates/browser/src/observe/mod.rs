@@ -1,8 +1,9 @@
-//! Seeing a page: one report per document, stitched into one tree.
+//! Per-tab observation state: isolated worlds, cached frame reports, refs, delta baselines. Observation: one report
+//! per document, joined into one tree.
 //!
-//! Every frame has a world of ours that walks its document. Frames of the same process are reached through the
-//! tab's own session, others through theirs; all are asked at once, and one that does not answer in time is
-//! marked while the rest is delivered. A tab keeps what was seen until something happens in the page.
+//! Every frame has an isolated world whose observer script walks the document. In-process frames are reached through
+//! the tab's session, others through their own; all are observed in parallel, and one that does not respond in time
+//! is marked silent while the rest is delivered. The tab's cache is valid until the page changes.
 
 mod ax;
 mod frames;
@@ -30,21 +31,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long what was seen is good for when nothing is heard of the page.
+/// Lifetime of the cache when no change is reported.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// How long a frame may take before the rest is told without it.
+/// Timeout of a frame before the page is reported without it.
 const FRAME: Duration = Duration::from_millis(1500);
 
-/// How many times a page is looked at anew when it is replaced while we look.
-const LOOKS: usize = 4;
+/// Attempts when the page is replaced during the observation.
+const ATTEMPTS: usize = 4;
 
-/// Refs that are given when a batch is over, as its receipts showed them.
+/// Refs that are issued at the end of a batch, for the nodes that its receipts showed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DeferredRefs(Arc<Mutex<Vec<ShownNodes>>>);
+pub(crate) struct DeferredRefs(Arc<Mutex<Vec<TreeNodes>>>);
 
 /// Nodes of a tree.
-type ShownNodes = (Arc<Tree>, Vec<usize>);
+type TreeNodes = (Arc<Tree>, Vec<usize>);
 
 impl DeferredRefs {
     fn push(&self, tree: &Arc<Tree>, nodes: &[usize]) {
@@ -52,111 +53,114 @@ impl DeferredRefs {
         all.push((tree.clone(), nodes.to_vec()));
     }
 
-    /// All of them, in the order in which they were shown.
-    pub(crate) fn take(&self) -> Vec<ShownNodes> {
+    /// Takes all of them, in display order.
+    pub(crate) fn take(&self) -> Vec<TreeNodes> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What a tab has been seen as.
+/// Per-tab observation state: isolated worlds, cached frame reports, refs, delta baselines.
 pub(crate) struct TabObservation {
-    /// Our world in each frame.
+    /// The isolated world of each frame.
     worlds: HashMap<String, World>,
-    /// The element that holds each frame.
+    /// The owner element of each frame.
     owners: frames::FrameOwners,
-    /// What each frame told, while it is good.
-    kept: HashMap<String, CachedFrame>,
-    /// What refs mean.
+    /// Cached report of each frame.
+    cached_frames: HashMap<String, CachedFrame>,
+    /// Issued refs.
     pub(crate) registry: Registry,
-    /// How they are written for those who know them by the browser's numbers.
-    pub(crate) spellings: BackendRefs,
-    /// The batch whose command has the turn, if it is one of a batch.
+    /// Backend refs for MCP clients.
+    pub(crate) backend_refs: BackendRefs,
+    /// The deferred refs of the running batch, if there is one.
     pub(crate) deferred: Option<DeferredRefs>,
-    /// How long what was seen is good for when nothing is heard of the page.
+    /// Lifetime of the cache when no change is reported.
     pub(crate) cache_lifetime: Duration,
-    /// Where the mouse is, and in which document.
+    /// The mouse position and its document.
     pub(crate) mouse: Option<(String, f64, f64)>,
-    /// Where the mouse was last moved to, in the main frame's view.
+    /// The last mouse position, in the main frame's viewport.
     pub(crate) pointer: Option<(f64, f64)>,
-    /// A button that `mouse down` has left down.
+    /// A button held by `mouse down`.
     pub(crate) held: Option<crate::act::mouse::HeldButton>,
-    /// What was last shown of the whole page, to tell what is different now.
+    /// Delta baseline of the whole page.
     pub(crate) shown: Option<DeltaBaseline>,
-    /// What was last shown of parts of it since then, by the way of looking.
+    /// Delta baselines of parts of the page shown since then.
     pub(crate) parts: Vec<DeltaBaseline>,
-    /// What was there before a dialog came in front of it, while that is there.
+    /// The page behind the open modal dialog.
     pub(crate) behind: Option<Arc<Tree>>,
-    /// Our own scripts failed in the last look, and the browser's own tree was taken instead.
+    /// The observer script failed in the last observation, and the browser's accessibility tree was used instead.
     pub(crate) is_second_hand: bool,
-    seen: Option<CachedPage>,
+    cached: Option<CachedPage>,
 }
 
 impl std::fmt::Debug for TabObservation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sight").field("worlds", &self.worlds.len()).finish_non_exhaustive()
+        f.debug_struct("TabObservation").field("worlds", &self.worlds.len()).finish_non_exhaustive()
     }
 }
 
-/// What a caller was shown.
+/// A shown snapshot, the base of the next delta.
 pub(crate) struct DeltaBaseline {
     pub(crate) tree: Arc<Tree>,
     pub(crate) view: View,
     pub(crate) options: ViewOptions,
     pub(crate) look: ObserveOptions,
-    /// How it was asked for, in a word.
+    /// The kind of snapshot that was asked for.
     pub(crate) way: String,
 }
 
-/// What was seen of the whole page, while it is good.
+/// The cached tree of the whole page.
 pub(crate) struct CachedPage {
     tree: Arc<Tree>,
-    look: ObserveOptions,
+    options: ObserveOptions,
     frames: Vec<Watch>,
-    /// How often frames of the tab had got other documents, if that matters: who says so of an empty one?
-    moves: Option<(Arc<AtomicU64>, u64)>,
-    /// Made by the way: what listens to clicks was not asked for.
-    is_glimpse: bool,
-    /// The tags that were last asked for.
-    shape: Option<TagSkeleton>,
+    /// Frame navigations of the tab at the time, if there are empty frames: only that counter covers those.
+    frame_moves: Option<(Arc<AtomicU64>, u64)>,
+    /// Built from an inline report: click listeners were not queried.
+    is_inline: bool,
+    /// The cached tag skeleton.
+    skeleton: Option<TagSkeleton>,
 }
 
-/// What a page or a part of it is built of.
+/// The tag skeleton of a page or a part of it.
 struct TagSkeleton {
-    /// The document and the element; none is the whole page.
+    /// Document and element; `None` for the whole page.
     part: Option<(String, u32)>,
     tags: Option<String>,
 }
 
 impl CachedPage {
-    /// Whether nothing is known to have happened since.
-    fn is_good(&self) -> bool {
-        self.frames.iter().all(Watch::is_good)
-            && self.moves.as_ref().is_none_or(|(moves, was)| moves.load(Ordering::Acquire) == *was)
+    /// True if no change is known since.
+    fn is_valid(&self) -> bool {
+        self.frames.iter().all(Watch::is_valid)
+            && self
+                .frame_moves
+                .as_ref()
+                .is_none_or(|(moves, was)| moves.load(Ordering::Acquire) == *was)
     }
 }
 
-/// What one document told, while it is good.
+/// A cached frame report.
 struct CachedFrame {
-    told: Arc<FrameReport>,
+    report: Arc<FrameReport>,
     loader: String,
-    look: ObserveOptions,
-    /// None where there is nothing: nothing happens in a page that could not be reached, and what comes into an empty
-    /// frame is told by the document around it.
+    options: ObserveOptions,
+    /// `None` for empty documents: an error page does not change, and a change of an empty frame is reported by its
+    /// parent document.
     watch: Option<Watch>,
 }
 
-/// Whether something has happened in a document since it was looked at.
+/// Watches a document for changes since its observation.
 #[derive(Clone)]
 struct Watch {
     begun: Instant,
-    /// How long it is good for when nothing is heard of the document.
+    /// Lifetime when no change is reported.
     lifetime: Duration,
     is_dirty: Arc<AtomicBool>,
-    /// Ends with the last one who wants to know.
+    /// Aborted with the last clone.
     _task: Arc<AbortOnDrop>,
 }
 
-/// Work that ends when nobody waits for it any more.
+/// A task that is aborted when dropped.
 struct AbortOnDrop(tokio::task::JoinHandle<()>);
 
 impl Drop for AbortOnDrop {
@@ -183,39 +187,39 @@ impl Watch {
         Self { begun: Instant::now(), lifetime, is_dirty, _task: Arc::new(AbortOnDrop(task)) }
     }
 
-    /// Takes in that something has happened.
+    /// Marks the document as changed.
     fn invalidate(&self) {
         self.is_dirty.store(true, Ordering::Release);
     }
 
-    fn is_good(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.begun.elapsed() < self.lifetime && !self.is_dirty.load(Ordering::Acquire)
     }
 }
 
-/// How to look.
+/// Observation options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObserveOptions {
-    /// Leave out what a person cannot see.
+    /// Omit what is visually hidden.
     pub(crate) firewall: bool,
-    /// Tell what a person cannot see, marked.
+    /// Include what is visually hidden, marked.
     pub(crate) hidden: bool,
-    /// Tell where links lead.
+    /// Include link URLs.
     pub(crate) urls: bool,
-    /// Tell where everything is.
+    /// Include bounding boxes.
     pub(crate) boxes: bool,
-    /// Tell texts in full, however long.
+    /// Include texts in full length.
     pub(crate) full: bool,
-    /// Whose eyes.
+    /// The snapshot source.
     pub(crate) source: Source,
 }
 
-/// Whose eyes a page is seen with.
+/// The snapshot source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A script of ours in the page.
+    /// The observer script in the page.
     Page,
-    /// The browser's own accessibility tree.
+    /// The browser's accessibility tree.
     Ax,
 }
 
@@ -233,7 +237,8 @@ impl Default for ObserveOptions {
 }
 
 impl ObserveOptions {
-    /// Whether what was seen in this way has all that is printed of what is seen in the other, and no more.
+    /// True if an observation with these options contains everything that `print` renders of one with the others, and
+    /// no more.
     pub(crate) fn is_comparable_with(&self, other: &Self, print: &RenderOptions) -> bool {
         self.hidden == other.hidden
             && self.firewall == other.firewall
@@ -243,7 +248,7 @@ impl ObserveOptions {
             && (self.boxes || !print.boxes)
     }
 
-    fn options(&self) -> String {
+    fn to_js(&self) -> String {
         let Self { firewall, hidden, urls, boxes, full, .. } = self;
         format!(
             "firewall: {firewall}, hidden: {hidden}, urls: {urls}, boxes: {boxes}, full: {full}, \
@@ -253,13 +258,13 @@ impl ObserveOptions {
 }
 
 impl TabObservation {
-    pub(crate) fn new(spellings: BackendRefs) -> Self {
+    pub(crate) fn new(backend_refs: BackendRefs) -> Self {
         Self {
             worlds: HashMap::new(),
             owners: frames::FrameOwners::new(),
-            kept: HashMap::new(),
+            cached_frames: HashMap::new(),
             registry: Registry::default(),
-            spellings,
+            backend_refs,
             deferred: None,
             cache_lifetime: FRESH,
             mouse: None,
@@ -269,88 +274,88 @@ impl TabObservation {
             parts: Vec::new(),
             behind: None,
             is_second_hand: false,
-            seen: None,
+            cached: None,
         }
     }
 
-    /// What was seen of the page, if nothing has happened since and it was looked at in the same way.
-    pub(crate) fn cached_page(&self, look: &ObserveOptions, loader: &str) -> Option<Arc<Tree>> {
-        let is_whole = self.seen.as_ref().is_some_and(|seen| !seen.is_glimpse);
-        self.cached_page_any_source(look, loader).filter(|_| is_whole)
+    /// The cached tree, if the page has not changed since and the options are the same.
+    pub(crate) fn cached_page(&self, options: &ObserveOptions, loader: &str) -> Option<Arc<Tree>> {
+        let is_whole = self.cached.as_ref().is_some_and(|page| !page.is_inline);
+        self.cached_page_any_source(options, loader).filter(|_| is_whole)
     }
 
-    /// Puts aside what was seen, for a look that is not to be remembered.
+    /// Takes the cache away before an observation that must not be cached.
     pub(crate) fn stash(&mut self) -> Option<CachedPage> {
-        self.kept.clear();
-        self.seen.take()
+        self.cached_frames.clear();
+        self.cached.take()
     }
 
-    /// Takes back what was put aside, in place of what was seen since.
-    pub(crate) fn restore(&mut self, seen: Option<CachedPage>) {
-        self.kept.clear();
-        self.seen = seen;
+    /// Restores the stashed cache, dropping what was cached since.
+    pub(crate) fn restore(&mut self, cached: Option<CachedPage>) {
+        self.cached_frames.clear();
+        self.cached = cached;
     }
 
-    /// What was seen of the page, if its documents say themselves that nothing has happened since. Word of a
-    /// change comes a moment after it: good enough to show a page, too late to point at something in it.
+    /// The cached tree, if its documents confirm that nothing has changed. Change notifications arrive a moment late:
+    /// the cache is good enough to show a page, but not to target an element in it.
     pub(crate) async fn revalidated_page(
         &self,
-        look: &ObserveOptions,
+        options: &ObserveOptions,
         loader: &str,
         deadline: Deadline,
     ) -> Option<Arc<Tree>> {
-        let tree = self.cached_page(look, loader)?;
-        let mut asked = tokio::task::JoinSet::new();
+        let tree = self.cached_page(options, loader)?;
+        let mut pending = tokio::task::JoinSet::new();
         for frame in tree.frames.iter().filter(|frame| !frame.silent) {
-            // One in which there is nothing has no say of its own.
+            // An empty document has no watch of its own.
             let is_empty =
-                |kept: &CachedFrame| kept.loader == frame.document && kept.watch.is_none();
-            if self.kept.values().any(is_empty) {
+                |cached: &CachedFrame| cached.loader == frame.document && cached.watch.is_none();
+            if self.cached_frames.values().any(is_empty) {
                 continue;
             }
             let world = self.world_of(&frame.document)?.clone();
-            let kept = self.kept.values().find(|kept| kept.loader == frame.document);
-            let watch = kept.and_then(|kept| kept.watch.clone());
-            asked.spawn(async move {
-                let (is_spoiled, is_late) =
-                    tokio::join!(world.is_spoiled(deadline), world.has_late_roots(deadline));
-                // What a script set in a field is found out by being asked: word of it may still be on its way.
-                if let Some(watch) = watch.filter(|_| is_spoiled) {
+            let cached = self.cached_frames.values().find(|cached| cached.loader == frame.document);
+            let watch = cached.and_then(|cached| cached.watch.clone());
+            pending.spawn(async move {
+                let (is_dirty, is_late) =
+                    tokio::join!(world.is_dirty(deadline), world.has_late_roots(deadline));
+                // A field value set by a script is found only by asking: its notification may still be on its way.
+                if let Some(watch) = watch.filter(|_| is_dirty) {
                     watch.invalidate();
                 }
-                is_spoiled || is_late.unwrap_or(true)
+                is_dirty || is_late.unwrap_or(true)
             });
         }
-        // All of them, so that each that has changed is known to have.
+        // All of them, so that each changed document is marked.
         let mut is_any = false;
-        while let Some(is_spoiled) = asked.join_next().await {
-            is_any |= is_spoiled.unwrap_or(true);
+        while let Some(is_dirty) = pending.join_next().await {
+            is_any |= is_dirty.unwrap_or(true);
         }
         (!is_any).then_some(tree)
     }
 
-    /// Whether a shadow root has come in a document that was looked at. Nothing else tells.
+    /// True if a shadow root was attached in an observed document. No notification covers that.
     pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> bool {
-        let mut asked = tokio::task::JoinSet::new();
+        let mut pending = tokio::task::JoinSet::new();
         for world in self.worlds.values() {
             let world = world.clone();
-            asked.spawn(async move { world.has_late_roots(deadline).await.unwrap_or(false) });
+            pending.spawn(async move { world.has_late_roots(deadline).await.unwrap_or(false) });
         }
-        asked.join_all().await.contains(&true)
+        pending.join_all().await.contains(&true)
     }
 
-    /// What was seen is good no more: a script ran in the page, and what it did may have left no trace. Frames of
-    /// other processes are out of its reach.
-    pub(crate) fn forget(&mut self, tab: &Tab) {
-        self.seen = None;
+    /// Invalidates the cache of the tab's own process: a script ran in the page, and its effects may have left no
+    /// trace. Frames of other processes are out of its reach.
+    pub(crate) fn invalidate_own_process(&mut self, tab: &Tab) {
+        self.cached = None;
         let worlds = &self.worlds;
-        self.kept.retain(|frame, _| {
+        self.cached_frames.retain(|frame, _| {
             worlds.get(frame).is_some_and(|world| world.channel.session() != tab.channel.session())
         });
     }
 
-    /// Gives nodes refs that mean what they mean now, and their numbers. In a batch that waits for its end: whoever
-    /// wrote the batch had not read any of its receipts.
+    /// Issues refs for nodes and returns their numbers. In a batch this is deferred to its end: the batch was written
+    /// before any of its receipts was read.
     pub(crate) fn issue_refs(&mut self, tree: &Arc<Tree>, nodes: &[usize]) -> Vec<u32> {
         let Some(deferred) = &self.deferred else { return self.registry.issue_nodes(tree, nodes) };
         deferred.push(tree, nodes);
@@ -361,98 +366,114 @@ impl TabObservation {
         nodes.iter().map(number).collect()
     }
 
-    /// What was seen may not be so any more: every document is asked what is different.
+    /// Invalidates the cache: every document is asked for changes.
     pub(crate) fn invalidate(&mut self) {
-        self.seen = None;
-        self.kept.retain(|_, kept| kept.watch.is_none());
+        self.cached = None;
+        self.cached_frames.retain(|_, cached| cached.watch.is_none());
     }
 
-    /// Another document came: its frames and their worlds are other ones.
+    /// Another document was committed: its frames and isolated worlds are new.
     fn begin_document(&mut self) {
         self.worlds.clear();
         self.owners.clear();
-        self.kept.clear();
+        self.cached_frames.clear();
     }
 
-    /// Nothing that was seen is good any more.
+    /// Drops everything that was observed.
     pub(crate) fn reset(&mut self) {
-        self.seen = None;
-        self.kept.clear();
+        self.cached = None;
+        self.cached_frames.clear();
         for world in self.worlds.values_mut() {
-            world.forget();
+            world.drop_report();
         }
     }
 
-    /// Keeps what was seen until something happens in the page.
-    fn keep(&mut self, tree: Arc<Tree>, look: ObserveOptions, moves: (Arc<AtomicU64>, u64)) {
+    /// Caches the tree until the page changes.
+    fn cache_page(
+        &mut self,
+        tree: Arc<Tree>,
+        options: ObserveOptions,
+        moves: (Arc<AtomicU64>, u64),
+    ) {
         let watch = |frame: &page::ax::Frame| {
-            self.kept.values().find(|kept| kept.loader == frame.document).map(|it| it.watch.clone())
+            self.cached_frames
+                .values()
+                .find(|cached| cached.loader == frame.document)
+                .map(|it| it.watch.clone())
         };
-        // A page of which a part is not known any more cannot be remembered.
+        // A page with an uncached frame cannot be cached.
         let answering = tree.frames.iter().filter(|frame| !frame.silent);
         let frames: Option<Vec<Option<Watch>>> = answering.map(watch).collect();
-        self.seen = frames.map(|frames| CachedPage {
+        self.cached = frames.map(|frames| CachedPage {
             tree,
-            look,
-            moves: frames.iter().any(Option::is_none).then_some(moves),
+            options,
+            frame_moves: frames.iter().any(Option::is_none).then_some(moves),
             frames: frames.into_iter().flatten().collect(),
-            is_glimpse: false,
-            shape: None,
+            is_inline: false,
+            skeleton: None,
         });
     }
 
-    /// How to look at the page by the way, if it is one document of its own.
+    /// The inline report options, if the page is a single document.
     pub(crate) fn looking(&self, tab: &Tab) -> Option<String> {
         let world = self.worlds.get(&tab.target_id)?;
-        let seen = self.seen.as_ref()?;
-        (seen.tree.frames.len() == 1).then(|| world.looking(&ObserveOptions::default().options()))
+        let page = self.cached.as_ref()?;
+        (page.tree.frames.len() == 1)
+            .then(|| world.inline_options(&ObserveOptions::default().to_js()))
     }
 
-    /// The page by a report that came by the way.
+    /// Caches and returns the tree of an inline report.
     pub(crate) async fn adopt_inline_report(
         &mut self,
         tab: &Tab,
         report: &str,
         deadline: Deadline,
     ) -> Option<Arc<Tree>> {
-        let kept = self.kept.get(&tab.target_id);
-        // What it told before is not so any more; word of that may still be on its way.
-        if let Some(watch) = kept.and_then(|kept| kept.watch.as_ref()) {
+        let cached = self.cached_frames.get(&tab.target_id);
+        // The cached report is outdated; its change notification may still be on its way.
+        if let Some(watch) = cached.and_then(|cached| cached.watch.as_ref()) {
             watch.is_dirty.store(true, Ordering::Release);
         }
-        let listening = kept.map(|kept| kept.told.listening.clone());
+        let listening = cached.map(|cached| cached.report.listening.clone());
         let world = self.worlds.get_mut(&tab.target_id)?;
-        let report = world.take_in(report)?;
+        let report = world.adopt_inline_report(report)?;
         if world.has_late_roots(deadline).await.unwrap_or(true) {
             return None;
         }
         let watch = Watch::over(world, self.cache_lifetime);
         let loader = world.loader.clone();
-        let told = FrameReport::new(report, listening?);
+        let report = FrameReport::new(report, listening?);
         let main = FrameInfo::main(tab, loader);
-        let told = HashMap::from([(tab.target_id.clone(), Arc::new(told))]);
-        let tree = Arc::new(stitch(self, &main, &told, &[]).ok()?);
-        let look = ObserveOptions::default();
-        let (frames, moves) = (vec![watch], None);
-        let (is_glimpse, shape) = (true, None);
-        self.seen = Some(CachedPage { tree: tree.clone(), look, frames, moves, is_glimpse, shape });
+        let reports = HashMap::from([(tab.target_id.clone(), Arc::new(report))]);
+        let tree = Arc::new(build_tree(self, &main, &reports, &[]).ok()?);
+        let options = ObserveOptions::default();
+        let (frames, frame_moves) = (vec![watch], None);
+        let (is_inline, skeleton) = (true, None);
+        self.cached = Some(CachedPage {
+            tree: tree.clone(),
+            options,
+            frames,
+            frame_moves,
+            is_inline,
+            skeleton,
+        });
         Some(tree)
     }
 
-    /// What was seen of the page, also by the way, if nothing is known to have happened since.
+    /// The cached tree, also one of an inline report, if no change is known since.
     pub(crate) fn cached_page_any_source(
         &self,
-        look: &ObserveOptions,
+        options: &ObserveOptions,
         loader: &str,
     ) -> Option<Arc<Tree>> {
-        let seen = self.seen.as_ref()?;
-        let is_good = seen.look == *look
-            && seen.is_good()
-            && seen.tree.frames.first().is_some_and(|frame| frame.document == loader);
-        is_good.then(|| seen.tree.clone())
+        let page = self.cached.as_ref()?;
+        let is_valid = page.options == *options
+            && page.is_valid()
+            && page.tree.frames.first().is_some_and(|frame| frame.document == loader);
+        is_valid.then(|| page.tree.clone())
     }
 
-    /// Remembers what a dialog came in front of: to tell later that it is back.
+    /// Stores the page behind a modal dialog: to report later that it is back.
     pub(crate) fn set_modal_background(&mut self, was: Option<&Arc<Tree>>, now: &Tree) {
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
         self.behind = match page::delta::is_covered_by_modal(now) {
@@ -465,33 +486,33 @@ impl TabObservation {
         self.behind = self.behind.take().filter(|behind| document(behind) == document(now));
     }
 
-    /// What was last seen of the page, whatever happened since.
+    /// The last observed tree, valid or not.
     pub(crate) fn last_seen(&self) -> Option<Arc<Tree>> {
-        self.seen.as_ref().map(|seen| seen.tree.clone())
+        self.cached.as_ref().map(|page| page.tree.clone())
     }
 
-    /// Whether something happens in the page within this time.
+    /// True if the page changes within this time.
     pub(crate) async fn changes_within(&self, quiet: Duration) -> bool {
-        let main = self.seen.as_ref().and_then(|seen| seen.tree.frames.first());
+        let main = self.cached.as_ref().and_then(|page| page.tree.frames.first());
         match main.and_then(|main| self.world_of(&main.document)) {
             Some(world) => world.dirtied(Deadline::after(quiet)).await,
             None => false,
         }
     }
 
-    /// The number of the element that holds a frame, if it was told.
-    fn owner_of(&self, place: &FrameInfo) -> Option<u32> {
-        let world = self.worlds.get(place.parent.as_deref()?)?;
-        world.known(*self.owners.get(&place.frame_id)?)
+    /// The element number of a frame's owner, if it was reported.
+    fn owner_of(&self, info: &FrameInfo) -> Option<u32> {
+        let world = self.worlds.get(info.parent.as_deref()?)?;
+        world.id_of(*self.owners.get(&info.frame_id)?)
     }
 
-    /// Our world in the document with this id, if it was part of what was seen last.
+    /// The isolated world of the document with this loader id, if it was part of the last observation.
     pub(crate) fn world_of(&self, document: &str) -> Option<&World> {
         self.worlds.values().find(|world| world.loader == document)
     }
 }
 
-/// Gets ready to look at a document whose text has come, while what it named is still coming.
+/// Registers click listeners of a document at `DOMContentLoaded`, while its resources still load.
 pub(crate) async fn prefetch_listeners(tab: Arc<Tab>) {
     let deadline = Deadline::after(FRAME);
     let loader = tab.state.borrow().loader.clone();
@@ -510,47 +531,49 @@ pub(crate) async fn prefetch_listeners(tab: Arc<Tab>) {
     }
 }
 
-/// The page as it is now.
+/// Observes the page as it is now.
 pub(crate) async fn observe(
     live: &RunningBrowser,
     tab: &Tab,
     observation: &mut TabObservation,
-    look: &ObserveOptions,
+    options: &ObserveOptions,
     deadline: Deadline,
 ) -> Result<Arc<Tree>> {
-    let mut trouble = None;
+    let mut last_error = None;
     observation.is_second_hand = false;
-    for _ in 0..LOOKS {
+    for _ in 0..ATTEMPTS {
         let moves = tab.frame_moves.load(Ordering::Acquire);
-        let looked = async {
-            match look.source {
-                Source::Page => observe_once(live, tab, observation, look, deadline).await,
-                Source::Ax => ax::look(live, tab, observation, deadline).await,
+        let attempt = async {
+            match options.source {
+                Source::Page => observe_once(live, tab, observation, options, deadline).await,
+                Source::Ax => ax::observe(live, tab, observation, deadline).await,
             }
         };
-        match watched(tab, looked).await {
+        match watched(tab, attempt).await {
             Ok(mut tree) => {
-                if look.boxes {
+                if options.boxes {
                     place_boxes(observation, &mut tree, deadline).await;
                 }
                 let tree = Arc::new(tree);
-                if look.source == Source::Page {
+                if options.source == Source::Page {
                     let moves = (tab.frame_moves.clone(), moves);
-                    observation.keep(tree.clone(), look.clone(), moves);
+                    observation.cache_page(tree.clone(), options.clone(), moves);
                 }
                 return Ok(tree);
             }
-            // Another document came in between: its worlds are other ones.
+            // Another document was committed meanwhile: its isolated worlds are new.
             Err(error) if error.is_replaced() && !deadline.is_over() => {
                 observation.worlds.remove(&tab.target_id);
-                trouble = Some(error);
+                last_error = Some(error);
             }
-            // A page that our scripts stumble over can still be told by the browser.
-            Err(error @ ObserveError::Script(_)) if look.source == Source::Page => {
-                tracing::warn!("our scripts failed in a page: the browser's own tree is asked");
-                return match watched(tab, ax::look(live, tab, observation, deadline)).await {
+            // If the observer script fails, the browser's accessibility tree still works.
+            Err(error @ ObserveError::Script(_)) if options.source == Source::Page => {
+                tracing::warn!(
+                    "the observer script failed: falling back to the browser's accessibility tree"
+                );
+                return match watched(tab, ax::observe(live, tab, observation, deadline)).await {
                     Ok(tree) => {
-                        observation.seen = None;
+                        observation.cached = None;
                         observation.is_second_hand = true;
                         Ok(Arc::new(tree))
                     }
@@ -561,15 +584,15 @@ pub(crate) async fn observe(
             Err(error) => return Err(error.explain(tab)),
         }
     }
-    Err(trouble
-        .map_or_else(|| Error::new(Code::SnapshotUnavailable), |trouble| trouble.explain(tab)))
+    Err(last_error
+        .map_or_else(|| Error::new(Code::SnapshotUnavailable), |error| error.explain(tab)))
 }
 
 async fn observe_once(
     live: &RunningBrowser,
     tab: &Tab,
     observation: &mut TabObservation,
-    look: &ObserveOptions,
+    options: &ObserveOptions,
     deadline: Deadline,
 ) -> std::result::Result<Tree, ObserveError> {
     let loader = tab.state.borrow().loader.clone();
@@ -578,38 +601,38 @@ async fn observe_once(
     }
     let main = FrameInfo::main(tab, loader);
     let known: HashSet<String> = observation.owners.keys().cloned().collect();
-    let mut placing = pin!(frames::places(live, tab, &known, deadline.at_most(FRAME)));
-    let mut placed = None;
-    let told = {
-        let mut looking = pin!(look_at(observation, &main, look, deadline));
+    let mut listing = pin!(frames::list_frames(live, tab, &known, deadline.at_most(FRAME)));
+    let mut listed = None;
+    let report = {
+        let mut looking = pin!(observe_frame(observation, &main, options, deadline));
         loop {
             tokio::select! {
                 biased;
-                told = &mut looking => break told?,
-                found = &mut placing, if placed.is_none() => placed = Some(found),
+                report = &mut looking => break report?,
+                found = &mut listing, if listed.is_none() => listed = Some(found),
             }
         }
     };
-    let (places, owners) = match placed {
+    let (infos, owners) = match listed {
         Some(found) => found,
-        // Where no frame is shown nobody needs to know where they are.
-        None if told.holders.is_empty() => Default::default(),
-        None => placing.await,
+        // Without reported frames, their positions are not needed.
+        None if report.holders.is_empty() => Default::default(),
+        None => listing.await,
     };
     observation.owners.extend(owners);
-    let mut all = HashMap::from([(tab.target_id.clone(), told)]);
-    look_at_frames(observation, &places, look, &mut all, deadline).await;
-    observation.kept.retain(|frame, _| all.contains_key(frame));
-    let here: HashSet<&str> = places.iter().map(|place| &*place.frame_id).collect();
+    let mut all = HashMap::from([(tab.target_id.clone(), report)]);
+    observe_frames(observation, &infos, options, &mut all, deadline).await;
+    observation.cached_frames.retain(|frame, _| all.contains_key(frame));
+    let here: HashSet<&str> = infos.iter().map(|info| &*info.frame_id).collect();
     observation.worlds.retain(|frame, _| *frame == tab.target_id || here.contains(&**frame));
     observation.owners.retain(|frame, _| here.contains(&**frame));
     let begun = Instant::now();
-    let tree = stitch(observation, &main, &all, &places)?;
-    tracing::debug!(nodes = tree.nodes.len(), took = ?begun.elapsed(), "documents were stitched");
+    let tree = build_tree(observation, &main, &all, &infos)?;
+    tracing::debug!(nodes = tree.nodes.len(), took = ?begun.elapsed(), "frame reports were joined");
     Ok(tree)
 }
 
-/// A dialog, a crash or a closed tab ends the wait.
+/// Ends the wait on a dialog, a crash or a closed tab.
 pub(crate) async fn watched<T>(
     tab: &Tab,
     work: impl Future<Output = std::result::Result<T, ObserveError>>,
@@ -622,159 +645,160 @@ pub(crate) async fn watched<T>(
     }
 }
 
-/// What a frame's document tells. What it told before is taken if it is known to be good.
-async fn look_at(
+/// The report of a frame, from the cache if it is valid.
+async fn observe_frame(
     observation: &mut TabObservation,
-    place: &FrameInfo,
-    look: &ObserveOptions,
+    info: &FrameInfo,
+    options: &ObserveOptions,
     deadline: Deadline,
 ) -> std::result::Result<Arc<FrameReport>, ObserveError> {
-    if let Some(told) = known(observation, place, look) {
-        return Ok(told);
+    if let Some(report) = cached_report(observation, info, options) {
+        return Ok(report);
     }
-    let world = observation.worlds.remove(&place.frame_id);
-    let (world, told) = ask(place.clone(), world, look.options(), deadline).await?;
-    Ok(store_report(observation, place, look, world, told))
+    let world = observation.worlds.remove(&info.frame_id);
+    let (world, report) = fetch_report(info.clone(), world, options.to_js(), deadline).await?;
+    Ok(store_report(observation, info, options, world, report))
 }
 
-/// What a frame told before, if it is good.
-fn known(
+/// The cached report of a frame, if it is valid.
+fn cached_report(
     observation: &TabObservation,
-    place: &FrameInfo,
-    look: &ObserveOptions,
+    info: &FrameInfo,
+    options: &ObserveOptions,
 ) -> Option<Arc<FrameReport>> {
-    let kept = observation.kept.get(&place.frame_id)?;
-    let is_good = kept.loader == place.loader
-        && kept.look == *look
-        && kept.watch.as_ref().map_or(place.is_unreachable, Watch::is_good);
-    is_good.then(|| kept.told.clone())
+    let cached = observation.cached_frames.get(&info.frame_id)?;
+    let is_valid = cached.loader == info.loader
+        && cached.options == *options
+        && cached.watch.as_ref().map_or(info.is_unreachable, Watch::is_valid);
+    is_valid.then(|| cached.report.clone())
 }
 
-async fn ask(
-    place: FrameInfo,
+async fn fetch_report(
+    info: FrameInfo,
     world: Option<World>,
-    options: String,
+    js_options: String,
     deadline: Deadline,
 ) -> std::result::Result<(World, FrameReport), ObserveError> {
-    let mut world = match world.filter(|world| world.loader == place.loader) {
+    let mut world = match world.filter(|world| world.loader == info.loader) {
         Some(world) => world,
         None => {
-            let FrameInfo { channel, frame_id, loader, .. } = &place;
-            World::enter(channel, frame_id, loader, place.is_top, deadline).await?
+            let FrameInfo { channel, frame_id, loader, .. } = &info;
+            World::enter(channel, frame_id, loader, info.is_top, deadline).await?
         }
     };
-    // Not on the stack of whoever looks: what this needs there adds up.
-    let told = Box::pin(world.look(&options, deadline)).await?;
-    Ok((world, told))
+    // Boxed: its stack use would add to the caller's.
+    let report = Box::pin(world.observe(&js_options, deadline)).await?;
+    Ok((world, report))
 }
 
 fn store_report(
     observation: &mut TabObservation,
-    place: &FrameInfo,
-    look: &ObserveOptions,
+    info: &FrameInfo,
+    options: &ObserveOptions,
     mut world: World,
-    told: FrameReport,
+    report: FrameReport,
 ) -> Arc<FrameReport> {
-    let (told, look, loader) = (Arc::new(told), look.clone(), place.loader.clone());
+    let (report, options, loader) = (Arc::new(report), options.clone(), info.loader.clone());
     let watch = Some(Watch::over(&mut world, observation.cache_lifetime));
-    let kept = CachedFrame { told: told.clone(), loader, look, watch };
-    observation.kept.insert(place.frame_id.clone(), kept);
-    observation.worlds.insert(place.frame_id.clone(), world);
-    told
+    let cached = CachedFrame { report: report.clone(), loader, options, watch };
+    observation.cached_frames.insert(info.frame_id.clone(), cached);
+    observation.worlds.insert(info.frame_id.clone(), world);
+    report
 }
 
-/// What the documents in frames tell, by frame. Those that cannot be seen are not asked.
-async fn look_at_frames(
+/// Observes the documents in frames, level by level. Invisible frames are skipped.
+async fn observe_frames(
     observation: &mut TabObservation,
-    places: &[FrameInfo],
-    look: &ObserveOptions,
+    infos: &[FrameInfo],
+    options: &ObserveOptions,
     all: &mut HashMap<String, Arc<FrameReport>>,
     deadline: Deadline,
 ) {
     loop {
         let limit = deadline.at_most(FRAME);
-        let is_in = |place: &&FrameInfo| {
-            let parent = place.parent.as_ref();
+        let is_in = |info: &&FrameInfo| {
+            let parent = info.parent.as_ref();
             parent.is_some_and(|parent| all.contains_key(parent))
-                && !all.contains_key(&place.frame_id)
+                && !all.contains_key(&info.frame_id)
         };
-        let inside: Vec<&FrameInfo> = places.iter().filter(is_in).collect();
-        frames::own(observation, &inside, all, limit).await;
-        let holds = |place: &&FrameInfo| {
-            let told = place.parent.as_ref().and_then(|parent| all.get(parent));
-            let owner = observation.owner_of(place);
-            told.zip(owner).is_some_and(|(told, owner)| told.holders.contains(&owner))
+        let inside: Vec<&FrameInfo> = infos.iter().filter(is_in).collect();
+        frames::resolve_frame_owners(observation, &inside, all, limit).await;
+        let holds = |info: &&FrameInfo| {
+            let outer = info.parent.as_ref().and_then(|parent| all.get(parent));
+            let owner = observation.owner_of(info);
+            outer.zip(owner).is_some_and(|(outer, owner)| outer.holders.contains(&owner))
         };
-        let mut asked = tokio::task::JoinSet::new();
-        let mut told = Vec::new();
-        let shown: Vec<&FrameInfo> = inside.into_iter().filter(holds).collect();
-        for place in shown {
-            let around = place.parent.as_ref().and_then(|parent| all.get(parent));
-            let blank = around
-                .zip(observation.owner_of(place))
-                .and_then(|(told, owner)| told.blank_inside(owner));
-            let nothing = blank.or_else(|| place.is_unreachable.then(FrameReport::unreachable));
-            match (nothing, known(observation, place, look)) {
+        let mut pending = tokio::task::JoinSet::new();
+        let mut reports = Vec::new();
+        let visible: Vec<&FrameInfo> = inside.into_iter().filter(holds).collect();
+        for info in visible {
+            let outer = info.parent.as_ref().and_then(|parent| all.get(parent));
+            let blank = outer
+                .zip(observation.owner_of(info))
+                .and_then(|(outer, owner)| outer.blank_inside(owner));
+            let nothing = blank.or_else(|| info.is_unreachable.then(FrameReport::unreachable));
+            match (nothing, cached_report(observation, info, options)) {
                 (Some(nothing), _) => {
                     let nothing = Arc::new(nothing);
-                    let (look, loader) = (look.clone(), place.loader.clone());
-                    let kept = CachedFrame { told: nothing.clone(), loader, look, watch: None };
-                    observation.kept.insert(place.frame_id.clone(), kept);
-                    told.push((place.frame_id.clone(), nothing));
+                    let (options, loader) = (options.clone(), info.loader.clone());
+                    let cached =
+                        CachedFrame { report: nothing.clone(), loader, options, watch: None };
+                    observation.cached_frames.insert(info.frame_id.clone(), cached);
+                    reports.push((info.frame_id.clone(), nothing));
                 }
-                (None, Some(known)) => told.push((place.frame_id.clone(), known)),
+                (None, Some(known)) => reports.push((info.frame_id.clone(), known)),
                 (None, None) => {
-                    let world = observation.worlds.remove(&place.frame_id);
-                    let (place, options) = (place.clone(), look.options());
-                    asked.spawn(
-                        async move { (place.clone(), ask(place, world, options, limit).await) },
-                    );
+                    let world = observation.worlds.remove(&info.frame_id);
+                    let (info, js_options) = (info.clone(), options.to_js());
+                    pending.spawn(async move {
+                        (info.clone(), fetch_report(info, world, js_options, limit).await)
+                    });
                 }
             }
         }
-        let is_over = asked.is_empty() && told.is_empty();
-        while let Some(answer) = asked.join_next().await {
-            if let Ok((place, Ok((world, new)))) = answer {
-                told.push((
-                    place.frame_id.clone(),
-                    store_report(observation, &place, look, world, new),
+        let is_over = pending.is_empty() && reports.is_empty();
+        while let Some(answer) = pending.join_next().await {
+            if let Ok((info, Ok((world, new)))) = answer {
+                reports.push((
+                    info.frame_id.clone(),
+                    store_report(observation, &info, options, world, new),
                 ));
             }
         }
-        // One that did not answer has nothing inside that could be asked.
-        if is_over || told.is_empty() {
+        // A frame that did not respond has no frames to observe.
+        if is_over || reports.is_empty() {
             return;
         }
-        all.extend(told);
+        all.extend(reports);
     }
 }
 
-/// One tree of all documents, each below the element that holds it.
+/// Builds one tree of all documents, each below its owner element.
 struct TreeBuilder<'a> {
     tree: Tree,
-    told: &'a HashMap<String, Arc<FrameReport>>,
-    /// Frames by the frame they are in and the element that holds them.
-    held: HashMap<(&'a str, u32), &'a FrameInfo>,
-    /// Frames that hold others of which nobody knows where.
+    reports: &'a HashMap<String, Arc<FrameReport>>,
+    /// Frames by parent frame and owner element.
+    by_owner: HashMap<(&'a str, u32), &'a FrameInfo>,
+    /// Frames with child frames whose owner element is unknown.
     lost: HashSet<&'a str>,
 }
 
-fn stitch(
+fn build_tree(
     observation: &TabObservation,
     main: &FrameInfo,
-    told: &HashMap<String, Arc<FrameReport>>,
-    places: &[FrameInfo],
+    reports: &HashMap<String, Arc<FrameReport>>,
+    infos: &[FrameInfo],
 ) -> std::result::Result<Tree, ObserveError> {
-    let held = places
+    let by_owner = infos
         .iter()
-        .filter_map(|place| Some(((place.parent.as_deref()?, observation.owner_of(place)?), place)))
+        .filter_map(|info| Some(((info.parent.as_deref()?, observation.owner_of(info)?), info)))
         .collect();
-    let lost = places
+    let lost = infos
         .iter()
-        .filter(|place| !observation.owners.contains_key(&place.frame_id))
-        .filter_map(|place| place.parent.as_deref())
+        .filter(|info| !observation.owners.contains_key(&info.frame_id))
+        .filter_map(|info| info.parent.as_deref())
         .collect();
-    let mut work = TreeBuilder { tree: Tree::default(), told, held, lost };
+    let mut work = TreeBuilder { tree: Tree::default(), reports, by_owner, lost };
     work.add(main, None, 0).map_err(|bad| {
         ObserveError::Script(format!("line {} of a report is malformed", bad.line))
     })?;
@@ -784,50 +808,50 @@ fn stitch(
 }
 
 impl TreeBuilder<'_> {
-    /// Adds a document, and the documents in its frames where their elements stand.
+    /// Adds a document, and its frames' documents below their owner elements.
     fn add(
         &mut self,
-        place: &FrameInfo,
+        info: &FrameInfo,
         parent: Option<u16>,
         depth: u32,
     ) -> std::result::Result<(), report::Malformed> {
-        let Some(told) = self.told.get(&place.frame_id) else {
+        let Some(report) = self.reports.get(&info.frame_id) else {
             self.tree.add_silent_frame(page::ax::Frame {
-                document: place.loader.clone(),
-                url: page::text::mask_url(&place.url),
-                origin: place.origin(),
-                name: place.name.clone(),
+                document: info.loader.clone(),
+                url: page::text::mask_url(&info.url),
+                origin: info.origin(),
+                name: info.name.clone(),
                 parent,
                 ..page::ax::Frame::default()
             });
             return Ok(());
         };
         let index = self.tree.frames.len() as u16;
-        let frame = report::document(&told.report).unwrap_or_default();
+        let frame = report::document(&report.text).unwrap_or_default();
         self.tree.frames.push(page::ax::Frame {
-            document: place.loader.clone(),
-            name: place.name.clone(),
+            document: info.loader.clone(),
+            name: info.name.clone(),
             parent,
             ..frame
         });
         let begin = self.tree.nodes.len();
-        self.tree.add_report(&told.report, depth, index)?;
+        self.tree.add_report(&report.text, depth, index)?;
         let mut holds = false;
-        let has_lost = self.lost.contains(&*place.frame_id);
+        let has_lost = self.lost.contains(&*info.frame_id);
         for node in &mut self.tree.nodes[begin..] {
-            if told.listening.contains(&node.element) {
+            if report.listening.contains(&node.element) {
                 node.states = node.states.with_listener(true);
             }
-            let is_held = self.held.contains_key(&(&*place.frame_id, node.element));
-            holds = holds || is_held;
-            if has_lost && !is_held && node.role == Role::Iframe {
+            let is_owner = self.by_owner.contains_key(&(&*info.frame_id, node.element));
+            holds = holds || is_owner;
+            if has_lost && !is_owner && node.role == Role::Iframe {
                 node.states = node.states.with_silent(true);
             }
         }
         if holds {
             for node in self.tree.nodes.split_off(begin) {
                 self.tree.nodes.push(node);
-                if let Some(inner) = self.held.get(&(&*place.frame_id, node.element)).copied() {
+                if let Some(inner) = self.by_owner.get(&(&*info.frame_id, node.element)).copied() {
                     self.add(inner, Some(index), node.depth + 1)?;
                 }
             }
@@ -836,8 +860,8 @@ impl TreeBuilder<'_> {
     }
 }
 
-/// The tags of an element and what is in it, or of the whole page, for a hash of its shape. While what was seen is good,
-/// so is that.
+/// The tags of an element and its descendants, or of the whole page, for a structure hash. Cached as long as the
+/// tree.
 pub(crate) async fn shape(
     tab: &Tab,
     observation: &mut TabObservation,
@@ -845,8 +869,9 @@ pub(crate) async fn shape(
     deadline: Deadline,
 ) -> Result<Option<String>> {
     let part = root.map(|(document, element)| (document.to_owned(), element));
-    let seen = observation.seen.as_ref().filter(|seen| seen.is_good());
-    let known = seen.and_then(|seen| seen.shape.as_ref()).filter(|shape| shape.part == part);
+    let page = observation.cached.as_ref().filter(|page| page.is_valid());
+    let known =
+        page.and_then(|page| page.skeleton.as_ref()).filter(|skeleton| skeleton.part == part);
     if let Some(known) = known {
         return Ok(known.tags.clone());
     }
@@ -858,14 +883,14 @@ pub(crate) async fn shape(
     let element = root.map_or(0, |(_, element)| element);
     let script = format!("agbrowse.shape({element}, {})", page::hash::DOM_HASH_MAX_CHARS);
     let tags: Option<String> =
-        world.ask(&script, deadline).await.map_err(|trouble| trouble.explain(tab))?;
-    if let Some(seen) = observation.seen.as_mut().filter(|seen| seen.is_good()) {
-        seen.shape = Some(TagSkeleton { part, tags: tags.clone() });
+        world.ask(&script, deadline).await.map_err(|error| error.explain(tab))?;
+    if let Some(page) = observation.cached.as_mut().filter(|page| page.is_valid()) {
+        page.skeleton = Some(TagSkeleton { part, tags: tags.clone() });
     }
     Ok(tags)
 }
 
-/// Puts the boxes of what is in frames where they are in the view of the page.
+/// Shifts the boxes of frames into the coordinates of the main viewport.
 async fn place_boxes(observation: &TabObservation, tree: &mut Tree, deadline: Deadline) {
     for frame in 1..tree.frames.len() {
         let frame = frame as u16;
@@ -874,7 +899,7 @@ async fn place_boxes(observation: &TabObservation, tree: &mut Tree, deadline: De
     }
 }
 
-/// Where a frame's document begins, in CSS pixels of the main frame's view.
+/// The offset of a frame's document, in CSS pixels of the main viewport.
 pub(crate) async fn offset(
     observation: &TabObservation,
     tree: &Tree,
@@ -887,7 +912,7 @@ pub(crate) async fn offset(
         let outer = tree.frames.get(usize::from(parent));
         let world = outer.and_then(|outer| observation.world_of(&outer.document));
         let frame_id = observation.world_of(&inner.document).map(|world| &*world.frame_id);
-        let owner = frame_id.and_then(|id| world?.known(*observation.owners.get(id)?));
+        let owner = frame_id.and_then(|id| world?.id_of(*observation.owners.get(id)?));
         if let (Some(world), Some(owner)) = (world, owner)
             && let Ok(Some([left, top])) =
                 world.ask::<Option<[f32; 2]>>(&format!("agbrowse.corner({owner})"), deadline).await
@@ -900,7 +925,7 @@ pub(crate) async fn offset(
     (x, y)
 }
 
-/// The world around a frame, and the element there that holds the frame.
+/// The parent world of a frame, and the owner element in it.
 pub(crate) fn holder<'s>(
     observation: &'s TabObservation,
     tree: &Tree,
@@ -910,10 +935,10 @@ pub(crate) fn holder<'s>(
     let outer = tree.frames.get(usize::from(inner.parent?))?;
     let frame_id = &observation.world_of(&inner.document)?.frame_id;
     let world = observation.world_of(&outer.document)?;
-    Some((world, world.known(*observation.owners.get(frame_id)?)?))
+    Some((world, world.id_of(*observation.owners.get(frame_id)?)?))
 }
 
-/// An element that holds most of the page listens for what is in it, not for itself.
+/// A listener on an element that contains most of the page is delegated: it is not the element's own.
 fn drop_delegated_listeners(tree: &mut Tree) {
     let all = tree.nodes.len();
     for index in 0..all {

@@ -1,8 +1,8 @@
-//! Points of frames that are drawn rotated, skewed or in perspective.
+//! Maps points through frames that are rotated, skewed or in perspective.
 //!
-//! Elsewhere a frame's document is mapped into the one around it by an offset and a scale, which our scripts know. Here
-//! the browser is asked for the quad in which the frame's content is drawn, and points are mapped by the homography of
-//! that. The browser tells quads in the coordinates of the session's own root frame.
+//! Other frames are mapped into their parent by an offset and a scale, which the observer knows. Here the browser is
+//! asked for the content quad of the owner element, and points are mapped by its homography. Quads are in the
+//! coordinates of the session's root frame.
 
 use super::{ObserveError, TabObservation, World};
 use cdp::Deadline;
@@ -16,7 +16,7 @@ type Point = (f64, f64);
 struct Homography([f64; 9]);
 
 impl Homography {
-    /// The map that takes a rectangle at the origin to a quad, corner by corner, clockwise from the top left.
+    /// The map from a rectangle at the origin to a quad, corner by corner, clockwise from the top left.
     fn of(width: f64, height: f64, quad: &[f64; 8]) -> Option<Self> {
         let [x0, y0, x1, y1, x2, y2, x3, y3] = *quad;
         let (dx1, dx2, sx) = (x1 - x2, x3 - x2, x0 - x1 + x2 - x3);
@@ -26,7 +26,7 @@ impl Homography {
             return None;
         }
         let (g, h) = ((sx * dy2 - dx2 * sy) / area, (dx1 * sy - sx * dy1) / area);
-        // The map of the unit square, after the rectangle has become one.
+        // The map of the unit square, after scaling the rectangle to it.
         let (a, b, d, e) = (x1 - x0 + g * x1, x3 - x0 + h * x3, y1 - y0 + g * y1, y3 - y0 + h * y3);
         Some(Self([
             a / width,
@@ -49,7 +49,7 @@ impl Homography {
 
     fn inverse(&self) -> Self {
         let [a, b, c, d, e, f, g, h, i] = self.0;
-        // Up to a factor, which does not matter.
+        // Up to a scalar factor.
         Self([
             e * i - f * h,
             c * h - b * i,
@@ -64,8 +64,8 @@ impl Homography {
     }
 }
 
-/// The map from a frame's document to the root frame of the session that its owner element is in.
-async fn map_of(
+/// The map from a frame's document to the root frame of its owner element's session.
+async fn frame_homography(
     observation: &TabObservation,
     tree: &Tree,
     frame: u16,
@@ -74,7 +74,7 @@ async fn map_of(
     let nothing = || ObserveError::Nothing;
     let inner = tree.frames.get(usize::from(frame)).ok_or_else(nothing)?;
     let world = observation.world_of(&inner.document).ok_or_else(nothing)?;
-    let outer = around(observation, tree, frame).ok_or_else(nothing)?;
+    let outer = parent_world(observation, tree, frame).ok_or_else(nothing)?;
     let owner = observation.owners.get(&world.frame_id).copied().ok_or_else(nothing)?;
     let (width, height): (f64, f64) = world.ask("[innerWidth, innerHeight]", deadline).await?;
     let model = GetBoxModel { backend_node_id: Some(owner) };
@@ -84,21 +84,21 @@ async fn map_of(
     Homography::of(width, height, &quad).ok_or_else(nothing)
 }
 
-/// The world of the document around a frame.
-fn around<'s>(observation: &'s TabObservation, tree: &Tree, frame: u16) -> Option<&'s World> {
+/// The isolated world of the parent document.
+fn parent_world<'s>(observation: &'s TabObservation, tree: &Tree, frame: u16) -> Option<&'s World> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
     observation.world_of(&tree.frames.get(usize::from(parent))?.document)
 }
 
-/// The frame around another one, if it is not the root of its session.
+/// The parent frame, if it is not the root of its session.
 fn inner_parent(observation: &TabObservation, tree: &Tree, frame: u16) -> Option<u16> {
     let parent = tree.frames.get(usize::from(frame))?.parent?;
     let world = observation.world_of(&tree.frames.get(usize::from(parent))?.document)?;
-    let outer = around(observation, tree, parent)?;
+    let outer = parent_world(observation, tree, parent)?;
     (outer.channel.session() == world.channel.session()).then_some(parent)
 }
 
-/// A point of a frame's document as a point of the document around it.
+/// Maps a point of a frame's document to the parent document.
 pub(crate) async fn outward(
     observation: &TabObservation,
     tree: &Tree,
@@ -106,18 +106,18 @@ pub(crate) async fn outward(
     point: Point,
     deadline: Deadline,
 ) -> Result<Point, ObserveError> {
-    let map = map_of(observation, tree, frame, deadline).await?;
+    let map = frame_homography(observation, tree, frame, deadline).await?;
     let at = map.map(point).ok_or(ObserveError::Nothing)?;
     match inner_parent(observation, tree, frame) {
         Some(parent) => {
-            let outer = map_of(observation, tree, parent, deadline).await?;
+            let outer = frame_homography(observation, tree, parent, deadline).await?;
             outer.inverse().map(at).ok_or(ObserveError::Nothing)
         }
         None => Ok(at),
     }
 }
 
-/// A point of the document around a frame as a point of the frame's document.
+/// Maps a point of the parent document to the frame's document.
 pub(crate) async fn inward(
     observation: &TabObservation,
     tree: &Tree,
@@ -126,10 +126,10 @@ pub(crate) async fn inward(
     deadline: Deadline,
 ) -> Result<Point, ObserveError> {
     if let Some(parent) = inner_parent(observation, tree, frame) {
-        let outer = map_of(observation, tree, parent, deadline).await?;
+        let outer = frame_homography(observation, tree, parent, deadline).await?;
         point = outer.map(point).ok_or(ObserveError::Nothing)?;
     }
-    let map = map_of(observation, tree, frame, deadline).await?;
+    let map = frame_homography(observation, tree, frame, deadline).await?;
     map.inverse().map(point).ok_or(ObserveError::Nothing)
 }
 
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn corners_map_to_the_corners_of_the_quad_and_back() {
+    fn homography_maps_corners_to_the_quad_and_back() {
         for quad in [
             [10.0, 20.0, 210.0, 20.0, 210.0, 120.0, 10.0, 120.0],
             [0.0, 0.0, 100.0, 50.0, 75.0, 100.0, -25.0, 50.0],

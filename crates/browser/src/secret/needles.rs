@@ -1,4 +1,4 @@
-//! The spellings of secrets, and how they are found in texts.
+//! Search patterns of secrets: their spellings, and masking in texts.
 
 use super::SecretString;
 use page::text::MASK;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::Cell;
 
-/// The shortest part of a secret that is masked where a text was cut off in the middle of it.
+/// Shortest prefix of a secret that is masked in a truncated text.
 const SHORTEST_CUT: usize = 8;
 
-/// Every spelling in which secrets may come back from a page, the longest first: a secret may be a part of another.
+/// All spellings in which secrets may come back from a page, longest first: a secret may be part of another.
 pub(super) struct Needles {
     spellings: Vec<String>,
     /// Something was masked.
@@ -25,7 +25,7 @@ impl Needles {
         Self { spellings, is_found: Cell::new(false) }
     }
 
-    /// A text without secrets.
+    /// Masks the secrets in a text.
     pub(super) fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         for spelling in &self.spellings {
@@ -43,10 +43,10 @@ impl Needles {
         text
     }
 
-    /// JSON of a page without secrets, if there are any in it.
+    /// Masks the secrets in JSON of a page; `None` if there are none.
     ///
     /// # Errors
-    /// When it is no JSON.
+    /// When it is not JSON.
     pub(super) fn mask_json(&self, json: &str) -> serde_json::Result<Option<String>> {
         let mut value: Value = serde_json::from_str(json)?;
         let was_found = self.is_found.replace(false);
@@ -63,7 +63,7 @@ impl Needles {
                     *text = masked;
                 }
             }
-            // A number that a page has is one that was typed, maybe.
+            // A number on the page may be a typed secret.
             Value::Number(number) => {
                 if let Cow::Owned(masked) = self.mask(&number.to_string()) {
                     *value = Value::String(masked);
@@ -81,7 +81,7 @@ impl Needles {
     }
 }
 
-/// A text that was cut off in the middle of a secret (`…` stands after the first letters of it), without those letters.
+/// Masks the prefix of a secret before `…` in a truncated text; `None` if there is none.
 fn mask_cut(text: &str, secret: &str) -> Option<String> {
     let begins = |end: usize| {
         let mut lengths = secret.char_indices().map(|(at, _)| at).rev();
@@ -89,7 +89,7 @@ fn mask_cut(text: &str, secret: &str) -> Option<String> {
     };
     let ends: Vec<usize> = text.match_indices('…').map(|(end, _)| end).collect();
     let (mut masked, mut unmasked) = (None, text.len());
-    // From the last one on: what comes before stays where it is.
+    // Backwards: earlier positions stay valid.
     for end in ends.into_iter().rev() {
         if let Some(length) = begins(end).filter(|_| end <= unmasked) {
             unmasked = end - length;
@@ -99,8 +99,7 @@ fn mask_cut(text: &str, secret: &str) -> Option<String> {
     masked
 }
 
-/// A secret as it is typed, and as it is written in JSON, in quotes within quotes, in addresses, in HTML, and where
-/// white space does not count.
+/// A secret as typed, and as written in JSON, in nested quotes, in URLs, in HTML, and with collapsed white space.
 fn spellings(secret: &str) -> Vec<String> {
     let escaped = |text: &str| {
         let mut quoted = String::new();

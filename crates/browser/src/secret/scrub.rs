@@ -1,6 +1,6 @@
-//! Takes secrets out of whatever serializes: strings are masked while they are written, before they are JSON.
+//! A serializer that masks secrets: strings are masked while they are written, before they are JSON.
 //!
-//! Only strings are touched. Names of fields and variants, keys of maps and numbers of ours are not a page's words, and
+//! Only strings are touched. Names of fields and variants, map keys and our own numbers are not page text, and
 //! masking in them would break the reply; JSON that a page wrote is masked as JSON, its keys and numbers included.
 
 use super::needles::Needles;
@@ -12,10 +12,10 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Display;
 
-/// The name of the struct as which `serde_json` serializes JSON that was written before.
+/// The struct name under which `serde_json` serializes raw JSON.
 const RAW_JSON: &str = "$serde_json::private::RawValue";
 
-/// A value without the secrets in its strings.
+/// A value that serializes with its secrets masked.
 pub(super) struct Scrubbed<'a, T: ?Sized>(pub(super) &'a T, pub(super) &'a Needles);
 
 impl<T: Serialize + ?Sized> Serialize for Scrubbed<'_, T> {
@@ -24,7 +24,7 @@ impl<T: Serialize + ?Sized> Serialize for Scrubbed<'_, T> {
     }
 }
 
-/// A serializer that masks the strings on their way to another one.
+/// A serializer that masks strings on their way to another one.
 struct Scrub<'a, S> {
     to: S,
     needles: &'a Needles,
@@ -48,7 +48,7 @@ impl<'a, S> Scrub<'a, S> {
     }
 }
 
-/// Calls that hold no string of a page.
+/// Calls without page strings.
 macro_rules! forward {
     ($( $call:ident($($name:ident: $kind:ty),*); )*) => { $(
         fn $call(self, $($name: $kind),*) -> Result<S::Ok, S::Error> {
@@ -168,7 +168,7 @@ impl<'a, S: Serializer> Serializer for Scrub<'a, S> {
     }
 }
 
-/// Compound values whose parts are values and nothing else.
+/// Compound values whose parts are values only.
 macro_rules! compound {
     ($( $kind:ident $call:ident($($name:ident: $of:ty),*); )*) => { $(
         impl<C: $kind> $kind for CompoundParts<'_, C> {

@@ -21,7 +21,7 @@ fn evaluated(value: &Value) -> Reply {
     })
 }
 
-/// Whether a secret is in a string, a key or a number of a value.
+/// True if a secret is in a string, a key or a number of a value.
 fn holds(value: &Value, secret: &str) -> bool {
     match value {
         Value::String(text) => text.contains(secret),
@@ -34,7 +34,7 @@ fn holds(value: &Value, secret: &str) -> bool {
     }
 }
 
-/// What a page gave, without its secrets.
+/// A page's value with its secrets masked.
 fn scrubbed(scrubber: &SecretScrubber, value: &Value) -> Value {
     match scrubber.scrub_reply(evaluated(value)).unwrap() {
         Reply::Eval(EvalReply { value: Some(json), .. }) => {
@@ -83,7 +83,7 @@ fn page_json(secret: &str) -> impl Strategy<Value = Value> + use<> {
 
 proptest! {
     #[test]
-    fn no_reply_of_a_page_keeps_a_secret(
+    fn secrets_are_masked_in_any_reply(
         (secret, value) in secret().prop_flat_map(|it| (Just(it.clone()), page_json(&it))),
     ) {
         // The mask itself is no secret.
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_without_a_secret_stays_as_it_is(secret in "[0-9]{6}x", value in page_json("other")) {
+    fn reply_without_secret_is_unchanged(secret in "[0-9]{6}x", value in page_json("other")) {
         let text = value.to_string();
         prop_assume!(!text.contains(&*secret));
         prop_assert_eq!(scrubbed(&scrubber(&[&secret]), &value), value);
@@ -113,7 +113,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_and_names_of_ours_are_no_secrets() {
+fn own_numbers_and_field_names_are_not_masked() {
     let scrubber = scrubber(&["1234", "evaluate", "eval.threw", "retryHint"]);
     let error = Error::new(Code::EvalThrew).message("1234 is thrown").evidence("ms", 1234_u32);
     let error = scrubber.scrub(error).unwrap();
@@ -141,14 +141,14 @@ fn every_spelling_of_a_secret_is_masked() {
 }
 
 #[test]
-fn a_secret_that_was_cut_is_masked_as_far_as_it_goes() {
+fn truncated_secret_is_masked() {
     let scrubber = scrubber(&["correct horse battery staple"]);
     let note = scrubber.scrub(Note::new("cut", "it is correct horse ba… and correct…")).unwrap();
     assert_eq!(note.message, format!("it is {}… and correct…", page::text::MASK));
 }
 
 #[test]
-fn what_cannot_be_written_without_a_secret_is_withheld() {
+fn value_that_cannot_be_masked_is_withheld() {
     #[derive(Debug, PartialEq, Eq)]
     struct Id(u32);
     impl Serialize for Id {
@@ -167,7 +167,7 @@ fn what_cannot_be_written_without_a_secret_is_withheld() {
 }
 
 #[test]
-fn a_secret_serializes_in_clear_only_where_it_has_to() {
+fn secret_serializes_in_clear_only_inside_in_clear() {
     let secret = SecretString::from("hunter2");
     let clear = |it: &SecretString| serde_json::to_string(&InClear(it)).unwrap();
     assert_eq!(clear(&secret), "\"hunter2\"");

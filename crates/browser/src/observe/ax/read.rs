@@ -1,8 +1,8 @@
-//! What the browser tells of a document, read into our tree.
+//! Converts the browser's accessibility nodes of a document into our tree.
 //!
-//! It knows what only the browser can know (closed shadow roots, parts of native controls) and does not know
-//! what our observer finds out: what a person cannot see, who listens to clicks. Which fields besides passwords hold
-//! secrets is asked of our world.
+//! They include what only the browser knows (closed shadow roots, parts of native controls) and lack the observer's
+//! findings: what is visually hidden, which elements have click listeners. Secret fields other than passwords are
+//! fetched from the isolated world.
 
 use crate::observe::oracle::NodeFacts;
 use cdp::LossyString;
@@ -14,12 +14,12 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What the browser shows instead of the letters of a secret: disc, circle, square.
-const MARKS: [char; 3] = ['•', '◦', '■'];
+/// Mask characters of password fields: disc, circle, square.
+const MASK_CHARS: [char; 3] = ['•', '◦', '■'];
 
-/// What secret fields hold is not told: neither as their value nor where it is part of a name or a text.
-pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
-    /// Shorter ones would be found in everything.
+/// Masks the values of secret fields, also inside names and texts.
+pub(super) fn mask_secrets(nodes: &mut [AxNode], secrets: &[LossyString]) {
+    /// Shorter values would match everywhere.
     const SHORTEST: usize = 4;
     let secrets: Vec<Cow<'_, str>> = secrets.iter().map(|text| collapse(text)).collect();
     let without = |text: &mut LossyString| {
@@ -34,7 +34,7 @@ pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
         if let Some(value) = value
             && secrets.contains(&collapse(&plain(value)))
         {
-            // As the browser tells the value of a password.
+            // As the browser reports the value of a password.
             *value = RawValue::from_string("\"•\"".into()).unwrap_or_default();
         }
         let name = node.name.as_mut().and_then(|name| name.value.as_mut());
@@ -52,63 +52,63 @@ pub(super) fn hide(nodes: &mut [AxNode], secrets: &[LossyString]) {
     }
 }
 
-/// Where a document stands in the whole page.
+/// The position of a document in the page's tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TreePosition {
-    /// How deep.
+    /// Depth of its root.
     pub(super) depth: u32,
-    /// Which one it is.
+    /// Frame index.
     pub(super) frame: u16,
 }
 
-/// A node that is still to be told, and what it is inside of.
+/// A node that is still to be read, and its context.
 #[derive(Clone, Copy)]
 struct PendingNode {
     node: usize,
     at: TreePosition,
-    /// The content around it can be edited.
+    /// Inside editable content.
     is_edited: bool,
-    /// The plain field that it is a part of, in our tree.
+    /// The plain text field that contains it, by index in our tree.
     field: Option<usize>,
 }
 
-/// A document that is being read.
+/// Reads the nodes of one document.
 pub(super) struct AxReader<'a> {
     nodes: &'a [AxNode],
-    /// Where each is, by what others call it.
-    places: HashMap<&'a str, usize>,
-    is_told: Vec<bool>,
+    /// Node indexes by AX node id.
+    indexes: HashMap<&'a str, usize>,
+    is_read: Vec<bool>,
     open: Vec<PendingNode>,
 }
 
-/// Begins to read a document. The first node is the root; the others come in no order to rely on.
+/// Starts reading a document. The first node is the root; the others come in no reliable order.
 pub(super) fn begin(nodes: &[AxNode], at: TreePosition) -> AxReader<'_> {
-    let places = nodes
+    let indexes = nodes
         .iter()
         .enumerate()
         .filter_map(|(index, node)| Some((node.node_id.as_deref()?, index)))
         .collect();
     let root = PendingNode { node: 0, at, is_edited: false, field: None };
     let open = if nodes.is_empty() { Vec::new() } else { vec![root] };
-    AxReader { nodes, places, is_told: vec![false; nodes.len()], open }
+    AxReader { nodes, indexes, is_read: vec![false; nodes.len()], open }
 }
 
 impl AxReader<'_> {
-    /// Goes on until an element is told: the browser's number of it, and how deep what is in it stands. Until asked for
-    /// more, it is the last node of the tree.
+    /// Reads on until an element is added: returns its backend node id and the depth of its children. Until the next
+    /// call, it is the last node of the tree.
     pub(super) fn next(&mut self, tree: &mut Tree) -> Option<(i64, u32)> {
-        // Not by calling itself: a page can be deeper than a stack.
+        // Iterative: a page can be deeper than the stack.
         while let Some(visit) = self.open.pop() {
-            if std::mem::replace(&mut self.is_told[visit.node], true) {
+            if std::mem::replace(&mut self.is_read[visit.node], true) {
                 continue;
             }
             let node = &self.nodes[visit.node];
             let before = tree.nodes.len();
-            let Some(below) = tell(tree, node, visit) else { continue };
+            let Some(below) = add_node(tree, node, visit) else { continue };
             let children = node.child_ids.as_deref().unwrap_or_default().iter().rev();
             self.open.extend(
                 children
-                    .filter_map(|id| self.places.get(id.as_str()))
+                    .filter_map(|id| self.indexes.get(id.as_str()))
                     .map(|child| PendingNode { node: *child, ..below }),
             );
             if tree.nodes.len() > before
@@ -121,26 +121,26 @@ impl AxReader<'_> {
     }
 }
 
-/// The browser's number of a node that is told as an element.
+/// The backend node id of a node that becomes an element of the tree.
 pub(super) fn element(node: &AxNode) -> Option<i64> {
-    let is_told = matches!(meaning(node), Disposition::Role(role) if role != Role::Text);
-    node.backend_dom_node_id.filter(|_| is_told)
+    let is_read = matches!(disposition(node), Disposition::Add(role) if role != Role::Text);
+    node.backend_dom_node_id.filter(|_| is_read)
 }
 
-/// Adds a node, if it is one to be told. Returns what its children are inside of; nothing if they are not told.
-fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNode> {
+/// Adds a node, unless it is skipped or unwrapped. Returns the context of its children; `None` if they are skipped.
+fn add_node(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNode> {
     let is_root = visit.node == 0;
-    let role = match meaning(node) {
+    let role = match disposition(node) {
         _ if is_root => Role::WebArea,
-        Disposition::Nothing => return None,
-        Disposition::Wrapper => return Some(visit),
-        Disposition::Role(role) => role,
+        Disposition::Skip => return None,
+        Disposition::Unwrap => return Some(visit),
+        Disposition::Add(role) => role,
     };
     match (visit.field, role) {
-        // The parts of a field only show its value. For one that styles turn into a password's, though, the
-        // browser has the value in clear and only the part masked.
+        // The inner nodes of a text field repeat its value. For a field masked only by CSS, the browser reports the
+        // value in clear and masks the inner text.
         (Some(field), Role::Text) => {
-            if is_marks(&name(node)) {
+            if is_masked_text(&name(node)) {
                 mask(tree, field);
             }
             return None;
@@ -149,16 +149,16 @@ fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNod
         _ => {}
     }
     if role == Role::Text {
-        tell_text(tree, node, visit.at);
+        add_text(tree, node, visit.at);
         return None;
     }
     let element = node.backend_dom_node_id.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
     let index = tree.push(role, visit.at.depth, element, visit.at.frame);
-    let editable = tell_states(tree, node, index, is_root);
+    let editable = copy_states(tree, node, index, is_root);
     let is_field = editable == Editable::Plain && is_text_field(role);
     let is_edited = editable != Editable::No;
     let is_host = is_edited && !visit.is_edited && !is_field;
-    tell_texts(tree, node, index, is_host, is_root);
+    copy_texts(tree, node, index, is_host, is_root);
     let states = tree.nodes[index].states;
     tree.nodes[index].states = states.with_editable(is_host);
     let field = is_field.then_some(index);
@@ -166,22 +166,22 @@ fn tell(tree: &mut Tree, node: &AxNode, visit: PendingNode) -> Option<PendingNod
     Some(PendingNode { at, is_edited, field, ..visit })
 }
 
-/// Adds a text, if there is anything in it.
-fn tell_text(tree: &mut Tree, node: &AxNode, at: TreePosition) {
+/// Adds a text node, unless it is empty.
+fn add_text(tree: &mut Tree, node: &AxNode, at: TreePosition) {
     let text = name(node);
-    // Where a list is used as a menu or the like, its marks come as text that no node of the page holds.
+    // In a list with another role, list markers come as text without a DOM node.
     let is_mark = node.backend_dom_node_id.is_none() && matches!(&*text, "•" | "◦" | "▪");
     if text.is_empty() || is_mark {
         return;
     }
-    // Anywhere else these may be signs that are meant to be read.
-    let is_secret = is_marks(&text) && properties(node).any(|(name, _)| name == "editable");
+    // Elsewhere these characters may be regular text.
+    let is_secret = is_masked_text(&text) && properties(node).any(|(name, _)| name == "editable");
     let index = tree.push(Role::Text, at.depth, 0, at.frame);
     tree.nodes[index].name = tree.intern_masked(if is_secret { MASK } else { &text });
     tree.nodes[index].states = tree.nodes[index].states.with_masked(is_secret);
 }
 
-/// How the content of a node can be edited.
+/// Editability of a node's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Editable {
     No,
@@ -189,19 +189,19 @@ enum Editable {
     Rich,
 }
 
-/// What is true of a node: everything that is not a text.
-fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> Editable {
-    let told = &mut tree.nodes[index];
+/// Copies the states of a node: everything that is not a text.
+fn copy_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> Editable {
+    let target = &mut tree.nodes[index];
     let mut editable = Editable::No;
-    let mut states = told.states;
+    let mut states = target.states;
     for (name, value) in properties(node) {
         states = match name {
             "disabled" => states.with_disabled(is_true(value)),
             "selected" => states.with_selected(is_true(value)),
             "focusable" => {
-                states.with_focusable(is_true(value) && !is_native_option(node, told.role))
+                states.with_focusable(is_true(value) && !is_native_option(node, target.role))
             }
-            // The root says so unless something in it has the focus.
+            // The root is reported as focused unless an element in it is.
             "focused" => states.with_focused(is_true(value) && !is_root),
             "modal" => states.with_modal(is_true(value)),
             "required" => states.with_required(is_true(value)),
@@ -212,10 +212,10 @@ fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> E
             _ => states,
         };
         match name {
-            "checked" => told.checked = toggle(value),
-            "pressed" => told.pressed = toggle(value),
-            "expanded" => told.expanded = Some(is_true(value)),
-            "level" => told.level = value.get().parse().unwrap_or(0),
+            "checked" => target.checked = tristate(value),
+            "pressed" => target.pressed = tristate(value),
+            "expanded" => target.expanded = Some(is_true(value)),
+            "level" => target.level = value.get().parse().unwrap_or(0),
             "editable" => {
                 editable = match &*plain(value) {
                     "plaintext" => Editable::Plain,
@@ -226,14 +226,14 @@ fn tell_states(tree: &mut Tree, node: &AxNode, index: usize, is_root: bool) -> E
             _ => {}
         }
     }
-    told.states = states;
+    target.states = states;
     editable
 }
 
-/// The texts of a node: name, value and what only few have.
-fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_root: bool) {
+/// Copies the texts of a node: name, value and rare attributes.
+fn copy_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_root: bool) {
     let role = tree.nodes[index].role;
-    // A cell that only places things is named by what is in it, which is told anyway.
+    // A layout table cell is named by its content, which is in the tree anyway.
     if !is_layout(node) {
         tree.nodes[index].name = tree.intern_masked(&name(node));
         let is_given = node.name.as_ref().is_some_and(is_given) && !is_root;
@@ -241,10 +241,10 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     }
     let value = node.value.as_ref().and_then(|value| value.value.as_deref()).map(plain);
     let value = value.as_deref().map(collapse).unwrap_or_default();
-    if is_marks(&value) {
+    if is_masked_text(&value) {
         mask(tree, index);
     } else if !(is_host && role == Role::Generic) {
-        // What is in a plain box that can be edited is told as its content.
+        // The value of a generic editing host is in the tree as its content.
         tree.nodes[index].value = tree.intern_masked(&value);
     }
     let description = node.description.as_ref().map(text).unwrap_or_default();
@@ -254,16 +254,16 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     if role_name(node) == "SvgRoot" {
         tree.extra_mut(index).kind = tree.intern_masked("svg");
     }
-    // A range without ends is told as one from 0 to 0.
+    // A range without limits is reported as 0 to 0.
     let end =
         |wanted| properties(node).find(|(name, _)| *name == wanted).map(|(_, value)| value.get());
-    let is_endless = end("valuemin") == Some("0") && end("valuemax") == Some("0");
+    let has_no_limits = end("valuemin") == Some("0") && end("valuemax") == Some("0");
     for (name, value) in properties(node) {
         let is_wanted = match name {
             "hasPopup" | "invalid" | "roledescription" | "keyshortcuts" | "orientation"
             | "autocomplete" | "valuetext" => true,
-            "valuemin" | "valuemax" => !is_endless,
-            // Pictures have addresses too, and some are the whole picture.
+            "valuemin" | "valuemax" => !has_no_limits,
+            // Images have URLs too, and some are `data:` URLs of the whole image.
             "url" => role == Role::Link,
             _ => false,
         };
@@ -272,13 +272,13 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
         }
         let plain = plain(value);
         let text = collapse(&plain);
-        let is_said = match name {
+        let is_significant = match name {
             "hasPopup" | "invalid" => text != "false",
             "autocomplete" => text != "none",
             "valuetext" => text != tree.value(&tree.nodes[index]),
             _ => true,
         };
-        if text.is_empty() || !is_said {
+        if text.is_empty() || !is_significant {
             continue;
         }
         let span = tree.intern_masked(&text);
@@ -298,61 +298,61 @@ fn tell_texts(tree: &mut Tree, node: &AxNode, index: usize, is_host: bool, is_ro
     }
 }
 
-/// Says that a node holds a secret, and not which.
+/// Masks the value of a node.
 fn mask(tree: &mut Tree, index: usize) {
     tree.nodes[index].value = tree.intern_masked(MASK);
     tree.nodes[index].states = tree.nodes[index].states.with_masked(true);
 }
 
-/// What a node of the browser's is to us.
+/// The treatment of an accessibility node.
 enum Disposition {
-    /// Neither it nor anything in it is told.
-    Nothing,
-    /// What is in it is told in its place.
-    Wrapper,
-    /// It is told.
-    Role(Role),
+    /// Skipped with its descendants.
+    Skip,
+    /// Replaced by its children.
+    Unwrap,
+    /// Added with this role.
+    Add(Role),
 }
 
-fn meaning(node: &AxNode) -> Disposition {
+fn disposition(node: &AxNode) -> Disposition {
     if node.ignored == Some(true) {
-        return Disposition::Wrapper;
+        return Disposition::Unwrap;
     }
     match role_name(node) {
-        // Each line of a text once more; a mark that the list implies; a gap.
-        "InlineTextBox" | "ListMarker" | "LineBreak" => Disposition::Nothing,
-        // The options of a closed list are told right below it, as when it is looked at from inside the page.
-        "none" | "presentation" | "MenuListPopup" => Disposition::Wrapper,
-        name => Disposition::Role(role(name)),
+        // Repetitions of each text line; a marker that the list implies; a line break.
+        "InlineTextBox" | "ListMarker" | "LineBreak" => Disposition::Skip,
+        // The options of a closed select are its direct children, as in the observer's tree.
+        "none" | "presentation" | "MenuListPopup" => Disposition::Unwrap,
+        name => Disposition::Add(role(name)),
     }
 }
 
-/// What the browser's tree says about an element, by the browser's number of it; nothing when it leaves it out.
-pub(crate) fn said(node: &AxNode) -> Option<(i64, NodeFacts)> {
-    let Disposition::Role(role) = meaning(node) else { return None };
+/// Facts of the browser's tree about an element, by backend node id; `None` when it is not in the tree.
+pub(crate) fn node_facts(node: &AxNode) -> Option<(i64, NodeFacts)> {
+    let Disposition::Add(role) = disposition(node) else { return None };
     if role == Role::Text {
         return None;
     }
     let is_focusable = properties(node).any(|(name, value)| name == "focusable" && is_true(value));
-    let said = NodeFacts {
+    let facts = NodeFacts {
         role: role.name().to_owned(),
         name: name(node).into_owned(),
         is_focusable,
         is_layout: is_layout(node),
-        passed_over: passed_over(node),
+        passed_over: superseded_names(node),
     };
-    Some((node.backend_dom_node_id?, said))
+    Some((node.backend_dom_node_id?, facts))
 }
 
-/// The names that the browser did not take because of one that counts more.
-fn passed_over(node: &AxNode) -> Vec<String> {
+/// Superseded name sources.
+fn superseded_names(node: &AxNode) -> Vec<String> {
     let sources = node.name.iter().flat_map(|name| name.sources.iter().flatten());
     let passed = sources.filter(|source| source.superseded == Some(true));
     let values = passed.filter_map(|source| source.value.as_ref()?.value.as_ref());
     values.filter_map(|value| serde_json::from_str(value.get()).ok()).collect()
 }
 
-/// The role with a name of the browser's: that of an ARIA role where there is one, else one of its own.
+/// The role for an internal role name of Chromium: that of an ARIA role where there is one, else one of its own.
 fn role(name: &str) -> Role {
     match name {
         "generic" => Role::Generic,
@@ -401,23 +401,23 @@ fn role_name(node: &AxNode) -> &str {
     node.role.as_ref().and_then(|role| role.value.as_deref()).unwrap_or_default()
 }
 
-/// Whether a node is part of a table that only places things side by side.
+/// True for parts of a layout table.
 fn is_layout(node: &AxNode) -> bool {
     role_name(node).starts_with("LayoutTable")
 }
 
-/// Fields whose text is their value.
+/// Roles whose text is their value.
 fn is_text_field(role: Role) -> bool {
     matches!(role, Role::TextBox | Role::SearchBox | Role::ComboBox | Role::SpinButton)
 }
 
-/// Whether a node is an option that is drawn by the browser. It says that it takes the focus, which in truth
-/// its list does; one made of elements has its text below it.
+/// True for an option that the browser draws. It is reported as focusable, although its list has the focus; an option
+/// of elements has its text below it.
 fn is_native_option(node: &AxNode, role: Role) -> bool {
     role == Role::Option && node.child_ids.as_ref().is_none_or(Vec::is_empty)
 }
 
-/// Whether the author named the node, rather than what is in it. The first source that counts decides.
+/// True if the author gave the name, rather than the content. The first source with a value decides.
 fn is_given(name: &AxName) -> bool {
     let mut sources = name.sources.iter().flatten();
     sources
@@ -433,7 +433,7 @@ fn properties(node: &AxNode) -> impl Iterator<Item = (&str, &RawValue)> {
     })
 }
 
-/// What a node is called, on one line.
+/// The accessible name, on one line.
 fn name(node: &AxNode) -> Cow<'_, str> {
     collapse(node.name.as_ref().and_then(|name| name.value.as_deref()).unwrap_or_default())
 }
@@ -442,9 +442,9 @@ fn text(text: &AxText) -> Cow<'_, str> {
     collapse(text.value.as_deref().unwrap_or_default())
 }
 
-/// Whether a text is nothing but marks in place of letters.
-fn is_marks(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| MARKS.contains(&c))
+/// True if a text consists of mask characters.
+fn is_masked_text(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| MASK_CHARS.contains(&c))
 }
 
 /// `busy` comes as a number.
@@ -452,7 +452,7 @@ fn is_true(value: &RawValue) -> bool {
     matches!(value.get(), "true" | "1" | "\"true\"")
 }
 
-fn toggle(value: &RawValue) -> Option<Tristate> {
+fn tristate(value: &RawValue) -> Option<Tristate> {
     match &*plain(value) {
         "true" => Some(Tristate::On),
         "false" => Some(Tristate::Off),
@@ -461,7 +461,7 @@ fn toggle(value: &RawValue) -> Option<Tristate> {
     }
 }
 
-/// A value as one would write it.
+/// A JSON value as plain text.
 fn plain(value: &RawValue) -> Cow<'_, str> {
     let json = value.get();
     if json.starts_with('"') {
@@ -471,7 +471,7 @@ fn plain(value: &RawValue) -> Cow<'_, str> {
     if !json.contains('.') {
         return json.into();
     }
-    // A number that went through the browser's single precision: `0.30000001192092896` was `0.3`.
+    // Undo single precision: `0.30000001192092896` was `0.3`.
     match json.parse::<f64>() {
         Ok(number) if f64::from(number as f32) == number => (number as f32).to_string().into(),
         _ => json.into(),
@@ -485,8 +485,8 @@ mod tests {
 
     fn read(nodes: &[AxNode]) -> Tree {
         let mut tree = Tree::default();
-        let mut reading = begin(nodes, TreePosition { depth: 0, frame: 0 });
-        while reading.next(&mut tree).is_some() {}
+        let mut reader = begin(nodes, TreePosition { depth: 0, frame: 0 });
+        while reader.next(&mut tree).is_some() {}
         tree.finish();
         tree
     }
@@ -495,8 +495,8 @@ mod tests {
         serde_json::from_str(&nodes.to_string()).unwrap()
     }
 
-    /// A node as the browser sends it: number and children, role, name, and the rest by keys. What the
-    /// protocol calls value, description, ignored and name sources stands among the properties here.
+    /// A node as the browser sends it: id and children, role, name, and the rest by keys. Value, description, ignored
+    /// and name sources are given among the properties here.
     fn node(id: u32, children: &[u32], role: &str, name: &str, rest: &Value) -> Value {
         let children: Vec<_> = children.iter().map(ToString::to_string).collect();
         let mut node = json!({
@@ -523,7 +523,7 @@ mod tests {
         json!({})
     }
 
-    /// Each node on a line: role, number, name and value, indented by depth.
+    /// One line per node: role, number, name and value, indented by depth.
     fn outline(tree: &Tree) -> String {
         let mut out = String::new();
         for node in &tree.nodes {
@@ -542,14 +542,14 @@ mod tests {
         assert_eq!(outline(&tree).lines().collect::<Vec<_>>(), expected);
     }
 
-    /// The second node of a tree of two.
+    /// A tree whose second node is the given one.
     fn one(role: &str, name: &str, rest: &Value) -> Tree {
         let sent = [node(1, &[2], "RootWebArea", "T", &none()), node(2, &[], role, name, rest)];
         read(&nodes(&json!(sent)))
     }
 
     #[test]
-    fn a_tree_as_the_browser_sends_it_is_read() {
+    fn full_ax_tree_is_converted() {
         // As sent by Chromium 156, breadth first.
         let sent = r#"[
             {"nodeId":"1","ignored":false,"role":{"type":"internalRole","value":"RootWebArea"},
@@ -593,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn wrappers_give_way_to_what_is_in_them() {
+    fn ignored_nodes_are_replaced_by_their_children() {
         check(
             &[
                 node(1, &[2, 9], "RootWebArea", "T", &none()),
@@ -619,7 +619,7 @@ mod tests {
                 " text 0 \"last\"",
             ],
         );
-        // White space alone is no text, and a root that is left out is still the root.
+        // White space alone is no text, and an ignored root is still the root.
         check(
             &[
                 node(1, &[2], "none", "", &json!({ "ignored": true })),
@@ -643,7 +643,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_roles_are_ours() {
+    fn chromium_role_names_are_mapped() {
         for (name, expected) in [
             ("generic", Role::Generic),
             ("image", Role::Image),
@@ -693,7 +693,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_taken_from_properties() {
+    fn states_are_read_from_properties() {
         let rest = json!({
             "focusable": true, "focused": true, "disabled": true, "selected": true, "modal": true,
             "required": true, "readonly": true, "multiline": true, "multiselectable": true, "busy": 1,
@@ -716,7 +716,7 @@ mod tests {
     }
 
     #[test]
-    fn what_few_have_is_kept_aside() {
+    fn rare_attributes_are_read() {
         let rest = json!({
             "hasPopup": "menu", "invalid": "spelling", "roledescription": "big  button",
             "keyshortcuts": "Alt+X", "orientation": "vertical", "autocomplete": "list", "valuemin": 1,
@@ -749,7 +749,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_plainly() {
+    fn values_are_plain_text() {
         for (value, expected) in [
             (json!("  v  1\n"), "v 1"),
             (json!(""), ""),
@@ -766,12 +766,12 @@ mod tests {
     }
 
     #[test]
-    fn secrets_have_no_length() {
+    fn masked_values_hide_their_length() {
         let secret =
             one("textbox", "Password", &json!({ "value": "•••", "editable": "plaintext" }));
         assert_eq!(secret.value(&secret.nodes[1]), MASK);
         assert!(secret.nodes[1].states.is_masked());
-        // Styles make this one a password's; only its part is masked.
+        // Masked by CSS only: the value is in clear, the inner text masked.
         let styled = [
             node(1, &[2], "RootWebArea", "", &none()),
             node(2, &[3], "textbox", "", &json!({ "value": "hunter2", "editable": "plaintext" })),
@@ -791,7 +791,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_field_are_not_told() {
+    fn inner_nodes_of_a_text_field_are_skipped() {
         check(
             &[
                 node(1, &[2, 5], "RootWebArea", "", &none()),
@@ -820,7 +820,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_element_that_begins_it_is_editable() {
+    fn only_the_editing_host_is_editable() {
         let sent = [
             node(1, &[2, 7], "RootWebArea", "", &none()),
             node(2, &[3, 5], "generic", "rich", &json!({ "editable": "richtext", "value": "a b" })),
@@ -841,7 +841,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_a_name_tells_whether_it_was_given() {
+    fn name_source_decides_if_the_author_named_it() {
         let named = |sources: Value| {
             one("row", "r", &json!({ "sources": sources })).nodes[1].states.has_author_name()
         };
@@ -856,7 +856,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_the_browser_draws_do_not_take_the_focus() {
+    fn native_options_are_not_focusable() {
         let sent = [
             node(1, &[2, 3], "RootWebArea", "", &none()),
             node(2, &[], "option", "native", &json!({ "focusable": true })),
@@ -869,12 +869,12 @@ mod tests {
     }
 
     #[test]
-    fn deep_and_odd_trees_are_read() {
+    fn deep_and_malformed_trees_are_read() {
         let deep: Vec<_> =
             (0..12_000).map(|id| node(id, &[id + 1], "generic", "", &none())).collect();
         let tree = read(&nodes(&json!(deep)));
         assert_eq!((tree.nodes.len(), tree.nodes[11_999].depth), (12_000, 11_999));
-        // A child that is its own ancestor, one with two parents, and nodes without anything.
+        // A child that is its own ancestor, one with two parents, and empty nodes.
         check(
             &[
                 node(1, &[2, 3, 3], "RootWebArea", "", &none()),

@@ -1,4 +1,5 @@
-//! Our own world in a document: a place for scripts that the page cannot see, and what we asked it so far.
+//! Our isolated world in a document: an execution context that the page cannot see, and the cached state of its
+//! observer script.
 
 mod chunks;
 mod nodes;
@@ -16,13 +17,13 @@ use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The name of our worlds. The page cannot see it.
+/// The world name. The page cannot see it.
 pub(crate) const NAME: &str = "agbrowse";
 
-/// The function by which our scripts hand over a long report in pieces.
+/// The binding by which the observer sends a long report in chunks.
 pub(crate) const HAND: &str = "agbrowseHand";
 
-/// What runs in our worlds, in files so that it can be read.
+/// The observer script, from source files.
 pub(crate) const SOURCE: &str = concat!(
     "if (!globalThis.agbrowse) (() => { \"use strict\";\n",
     include_str!("../../../js/observer/1-dom.js"),
@@ -46,42 +47,41 @@ pub(crate) const SOURCE: &str = concat!(
     "})()"
 );
 
-/// Our world in one document.
+/// The isolated world in one document.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) channel: Channel,
     pub(crate) frame_id: String,
-    /// Which load of the frame it belongs to.
+    /// The loader id of its document.
     pub(crate) loader: String,
     context: i64,
-    /// The page's own handle on the document.
+    /// Remote object id of `document` in the main world.
     document: Option<String>,
-    /// The numbers that our world gave to nodes which the browser knows by its own.
-    numbers: HashMap<i64, u32>,
-    /// Those of them of which it was told that a script listens to their clicks.
-    heard: HashSet<i64>,
-    /// The last report: the next one says what is different.
+    /// Element numbers by backend node id.
+    ids: HashMap<i64, u32>,
+    /// Those of them that are registered with the observer as having click listeners.
+    listener_ids: HashSet<i64>,
+    /// The last report: the next one may be a patch to it.
     last: Option<Arc<str>>,
-    /// There was nothing in the document.
+    /// The document was empty.
     is_blank: bool,
-    /// The nodes to whose clicks somebody was found to listen before the document was walked.
-    heard_before: Option<Vec<i64>>,
+    /// Nodes with click listeners that were known before the document was walked.
+    listeners_before: Option<Vec<i64>>,
 }
 
-/// Where and whose the document is if there is nothing in it, as in most frames that advertisers leave behind.
-/// Then nothing of ours needs to be brought there.
+/// URL and origin of an empty document, as in most frames that advertisers leave behind. It needs no observer script.
 const BLANK: &str = r"(/^about:/.test(location.href) && document.title === '' &&
     document.getElementsByTagName('*').length < 9 && [...document.getElementsByTagName('*')].every((it) =>
         !it.shadowRoot && /^(?:html|head|body|meta|base|style)$/.test(it.localName)) &&
     !/\S/.test(document.body ? document.body.textContent : '') && [location.href, origin])";
 
-/// What answers when something has happened in a document of which we have seen that it is blank.
+/// A promise that resolves when an empty document changes.
 const BLANK_DIRTIED: &str = "new Promise((tell) => new MutationObserver((_, it) => (it.disconnect(), tell(true))) \
     .observe(document, { subtree: true, childList: true, attributes: true, characterData: true }))";
 
 impl World {
-    /// Our world in a frame's document; the browser makes it if need be. `is_top` says that the frame is the
-    /// uppermost one of its process.
+    /// Enters the isolated world of a frame's document; the browser creates it if needed. `is_top`: the frame is the
+    /// root of its session.
     pub(crate) async fn enter(
         channel: &Channel,
         frame_id: &str,
@@ -92,7 +92,7 @@ impl World {
         let create =
             CreateIsolatedWorld { frame_id: frame_id.to_owned(), world_name: Some(NAME.into()) };
         let created = channel.start(&create)?;
-        // Asked without a context, a script runs in the page's own world of the uppermost frame.
+        // Without a context id, a script runs in the main world of the root frame.
         let document =
             Evaluate { expression: "document".into(), silent: Some(true), ..Evaluate::default() };
         let document = if is_top { Some(channel.start(&document)?) } else { None };
@@ -107,15 +107,15 @@ impl World {
             loader: loader.to_owned(),
             context: context.unwrap_or_default(),
             document: document.and_then(|document| document.object_id),
-            numbers: HashMap::new(),
-            heard: HashSet::new(),
+            ids: HashMap::new(),
+            listener_ids: HashSet::new(),
             last: None,
             is_blank: false,
-            heard_before: None,
+            listeners_before: None,
         })
     }
 
-    /// Runs a script and reads what it gives. Where our scripts are not there yet, they are brought first.
+    /// Evaluates a script in the isolated world. Installs the observer first where it is missing.
     pub(crate) async fn ask<T: DeserializeOwned>(
         &self,
         script: &str,
@@ -126,11 +126,11 @@ impl World {
         if value.get() != r#"{"isStrange":true}"# {
             return read(&value);
         }
-        self.bring(deadline).await?;
+        self.install_observer(deadline).await?;
         read(&self.evaluate(script.to_owned(), deadline).await?)
     }
 
-    /// Owns the event guard that a call with this id arms.
+    /// Creates the guard of an event guard that a call with this id arms.
     pub(crate) fn armed(&self, id: u64) -> ArmedState {
         let (channel, context_id) = (self.channel.clone(), Some(self.context));
         ArmedState::new(move || {
@@ -144,20 +144,20 @@ impl World {
         })
     }
 
-    /// The next look at the document takes nothing from the last one.
-    pub(crate) fn forget(&mut self) {
+    /// Drops the cached report: the next one is complete.
+    pub(crate) fn drop_report(&mut self) {
         self.last = None;
     }
 
-    /// Brings our scripts.
-    async fn bring(&self, deadline: Deadline) -> Result<(), ObserveError> {
-        let bring = Evaluate {
+    /// Installs the observer script.
+    async fn install_observer(&self, deadline: Deadline) -> Result<(), ObserveError> {
+        let install = Evaluate {
             expression: SOURCE.into(),
             context_id: Some(self.context),
             silent: Some(true),
             ..Evaluate::default()
         };
-        match self.channel.call(bring, deadline).await?.exception_details {
+        match self.channel.call(install, deadline).await?.exception_details {
             Some(thrown) => Err(thrown_by(thrown)),
             None => Ok(()),
         }
@@ -178,7 +178,7 @@ impl World {
         value_of(self.channel.call(evaluate, deadline).await?)
     }
 
-    /// Runs an asynchronous function of ours with arguments that JSON can hold.
+    /// Calls an async function with JSON arguments.
     pub(crate) async fn run<T: DeserializeOwned>(
         &self,
         function: &str,
@@ -196,8 +196,8 @@ impl World {
         read(&value_of(self.channel.call(evaluate, deadline).await?)?)
     }
 
-    /// Whether something has happened in the document since it was last observed, or the document is gone.
-    pub(crate) async fn is_spoiled(&self, deadline: Deadline) -> bool {
+    /// True if the document has changed since it was last observed, or is gone.
+    pub(crate) async fn is_dirty(&self, deadline: Deadline) -> bool {
         let ask = match self.is_blank {
             true => format!("!{BLANK}"),
             false => "agbrowse.isSpoiled()".into(),
@@ -208,7 +208,7 @@ impl World {
         }
     }
 
-    /// Answers when something has happened in the document since it was last observed, or the document is gone.
+    /// Resolves when the document changes after it was last observed, or is gone.
     pub(crate) fn dirtied(&self, deadline: Deadline) -> impl Future<Output = bool> + use<> {
         let evaluate = Evaluate {
             expression: match self.is_blank {
@@ -226,29 +226,29 @@ impl World {
     }
 }
 
-/// Why a world did not answer.
+/// An error of the isolated world.
 #[derive(Debug)]
 pub(crate) enum ObserveError {
-    /// The way there: the document or its process is gone, or does not answer.
+    /// The document or its process is gone, or does not respond.
     Wire(cdp::Error),
-    /// A dialog holds the page up, it crashed, or its tab is gone.
+    /// A dialog blocks the page, it crashed, or its tab is gone.
     Blocked(Box<Error>),
-    /// Our own script failed.
+    /// The observer script threw.
     Script(String),
-    /// It gave nothing.
+    /// No result.
     Nothing,
 }
 
 impl ObserveError {
-    /// Whether the document was replaced while we looked at it.
+    /// True if the document was replaced during the observation.
     pub(crate) fn is_replaced(&self) -> bool {
         matches!(self, Self::Wire(cdp::Error::Remote { .. }) | Self::Nothing)
     }
 
-    /// As an error, knowing the tab it was about.
+    /// Converts it to an error of this tab.
     pub(crate) fn explain(self, tab: &crate::tab::Tab) -> Error {
         match self {
-            // Its context is gone, and with it the document.
+            // The context is gone, and with it the document.
             Self::Wire(cdp::Error::Remote { .. }) => Self::Nothing.explain(tab),
             Self::Wire(error) => tab.explain(error),
             Self::Blocked(error) => *error,
@@ -272,7 +272,7 @@ fn read<T: DeserializeOwned>(value: &RawValue) -> Result<T, ObserveError> {
     serde_json::from_str(value.get()).map_err(|error| ObserveError::Script(error.to_string()))
 }
 
-/// As a script writes it.
+/// A value as a script literal.
 pub(crate) fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".into())
 }
@@ -282,7 +282,7 @@ fn thrown_by(thrown: ExceptionDetails) -> ObserveError {
     ObserveError::Script(what.into_string())
 }
 
-/// What a script gave, or what it threw.
+/// The value of an evaluation, or the thrown error.
 fn value_of(reply: EvaluateReply) -> Result<Box<RawValue>, ObserveError> {
     if let Some(thrown) = reply.exception_details {
         return Err(thrown_by(thrown));
@@ -300,15 +300,15 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn no_function_of_our_scripts_takes_the_place_of_another() {
-        // They share one scope, and a second declaration of a function is no error in JavaScript.
-        let mut seen = HashSet::new();
+    fn observer_functions_are_declared_once() {
+        // They share one scope, and redeclaring a function is no error in JavaScript.
+        let mut declared = HashSet::new();
         for line in SOURCE.lines() {
             let line = line.strip_prefix("async ").unwrap_or(line);
             let Some(rest) = line.strip_prefix("function ") else { continue };
             let name = rest.split('(').next().unwrap_or_default();
-            assert!(seen.insert(name.trim_matches(['*', ' '])), "`{name}` is declared twice");
+            assert!(declared.insert(name.trim_matches(['*', ' '])), "`{name}` is declared twice");
         }
-        assert!(seen.len() > 100, "{}", seen.len());
+        assert!(declared.len() > 100, "{}", declared.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Nodes from one side to the other: the browser has numbers of its own for them, and our world has ours.
+//! Maps between the browser's backend node ids and the observer's element numbers.
 
 use super::{ObserveError, World, json, read};
 use cdp::protocol::dom::ResolveNode;
@@ -12,44 +12,45 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Handles that are let go together. Those of this very name nobody uses.
+/// Object group of remote objects that are released together. The plain name is used for deep-serialized results
+/// only.
 pub(super) const GROUP: &str = "agbrowse";
 
-/// How many calls there were that needed handles.
+/// Number of calls with object groups of their own.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// How many nodes are asked about one by one at most: each costs a call.
+/// Nodes resolved one by one at most: each costs a call.
 const MAX_NODES: usize = 3000;
 
 impl World {
-    /// Learns our numbers of nodes that the browser knows by its own. Those that are gone are left out.
-    pub(crate) async fn number(
+    /// Assigns element numbers to backend nodes. Nodes that are gone are left out.
+    pub(crate) async fn assign_ids(
         &mut self,
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<(), ObserveError> {
-        let is_known = |node: &i64| self.numbers.contains_key(node);
+        let is_known = |node: &i64| self.ids.contains_key(node);
         let unknown: Vec<i64> = nodes.iter().copied().filter(|node| !is_known(node)).collect();
         self.learn("numbers", &unknown, deadline).await?;
         Ok(())
     }
 
-    /// Our numbers of nodes whose clicks a script listens to, and whether the last walk would have told otherwise of one
-    /// if it had known.
+    /// Registers nodes with click listeners: returns their element numbers, and true if the last walk would have
+    /// reported one differently.
     pub(super) async fn register_click_listeners(
         &mut self,
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<(Vec<u32>, bool), ObserveError> {
-        let is_new = |node: &i64| !self.heard.contains(node);
+        let is_new = |node: &i64| !self.listener_ids.contains(node);
         let new: Vec<i64> = nodes.iter().copied().filter(is_new).take(MAX_NODES).collect();
         let is_missed = self.learn("hears", &new, deadline).await?;
-        self.heard.extend(new.into_iter().filter(|node| self.numbers.contains_key(node)));
-        let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
+        self.listener_ids.extend(new.into_iter().filter(|node| self.ids.contains_key(node)));
+        let numbers = nodes.iter().filter_map(|node| self.ids.get(node).copied()).collect();
         Ok((numbers, is_missed))
     }
 
-    /// Has a function of our world give nodes their numbers. Says whether it had more to say.
+    /// Calls an observer function that numbers nodes. Returns true if its reply is flagged.
     async fn learn(
         &mut self,
         function: &str,
@@ -60,11 +61,11 @@ impl World {
         let (found, given) = self.call_with(nodes, &ask, deadline).await?;
         let numbers = given.trim_start_matches("!,").split(',');
         let numbers = numbers.map(|number| number.parse().unwrap_or(0));
-        self.numbers.extend(found.into_iter().zip(numbers));
+        self.ids.extend(found.into_iter().zip(numbers));
         Ok(given.starts_with('!'))
     }
 
-    /// Asks a function of ours about a node that the browser knows by its own number.
+    /// Calls an observer function with a backend node.
     ///
     /// # Errors
     /// [`ObserveError::Nothing`] when the node is gone.
@@ -77,51 +78,51 @@ impl World {
         let ask = format!(
             "function(node) {{ return JSON.stringify(agbrowse.{function}(node) ?? null) }}"
         );
-        let (found, said) = self.call_with(&[node], &ask, deadline).await?;
+        let (found, result) = self.call_with(&[node], &ask, deadline).await?;
         if found.is_empty() {
             return Err(ObserveError::Nothing);
         }
-        serde_json::from_str(&said).map_err(|error| ObserveError::Script(error.to_string()))
+        serde_json::from_str(&result).map_err(|error| ObserveError::Script(error.to_string()))
     }
 
-    /// Our number of a node that was asked about before.
-    pub(crate) fn known(&self, node: i64) -> Option<u32> {
-        self.numbers.get(&node).copied()
+    /// The element number of a backend node, if it was assigned.
+    pub(crate) fn id_of(&self, node: i64) -> Option<u32> {
+        self.ids.get(&node).copied()
     }
 
-    /// Finds out the browser's own numbers of elements that hold frames.
-    pub(crate) async fn know(
+    /// Resolves the backend node ids of frame owner elements.
+    pub(crate) async fn resolve_ids(
         &mut self,
         elements: &HashSet<u32>,
         deadline: Deadline,
     ) -> Result<(), ObserveError> {
-        let known: HashSet<u32> = self.numbers.values().copied().collect();
+        let known: HashSet<u32> = self.ids.values().copied().collect();
         let unknown: Vec<u32> = elements.difference(&known).copied().collect();
         if unknown.is_empty() {
             return Ok(());
         }
         let ids = self.backend_ids(&unknown, deadline).await?;
         let found = ids.into_iter().zip(unknown).filter_map(|(id, number)| Some((id?, number)));
-        self.numbers.extend(found);
+        self.ids.extend(found);
         Ok(())
     }
 
-    /// The browser's own numbers of elements.
+    /// The backend node ids of elements.
     pub(crate) async fn backend_ids(
         &self,
         elements: &[u32],
         deadline: Deadline,
     ) -> Result<Vec<Option<i64>>, ObserveError> {
         let mut all = Vec::with_capacity(elements.len());
-        for piece in elements.chunks(500) {
-            let script = format!("agbrowse.elements({})", json(&piece));
+        for chunk in elements.chunks(500) {
+            let script = format!("agbrowse.elements({})", json(&chunk));
             all.extend(self.backend_ids_of(script, deadline).await?);
         }
         all.resize(elements.len(), None);
         Ok(all)
     }
 
-    /// The browser's own numbers of the nodes that a script gives.
+    /// The backend node ids of the nodes that a script returns.
     pub(crate) async fn backend_ids_of(
         &self,
         script: String,
@@ -139,25 +140,25 @@ impl World {
         Ok(self.nodes(reply.result).into_iter().map(|node| node.backend_node_id).collect())
     }
 
-    /// Handles on nodes as the page's own scripts have them. Those that are gone are left out.
+    /// Remote objects of nodes in the main world. Nodes that are gone are left out.
     pub(crate) async fn page_handles(
         &self,
         nodes: &[i64],
         deadline: Deadline,
     ) -> Result<Vec<String>, ObserveError> {
-        let asked = nodes
+        let requests = nodes
             .iter()
             .map(|node| ResolveNode { backend_node_id: Some(*node), ..ResolveNode::default() });
-        Ok(self.resolved(asked, deadline).await?.into_iter().flatten().collect())
+        Ok(self.resolve_nodes(requests, deadline).await?.into_iter().flatten().collect())
     }
 
-    /// Whether scripts of the page hear what is done to an element: they listen at it or around it.
+    /// True if the page has input listeners on an element or its ancestors.
     pub(crate) async fn hears_input(
         &self,
         element: u32,
         deadline: Deadline,
     ) -> Result<bool, ObserveError> {
-        // Of a frame that shares its process, the window cannot be asked for without its scripts.
+        // The window of an in-process frame is not accessible without its main world context.
         if self.document.is_none() {
             return Ok(true);
         }
@@ -169,39 +170,40 @@ impl World {
             ..Evaluate::default()
         };
         let window = self.channel.start(&window)?;
-        let around = self.backend_ids_of(format!("agbrowse.path({element})"), deadline).await?;
-        let asked = around.into_iter().flatten().map(|node| ResolveNode {
+        let path = self.backend_ids_of(format!("agbrowse.path({element})"), deadline).await?;
+        let requests = path.into_iter().flatten().map(|node| ResolveNode {
             backend_node_id: Some(node),
             object_group: Some(group.clone()),
             ..ResolveNode::default()
         });
-        let mut handles = self.resolved(asked, deadline).await?;
+        let mut handles = self.resolve_nodes(requests, deadline).await?;
         handles.push(window.wait(deadline).await?.result.and_then(|window| window.object_id));
-        let asked = handles.into_iter().flatten().map(|object_id| GetEventListeners {
+        let queries = handles.into_iter().flatten().map(|object_id| GetEventListeners {
             object_id,
             depth: Some(0),
             pierce: None,
         });
-        let asked: Vec<_> = asked.map(|ask| self.channel.start(&ask)).collect::<Result<_, _>>()?;
-        let mut is_heard = false;
-        for reply in asked {
+        let pending: Vec<_> =
+            queries.map(|ask| self.channel.start(&ask)).collect::<Result<_, _>>()?;
+        let mut is_listened_to = false;
+        for reply in pending {
             let listeners = reply.wait(deadline).await?.listeners.unwrap_or_default();
-            is_heard |= listeners.iter().filter_map(|it| it.r#type.as_deref()).any(is_input);
+            is_listened_to |= listeners.iter().filter_map(|it| it.r#type.as_deref()).any(is_input);
         }
         self.channel.post(&ReleaseObjectGroup { object_group: group });
-        Ok(is_heard)
+        Ok(is_listened_to)
     }
 
-    /// A handle on each node that is asked for, or none where it is gone.
-    async fn resolved(
+    /// The remote object of each node, or `None` where it is gone.
+    async fn resolve_nodes(
         &self,
-        asked: impl Iterator<Item = ResolveNode>,
+        requests: impl Iterator<Item = ResolveNode>,
         deadline: Deadline,
     ) -> Result<Vec<Option<String>>, ObserveError> {
-        let asked: Vec<_> =
-            asked.map(|resolve| self.channel.start(&resolve)).collect::<Result<_, _>>()?;
-        let mut handles = Vec::with_capacity(asked.len());
-        for reply in asked {
+        let pending: Vec<_> =
+            requests.map(|resolve| self.channel.start(&resolve)).collect::<Result<_, _>>()?;
+        let mut handles = Vec::with_capacity(pending.len());
+        for reply in pending {
             handles.push(match reply.wait(deadline).await {
                 Ok(reply) => reply.object.and_then(|object| object.object_id),
                 Err(cdp::Error::Remote { .. }) => None,
@@ -211,8 +213,8 @@ impl World {
         Ok(handles)
     }
 
-    /// The nodes that a script gave. Handles on such are let go, also on those that nobody waited for: they would keep the
-    /// nodes for as long as the page is there.
+    /// The nodes that a script returned. Their remote objects are released, also unread ones: they would keep the
+    /// nodes alive as long as the page.
     pub(super) fn nodes(&self, given: Option<RemoteObject>) -> Vec<DeepNode> {
         let Some(given) = given else { return Vec::new() };
         self.channel.post(&ReleaseObjectGroup { object_group: GROUP.into() });
@@ -222,22 +224,22 @@ impl World {
         items.into_iter().map(|item| item.value.map(|node| *node).unwrap_or_default()).collect()
     }
 
-    /// Calls a function of ours with nodes that the browser knows by its own numbers. Tells with which, as those that are
-    /// gone are left out, and what it gave.
+    /// Calls a function with backend nodes. Returns the nodes that still exist, and the result.
     pub(super) async fn call_with(
         &self,
         nodes: &[i64],
         function: &str,
         deadline: Deadline,
     ) -> Result<(Vec<i64>, String), ObserveError> {
-        // A group of its own: the documents of a process are asked at once, and handles are let go by their group.
+        // An object group of its own: the documents of a process are observed concurrently, and objects are released
+        // by group.
         let group = format!("{GROUP}-{}", CALLS.fetch_add(1, Ordering::Relaxed));
-        let asked = nodes.iter().map(|node| ResolveNode {
+        let requests = nodes.iter().map(|node| ResolveNode {
             backend_node_id: Some(*node),
             object_group: Some(group.clone()),
             execution_context_id: Some(self.context),
         });
-        let all = self.resolved(asked, deadline).await?;
+        let all = self.resolve_nodes(requests, deadline).await?;
         let here = nodes.iter().zip(all).filter_map(|(node, handle)| Some((*node, handle?)));
         let (found, handles): (Vec<i64>, Vec<String>) = here.unzip();
         if handles.is_empty() {
@@ -255,15 +257,15 @@ impl World {
         };
         let reply = self.channel.call(call, deadline).await;
         self.channel.post(&ReleaseObjectGroup { object_group: group });
-        let said = match reply?.result.and_then(|result| result.value) {
+        let result = match reply?.result.and_then(|result| result.value) {
             Some(value) => read::<LossyString>(&value)?.into_string(),
             None => String::new(),
         };
-        Ok((found, said))
+        Ok((found, result))
     }
 }
 
-/// Whether events of this type come of what a person does.
+/// True for event types of user input.
 fn is_input(kind: &str) -> bool {
     const FAMILIES: &[&str] = &[
         "auxclick",
@@ -305,7 +307,7 @@ pub(super) fn deep(shadow: &str) -> SerializationOptions {
     }
 }
 
-/// A node as deep serialization tells it.
+/// A deep-serialized node.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct DeepNode {

@@ -1,9 +1,9 @@
-//! Looking at one document: its report, the sheets and shadow roots that our scripts cannot read, and who listens to
-//! clicks.
+//! Observes one document: its report, the stylesheets and closed shadow roots that the observer cannot read, and the
+//! click listeners.
 
 use super::chunks::ReportChunks;
 use super::nodes::{DeepNode, GROUP, deep};
-use super::report::{apply_patch, head, holders_in, may_host, nothing};
+use super::report::{apply_patch, empty_report, head, holders_in, may_host};
 use super::{BLANK, FrameReport, ObserveError, World, json, read, value_of};
 use cdp::protocol::dom_debugger::{EventListener, GetEventListeners, GetEventListenersReply};
 use cdp::protocol::page::{GetResourceContent, GetResourceTree};
@@ -15,42 +15,43 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How deep closed shadow roots in closed shadow roots are looked into.
-const ROOTS: usize = 16;
+/// Nesting depth of closed shadow roots.
+const MAX_ROOT_DEPTH: usize = 16;
 
-/// How many trees are asked about one by one at most: each costs a call.
+/// Shadow trees queried one by one at most: each costs a call.
 const MAX_TREES: usize = 3000;
 
-/// Events that make an element something to click on.
+/// Events that make an element clickable.
 const CLICKS: &[&str] =
     &["click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart"];
 
 impl World {
-    /// What the document tells, with what can only be asked from outside.
-    pub(crate) async fn look(
+    /// Observes the document: the observer's report, completed with what only CDP can tell.
+    pub(crate) async fn observe(
         &mut self,
         options: &str,
         deadline: Deadline,
     ) -> Result<FrameReport, ObserveError> {
         let begun = Instant::now();
-        // Asked at once: most of the time goes by on the way.
+        // Sent at once: most of the time is latency.
         let is_first = self.last.is_none() && !self.is_blank;
         let is_hosting = is_first || self.last.as_deref().is_some_and(may_host);
-        // A first walk can take so long that the browser draws next, whatever else it is asked, and to lay out a large page
-        // takes it seconds. So who listens is asked before it, and once more later. Only where there may be closed shadow
-        // roots or frames has something to be asked after it.
-        let heard_before = if is_first { self.ask_listeners()? } else { None };
-        let is_heard_before = heard_before.is_some();
-        let mut pieces = ReportChunks::over(&self.channel);
-        let report = self.channel.start(&self.observing(options, Some(&pieces), true))?;
-        let heard = if is_heard_before { heard_before } else { self.ask_listeners()? };
+        // A first walk can take so long that the browser renders next, whatever the order of calls, and the layout of
+        // a large page takes seconds. So the listeners are queried before it, and once more later. Only with possible
+        // closed shadow roots or frames a query has to follow it.
+        let listeners_before = if is_first { self.ask_listeners()? } else { None };
+        let is_asked_before = listeners_before.is_some();
+        let mut chunks = ReportChunks::new(&self.channel);
+        let report = self.channel.start(&self.report_script(options, Some(&chunks), true))?;
+        let listeners_reply =
+            if is_asked_before { listeners_before } else { self.ask_listeners()? };
         let mut hosts =
             if is_hosting { Some(self.channel.start(&self.hosts(true, is_first))?) } else { None };
         let (mut report, is_first_walk) =
-            self.observed(report, options, &mut pieces, deadline).await?;
+            self.await_report(report, options, &mut chunks, deadline).await?;
         let walked = begun.elapsed();
-        // A closed shadow root can have others inside.
-        for round in 0..ROOTS {
+        // A closed shadow root can contain others.
+        for round in 0..MAX_ROOT_DEPTH {
             let early = hosts.take();
             let is_early = early.is_some();
             let asked = match early {
@@ -60,48 +61,53 @@ impl World {
             };
             let mut found = self.nodes(asked.wait(deadline).await?.result);
             if is_early && is_first && is_first_walk {
-                self.know_holders(&mut found, &report);
+                self.split_owners(&mut found, &report);
             }
-            if !self.reveal(&found, deadline).await? {
-                // What was asked early was asked in vain if the walk had to be made again.
+            if !self.attach_closed_roots(&found, deadline).await? {
+                // The early query is void if the walk had to be repeated.
                 if is_early && !is_first_walk {
                     continue;
                 }
                 break;
             }
-            let again = self.channel.start(&self.observing(options, Some(&pieces), false))?;
-            report = self.observed(again, options, &mut pieces, deadline).await?.0;
+            let again = self.channel.start(&self.report_script(options, Some(&chunks), false))?;
+            report = self.await_report(again, options, &mut chunks, deadline).await?.0;
         }
-        let revealed = begun.elapsed();
+        let attached = begun.elapsed();
         let mut listening = Vec::new();
         if !self.is_blank {
             let has_shadows = head(&report, 6) != "0";
-            let nodes = self.listeners(heard, has_shadows, deadline).await?;
-            let (found, is_missed) = self.register_click_listeners(&nodes, deadline).await?;
-            self.heard_before = is_heard_before.then_some(nodes);
+            let nodes = self.listeners(listeners_reply, has_shadows, deadline).await?;
+            let (found, is_outdated) = self.register_click_listeners(&nodes, deadline).await?;
+            self.listeners_before = is_asked_before.then_some(nodes);
             listening = found;
-            if is_missed {
-                let again = self.channel.start(&self.observing(options, Some(&pieces), false))?;
-                report = self.observed(again, options, &mut pieces, deadline).await?.0;
+            if is_outdated {
+                let again =
+                    self.channel.start(&self.report_script(options, Some(&chunks), false))?;
+                report = self.await_report(again, options, &mut chunks, deadline).await?.0;
             }
         }
         tracing::debug!(
             bytes = report.len(),
-            pieces = pieces.total,
+            chunks = chunks.total,
             ?walked,
-            revealed = ?(revealed - walked),
-            listened = ?(begun.elapsed() - revealed),
-            "a document was looked at"
+            attached = ?(attached - walked),
+            listened = ?(begun.elapsed() - attached),
+            "document observed"
         );
         Ok(FrameReport::new(report, listening.into_iter().collect()))
     }
 
-    /// The script that makes a report, or says why it cannot: there is nothing to report, or our scripts are not
-    /// there. `learns` says that sheets which it cannot read are to be told instead. A long report comes in pieces, if
-    /// somebody takes them.
-    fn observing(&self, options: &str, pieces: Option<&ReportChunks>, learns: bool) -> Evaluate {
+    /// The script that makes a report, or tells why it cannot: the document is empty, or the observer is missing.
+    /// `learns`: unreadable stylesheets are reported instead. With `chunks`, a long report comes in chunks.
+    fn report_script(
+        &self,
+        options: &str,
+        chunks: Option<&ReportChunks>,
+        learns: bool,
+    ) -> Evaluate {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
-        let chunks = pieces.map(ReportChunks::option).unwrap_or_default();
+        let chunks = chunks.map(ReportChunks::option).unwrap_or_default();
         Evaluate {
             expression: format!(
                 "{BLANK} || (globalThis.agbrowse \
@@ -114,15 +120,14 @@ impl World {
         }
     }
 
-    /// How to look, for a script of ours that looks by the way.
-    pub(crate) fn looking(&self, options: &str) -> String {
+    /// Options for an observer function that reports inline.
+    pub(crate) fn inline_options(&self, options: &str) -> String {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
         format!("{{learn: true, since: {since}, {options}}}")
     }
 
-    /// Takes in a report that came by the way. Nothing when it does not say all: there are frames in the document, or
-    /// sheets that have to be read first.
-    pub(crate) fn take_in(&mut self, text: &str) -> Option<Arc<str>> {
+    /// Stores an inline report. `None` when it is incomplete: the document has frames, or unread stylesheets.
+    pub(crate) fn adopt_inline_report(&mut self, text: &str) -> Option<Arc<str>> {
         if text.starts_with("?\n") {
             return None;
         }
@@ -137,19 +142,19 @@ impl World {
         head(&report, 7).is_empty().then_some(report)
     }
 
-    /// The report, and whether it is what was asked for first. A sheet of another origin that the script cannot read is
-    /// read for it.
-    async fn observed(
+    /// Awaits the report; the flag is true if it answers the first request. Cross-origin stylesheets that the
+    /// observer cannot read are supplied.
+    async fn await_report(
         &mut self,
         reply: Reply<Evaluate>,
         options: &str,
-        pieces: &mut ReportChunks,
+        chunks: &mut ReportChunks,
         deadline: Deadline,
     ) -> Result<(Arc<str>, bool), ObserveError> {
-        let mut value = await_with_chunks(reply, pieces, deadline).await?;
+        let mut value = await_with_chunks(reply, chunks, deadline).await?;
         for round in 0..3 {
             let is_first = round == 0;
-            let (mut learns, mut comes_in_pieces) = (false, true);
+            let (mut learns, mut comes_in_chunks) = (false, true);
             match value.get().as_bytes().first() {
                 Some(b'"') => {
                     self.is_blank = false;
@@ -160,8 +165,8 @@ impl World {
                         None
                     } else if let Some(end) = text.strip_prefix('^') {
                         self.last = None;
-                        let report = pieces.whole(end).await;
-                        comes_in_pieces = report.is_some();
+                        let report = chunks.finish(end).await;
+                        comes_in_chunks = report.is_some();
                         report
                     } else if let Some(changes) = text.strip_prefix('~') {
                         self.last.take().and_then(|last| apply_patch(&last, changes))
@@ -177,69 +182,69 @@ impl World {
                     self.is_blank = true;
                     self.last = None;
                     let (url, origin): (String, String) = read(&value)?;
-                    return Ok((Arc::from(nothing(&url, &origin)), is_first));
+                    return Ok((Arc::from(empty_report(&url, &origin)), is_first));
                 }
                 _ => {
-                    self.bring(deadline).await?;
+                    self.install_observer(deadline).await?;
                     learns = true;
                 }
             }
-            let again = self.observing(options, comes_in_pieces.then_some(&*pieces), learns);
-            value = await_with_chunks(self.channel.start(&again)?, pieces, deadline).await?;
+            let again = self.report_script(options, comes_in_chunks.then_some(&*chunks), learns);
+            value = await_with_chunks(self.channel.start(&again)?, chunks, deadline).await?;
         }
         Err(ObserveError::Nothing)
     }
 
-    /// Finds out early whose clicks scripts listen to: whoever looks asks again, and needs to be told only of new ones.
+    /// Registers click listeners early: an observation queries them again and then registers only new ones.
     pub(crate) async fn prefetch_listeners(
         &mut self,
         deadline: Deadline,
     ) -> Result<(), ObserveError> {
-        let Some(heard) = self.ask_listeners()? else { return Ok(()) };
-        let nodes = self.listeners(Some(heard), false, deadline).await?;
+        let Some(listeners_reply) = self.ask_listeners()? else { return Ok(()) };
+        let nodes = self.listeners(Some(listeners_reply), false, deadline).await?;
         self.register_click_listeners(&nodes, deadline).await?;
         Ok(())
     }
 
-    /// Answers whether somebody listens now of whom it was not known before the document was walked. Who came in between is
-    /// in the report already, so that no change tells of it.
+    /// Resolves to true if a click listener exists now that was unknown before the walk. One added in between is in
+    /// the report already, so no later change would reveal it.
     pub(crate) fn listeners_added_since(
         &mut self,
         deadline: Deadline,
     ) -> impl Future<Output = bool> + use<> {
-        let before = self.heard_before.take();
+        let before = self.listeners_before.take();
         let asked = before.and_then(|before| Some((before, self.ask_listeners().ok()??)));
         async move {
             let Some((before, asked)) = asked else { return false };
             let Ok(reply) = asked.wait(deadline).await else { return false };
-            clicked(reply).any(|node| before.binary_search(&node).is_err())
+            click_targets(reply).any(|node| before.binary_search(&node).is_err())
         }
     }
 
-    /// Asks who listens in the document itself, if there is a way to ask.
+    /// Requests the listeners of the document, if its remote object is known.
     fn ask_listeners(&self) -> Result<Option<Reply<GetEventListeners>>, cdp::Error> {
         self.document.as_deref().map(|it| self.channel.start(&listeners_of(it))).transpose()
     }
 
-    /// Whether a shadow root has come since the document was looked at: that leaves no trace there.
+    /// True if a shadow root was attached since the observation: that leaves no trace in the document.
     pub(crate) async fn has_late_roots(&self, deadline: Deadline) -> Result<bool, ObserveError> {
         if !self.last.as_deref().is_some_and(may_host) {
             return Ok(false);
         }
         let found = self.channel.call(self.hosts(true, false), deadline).await?;
-        self.reveal(&self.nodes(found.result), deadline).await
+        self.attach_closed_roots(&self.nodes(found.result), deadline).await
     }
 
-    /// Takes the elements that hold frames from the end of what was found: the browser's own numbers of them.
-    fn know_holders(&mut self, found: &mut Vec<DeepNode>, report: &str) {
+    /// Splits the frame owner elements off the result and stores their backend node ids.
+    fn split_owners(&mut self, found: &mut Vec<DeepNode>, report: &str) {
         let holders: Vec<u32> = holders_in(report).map(|(number, _)| number).collect();
         let Some(begin) = found.len().checked_sub(holders.len()) else { return };
         let ids = found.split_off(begin).into_iter().map(|node| node.backend_node_id);
-        self.numbers.extend(ids.zip(holders).filter_map(|(id, number)| Some((id?, number))));
+        self.ids.extend(ids.zip(holders).filter_map(|(id, number)| Some((id?, number))));
     }
 
-    /// The script that tells elements which may have a closed shadow root that we do not know. `is_first` says that
-    /// nobody was asked about yet in this look, `with_holders` that those that hold frames are wanted after them.
+    /// The script that returns possible hosts of unknown closed shadow roots. `is_first`: no host was queried in this
+    /// observation yet. `with_holders`: frame owner elements follow.
     fn hosts(&self, is_first: bool, with_holders: bool) -> Evaluate {
         Evaluate {
             expression: format!("agbrowse.hosts({is_first}, {with_holders})"),
@@ -293,25 +298,29 @@ impl World {
         Ok(())
     }
 
-    /// Takes in the closed shadow roots of hosts that were asked about. Says whether there were any.
-    async fn reveal(&self, hosts: &[DeepNode], deadline: Deadline) -> Result<bool, ObserveError> {
+    /// Attaches the closed shadow roots of hosts to the observer. Returns true if there were any.
+    async fn attach_closed_roots(
+        &self,
+        hosts: &[DeepNode],
+        deadline: Deadline,
+    ) -> Result<bool, ObserveError> {
         let root = |host: &DeepNode| host.shadow_root.as_ref()?.value.as_ref()?.backend_node_id;
         let roots: Vec<i64> = hosts.iter().filter_map(root).collect();
         if roots.is_empty() {
             return Ok(false);
         }
-        let reveal = "function(...roots) { agbrowse.reveal(...roots); return '' }";
-        let (found, _) = self.call_with(&roots, reveal, deadline).await?;
+        let attach = "function(...roots) { agbrowse.reveal(...roots); return '' }";
+        let (found, _) = self.call_with(&roots, attach, deadline).await?;
         Ok(!found.is_empty())
     }
 
-    /// The nodes to whose clicks a script of the page listens, in order, in a document with or without shadow trees.
+    /// The nodes with click listeners of the page, sorted, in a document with or without shadow trees.
     ///
-    /// The browser tells of the listeners of one world at a time, so it is asked about the page's own handle on
-    /// each tree. It would tell of all worlds, trees and frames at once (`pierce`), but crashes on some pages then.
+    /// The browser lists the listeners of one world at a time, so the main world's object of each tree is queried.
+    /// `pierce` would list all worlds, trees and frames at once, but crashes on some pages.
     async fn listeners(
         &mut self,
-        heard: Option<Reply<GetEventListeners>>,
+        listeners_reply: Option<Reply<GetEventListeners>>,
         has_shadows: bool,
         deadline: Deadline,
     ) -> Result<Vec<i64>, ObserveError> {
@@ -325,13 +334,13 @@ impl World {
                 self.document = Some(shadows[0].clone());
             }
         }
-        let mut asked: Vec<_> = heard.into_iter().collect();
+        let mut asked: Vec<_> = listeners_reply.into_iter().collect();
         for tree in &shadows {
             asked.push(self.channel.start(&listeners_of(tree))?);
         }
         let mut nodes = Vec::new();
         for reply in asked {
-            nodes.extend(clicked(reply.wait(deadline).await?));
+            nodes.extend(click_targets(reply.wait(deadline).await?));
         }
         shadows.retain(|handle| self.document.as_ref() != Some(handle));
         for object_id in shadows {
@@ -343,10 +352,10 @@ impl World {
     }
 }
 
-/// What a script gives, and what it hands over before.
+/// Awaits a script's result while receiving chunks.
 async fn await_with_chunks(
     reply: Reply<Evaluate>,
-    pieces: &mut ReportChunks,
+    chunks: &mut ReportChunks,
     deadline: Deadline,
 ) -> Result<Box<RawValue>, ObserveError> {
     let mut answer = pin!(reply.wait(deadline));
@@ -354,7 +363,7 @@ async fn await_with_chunks(
         tokio::select! {
             biased;
             answer = &mut answer => return value_of(answer?),
-            true = pieces.take_one() => {}
+            true = chunks.receive() => {}
             else => return Err(ObserveError::Nothing),
         }
     }
@@ -364,8 +373,8 @@ fn listeners_of(tree: &str) -> GetEventListeners {
     GetEventListeners { object_id: tree.to_owned(), depth: Some(-1), pierce: None }
 }
 
-/// The nodes to whose clicks somebody listens.
-fn clicked(reply: GetEventListenersReply) -> impl Iterator<Item = i64> {
+/// The nodes with click listeners.
+fn click_targets(reply: GetEventListenersReply) -> impl Iterator<Item = i64> {
     let is_click = |listener: &EventListener| {
         listener.r#type.as_deref().is_some_and(|kind| CLICKS.contains(&kind))
     };

@@ -1,50 +1,50 @@
-//! What one document told: its report, and how one is put together from the one before.
+//! Frame reports: the observer's text for one document, and patches to the previous one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What one document told.
+/// The observer's report of one document.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameReport {
-    pub(crate) report: Arc<str>,
-    /// The elements whose clicks a script listens to.
+    pub(crate) text: Arc<str>,
+    /// Elements with click listeners.
     pub(crate) listening: HashSet<u32>,
-    /// The elements that are told and hold frames.
+    /// Frame owner elements in the report.
     pub(crate) holders: HashSet<u32>,
-    /// Those of them in whose frames there is nothing, with the addresses of those.
+    /// Those of them with an empty frame, and its URL.
     pub(crate) blank: HashMap<u32, &'static str>,
 }
 
 impl FrameReport {
-    /// What there is to tell when an address could not be reached.
+    /// The report of an error page.
     pub(crate) fn unreachable() -> Self {
-        Self::new(nothing("chrome-error://chromewebdata/", "null").into(), HashSet::new())
+        Self::new(empty_report("chrome-error://chromewebdata/", "null").into(), HashSet::new())
     }
 
-    /// What there is to tell of the frame that an element holds, if there is nothing in it.
+    /// The report of the empty frame of an owner element.
     pub(crate) fn blank_inside(&self, holder: u32) -> Option<Self> {
         let url = self.blank.get(&holder)?;
-        Some(Self::new(nothing(url, head(&self.report, 2)).into(), HashSet::new()))
+        Some(Self::new(empty_report(url, head(&self.text, 2)).into(), HashSet::new()))
     }
 
-    /// What a report says of itself, with the elements whose clicks a script listens to.
+    /// A report with its click listeners; frame owners are parsed from its first line.
     pub(crate) fn new(report: Arc<str>, listening: HashSet<u32>) -> Self {
         let holders = holders_in(&report).map(|(number, _)| number).collect();
         let blank = holders_in(&report).filter_map(|(number, url)| Some((number, url?))).collect();
-        Self { report, listening, holders, blank }
+        Self { text: report, listening, holders, blank }
     }
 }
 
-pub(super) fn nothing(url: &str, origin: &str) -> String {
+pub(super) fn empty_report(url: &str, origin: &str) -> String {
     format!("1\t{url}\t{origin}\t\t0\t0\t0\t\t0\n0\twebarea\t1\t\tff\n")
 }
 
-/// A field of the line about the document.
+/// A field of the report's first line.
 pub(super) fn head(report: &str, field: usize) -> &str {
     report.lines().next().and_then(|line| line.split('\t').nth(field)).unwrap_or("0")
 }
 
-/// The elements of a report that hold frames, and the addresses of those in which there is nothing.
+/// The frame owner elements of a report, with the URLs of empty frames.
 pub(super) fn holders_in(report: &str) -> impl Iterator<Item = (u32, Option<&'static str>)> {
     head(report, 7).split(',').filter_map(|word| {
         let number = word.trim_end_matches(['-', '=']);
@@ -57,13 +57,13 @@ pub(super) fn holders_in(report: &str) -> impl Iterator<Item = (u32, Option<&'st
     })
 }
 
-/// Whether a report tells of elements that may have a shadow root of which nobody was told.
+/// True if a report has elements that may host an unknown shadow root.
 pub(super) fn may_host(report: &str) -> bool {
     head(report, 4) != "0"
 }
 
-/// A report, put together from the one before and what is different: how many lines after the first and how many
-/// at the end are the same, the first line, and the lines in between.
+/// Applies a patch to the previous report: how many lines after the first and how many at the end are the same, the
+/// first line, and the lines in between.
 pub(super) fn apply_patch(last: &str, changes: &str) -> Option<String> {
     let (counts, rest) = changes.split_once('\n')?;
     let (same, tail) = counts.split_once('\t')?;
@@ -87,7 +87,7 @@ mod tests {
     use super::apply_patch;
 
     #[test]
-    fn a_report_is_put_together_from_the_one_before() {
+    fn patch_is_applied_to_the_previous_report() {
         let last = "head\na\nb\nc\n";
         for (changes, expected) in [
             ("3\t1\nnew", "new\na\nb\nc\n"),
