@@ -273,7 +273,7 @@ async fn label(
     let kind = format!("image/{}", format.as_str());
     let arguments = format!("{}, {}, {}, {quality}", json(picture), json(&boxes), json(&kind));
     world
-        .run(include_str!("../../js/labels.js"), &arguments, cx.deadline)
+        .run(include_str!("../../js/draw_ref_labels.js"), &arguments, cx.deadline)
         .await
         .map_err(|trouble| trouble.explain(turn))
 }

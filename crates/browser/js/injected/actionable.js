@@ -29,17 +29,6 @@ function isInside(el, outer) {
   return false;
 }
 
-/** What is drawn at a point, in whatever shadow tree. */
-function hitAt(x, y) {
-  let hit = pointInDocument.call(document, x, y);
-  for (let shadow; hit !== null && (shadow = shadowOf(hit)) !== null;) {
-    const inner = pointInShadow.call(shadow, x, y);
-    if (inner === null || inner === hit) break;
-    hit = inner;
-  }
-  return hit;
-}
-
 const editContextOf = "editContext" in HTMLElement.prototype ? getter(HTMLElement.prototype, "editContext") : () => null;
 
 /** Whether an element takes keys and does itself what they mean: an editor that is drawn by its page. */
@@ -162,38 +151,6 @@ function drawnAt(el) {
   return new DOMRect(left + x, top + y, Math.max(...xs) - x, Math.max(...ys) - y);
 }
 
-const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]];
-
-/** Things in an element that clicks are for, rather than for the element. */
-const INNER = "a[href], button, input, select, textarea, summary, [onclick], [tabindex], [contenteditable=''], [contenteditable=true], " +
-  "[role=button], [role=link], [role=checkbox], [role=radio], [role=switch], [role=tab], [role=option], [role=menuitem], " +
-  "[role=menuitemcheckbox], [role=menuitemradio], [role=treeitem], [role=combobox], [role=textbox], [role=slider], [role=spinbutton]";
-
-/** Whether what was hit is something else to click, inside of the element. */
-function isOther(hit, el) {
-  for (let at = hit; at !== null && at !== el && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
-    if (isPartOf(at, el)) continue;
-    if (matches.call(at, INNER) || hearing.has(at)) return true;
-  }
-  return false;
-}
-
-/** What says the same is the same thing, as are a combobox and the field or button in it. */
-const isPartOf = (inner, el) => matches.call(inner, "[role=presentation], [role=none]") ||
-  textContentOf.call(inner).trim() !== "" && collapse(textContentOf.call(inner)) === collapse(textContentOf.call(el)) ||
-  attributeOf.call(el, "role") === "combobox" &&
-    matches.call(inner, "input, [role=textbox], [role=searchbox], [role=button], button");
-
-/** Whether a click on what was hit is a click on the element: it is inside, or it is a label of it. */
-function isMeant(hit, el) {
-  if (isInside(hit, el)) return true;
-  for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
-    if (localNameOf.call(at) === "label" && labelControlOf.call(at) === el) return true;
-  }
-  // What stands for an area of a picture is the picture.
-  return localNameOf.call(el) === "area" && localNameOf.call(hit) === "area" ? hit === el : false;
-}
-
 /** Interactive content: inside a label, a click on it does not activate the labelled control. */
 const INTERACTIVE_CONTENT = "a[href], button, input, select, textarea, details, embed, iframe, object, img[usemap], audio[controls], video[controls]";
 /** ARIA roles whose elements are checked or not, with all that is in them. */
@@ -227,55 +184,6 @@ function sameControl(numbers) {
   const controls = all.map((el) => activatedControl(el) || el);
   if (controls.some((control) => control !== controls[0])) return null;
   return numbers[Math.max(0, all.indexOf(controls[0]))];
-}
-
-/** Where the words of an element are that belong to nothing else in it. */
-function* ownWords(el) {
-  let left = 40;
-  const inside = [el];
-  while (inside.length > 0 && left-- > 0) {
-    const at = inside.shift();
-    for (let child = firstChildOf.call(at); child !== null; child = nextSiblingOf.call(child)) {
-      const kind = nodeTypeOf.call(child);
-      if (kind === 1 && !matches.call(child, INNER) && !hearing.has(child)) inside.push(child);
-      else if (kind === 3 && dataOf.call(child).trim() !== "") {
-        const range = new Range();
-        range.selectNode(child);
-        yield* range.getClientRects();
-      }
-    }
-  }
-}
-
-/**
- * A point at which an event would reach the element; otherwise what is in the way. `isOwn` says that it must not be on
- * something else to click inside of it.
- */
-function pointOn(el, isOwn) {
-  let cover = null;
-  const tryAt = (x, y) => {
-    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
-    const hit = hitAt(x, y);
-    if (hit !== null && isMeant(hit, el) && !(isOwn && isOther(hit, el) && isInside(hit, el))) return true;
-    // What cannot be seen itself is clicked where the box is drawn that it is in.
-    if (hit !== null && hit !== el && isInside(el, hit) && hit !== bodyOf.call(document) && hit !== documentElementOf.call(document) &&
-      /^(?:input|select|textarea)$/.test(localNameOf.call(el)) && parseFloat(styleOf(el).opacity) < FAINT) return true;
-    if (cover === null) cover = hit;
-    return false;
-  };
-  for (const { left, top, width, height } of boxesOf(el)) {
-    for (const [across, down] of SPOTS) {
-      const x = left + width * across, y = top + height * down;
-      if (tryAt(x, y)) return { x, y };
-    }
-  }
-  if (isOwn) {
-    for (const { left, top, width, height } of ownWords(el)) {
-      const x = left + width / 2, y = top + height / 2;
-      if (width > 0 && height > 0 && tryAt(x, y)) return { x, y };
-    }
-  }
-  return { cover };
 }
 
 /** A label that is drawn in place of a field. */
@@ -437,83 +345,4 @@ function ownFact(el) {
   }
   const said = attributeOf.call(el, "aria-checked") || attributeOf.call(el, "aria-pressed");
   return { kind: tag, isChecked: said === null ? null : said === "true" };
-}
-
-/** Elements that are one of many by what they are. */
-const ROW = "tr, li, dt, dd, [role=row], [role=listitem], [role=option], [role=treeitem], article, [role=article]";
-/** How far up an item may begin, how many siblings are looked at, and how large an item may be. */
-const MOST_LEVELS = 8, MOST_SIBLINGS = 20, MOST_ITEM_TEXT = 5000, MOST_ITEM_NODES = 1000;
-const previousSiblingOf = getter(Node.prototype, "previousSibling");
-
-/** Whether an element has a sibling with the same tag. */
-function isRepeated(el) {
-  const tag = localNameOf.call(el);
-  for (const step of [nextSiblingOf, previousSiblingOf]) {
-    let left = MOST_SIBLINGS;
-    for (let at = step.call(el); at !== null && left-- > 0; at = step.call(at)) {
-      if (nodeTypeOf.call(at) === 1 && localNameOf.call(at) === tag) return true;
-    }
-  }
-  return false;
-}
-
-/** The texts, names and values in a box, apart from those in an element of it; null when it is too large for an item. */
-function textsIn(box, apart) {
-  const texts = [];
-  let size = 0, nodes = 0;
-  for (let at = firstChildOf.call(box); at !== null;) {
-    if (++nodes > MOST_ITEM_NODES || size > MOST_ITEM_TEXT) return null;
-    const kind = at === apart ? 0 : nodeTypeOf.call(at);
-    if (kind === 3) add(dataOf.call(at));
-    else if (kind === 1) {
-      const tag = localNameOf.call(at);
-      if (FIELD_TAGS.has(tag)) add(heldValue(at));
-      add(attributeOf.call(at, "aria-label"));
-      add(attributeOf.call(at, "alt"));
-    }
-    let next = kind === 1 ? firstChildOf.call(at) : null;
-    while (next === null && at !== box) {
-      next = nextSiblingOf.call(at);
-      if (next === null) at = parentOf(at);
-    }
-    at = at === box ? null : next;
-  }
-  return texts;
-  function add(text) {
-    const plain = text === null ? "" : text.trim();
-    if (plain === "") return;
-    size += plain.length;
-    texts.push(plain);
-  }
-}
-
-/** The item that an element is in, and its texts: the nearest repeated element that says more than it, or the nearest box. */
-function itemAround(el) {
-  let nearest = null;
-  for (let at = parentOf(el), up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < MOST_LEVELS; at = parentOf(at), up++) {
-    const texts = at === bodyOf.call(document) ? null : textsIn(at, el);
-    if (texts === null) break;
-    if (texts.length === 0) continue;
-    nearest ??= { box: at, texts };
-    if (matches.call(at, ROW) && !matches.call(at, "dt, dd") || isRepeated(at)) return { box: at, texts };
-  }
-  return nearest;
-}
-
-/** Clocks, relative times and percentages: they pass by themselves. */
-const PASSING = /\d{1,2}:\d{2}(?::\d{2})?|\d+(?:\.\d+)?\s*(?:%|ms\b|s\b|secs?\b|seconds?\b|min\b|minutes?\b|hours?\b)/gi;
-
-/** The identity of an element: its own words, the texts of its item and those of its dialog. */
-function wordsOf(el) {
-  const item = itemAround(el), dialog = closest.call(el, "dialog, [role=dialog], [role=alertdialog]");
-  const own = [attributeOf.call(el, "aria-label"), attributeOf.call(el, "title"), attributeOf.call(el, "href"),
-    textContentOf.call(el).slice(0, MOST_ITEM_TEXT)].join("\n");
-  const words = [`\n${own}`, ...(item === null ? [] : item.texts), ...(dialog === null ? [] : textsIn(dialog, el) || [])];
-  return words.map((it) => it.replace(PASSING, "0"));
-}
-
-/** Whether an element still has the identity that it had. What comes with the mouse over it is added to its item. */
-function isStill(el, words) {
-  const now = new Set(wordsOf(el));
-  return words.every((it) => now.has(it));
 }

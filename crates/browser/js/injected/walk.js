@@ -8,40 +8,6 @@ let level = 0;
 /** No text is longer in a report that was not asked for in full. */
 const MAX_TEXT = 4000, TAIL_TEXT = 200;
 
-/**
- * Where an element's number is kept: with the element as this world has it, which no other world can see. A map that holds
- * its keys weakly would do the same, at a third of the time of a first walk.
- */
-const NUMBER = Symbol();
-let lastNumber = 0;
-const numberOf = (el) => el[NUMBER] ??= ++lastNumber;
-/** The elements of the last observation and their numbers. */
-let seen = [], seenNumbers = [];
-let byNumber = null;
-
-/** The element with a number, if it was in the last observation. */
-function elementOf(number) {
-  if (byNumber === null) byNumber = new Map(seenNumbers.map((number, at) => [number, seen[at]]));
-  return byNumber.get(number) || null;
-}
-
-/**
- * Elements that may keep a shadow root to themselves, those first of which it is longest ago that the browser was asked.
- * No script is told of such a root, nor when it comes, so they are asked about whenever somebody looks.
- */
-const mayHost = new Set();
-/** Those that were asked about at least once, and in this look. */
-const askedOnce = new WeakSet();
-let askedNow = new WeakSet();
-/** How many are asked about again in one look, unless it is to be a fresh one: each takes the browser about 50 µs. */
-const MOST_ASKED_AGAIN = 100;
-
-/** Elements whose clicks a script listens to, as told from outside. */
-const hearing = new WeakSet();
-let hearingCount = 0;
-/** One of them came to be known after the last walk, and would have been told of otherwise in it. */
-let isHearingMissed = false;
-
 /** The shadow roots that the last observation went through. */
 let shadows = [];
 
@@ -188,94 +154,11 @@ function rehearseLater(delay = 0) {
   }, { priority: document.readyState === "complete" ? "background" : "user-visible", delay });
 }
 
-/** Whether an element can have a shadow root that we were not told of, and nothing in it speaks against it. */
-function canHost(el, tag) {
-  return tag.includes("-") || HOSTS.has(tag) && elementCountOf.call(el) === 0 && textContentOf.call(el) === "";
-}
-
-/**
- * Whom to ask the browser about next. `isFirst` says that a look has just begun, `withHolders` that the elements that hold
- * frames are wanted too, after the others.
- */
-function nextHosts(isFirst, withHolders) {
-  if (isFirst) askedNow = new WeakSet();
-  const most = options.since > 0 ? MOST_ASKED_AGAIN : Infinity;
-  const asked = [];
-  let again = 0;
-  for (const el of mayHost) {
-    if (!isConnectedOf.call(el) || closedRoots.has(el) || !canHost(el, localNameOf.call(el))) mayHost.delete(el);
-    else if (!askedNow.has(el) && (!askedOnce.has(el) || ++again <= most)) asked.push(el);
-  }
-  for (const el of asked) {
-    askedOnce.add(el);
-    askedNow.add(el);
-    mayHost.delete(el);
-    mayHost.add(el);
-  }
-  return withHolders ? asked.concat(holders.map((number) => elementOf(parseInt(number)))) : asked;
-}
-
 /** Called when a walk with little time has told so many elements. */
 function checkTime() {
   if (performance.now() > until) throw ENOUGH;
   limit = seen.length + PACE;
 }
-
-/** The report, or what is different from the one before if that is the one that is known. */
-function finish(title) {
-  const was = options.since === lastReport && lastReport > 0 ? lastOut : null;
-  lastOut = options.watch ? out : [];
-  lastReport++;
-  out[0] = [1, flat(location.href), origin, title, mayHost.size, dropped, memo.read.size, holders.join(),
-    lastReport, kindOf.call(document).replace(/^text\/html$/, "")].join("\t");
-  out.push("");
-  if (was === null) return options.hand === undefined ? out.join("\n") : handOver(options.hand);
-  const [same, tail] = alike(was, out, 1);
-  const now = linesOf(out.slice(same, out.length - tail)), before = linesOf(was.slice(same, was.length - tail));
-  // Pieces that are not the same can be alike in most of their lines.
-  const [sameInside, tailInside] = alike(before, now, 0);
-  const from = countLines(out.slice(1, same)) + sameInside, to = countLines(out.slice(out.length - tail)) + tailInside;
-  return [`~${from}\t${to}`, out[0], ...now.slice(sameInside, now.length - tailInside)].join("\n");
-}
-
-/** So many characters go on their way at a time. */
-const PIECE = 1 << 17;
-
-/**
- * Hands over the lines of a long report in pieces, and returns how many they were, the first line and what is left. In one
- * piece it would be copied from one large buffer to the next before anybody could begin to read it.
- */
-function handOver(sign) {
-  const hand = globalThis.agbrowseHand;
-  let from = 1, size = 0, count = 0;
-  for (let at = 1; typeof hand === "function" && at < out.length - 1; at++) {
-    size += out[at].length;
-    if (size < PIECE) continue;
-    hand(`${sign}\n${out.slice(from, at + 1).join("\n")}\n`);
-    count++;
-    size = 0;
-    from = at + 1;
-  }
-  if (count === 0) return out.join("\n");
-  const rest = out.slice(from);
-  rest.unshift(`^${count}`, out[0]);
-  return rest.join("\n");
-}
-
-/** How many entries are the same from one on, and at the end. */
-function alike(was, now, from) {
-  const most = Math.min(was.length, now.length);
-  let same = from, tail = 0;
-  while (same < most && now[same] === was[same]) same++;
-  while (tail < most - same && now[now.length - 1 - tail] === was[was.length - 1 - tail]) tail++;
-  return [same, tail];
-}
-
-/** The lines of a report, each by itself. */
-const linesOf = (entries) => entries.some((it) => typeof it !== "string")
-  ? entries.flatMap((it) => typeof it === "string" ? it : it.text.split("\n")) : entries;
-
-const countLines = (entries) => entries.reduce((sum, it) => sum + (typeof it === "string" ? 1 : it.count), 0);
 
 const BLANK_TAGS = new Set("html head body meta base style".split(" "));
 
@@ -297,43 +180,8 @@ function blankMark(el) {
   return mark;
 }
 
-/** How lines begin, by role and depth: there are few, and what is put together of fewer pieces takes less room. */
-const beginnings = new Map();
-
-function beginningOf(depth, role) {
-  let byDepth = beginnings.get(role);
-  if (byDepth === undefined) beginnings.set(role, byDepth = []);
-  return byDepth[depth] ??= `${depth}\t${role}\t\t`;
-}
-
-const textBeginnings = [];
-const beginningOfText = (depth) => textBeginnings[depth] ??= `${depth}\t"`;
-
-/** The name of an element that is called what the next line says. */
-const SAME = "\u0001";
-
 /** Whether there is more to what is in an element than what is in it. */
 const isSpecial = (tag) => LEAVES.has(tag) || tag === "details" || tag === "select" || tag === "q" || tag.includes("-");
-
-function addLine(depth, role, el, name, flags, rest) {
-  const number = numberOf(el);
-  seen.push(el);
-  seenNumbers.push(number);
-  const begin = number === previousNumber + 1 ? beginningOf(depth, role) : `${depth}\t${role}\t${number}\t`;
-  previousNumber = number;
-  if (seen.length > limit) checkTime();
-  const end = flags === "" ? rest : flagsField(flags) + rest;
-  out.push(begin + name + end);
-}
-
-/** There are few of these too. */
-const flagFields = new Map();
-
-function flagsField(flags) {
-  let field = flagFields.get(flags);
-  if (field === undefined) flagFields.set(flags, field = `\tf${flags}`);
-  return field;
-}
 
 /** Who is told of as a child of somebody else. What is not told of owns nothing, and nobody owns what is not drawn. */
 function readOwners() {
@@ -641,14 +489,6 @@ function restOfPlain(tag, role) {
 
 const pointerFlag = (cursor, around) => cursor === "pointer" && around.cursor !== "pointer" ? "p" : "";
 
-const withFlag = (line, flag) => {
-  const fields = line.split("\t");
-  const at = fields.findIndex((field, index) => index > 3 && field[0] === "f");
-  if (at < 0) fields.splice(4, 0, `f${flag}`);
-  else if (!fields[at].includes(flag)) fields[at] += flag;
-  return fields.join("\t");
-};
-
 /** Whether a box is too small to be one. */
 function isSpeck(el) {
   asksLayout();
@@ -667,61 +507,6 @@ function isShownByMouse(el) {
   }
 }
 
-/** The text that rules put before or after what is in an element. */
-function addGenerated(el, which, depth, sight) {
-  const text = pseudoText(el, which);
-  if (text === "") return;
-  const plain = tidy(text);
-  if (plain !== "") addPlain(plain, depth, firewall ? unseenGenerated(el, pseudoStyle, sight) : "");
-}
-
-/** A quotation with its marks. */
-function addQuoted(el, text, depth, { transform, sight }) {
-  const whole = pseudoText(el, "::before") + transformed(text, transform) + pseudoText(el, "::after");
-  addText(whole, depth, sight, el, null);
-}
-
-/** `node` is the text; null when it is all that its parent has. */
-function addText(text, depth, sight, parent, node) {
-  if (tellsHidden && HAS_INVISIBLE.test(text)) {
-    const words = tidy(spelled(text));
-    if (words !== "") out.push(`${depth}\t"${words}\tfh\twinvisible-characters`);
-  }
-  const plain = tidy(text);
-  if (plain === "") return;
-  const why = firewall ? unseen(sight, parent, node) : "";
-  if (why === "") addPlain(plain, depth, "");
-  else addUnseen(plain, depth, why, parent);
-}
-
-/** `why` is the reason why nobody can see it. */
-function addPlain(plain, depth, why) {
-  if (why === "") out.push(beginningOfText(depth) + plain);
-  else {
-    dropped++;
-    if (tellsHidden) out.push(`${depth}\t"${plain}\tfh\tw${why}`);
-  }
-}
-
-const UNTIDY = /[^\S ]|  |^ | $|[\x00-\x1f]/;
-
-/** What was asked about last: mostly names and then the texts that they are made of. */
-let untidied = "", tidied = "";
-
-/** A text as it goes into a line: on one line, without what cannot be seen, not endless. */
-function tidy(text) {
-  if (text === untidied) return tidied;
-  untidied = text;
-  return tidied = tidyAnew(text);
-}
-
-function tidyAnew(text) {
-  // Both ends of a long text: what tells it from others may be at either.
-  let plain = text.length > maxText ? `${text.slice(0, maxText - TAIL_TEXT)} … ${text.slice(-TAIL_TEXT)}` : text;
-  if (UNTIDY.test(plain)) plain = plain.replace(/[\s\x00-\x1f]+/g, " ").trim();
-  return firewall ? visibly(plain) : plain;
-}
-
 const imageWidthOf = getter(HTMLImageElement.prototype, "naturalWidth");
 
 /** Whether the picture that an area is part of is there. */
@@ -736,14 +521,3 @@ function isMapShown(area) {
   }
   return isShown;
 }
-
-const urlField = (el) => {
-  const href = el.href;
-  return typeof href === "string" ? `\tu${flat(href)}` : "";
-};
-
-const boxField = (el) => {
-  const rect = drawnAt(el);
-  const short = (number) => Math.round(number * 100) / 100;
-  return `\tb${short(rect.left)},${short(rect.top)},${short(rect.width)},${short(rect.height)}`;
-};

@@ -84,3 +84,35 @@ const parentOf = (el) => {
 
 /** The parent in the flat tree: where the element is drawn. */
 const flatParentOf = (el) => assignedSlotOf.call(el) || parentOf(el);
+
+/** Calls back for everything directly below an element in the flat tree: text and elements. */
+function forEachFlatChild(el, tag, visit) {
+  const shadow = shadowOf(el);
+  if (shadow !== null) readShadow(shadow);
+  else if (tag === "slot") {
+    const assigned = assignedNodes.call(el);
+    if (assigned.length > 0) {
+      for (const node of assigned) {
+        const type = nodeTypeOf.call(node);
+        if (type === 3) visit(node, true);
+        else if (type === 1) visit(node, false);
+      }
+      return;
+    }
+  }
+  for (let node = firstChildOf.call(shadow || el); node !== null; node = nextSiblingOf.call(node)) {
+    const type = nodeTypeOf.call(node);
+    if (type === 3) visit(node, true);
+    else if (type === 1) visit(node, false);
+  }
+}
+
+/**
+ * The text inside an element when there is nothing else in it; null when there is. Texts are not touched one by one
+ * where it can be helped: in a world like ours each costs an object that the browser has to make first.
+ */
+function onlyText(el, tag) {
+  if (el === memo.only) return memo.onlyText;
+  memo.only = el;
+  return memo.onlyText = elementCountOf.call(el) !== 0 || tag === "slot" || shadowOf(el) !== null ? null : textContentOf.call(el);
+}

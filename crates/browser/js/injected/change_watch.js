@@ -170,3 +170,36 @@ function isSpoiled() {
 
 /** Answers when something has happened since the last observation. */
 const dirtied = () => isSpoiled() || new Promise((tell) => waiting.push(tell));
+
+/** Takes note of scripts that move things. */
+function heedMoves(records = watcher.takeRecords()) {
+  if (records.length === 0) return;
+  if (arguments.length === 0) {
+    heed(records);
+    noteTouched(records);
+    spoil();
+  }
+  if (records.some(({ type, attributeName }) => type === "attributes" && attributeName === "style")) lastMove = performance.now();
+}
+
+/** Where something changed since the last look; null when that is too much to know. */
+let touched = new Set();
+const MOST_TOUCHED = 1000;
+
+function noteTouched(records) {
+  for (let at = 0; at < records.length && touched !== null; at++) {
+    touched.add(records[at].target);
+    if (touched.size > MOST_TOUCHED) touched = null;
+  }
+}
+
+/** Whether something changed since the last look in what an element is about: itself, its row, what is right around it. */
+function isTouched(el) {
+  if (touched === null) return true;
+  const item = itemAround(el), scope = item === null ? el : item.box;
+  for (const node of touched) {
+    const at = nodeTypeOf.call(node) === 1 ? node : parentOf(node);
+    if (at !== null && nodeTypeOf.call(at) === 1 && (isInside(at, scope) || isInside(el, at) && at !== bodyOf.call(document))) return true;
+  }
+  return false;
+}

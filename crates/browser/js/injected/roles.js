@@ -292,19 +292,6 @@ function foreignRole(el, tag, attributes) {
   }
 }
 
-/** How far around a drawing the box is whose clicks a script listens to. */
-const ICON_LEVELS = 4;
-
-/** Whether a drawing is all that tells what a box is for whose clicks a script listens to. */
-function isListenedIcon(el) {
-  if (hearingCount === 0) return false;
-  let at = el;
-  for (let level = 0; level < ICON_LEVELS && at !== null && nodeTypeOf.call(at) === 1; level++, at = parentOf(at)) {
-    if (hearing.has(at)) return textContentOf.call(at).trim() === "";
-  }
-  return false;
-}
-
 function svgTitle(el) {
   for (let child = firstChildOf.call(el); child; child = nextSiblingOf.call(child)) {
     if (nodeTypeOf.call(child) === 1 && localNameOf.call(child) === "title") return child;

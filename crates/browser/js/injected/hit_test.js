@@ -1,0 +1,188 @@
+// Hit testing: the element at a point, the point of an element that receives events, and points across frames.
+
+/** What is drawn at a point, in whatever shadow tree. */
+function hitAt(x, y) {
+  let hit = pointInDocument.call(document, x, y);
+  for (let shadow; hit !== null && (shadow = shadowOf(hit)) !== null;) {
+    const inner = pointInShadow.call(shadow, x, y);
+    if (inner === null || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+}
+
+const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]];
+
+/** Things in an element that clicks are for, rather than for the element. */
+const INNER = "a[href], button, input, select, textarea, summary, [onclick], [tabindex], [contenteditable=''], [contenteditable=true], " +
+  "[role=button], [role=link], [role=checkbox], [role=radio], [role=switch], [role=tab], [role=option], [role=menuitem], " +
+  "[role=menuitemcheckbox], [role=menuitemradio], [role=treeitem], [role=combobox], [role=textbox], [role=slider], [role=spinbutton]";
+
+/** Whether what was hit is something else to click, inside of the element. */
+function isOther(hit, el) {
+  for (let at = hit; at !== null && at !== el && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    if (isPartOf(at, el)) continue;
+    if (matches.call(at, INNER) || hearing.has(at)) return true;
+  }
+  return false;
+}
+
+/** What says the same is the same thing, as are a combobox and the field or button in it. */
+const isPartOf = (inner, el) => matches.call(inner, "[role=presentation], [role=none]") ||
+  textContentOf.call(inner).trim() !== "" && collapse(textContentOf.call(inner)) === collapse(textContentOf.call(el)) ||
+  attributeOf.call(el, "role") === "combobox" &&
+    matches.call(inner, "input, [role=textbox], [role=searchbox], [role=button], button");
+
+/** Whether a click on what was hit is a click on the element: it is inside, or it is a label of it. */
+function isMeant(hit, el) {
+  if (isInside(hit, el)) return true;
+  for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    if (localNameOf.call(at) === "label" && labelControlOf.call(at) === el) return true;
+  }
+  // What stands for an area of a picture is the picture.
+  return localNameOf.call(el) === "area" && localNameOf.call(hit) === "area" ? hit === el : false;
+}
+
+/** Where the words of an element are that belong to nothing else in it. */
+function* ownWords(el) {
+  let left = 40;
+  const inside = [el];
+  while (inside.length > 0 && left-- > 0) {
+    const at = inside.shift();
+    for (let child = firstChildOf.call(at); child !== null; child = nextSiblingOf.call(child)) {
+      const kind = nodeTypeOf.call(child);
+      if (kind === 1 && !matches.call(child, INNER) && !hearing.has(child)) inside.push(child);
+      else if (kind === 3 && dataOf.call(child).trim() !== "") {
+        const range = new Range();
+        range.selectNode(child);
+        yield* range.getClientRects();
+      }
+    }
+  }
+}
+
+/**
+ * A point at which an event would reach the element; otherwise what is in the way. `isOwn` says that it must not be on
+ * something else to click inside of it.
+ */
+function pointOn(el, isOwn) {
+  let cover = null;
+  const tryAt = (x, y) => {
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+    const hit = hitAt(x, y);
+    if (hit !== null && isMeant(hit, el) && !(isOwn && isOther(hit, el) && isInside(hit, el))) return true;
+    // What cannot be seen itself is clicked where the box is drawn that it is in.
+    if (hit !== null && hit !== el && isInside(el, hit) && hit !== bodyOf.call(document) && hit !== documentElementOf.call(document) &&
+      /^(?:input|select|textarea)$/.test(localNameOf.call(el)) && parseFloat(styleOf(el).opacity) < FAINT) return true;
+    if (cover === null) cover = hit;
+    return false;
+  };
+  for (const { left, top, width, height } of boxesOf(el)) {
+    for (const [across, down] of SPOTS) {
+      const x = left + width * across, y = top + height * down;
+      if (tryAt(x, y)) return { x, y };
+    }
+  }
+  if (isOwn) {
+    for (const { left, top, width, height } of ownWords(el)) {
+      const x = left + width / 2, y = top + height / 2;
+      if (width > 0 && height > 0 && tryAt(x, y)) return { x, y };
+    }
+  }
+  return { cover };
+}
+
+/** Whether a frame is drawn otherwise than moved and scaled: rotated, skewed, mirrored, in perspective. */
+function isWarped(el) {
+  for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
+    const { transform, rotate, scale, perspective, offsetPath } = styleOf(at);
+    if (rotate !== "none" || perspective !== "none" || offsetPath !== undefined && offsetPath !== "none" || scale.includes("-")) return true;
+    if (transform === "none") continue;
+    const [, kind, numbers] = /^(matrix(?:3d)?)\((.*)\)$/.exec(transform) || [];
+    if (kind !== "matrix") return true;
+    const [across, skewY, skewX, down] = numbers.split(",").map(Number);
+    if (skewX !== 0 || skewY !== 0 || across < 0 || down < 0) return true;
+  }
+  return false;
+}
+
+/** Where in its border box the content of an element begins, and how much larger it is drawn. */
+function contentBoxOf(el) {
+  const style = styleOf(el), rect = rectOf.call(el);
+  const across = el.offsetWidth > 0 ? rect.width / el.offsetWidth : 1, down = el.offsetHeight > 0 ? rect.height / el.offsetHeight : 1;
+  return { rect, across, down, left: el.clientLeft + parseFloat(style.paddingLeft), top: el.clientTop + parseFloat(style.paddingTop) };
+}
+
+/**
+ * What holds a frame: whether a point of its document is open to events, and where that is in this document. For one
+ * that is warped, `placed` is that point as the browser says; without it, it is asked for. `isLast` says that nothing is
+ * to be scrolled any more.
+ */
+function through(number, x, y, placed = null, isLast = false) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return { problem: "gone" };
+  const isOdd = isWarped(el);
+  if (isOdd && placed === null) return { isWarped: true };
+  const spot = () => {
+    if (isOdd) return { x: placed[0], y: placed[1] };
+    const { rect, across, down, left, top } = contentBoxOf(el);
+    return { x: rect.left + (left + x) * across, y: rect.top + (top + y) * down };
+  };
+  let at = spot();
+  const isIn = () => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
+  let hit = isIn() ? hitAt(at.x, at.y) : null;
+  for (let place = 1; !isLast && hit !== el && place < PLACES.length; place++) {
+    const was = isOdd ? placeOf(el) : "";
+    scrollIntoView.call(el, { ...PLACES[place], behavior: "instant" });
+    if (!isOdd) at = spot();
+    if (!isIn()) {
+      const box = scrollerOf(parentOf(el) || el, false);
+      box.scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: "instant" });
+      if (!isOdd) at = spot();
+    }
+    // Where it is now has to be asked for.
+    if (isOdd && placeOf(el) !== was) return { isWarped: true };
+    hit = isIn() ? hitAt(at.x, at.y) : null;
+  }
+  if (hit !== el) return hit === null ? { problem: "off-screen" } : { problem: "covered", by: described(hit), cover: numberOf(hit) };
+  return at;
+}
+
+/** What is drawn at a point of the view: the numbers of that and of what it is in, and the same point in a frame. */
+function elementAt(x, y) {
+  const hit = hitAt(x, y);
+  if (hit === null) return null;
+  const all = [];
+  for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) all.push(at);
+  const isFrame = HOLDERS.has(localNameOf.call(hit));
+  let inside = null;
+  const isOdd = isFrame && isWarped(hit);
+  if (isFrame && !isOdd) {
+    const { rect, across, down, left, top } = contentBoxOf(hit);
+    inside = [(x - rect.left) / across - left, (y - rect.top) / down - top];
+  }
+  return { path: remember(all), isFrame, isWarped: isOdd, inside, was: goneFrom(hit, x, y) };
+}
+
+/** The middle of an element that is drawn but kept from readers (`aria-hidden`); null when it is not. */
+function kept(number) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el) || closest.call(el, "[aria-hidden=true]") === null) return null;
+  if (!isShown.call(el, { visibilityProperty: true })) return null;
+  memo = newMemo();
+  try {
+    const part = lostBy(el, computed(el), SIGHT) === "" ? seenPart(el) : null;
+    return part === null ? null : [Math.round(part[0] + part[2] / 2), Math.round(part[1] + part[3] / 2)];
+  } finally {
+    memo = null;
+  }
+}
+
+/** Where the document in a frame's element begins. */
+function cornerOf(number) {
+  const el = elementOf(number);
+  if (el === null) return null;
+  const rect = rectOf.call(el);
+  const style = styleOf(el);
+  return [rect.left + el.clientLeft + parseFloat(style.paddingLeft), rect.top + el.clientTop + parseFloat(style.paddingTop)];
+}

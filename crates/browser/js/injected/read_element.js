@@ -1,0 +1,109 @@
+// What can be asked of single elements.
+
+const VOID = new Set((
+  "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr").split(" "));
+
+/** Elements whose markup is text to the browser, but written out like any other. */
+const UNPARSED = new Set("noscript noframes noembed iframe xmp plaintext".split(" "));
+
+const nodeNameOf = getter(Node.prototype, "nodeName");
+const templateContentOf = getter(HTMLTemplateElement.prototype, "content");
+
+function withoutComments(markup) {
+  let kept = "", at = 0;
+  for (;;) {
+    const begin = markup.indexOf("<!--", at);
+    const end = begin < 0 ? -1 : markup.indexOf("-->", begin + 4);
+    if (end < 0) return kept + markup.slice(at);
+    kept += markup.slice(at, begin);
+    at = end + 3;
+  }
+}
+
+/** The tags in a text, without attributes and whatever stands between them. */
+const shapeOfMarkup = (markup) => `>${withoutComments(markup)}<`.replace(/<([^\s<>/!"=]+)\s[^<>]*>/g, "<$1>")
+  .replace(/>[^<]+</g, "><").slice(1, -1);
+
+/** The tags of an element (0: of the page) and everything in it, without what they say: enough to tell whether the page was rebuilt. */
+function shape(number, max) {
+  const root = number > 0 ? elementOf(number) : bodyOf.call(document);
+  if (root === null || nodeTypeOf.call(root) !== 1) return null;
+  let text = "";
+  const visit = (el, depth) => {
+    if (text.length >= max || depth > MAX_DEPTH) return;
+    const isHtml = namespaceOf.call(el) === HTML;
+    const tag = isHtml ? localNameOf.call(el) : nodeNameOf.call(el);
+    text += `<${tag}>`;
+    if (isHtml && VOID.has(tag)) return;
+    if (isHtml && UNPARSED.has(tag)) text += shapeOfMarkup(textContentOf.call(el));
+    else {
+      const holder = isHtml && tag === "template" && el instanceof HTMLTemplateElement ? templateContentOf.call(el) : el;
+      for (let child = firstChildOf.call(holder); child !== null; child = nextSiblingOf.call(child)) {
+        if (nodeTypeOf.call(child) === 1) visit(child, depth + 1);
+      }
+    }
+    text += `</${tag}>`;
+  };
+  visit(root, 0);
+  return text.slice(0, max);
+}
+
+/** The numbers of the elements that a CSS selector is about, also inside shadow trees; null when it is no selector. */
+function findTargets(selector) {
+  const found = [];
+  const look = (root) => {
+    const all = root.nodeType === 9 ? findAll : findAllInFragment;
+    for (const el of all.call(root, selector)) found.push(el);
+    for (const el of all.call(root, "*")) {
+      const shadow = shadowOf(el);
+      if (shadow !== null) look(shadow);
+    }
+  };
+  try {
+    look(document);
+  } catch (error) {
+    if (error instanceof DOMException) return null;
+    throw error;
+  }
+  return remember(found).join();
+}
+
+const innerTextOf = getter(HTMLElement.prototype, "innerText");
+const outerHtmlOf = getter(Element.prototype, "outerHTML");
+
+/** One thing about an element. What is a secret whatever field holds it is masked by who asks. */
+function readElement(number, what, name) {
+  const el = elementOf(number);
+  if (el === null || !isConnectedOf.call(el)) return null;
+  switch (what) {
+    case "text": {
+      const text = el instanceof HTMLElement ? innerTextOf.call(el) : textContentOf.call(el);
+      return { value: withoutTyped(el, text) };
+    }
+    case "html": return { value: withoutSecrets(el) };
+    case "value": {
+      const tag = localNameOf.call(el);
+      const isEditable = tag !== "input" && tag !== "textarea" && tag !== "select" && isEditableHost(el);
+      const held = tag === "input" ? inputValueOf.call(el) : tag === "textarea" ? areaValueOf.call(el)
+        : tag === "select" ? el.value : isEditable ? innerTextOf.call(el) : attributeOf.call(el, "value");
+      return { value: held && areSecret([el])[0] ? MASK : held };
+    }
+    case "attr": {
+      const said = attributeOf.call(el, name);
+      if (!said || !FIELDS.has(localNameOf.call(el)) || !areSecret([el])[0]) return { value: said };
+      const held = localNameOf.call(el) === "textarea" ? areaValueOf.call(el) : inputValueOf.call(el);
+      // Some pages keep what is typed in other attributes too.
+      return { value: /^value$/i.test(name) || said === held ? MASK : said };
+    }
+    case "box": {
+      const rect = drawnAt(el);
+      return { value: [rect.left, rect.top, rect.width, rect.height] };
+    }
+    case "scroll": {
+      (pictureOf(el) || el).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+      const rect = drawnAt(el);
+      return { value: [rect.left, rect.top, rect.width, rect.height] };
+    }
+  }
+  return null;
+}

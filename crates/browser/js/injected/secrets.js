@@ -1,0 +1,150 @@
+// Secret fields: detection by type, autocomplete, name and label, and the masking of their values.
+
+/** What stands for a secret, however long that is. */
+const MASK = "••••••";
+
+const SECRET_AUTOCOMPLETE = /\b(current-password|new-password|one-time-code|cc-number|cc-csc)\b/i;
+const SECRET_NAME = /(^|[^a-z])(pass|passw(or)?d|passcode|passphrase|pwd|pin(code)?|otp|totp|one[-_ ]?time([-_ ]?code)?|cvv2?|cvc2?|csc|card[-_ ]?(no|num(ber)?)|cc[-_ ]?num(ber)?|secret([-_ ]?key)?|api[-_ ]?key|(access|auth|api|bearer|refresh|reset|session|csrf|xsrf)[-_ ]?token|ssn)([^a-z]|$)/i;
+/** What the label of a secret field says, in the languages that many pages are in. */
+const SECRET_LABEL = /(?<![\p{L}-])(password|pass ?word|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|passcode|passphrase|pin|otp|one[- ]time (code|pass(word|code))|(verification|security|authentication|confirmation|sms|2fa|login) code|cvv2?|cvc2?|card number|kartennummer|secret( key| access key)?|api key|((access|auth|api|bearer|personal access) )?token|social security number|ssn)(?![\p{L}])|密码|密碼|パスワード|비밀번호/iu;
+/** What is about a secret, and none. */
+const SECRET_SUBJECT = /\b(search|filter|find|name|hint|question|e-?mail|expir|title|description|note|length|count|limit|amount|price|symbol|address|url)/i;
+const UNSPOKEN = new Set("search email url date month week time datetime-local range color checkbox radio file".split(" "));
+
+/** Fields that held a password once: a page that shows what was typed only changes their type. */
+const passwords = new WeakSet();
+/** What was in them: a page can also put another field in their place. */
+const heldSecrets = new Set();
+const SHORTEST_SECRET = 4;
+const MOST_SECRETS = 1000;
+
+/** Whether what a field holds is nobody's business. */
+function isSecret(el, attributes, tag = localNameOf.call(el)) {
+  const type = tag === "input" ? inputTypeOf.call(el) : tag;
+  if (type === "password") passwords.add(el);
+  const isField = tag === "input" || tag === "textarea";
+  const held = tag === "input" ? inputValueOf.call(el) : tag === "textarea" ? areaValueOf.call(el) : "";
+  if (passwords.has(el)) {
+    if (held.length >= SHORTEST_SECRET && heldSecrets.size < MOST_SECRETS) heldSecrets.add(held);
+    return true;
+  }
+  if (heldSecrets.size > 0 && held !== "" && heldSecrets.has(held)) return true;
+  if (attributes !== null) {
+    if (attributes.autocomplete && SECRET_AUTOCOMPLETE.test(attributes.autocomplete)) return true;
+    const names = isField ? `${attributes.name || ""} ${attributes.id || ""}` : " ";
+    if (names !== " " && SECRET_NAME.test(names.replace(/([a-z])([A-Z])/g, "$1-$2"))) return true;
+  }
+  if (!UNSPOKEN.has(type) && type !== "hidden" && isCalledSecret(el, attributes)) return true;
+  return (attributes !== null || memo.rules.everywhere !== 0 || memo.rules.tags.size > 0) &&
+    computed(el).webkitTextSecurity !== "none";
+}
+
+/** Whether a field is labelled as one for a secret. */
+function isCalledSecret(el, attributes) {
+  const tells = (text) => text !== null && text !== undefined && text.length < 200 && SECRET_LABEL.test(text) &&
+    !SECRET_SUBJECT.test(text);
+  if (attributes !== null) {
+    if (tells(attributes["aria-label"]) || tells(attributes.placeholder)) return true;
+    const ids = attributes["aria-labelledby"];
+    if (ids !== undefined && referenced(el, ids).some((other) => tells(textContentOf.call(other)))) return true;
+  }
+  const labels = labelsOf(el);
+  return labels !== null && labels.some((label) => tells(textContentOf.call(label)));
+}
+
+// Card numbers and tokens are masked where the report and what else is read comes in, by one definition for all of it
+// (`page::mask`). What is told here is on its way there.
+
+/** Has what a field holds be nobody's business from here on. */
+function hideValue(number) {
+  const el = elementOf(number);
+  if (el === null) return false;
+  passwords.add(el);
+  noteChange(el);
+  return true;
+}
+
+const FIELDS = new Set(["input", "textarea"]);
+const EDITABLE = "input, textarea, [contenteditable]";
+
+/** What can be typed into, of an element and what is in it. */
+const fieldsIn = (root) =>
+  [...(matches.call(root, EDITABLE) ? [root] : []), ...findAllInside.call(root, EDITABLE)];
+
+/** Which of these fields hold what is nobody's business. */
+function areSecret(fields) {
+  if (fields.length === 0) return [];
+  memo = newMemo();
+  try {
+    readSheets();
+    return fields.map((field) => {
+      const tag = localNameOf.call(field);
+      return FIELDS.has(tag) || isEditableHost(field) ? isSecret(field, attributesOf(field, tag), tag) : passwords.has(field);
+    });
+  } finally {
+    memo = null;
+  }
+}
+
+/** A text without what was typed into secret parts of an element. The browser shows some of it as dots, which tell how long it is. */
+function withoutTyped(el, text) {
+  const hosts = fieldsIn(el).filter((field) => field instanceof HTMLElement && !FIELDS.has(localNameOf.call(field)));
+  areSecret(hosts).forEach((is, at) => {
+    const typed = is ? innerTextOf.call(hosts[at]).trim() : "";
+    if (typed !== "") text = text.split(typed).join(MASK);
+  });
+  return text;
+}
+
+/** What the secret fields of this document hold, for looking for it in what somebody else tells of them. */
+function secrets() {
+  const all = [];
+  const look = (root) => {
+    const find = root.nodeType === 9 ? findAll : findAllInFragment;
+    all.push(...find.call(root, EDITABLE));
+    for (const el of find.call(root, "*")) {
+      const shadow = shadowOf(el);
+      if (shadow !== null) look(shadow);
+    }
+  };
+  look(document);
+  const held = new Set(heldSecrets);
+  areSecret(all).forEach((is, at) => {
+    if (!is) return;
+    const el = all[at], tag = localNameOf.call(el);
+    if (tag === "input") held.add(inputValueOf.call(el));
+    else if (tag === "textarea") held.add(areaValueOf.call(el));
+    else {
+      held.add(textContentOf.call(el));
+      const texts = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode() !== null) held.add(dataOf.call(texts.currentNode));
+    }
+  });
+  return [...held].filter((text) => text.trim() !== "");
+}
+
+const importNode = Document.prototype.importNode;
+const setAttribute = Element.prototype.setAttribute;
+const setTextContent = Object.getOwnPropertyDescriptor(Node.prototype, "textContent").set;
+
+/** The markup of an element without what secret fields hold: what the page wrote into them, what is typed into its elements. */
+function withoutSecrets(el) {
+  const fields = fieldsIn(el);
+  const secret = areSecret(fields);
+  if (!secret.includes(true)) return outerHtmlOf.call(el);
+  // In a document of its own a copy is only markup: nothing is loaded, no element of the page's comes to life.
+  const copy = importNode.call(document.implementation.createHTMLDocument(""), el, true);
+  fieldsIn(copy).forEach((field, at) => {
+    if (!secret[at]) return;
+    if (localNameOf.call(field) !== "input") {
+      if (textContentOf.call(field) !== "") setTextContent.call(field, MASK);
+      return;
+    }
+    const held = inputValueOf.call(fields[at]);
+    for (const name of attributeNamesOf.call(field)) {
+      const said = attributeOf.call(field, name);
+      if (said && (name === "value" || said.length >= SHORTEST_SECRET && said === held)) setAttribute.call(field, name, MASK);
+    }
+  });
+  return outerHtmlOf.call(copy);
+}
