@@ -8,12 +8,12 @@ const NAMED_BY_CONTENT = new Set((
   "tooltip treeitem term math doc-subtitle graphics-object").split(" "));
 
 /** Roles that may be called nothing, whatever their author says. */
-const NAMELESS = new Set((
+const NAME_PROHIBITED = new Set((
   "caption code definition deletion emphasis insertion mark none paragraph strong subscript suggestion " +
   "superscript term time rubyannotation").split(" "));
 
 /** Roles whose content is no part of the name of what they are in. */
-const OPAQUE = new Set((
+const NAME_EXCLUDED_ROLES = new Set((
   "alert alertdialog application article audio banner blockquote colorwell combobox complementary contentinfo date " +
   "datetime dialog document embeddedobject feed figure form graphics-document graphics-object graphics-symbol grid " +
   "group iframe img inputtime listbox log main marquee math menu menubar meter navigation note pluginobject " +
@@ -21,11 +21,11 @@ const OPAQUE = new Set((
   "svg table tablist tabpanel textbox timer toolbar tree treegrid video").split(" "));
 
 /** Tags whose content is part of that name all the same. */
-const SEE_THROUGH = new Set(["address", "details", "footer", "marquee", "svg"]);
+const NAME_INCLUDED_TAGS = new Set(["address", "details", "footer", "marquee", "svg"]);
 
 /** White space that is not a single space between words. */
-const UNEVEN = /[^\S ]|  |^ | $/;
-const collapse = (text) => UNEVEN.test(text) ? text.replace(/\s+/g, " ").trim() : text;
+const IRREGULAR_SPACE = /[^\S ]|  |^ | $/;
+const collapseSpace = (text) => IRREGULAR_SPACE.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 const MAX_NAME_DEPTH = 200;
 
 const inputValueOf = getter(HTMLInputElement.prototype, "value");
@@ -36,16 +36,16 @@ const labelControlOf = getter(HTMLLabelElement.prototype, "control");
 
 const LABELABLE = new Set(["button", "input", "meter", "output", "progress", "select", "textarea"]);
 
-const INTERACTIVE = "a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable], [role=button], [role=link]";
+const FOCUSABLE_SELECTOR = "a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable], [role=button], [role=link]";
 
 /** Whether the last name was taken from something that is not drawn. */
-let isNameUnseen = false;
+let isNameHidden = false;
 
 /** Where the last name came from: its author said it, or it was collected from what is inside. */
 let nameSource = "";
 
 /** Whether the last name that was collected is the only text inside, and nothing else is there. */
-let isNameText = false;
+let isNameOnlyText = false;
 
 /** The elements that an attribute with ids points at. */
 function referenced(el, ids) {
@@ -61,8 +61,8 @@ function referenced(el, ids) {
 /** The name of an element with this role. */
 function nameOf(el, tag, role, attributes, mask, transform) {
   nameSource = "";
-  isNameUnseen = isNameText = false;
-  if (memo.naming.size > 0) memo.naming.clear();
+  isNameHidden = isNameOnlyText = false;
+  if (memo.visited.size > 0) memo.visited.clear();
   if (attributes !== null) {
     const ids = attributes["aria-labelledby"];
     if (ids !== undefined && role !== "none") {
@@ -71,26 +71,26 @@ function nameOf(el, tag, role, attributes, mask, transform) {
     }
     const label = attributes["aria-label"];
     if (label !== undefined && role !== "none") {
-      const name = collapse(label);
+      const name = collapseSpace(label);
       if (name) return nameSource = "attribute", name;
     }
   }
   const native = nativeName(el, tag, role, attributes);
   if (native !== null && native !== "") return native;
-  const isSettled = native === "" && tag === "img";
+  const isDecorative = native === "" && tag === "img";
   if (NAMED_BY_CONTENT.has(role) && tag !== "math" || role === "row" && isInGrid(el)) {
-    const name = contentName(el, tag, mask, transform);
+    const name = nameFromContent(el, tag, mask, transform);
     if (name) return nameSource = "content", name;
   }
-  if (attributes !== null && !isSettled) {
+  if (attributes !== null && !isDecorative) {
     const title = attributes.title;
-    if (title !== undefined && !NAMELESS.has(role) && (role !== "generic" || isFocusable(el, tag, attributes))) {
-      const name = collapse(title);
-      if (name && !isAllText(el, title)) return nameSource = "title", name;
+    if (title !== undefined && !NAME_PROHIBITED.has(role) && (role !== "generic" || isFocusable(el, tag, attributes))) {
+      const name = collapseSpace(title);
+      if (name && !isWholeText(el, title)) return nameSource = "title", name;
     }
     const placeholder = attributes.placeholder ?? attributes["aria-placeholder"];
     if (placeholder !== undefined && TEXT_ROLES.has(role)) {
-      const name = collapse(placeholder);
+      const name = collapseSpace(placeholder);
       if (name) return nameSource = "placeholder", name;
     }
   }
@@ -98,22 +98,22 @@ function nameOf(el, tag, role, attributes, mask, transform) {
 }
 
 /** The name of an element that is called what is in it. */
-function contentName(el, tag, mask, transform) {
+function nameFromContent(el, tag, mask, transform) {
   // Mostly that is a text and nothing else.
   const text = (mask & (BEFORE | AFTER)) === 0 && memo.owners === null ? onlyText(el, tag) : null;
   if (text !== null) {
-    isNameText = true;
-    return (mask & VISIBILITY) === 0 || computed(el).visibility === "visible" ? collapse(transformed(text, transform)) : "";
+    isNameOnlyText = true;
+    return (mask & VISIBILITY) === 0 || computed(el).visibility === "visible" ? collapseSpace(applyTextTransform(text, transform)) : "";
   }
-  memo.naming.add(el);
-  return collapse(contentOf(el, tag, mask,
-    { labelledby: false, hidden: false, quiet: false, self: el, depth: 0, label: false, inside: true, seen: true, transform }));
+  memo.visited.add(el);
+  return collapseSpace(contentText(el, tag, mask,
+    { labelledby: false, hidden: false, inAriaHidden: false, self: el, depth: 0, label: false, inContent: true, isVisible: true, transform }));
 }
 
 /** Whether a title says what can be read in the element, and nothing else. */
-function isAllText(el, title) {
-  const said = title.trim();
-  return textContentOf.call(el).includes(said) && el instanceof HTMLElement && innerTextOf.call(el).trim() === said;
+function isWholeText(el, title) {
+  const attribute = title.trim();
+  return textContentOf.call(el).includes(attribute) && el instanceof HTMLElement && innerTextOf.call(el).trim() === attribute;
 }
 
 /** Whether a row is part of a grid: such a row is called what is in it. */
@@ -126,21 +126,21 @@ function labelledBy(el, ids) {
   const parts = [];
   for (const other of referenced(el, ids)) {
     const isDrawn = isRendered(other);
-    if (!isDrawn || isLost(other)) isNameUnseen = true;
+    if (!isDrawn || isVisuallyHidden(other)) isNameHidden = true;
     // What is hidden from some is named by all that is hidden in it.
-    const isQuiet = closest.call(other, "[aria-hidden=true]") !== null;
-    const part = collapse(alternativeAt(other, { ...startOf(other, el, true, !isDrawn), quiet: isQuiet }));
+    const inAriaHidden = closest.call(other, "[aria-hidden=true]") !== null;
+    const part = collapseSpace(textAlternativeAt(other, { ...nameContext(other, el, true, !isDrawn), inAriaHidden: inAriaHidden }));
     if (part) parts.push(part);
   }
   return parts.join(" ");
 }
 
 /** Whether a person cannot see an element though it is drawn. */
-const isLost = (el) => firewall && lostBy(el, computed(el), SIGHT) !== "";
+const isVisuallyHidden = (el) => firewall && ownHiddenReason(el, computed(el), HIDING) !== "";
 
 /** How a name is put together, from the first element on that adds to it. */
-const startOf = (el, self, labelledby, hidden) =>
-  ({ labelledby, hidden, quiet: false, self, depth: 0, label: false, inside: false, seen: true, transform: transformAt(el) });
+const nameContext = (el, self, labelledby, hidden) =>
+  ({ labelledby, hidden, inAriaHidden: false, self, depth: 0, label: false, inContent: false, isVisible: true, transform: textTransformAt(el) });
 
 /** The name that HTML gives; null when it has no say, "" when it says that there is none. */
 function nativeName(el, tag, role, attributes) {
@@ -152,7 +152,7 @@ function nativeName(el, tag, role, attributes) {
         if (label) return nameSource = "related", label;
         const value = attributes && attributes.value;
         if (value !== undefined) {
-          const name = collapse(value);
+          const name = collapseSpace(value);
           if (name) return nameSource = "value", name;
         }
         if (attributes && attributes.title && value === undefined && type === "button") return null;
@@ -165,7 +165,7 @@ function nativeName(el, tag, role, attributes) {
         if (label) return nameSource = "related", label;
         for (const name of ["alt", "value", "title"]) {
           const text = attributes && attributes[name];
-          if (text !== undefined && collapse(text)) return nameSource = "attribute", collapse(text);
+          if (text !== undefined && collapseSpace(text)) return nameSource = "attribute", collapseSpace(text);
         }
         return nameSource = "value", "Submit";
       }
@@ -181,7 +181,7 @@ function nativeName(el, tag, role, attributes) {
     case "img": case "area": {
       const alt = attributes === null ? undefined : attributes.alt;
       if (alt === undefined) return null;
-      const name = collapse(alt);
+      const name = collapseSpace(alt);
       if (name) nameSource = "attribute";
       return name || (tag === "img" ? "" : null);
     }
@@ -191,13 +191,13 @@ function nativeName(el, tag, role, attributes) {
       const name = childName(el, "caption");
       if (name) return name;
       const summary = attributes && attributes.summary;
-      return summary ? (nameSource = "attribute", collapse(summary)) : null;
+      return summary ? (nameSource = "attribute", collapseSpace(summary)) : null;
     }
-    case "optgroup": return attributes && attributes.label ? (nameSource = "attribute", collapse(attributes.label)) : null;
+    case "optgroup": return attributes && attributes.label ? (nameSource = "attribute", collapseSpace(attributes.label)) : null;
     case "option": {
-      const name = collapse(optionTextOf.call(el)) ;
+      const name = collapseSpace(optionTextOf.call(el)) ;
       const label = attributes && attributes.label;
-      if (label) return nameSource = "attribute", collapse(label);
+      if (label) return nameSource = "attribute", collapseSpace(label);
       return name ? (nameSource = "content", name) : null;
     }
     case "details": return role === "disclosuretriangle" ? (nameSource = "value", "Details") : null;
@@ -213,32 +213,32 @@ const relatedName = (name) => name ? (nameSource = "related", name) : null;
 function svgName(el) {
   const title = svgTitle(el);
   if (title) {
-    const name = collapse(textContentOf.call(title));
+    const name = collapseSpace(textContentOf.call(title));
     if (name) return nameSource = "related", name;
   }
   // The browser tells the title of a symbol as a group in the drawing; one that is there to be clicked is called that.
-  const used = localNameOf.call(el) === "svg" && isListenedIcon(el) ? findInside.call(el, "use") : null;
+  const used = localNameOf.call(el) === "svg" && isClickableIcon(el) ? findInside.call(el, "use") : null;
   const usedName = used === null ? "" : usedTitle(used);
   if (usedName !== "") return nameSource = "related", usedName;
   const link = attributeOf.call(el, "xlink:title");
-  return link && collapse(link) ? (nameSource = "attribute", collapse(link)) : null;
+  return link && collapseSpace(link) ? (nameSource = "attribute", collapseSpace(link)) : null;
 }
 
 /** The title of what a drawing takes from elsewhere in the document. */
 function usedTitle(el) {
   const address = attributeOf.call(el, "href") ?? attributeOf.call(el, "xlink:href");
   if (address === null || !address.startsWith("#")) return "";
-  isRestless = true;
+  isUncacheable = true;
   const used = byId(rootOf.call(el), address.slice(1));
   const title = used === null ? null : svgTitle(used);
-  return title === null ? "" : collapse(textContentOf.call(title));
+  return title === null ? "" : collapseSpace(textContentOf.call(title));
 }
 
 function childName(el, tag) {
   for (let child = firstChildOf.call(el); child; child = nextSiblingOf.call(child)) {
     if (nodeTypeOf.call(child) === 1 && localNameOf.call(child) === tag) {
       if (!isRendered(child)) return null;
-      const name = collapse(alternativeAt(child, startOf(child, el, false, false)));
+      const name = collapseSpace(textAlternativeAt(child, nameContext(child, el, false, false)));
       return name ? (nameSource = "related", name) : null;
     }
   }
@@ -253,10 +253,10 @@ function labelText(el) {
   const parts = [];
   for (const label of labels) {
     // One that is not drawn is for nobody, unless somebody points at it.
-    if (memo.naming.has(label) || !isRendered(label) || closest.call(label, "[aria-hidden=true]") !== null) continue;
-    const part = collapse(alternativeAt(label, { ...startOf(label, el, false, false), label: true }));
+    if (memo.visited.has(label) || !isRendered(label) || closest.call(label, "[aria-hidden=true]") !== null) continue;
+    const part = collapseSpace(textAlternativeAt(label, { ...nameContext(label, el, false, false), label: true }));
     if (!part) continue;
-    if (isLost(label)) isNameUnseen = true;
+    if (isVisuallyHidden(label)) isNameHidden = true;
     parts.push(part);
   }
   return parts.join(" ");
@@ -264,9 +264,9 @@ function labelText(el) {
 
 function labelsOf(el) {
   // Whoever walked into no shadow tree has seen nothing but the document's own.
-  const root = memo.isWalk && memo.read.size === 0 ? document : rootOf.call(el);
+  const root = memo.isWalk && memo.shadowRoots.size === 0 ? document : rootOf.call(el);
   // To look up a node in a map costs more than all the rest.
-  let labels = root === memo.labelled ? memo.labelling : memo.labels.get(root);
+  let labels = root === memo.labelsRoot ? memo.labelsInRoot : memo.labels.get(root);
   if (labels === undefined) {
     labels = null;
     const all = root.nodeType === 9 ? findAll.call(root, "label")
@@ -281,39 +281,39 @@ function labelsOf(el) {
     }
     memo.labels.set(root, labels);
   }
-  memo.labelled = root;
-  memo.labelling = labels;
+  memo.labelsRoot = root;
+  memo.labelsInRoot = labels;
   return labels && labels.get(el) || null;
 }
 
 /** What an element that nothing is known of adds to the name of another. */
-function alternativeAt(el, how) {
+function textAlternativeAt(el, context) {
   const tag = localNameOf.call(el);
   const attributes = attributesOf(el, tag);
-  return alternativeOf(el, tag, attributes, attributes === null ? maskOfTag(tag) : attributes.mask, how);
+  return textAlternativeOf(el, tag, attributes, attributes === null ? maskOfTag(tag) : attributes.mask, context);
 }
 
 /** What an element adds to the name of another. */
-function alternativeOf(el, tag, attributes, mask, how) {
+function textAlternativeOf(el, tag, attributes, mask, context) {
   // Nothing is said twice in one name, nor does anything add to its own.
-  if (how.depth > MAX_NAME_DEPTH || memo.naming.has(el)) return "";
-  memo.naming.add(el);
-  return alternative(el, tag, attributes, mask, how);
+  if (context.depth > MAX_NAME_DEPTH || memo.visited.has(el)) return "";
+  memo.visited.add(el);
+  return computeTextAlternative(el, tag, attributes, mask, context);
 }
 
-function alternative(el, tag, attributes, mask, how) {
+function computeTextAlternative(el, tag, attributes, mask, context) {
   lastSource = "";
   if (attributes === null && (tag === "span" || tag === "b" || tag === "i" || tag === "em" || tag === "strong")) {
-    return contentOf(el, tag, mask, how);
+    return contentText(el, tag, mask, context);
   }
   const isHtml = namespaceOf.call(el) === HTML;
   // It stands for what is put into it.
-  if (tag === "slot" && isHtml) return contentOf(el, tag, mask, how);
+  if (tag === "slot" && isHtml) return contentText(el, tag, mask, context);
   const role = roleOf(el, tag, isHtml, attributes);
-  const isFirst = how.depth === 0;
+  const isFirst = context.depth === 0;
   // A control adds nothing to its own name from inside its label.
-  if (el === how.self && !isFirst) return "";
-  if (attributes !== null && !how.labelledby) {
+  if (el === context.self && !isFirst) return "";
+  if (attributes !== null && !context.labelledby) {
     const ids = attributes["aria-labelledby"];
     if (ids !== undefined) {
       const name = labelledBy(el, ids);
@@ -321,20 +321,20 @@ function alternative(el, tag, attributes, mask, how) {
     }
   }
   // A control inside a label says what it holds.
-  if (!isFirst || how.labelledby) {
-    const held = heldBy(el, tag, role, attributes, mask, how);
-    if (held !== null) return lastSource = "value", held;
+  if (!isFirst || context.labelledby) {
+    const embedded = embeddedControlValue(el, tag, role, attributes, mask, context);
+    if (embedded !== null) return lastSource = "value", embedded;
   }
   if (attributes !== null) {
     const label = attributes["aria-label"];
     if (label !== undefined) {
-      const name = collapse(label);
+      const name = collapseSpace(label);
       if (name) return lastSource = "attribute", name;
     }
   }
   if (role !== "none" || tag !== "img") {
     const before = nameSource;
-    const native = how.labelledby && LABELABLE.has(tag) && !isFirst ? null : nativeName(el, tag, role, attributes);
+    const native = context.labelledby && LABELABLE.has(tag) && !isFirst ? null : nativeName(el, tag, role, attributes);
     const source = nameSource;
     nameSource = before;
     if (native) return lastSource = source === "content" ? "" : source, native;
@@ -347,18 +347,18 @@ function alternative(el, tag, attributes, mask, how) {
     if (title !== "") return lastSource = "related", title;
   }
   let blank = "";
-  if (isFirst || tag !== "aside" && (!OPAQUE.has(role) || SEE_THROUGH.has(tag) && !attributes?.role)) {
-    blank = contentOf(el, tag, mask, how);
+  if (isFirst || tag !== "aside" && (!NAME_EXCLUDED_ROLES.has(role) || NAME_INCLUDED_TAGS.has(tag) && !attributes?.role)) {
+    blank = contentText(el, tag, mask, context);
     if (blank.trim()) return lastSource = "", blank;
   }
   if (attributes !== null) {
     const title = attributes.title;
     if (title !== undefined) {
-      const name = collapse(title);
+      const name = collapseSpace(title);
       if (name) return lastSource = "title", name;
     }
     if (attributes.placeholder !== undefined && (tag === "input" || tag === "textarea")) {
-      return lastSource = "placeholder", collapse(attributes.placeholder);
+      return lastSource = "placeholder", collapseSpace(attributes.placeholder);
     }
   }
   return blank;
@@ -368,28 +368,28 @@ function alternative(el, tag, attributes, mask, how) {
 let lastSource = "";
 
 /** What a control that is inside another's label holds; null when it is none. */
-function heldBy(el, tag, role, attributes, mask, how) {
-  const isInLabel = how.label || how.labelledby || how.inside;
-  if (!isInLabel || el === how.self) return null;
+function embeddedControlValue(el, tag, role, attributes, mask, context) {
+  const isInLabel = context.label || context.labelledby || context.inContent;
+  if (!isInLabel || el === context.self) return null;
   switch (role) {
     case "textbox": case "searchbox":
-      if (tag === "input") return isSecret(el, attributes) ? "" : inputValueOf.call(el);
-      if (tag === "textarea") return isSecret(el, attributes) ? "" : areaValueOf.call(el);
-      if (attributes !== null && attributes.contenteditable !== undefined && isSecret(el, attributes, tag)) return "";
-      return contentOf(el, tag, mask, how);
+      if (tag === "input") return isSecretField(el, attributes) ? "" : inputValueOf.call(el);
+      if (tag === "textarea") return isSecretField(el, attributes) ? "" : areaValueOf.call(el);
+      if (attributes !== null && attributes.contenteditable !== undefined && isSecretField(el, attributes, tag)) return "";
+      return contentText(el, tag, mask, context);
     case "combobox": case "listbox": {
       if (tag === "select") {
-        return Array.from(selectedOptionsOf.call(el), (option) => collapse(optionTextOf.call(option))).join(" ");
+        return Array.from(selectedOptionsOf.call(el), (option) => collapseSpace(optionTextOf.call(option))).join(" ");
       }
-      if (tag === "input") return isSecret(el, attributes) ? "" : inputValueOf.call(el);
+      if (tag === "input") return isSecretField(el, attributes) ? "" : inputValueOf.call(el);
       const chosen = findAllInside.call(el, "[role=option][aria-selected=true]");
-      if (chosen.length) return Array.from(chosen, (option) => collapse(textContentOf.call(option))).join(" ");
-      return role === "combobox" ? contentOf(el, tag, mask, how) : "";
+      if (chosen.length) return Array.from(chosen, (option) => collapseSpace(textContentOf.call(option))).join(" ");
+      return role === "combobox" ? contentText(el, tag, mask, context) : "";
     }
     case "slider": case "spinbutton": case "scrollbar": case "progressbar": case "meter": {
-      const said = attributes && (attributes["aria-valuetext"] ?? attributes["aria-valuenow"]);
-      if (said !== null && said !== undefined) return said;
-      if (tag === "input") return isSecret(el, attributes) ? "" : inputValueOf.call(el);
+      const attribute = attributes && (attributes["aria-valuetext"] ?? attributes["aria-valuenow"]);
+      if (attribute !== null && attribute !== undefined) return attribute;
+      if (tag === "input") return isSecretField(el, attributes) ? "" : inputValueOf.call(el);
       if (tag === "progress" || tag === "meter") return attributes && attributes.value || "";
       return role === "spinbutton" || role === "slider" ? "" : null;
     }
@@ -398,54 +398,54 @@ function heldBy(el, tag, role, attributes, mask, how) {
 }
 
 /** Whether what was last collected from an element begins and ends with something that stands apart from what is beside it. */
-let beginsApart = false, endsApart = false;
+let startsBlock = false, endsBlock = false;
 
 /** The text inside an element, as it is read: with generated content, slots and the names of what is in it. */
-function contentOf(el, tag, mask, how) {
-  if (how.depth > MAX_NAME_DEPTH) return "";
-  const isSeen = how.hidden || ((mask & VISIBILITY) === 0 ? how.seen : computed(el).visibility === "visible");
-  const transform = transformOf(el, tag, mask, how.transform);
-  const next = { ...how, depth: how.depth + 1, seen: isSeen, transform };
-  const isFlexible = (mask & DISPLAY) !== 0 && BLOCKIFYING.test(computed(el).display);
-  let text = isSeen && (mask & BEFORE) !== 0 ? pseudoText(el, "::before") : "";
-  let isFirstApart = false, wasApart = false;
-  const add = (part, isBeginApart, isEndApart) => {
-    if (part === "") return void (wasApart ||= isBeginApart || isEndApart);
-    const isApart = isBeginApart || wasApart;
-    if (text === "") isFirstApart = isApart;
+function contentText(el, tag, mask, context) {
+  if (context.depth > MAX_NAME_DEPTH) return "";
+  const isVisible = context.hidden || ((mask & VISIBILITY) === 0 ? context.isVisible : computed(el).visibility === "visible");
+  const transform = textTransformOf(el, tag, mask, context.transform);
+  const next = { ...context, depth: context.depth + 1, isVisible: isVisible, transform };
+  const isFlexible = (mask & DISPLAY) !== 0 && FLEX_OR_GRID.test(computed(el).display);
+  let text = isVisible && (mask & BEFORE) !== 0 ? pseudoText(el, "::before") : "";
+  let startsWithBlock = false, endedWithBlock = false;
+  const add = (part, startsApart, endsApart) => {
+    if (part === "") return void (endedWithBlock ||= startsApart || endsApart);
+    const isApart = startsApart || endedWithBlock;
+    if (text === "") startsWithBlock = isApart;
     else if (isApart && !text.endsWith(" ")) text += " ";
     text += part;
-    wasApart = isEndApart;
+    endedWithBlock = endsApart;
   };
   const addChild = (child) => {
     const childTag = localNameOf.call(child);
     if (childTag === "br") return add("\n", false, false);
-    if (SILENT.has(childTag) || childTag === "rt") return;
+    if (SKIPPED_TAGS.has(childTag) || childTag === "rt") return;
     const attributes = attributesOf(child, childTag);
     const childMask = attributes === null ? maskOfTag(childTag) : attributes.mask;
     if (!next.hidden) {
-      if (attributes !== null && (attributes["aria-hidden"] === "true" && !next.quiet || attributes.inert !== undefined)) return;
+      if (attributes !== null && (attributes["aria-hidden"] === "true" && !next.inAriaHidden || attributes.inert !== undefined)) return;
       if ((childMask & DISPLAY) !== 0 && computed(child).display === "none") return;
     }
     // What cannot be seen says nothing by its attributes; something in it may be seen again.
-    const isChildSeen = next.hidden || ((childMask & VISIBILITY) === 0 ? isSeen : computed(child).visibility === "visible");
-    beginsApart = endsApart = false;
-    const part = isChildSeen ? alternativeOf(child, childTag, attributes, childMask, next)
-      : LEAVES.has(childTag) ? "" : contentOf(child, childTag, childMask, next);
+    const isChildVisible = next.hidden || ((childMask & VISIBILITY) === 0 ? isVisible : computed(child).visibility === "visible");
+    startsBlock = endsBlock = false;
+    const part = isChildVisible ? textAlternativeOf(child, childTag, attributes, childMask, next)
+      : LEAF_TAGS.has(childTag) ? "" : contentText(child, childTag, childMask, next);
     // Where nothing is drawn, nothing is part of one line.
     const isApart = lastSource !== "" || next.hidden || isBlockLike(child, childTag, childMask, isFlexible);
     lastSource = "";
-    add(part, isApart || beginsApart, isApart || endsApart);
+    add(part, isApart || startsBlock, isApart || endsBlock);
   };
   const only = onlyText(el, tag);
   if (only !== null) {
-    if (isSeen) add(transformed(only, transform), false, false);
+    if (isVisible) add(applyTextTransform(only, transform), false, false);
   } else forEachFlatChild(el, tag, (child, isText) => {
     if (!isText) {
       if (!memo.owned?.has(child)) addChild(child);
-    } else if (isSeen) add(transformed(dataOf.call(child), transform), false, false);
+    } else if (isVisible) add(applyTextTransform(dataOf.call(child), transform), false, false);
   });
   memo.owners?.get(el)?.forEach(addChild);
-  [beginsApart, endsApart] = [isFirstApart, wasApart];
-  return isSeen && (mask & AFTER) !== 0 ? text + pseudoText(el, "::after") : text;
+  [startsBlock, endsBlock] = [startsWithBlock, endedWithBlock];
+  return isVisible && (mask & AFTER) !== 0 ? text + pseudoText(el, "::after") : text;
 }

@@ -2,86 +2,84 @@
 
 Object.defineProperty(globalThis, "agbrowse", {
   value: Object.freeze({
+    // Observation.
     observe,
-    dirtied,
-    isSpoiled,
-    element: elementOf,
-    elements: (wanted) => wanted.map(elementOf),
-    numbers: (...nodes) => remember(nodes).join(),
-    hears: (...nodes) => hears(nodes),
-    hosts: nextHosts,
-    /** Takes in a closed shadow root. */
-    reveal(...roots) {
+    whenDirty,
+    isDirty,
+    elements: (ids) => ids.map(elementOf),
+    ids: (...nodes) => assignIds(nodes).join(),
+    addListenerTargets: (...nodes) => addListenerTargets(nodes),
+    nextShadowHosts,
+    attachClosedRoots(...roots) {
       for (const root of roots) {
         closedRoots.set(root.host, root);
         closedCount++;
-        noteDeepChange(root.host);
+        markSubtreeChanged(root.host);
       }
-      spoil();
+      markDirty();
     },
-    /** What a walk went through: the document and the shadow trees in it. */
+    /** The document and the shadow roots that the last walk went through. */
     trees: () => [document, ...shadows],
-    learnSheet,
-    shape,
-    find: findTargets,
-    read: readElement,
-    secrets,
-    corner: cornerOf,
-    ready,
-    behind,
-    kept,
+    supplyStylesheet,
+    tagSkeleton,
+    findBySelector,
+    readElement,
+    secretValues,
+    frameContentOrigin,
+    // Actions.
+    checkAndArm,
+    modalInFrontOf,
+    ariaHiddenPoint,
     settle,
-    sign,
-    stir,
-    changed,
+    firstEffect,
+    nextChange,
+    whenChanged,
     hasChanged,
-    path,
-    over,
-    release,
-    /** Whether events are kept from anything now. */
-    isGuarding: () => deed !== null && deed.lease > 0 && deed.guard !== "",
-    beginBeside,
-    beginAnywhere,
-    through,
-    at: elementAt,
-    notePicture,
-    seenParts,
-    prepare,
+    eventPath,
+    endAction,
+    releaseGuard,
+    isGuarding: () => action !== null && action.lease > 0 && action.guard !== "",
+    beginInAncestor,
+    beginUntargeted,
+    renewLease: () => { renewLease(); return action !== null; },
+    mapPointThroughFrame,
+    elementAt,
+    recordScreenshotTargets,
+    visibleRects,
+    controlState: (id) => { const el = elementOf(id); return el === null ? null : controlState(el); },
+    commonControl,
+    nextTwoFrames,
+    waitForQuietDom,
+    // Fields.
+    prepareFill,
     selectAll,
     paste,
-    compare: compareValue,
-    choose,
-    scroll: scrollWith,
-    focus: focusElement,
-    hide: hideValue,
-    heedFiles,
-    countFiles,
-    emptyFiles,
-    cancelFiles,
+    compareValue,
+    selectOptions,
+    scrollElement,
+    focusElement,
+    focusedElement,
+    markSecret,
+    watchFileInput,
+    fileCounts,
+    clearFiles,
+    cancelFileChooser,
     fileInputs,
-    /** Whoever acts is still there. */
-    renew: () => { renewLease(); return deed !== null; },
-    focused: focusedField,
-    sameControl,
-    frames,
-    rest,
-    fact: (number) => { const el = elementOf(number); return el === null ? null : factOf(el); },
-    isConnected: (number) => { const el = elementOf(number); return el !== null && isConnectedOf.call(el); },
   }),
 });
 
-if (document.readyState === "loading") addEventListener("DOMContentLoaded", watchEffects, { once: true });
-else watchEffects();
+if (document.readyState === "loading") addEventListener("DOMContentLoaded", observeEffects, { once: true });
+else observeEffects();
 
 // Not in every frame: most of them are never looked at.
 if (globalThis === top && document.readyState === "loading") {
   addEventListener("DOMContentLoaded", () => {
-    rehearse(40);
-    rehearseLater();
+    prewalk(40);
+    schedulePrewalk();
     // After those of ours that note what moved.
     addEventListener("load", () => {
-      rehearse(35);
-      hushedUntil = performance.now() + HUSH;
+      prewalk(35);
+      prewalkPausedUntil = performance.now() + LOAD_PAUSE_MS;
     }, { once: true, capture: true });
   }, { once: true });
 }

@@ -4,31 +4,31 @@
 const ICON_LEVELS = 4;
 
 /** Whether a drawing is all that tells what a box is for whose clicks a script listens to. */
-function isListenedIcon(el) {
-  if (hearingCount === 0) return false;
+function isClickableIcon(el) {
+  if (listenerTargetCount === 0) return false;
   let at = el;
   for (let level = 0; level < ICON_LEVELS && at !== null && nodeTypeOf.call(at) === 1; level++, at = parentOf(at)) {
-    if (hearing.has(at)) return textContentOf.call(at).trim() === "";
+    if (listenerTargets.has(at)) return textContentOf.call(at).trim() === "";
   }
   return false;
 }
 
 /** Elements whose clicks a script listens to, as told from outside. */
-const hearing = new WeakSet();
-let hearingCount = 0;
+const listenerTargets = new WeakSet();
+let listenerTargetCount = 0;
 /** One of them came to be known after the last walk, and would have been told of otherwise in it. */
-let isHearingMissed = false;
+let hasMissedListener = false;
 
 /** The most elements in a box that is there for its icon. */
-const MOST_IN_ICON = 12;
+const MAX_ICON_ELEMENTS = 12;
 
 /** Whether an element is a drawing taken from elsewhere, or a small box around one: that names it when it is listened to. */
-const isAroundIcon = (el) => findInside.call(el, "use") !== null && findAllInside.call(el, "*").length <= MOST_IN_ICON;
+const wrapsIcon = (el) => findInside.call(el, "use") !== null && findAllInside.call(el, "*").length <= MAX_ICON_ELEMENTS;
 
 /** Whether an element is something else when somebody listens to it. */
-function isMadeByHearing(el) {
+function dependsOnListener(el) {
   const tag = localNameOf.call(el);
-  return tag === "tbody" || tag === "a" && !hasAttribute.call(el, "href") || isAroundIcon(el);
+  return tag === "tbody" || tag === "a" && !hasAttribute.call(el, "href") || wrapsIcon(el);
 }
 
 /**
@@ -36,16 +36,16 @@ function isMadeByHearing(el) {
  * not told of by the last walk, because nothing else speaks for it: the next walk will. Who got ready to look may have
  * brought it in between, and who looks has to know all the same.
  */
-function hears(nodes) {
-  const given = nodes.map(numberOf);
+function addListenerTargets(nodes) {
+  const ids = nodes.map(idOf);
   nodes.forEach((node, at) => {
-    if (hearing.has(node) || nodeTypeOf.call(node) !== 1) return;
-    hearing.add(node);
-    hearingCount++;
-    if (elementOf(given[at]) !== null && !isMadeByHearing(node) || !isShown.call(node)) return;
-    isHearingMissed = true;
-    if (isAroundIcon(node)) noteDeepChange(node);
-    else noteChange(node);
+    if (listenerTargets.has(node) || nodeTypeOf.call(node) !== 1) return;
+    listenerTargets.add(node);
+    listenerTargetCount++;
+    if (elementOf(ids[at]) !== null && !dependsOnListener(node) || !checkVisibility.call(node)) return;
+    hasMissedListener = true;
+    if (wrapsIcon(node)) markSubtreeChanged(node);
+    else markChanged(node);
   });
-  return (isHearingMissed ? "!," : "") + given.join();
+  return (hasMissedListener ? "!," : "") + ids.join();
 }

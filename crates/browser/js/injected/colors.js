@@ -1,20 +1,20 @@
 // Text colour against its background: whether text can be told from what is painted behind it.
 
 /** Whether a picture is made of nothing but colours that cannot be seen. */
-function isClearPicture(image) {
+function isTransparentImage(image) {
   if (!/^[\w-]*gradient\(/.test(image) || image.includes("url(")) return false;
   const colors = image.match(COLOR_VALUE);
-  return colors !== null && colors.every(isClear);
+  return colors !== null && colors.every(isTransparent);
 }
 
 const COLOR_VALUE = /(?:rgba?|oklch|oklab|lch|lab|color|hsla?|hwb)\([^()]*\)/g;
 
 /** Colours by how they are written, as red, green, blue and how much of them is drawn. */
-const rgbs = new Map();
+const rgbCache = new Map();
 let canvas = null;
 
 function rgbOf(color) {
-  let rgb = rgbs.get(color);
+  let rgb = rgbCache.get(color);
   if (rgb !== undefined) return rgb;
   if (color.startsWith("rgb")) {
     const [r, g, b, a = 1] = numbersIn(color);
@@ -28,39 +28,39 @@ function rgbOf(color) {
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
     rgb = [r, g, b, a / 255];
   }
-  if (rgbs.size > 1000) rgbs.clear();
-  rgbs.set(color, rgb);
+  if (rgbCache.size > 1000) rgbCache.clear();
+  rgbCache.set(color, rgb);
   return rgb;
 }
 
 const numbersIn = (color) => (color.match(/-?[\d.]+/g) || []).map(Number);
 
-const isClear = (color) => {
+const isTransparent = (color) => {
   if (color === "rgba(0, 0, 0, 0)" || color === "transparent") return true;
-  return !color.startsWith("rgb(") && rgbOf(color)[3] < FAINT;
+  return !color.startsWith("rgb(") && rgbOf(color)[3] < MIN_ALPHA;
 };
 
-const isNear = ([r, g, b], [R, G, B]) => Math.abs(r - R) + Math.abs(g - G) + Math.abs(b - B) <= NEAR;
+const isSimilarColor = ([r, g, b], [R, G, B]) => Math.abs(r - R) + Math.abs(g - G) + Math.abs(b - B) <= COLOR_TOLERANCE;
 
 /** Whether text of a colour may not stand out from its ground, as far as rules say; looked up once for each pair. */
-function mayBlend(color, ground) {
-  const key = `${color}|${ground}`;
+function mayMatchBackground(color, background) {
+  const key = `${color}|${background}`;
   let verdict = memo.colors.get(key);
   if (verdict === undefined) {
-    const said = color === "" ? (isDarkScheme() ? [255, 255, 255, 1] : [0, 0, 0, 1]) : rgbOf(color);
-    verdict = said[3] < FAINT || (ground === "" ? isNear(said, canvasColor()) : !canTell(ground, said));
+    const rgb = color === "" ? (isDarkScheme() ? [255, 255, 255, 1] : [0, 0, 0, 1]) : rgbOf(color);
+    verdict = rgb[3] < MIN_ALPHA || (background === "" ? isSimilarColor(rgb, canvasColor()) : !contrastsWith(background, rgb));
     memo.colors.set(key, verdict);
   }
   return verdict;
 }
 
 /** Whether text of a colour stands out from a colour or a picture. */
-function canTell(ground, rgb) {
-  if (!/^[\w-]+gradient\(/.test(ground) && ground.includes("(") && !/^(url|image|cross-fade|element|paint)/.test(ground)) {
-    return !isNear(rgb, rgbOf(ground));
+function contrastsWith(background, rgb) {
+  if (!/^[\w-]+gradient\(/.test(background) && background.includes("(") && !/^(url|image|cross-fade|element|paint)/.test(background)) {
+    return !isSimilarColor(rgb, rgbOf(background));
   }
-  const colors = ground.includes("url(") ? null : ground.match(COLOR_VALUE);
-  return colors === null || colors.some((it) => !isNear(rgb, rgbOf(it)));
+  const colors = background.includes("url(") ? null : background.match(COLOR_VALUE);
+  return colors === null || colors.some((it) => !isSimilarColor(rgb, rgbOf(it)));
 }
 
 /** What is behind everything when nothing says otherwise. */
@@ -74,7 +74,7 @@ function isDarkScheme() {
       const meta = find.call(document, "meta[name=color-scheme i]");
       scheme = meta === null ? "" : attributeOf.call(meta, "content") || "";
     }
-    memo.isDark = /dark/i.test(scheme) && (!/light/i.test(scheme) || darkness.matches);
+    memo.isDark = /dark/i.test(scheme) && (!/light/i.test(scheme) || prefersDark.matches);
   }
   return memo.isDark;
 }
@@ -83,12 +83,12 @@ function isDarkScheme() {
  * Why text in an element, drawn in a style, cannot be told from what is behind it: the close look at what rules say. Any
  * paint that may be under it counts, unless it is of the same colour.
  */
-function blendedIn(el, style, text) {
+function colorHiddenReason(el, style, text) {
   const isSvg = namespaceOf.call(el) === SVG && localNameOf.call(el) !== "svg";
   const paint = isSvg ? style.fill : style.webkitTextFillColor || style.color;
   if (isSvg && paint.startsWith("url(")) return "";
   const rgb = paint === "none" ? [0, 0, 0, 0] : rgbOf(paint);
-  const isThin = rgb[3] < FAINT;
+  const isThin = rgb[3] < MIN_ALPHA;
   if (isSvg) {
     if (style.stroke !== "none" && parseFloat(style.strokeWidth) > 0) return "";
     if (isThin) return "transparent";
@@ -97,26 +97,26 @@ function blendedIn(el, style, text) {
   } else {
     const stroke = parseFloat(style.webkitTextStrokeWidth) > 0 ? style.webkitTextStrokeColor : "";
     const marks = (style.textShadow.match(COLOR_VALUE) || []).concat(stroke === "" ? [] : stroke).map(rgbOf);
-    if (marks.some((mark) => mark[3] >= FAINT && (isThin || !isNear(mark, rgb)))) return "";
+    if (marks.some((mark) => mark[3] >= MIN_ALPHA && (isThin || !isSimilarColor(mark, rgb)))) return "";
   }
   if (!isThin && rgb[3] < 0.5) return "";
-  return isOnOther(el, style, text, rgb, isThin) ? "" : isThin ? "transparent" : "same-colour";
+  return isOnContrastingBackground(el, style, text, rgb, isThin) ? "" : isThin ? "transparent" : "same-colour";
 }
 
 const SHAPES = "rect, path, circle, ellipse, polygon, image, use, foreignObject";
 
 /** Whether what is behind a text makes it stand out. Text that is not drawn only shows what is cut out by it. */
-function isOnOther(el, own, text, rgb, isThin) {
-  asksLayout();
+function isOnContrastingBackground(el, own, text, rgb, isThin) {
+  markLayoutRead();
   const rect = textRectOf(text);
   const spot = rect.width > 0 ? rect : rectOf.call(el);
   const x = (spot.left + spot.right) / 2, y = (spot.top + spot.bottom) / 2;
   const root = documentElementOf.call(document), body = bodyOf.call(document);
-  let ground = null, at = el, style = own;
+  let background = null, at = el, style = own;
   for (; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at), style = at !== null && nodeTypeOf.call(at) === 1 ? computed(at) : null) {
     const { backgroundColor, backgroundImage, backgroundClip } = style;
     if (backgroundClip.includes("text")) {
-      if (backgroundImage !== "none" ? !isClearPicture(backgroundImage) : !isClear(backgroundColor)) return true;
+      if (backgroundImage !== "none" ? !isTransparentImage(backgroundImage) : !isTransparent(backgroundColor)) return true;
       continue;
     }
     if (isThin) continue;
@@ -124,32 +124,32 @@ function isOnOther(el, own, text, rgb, isThin) {
     // What is drawn elsewhere is not its ground.
     const isUnder = at === el || at === root || at === body || holdsPoint(rectOf.call(at), x, y);
     if (!isUnder) continue;
-    if (isEdged(at, style, rgb, x, y) || hasGeneratedGround(at, rgb)) return true;
+    if (hasContrastingEdge(at, style, rgb, x, y) || hasContrastingPseudo(at, rgb)) return true;
     if (backgroundImage !== "none") {
-      if (canTell(backgroundImage, rgb)) return true;
-      ground = at;
+      if (contrastsWith(backgroundImage, rgb)) return true;
+      background = at;
       break;
     }
-    const behind = rgbOf(backgroundColor);
-    if (behind[3] < FAINT) continue;
-    if (!isNear(behind, rgb)) return true;
-    if (behind[3] < 0.9) continue;
-    ground = at;
+    const backdrop = rgbOf(backgroundColor);
+    if (backdrop[3] < MIN_ALPHA) continue;
+    if (!isSimilarColor(backdrop, rgb)) return true;
+    if (backdrop[3] < 0.9) continue;
+    background = at;
     break;
   }
   if (isThin) return false;
   // Whatever a frame is laid over can be behind it.
-  if (ground === null && (globalThis !== top || !isNear(canvasColor(), rgb))) return true;
-  return isOverOther(el, ground || root, rgb, x, y);
+  if (background === null && (globalThis !== top || !isSimilarColor(canvasColor(), rgb))) return true;
+  return isOverContrastingPaint(el, background || root, rgb, x, y);
 }
 
 const holdsPoint = (rect, x, y) => rect.left <= x && rect.right >= x && rect.top <= y && rect.bottom >= y;
 
 /** Whether an edge of a box, or what is drawn in place of one, can be behind what is in it. */
-function isEdged(el, style, rgb, x, y) {
+function hasContrastingEdge(el, style, rgb, x, y) {
   if (style.borderImageSource !== "none") return true;
   if (style.boxShadow !== "none" && /inset/.test(style.boxShadow) &&
-      style.boxShadow.match(COLOR_VALUE)?.some((color) => !isClear(color) && !isNear(rgbOf(color), rgb))) return true;
+      style.boxShadow.match(COLOR_VALUE)?.some((color) => !isTransparent(color) && !isSimilarColor(rgbOf(color), rgb))) return true;
   const { borderTopWidth, borderBottomWidth, borderLeftWidth, borderRightWidth } = style;
   if (borderTopWidth === "0px" && borderBottomWidth === "0px" && borderLeftWidth === "0px" && borderRightWidth === "0px") return false;
   const rect = rectOf.call(el);
@@ -157,55 +157,55 @@ function isEdged(el, style, rgb, x, y) {
     : y >= rect.bottom - parseFloat(borderBottomWidth) ? style.borderBottomColor
     : x <= rect.left + parseFloat(borderLeftWidth) ? style.borderLeftColor
     : x >= rect.right - parseFloat(borderRightWidth) ? style.borderRightColor : "";
-  return side !== "" && !isClear(side) && !isNear(rgbOf(side), rgb);
+  return side !== "" && !isTransparent(side) && !isSimilarColor(rgbOf(side), rgb);
 }
 
 /** Whether a box that rules put before or after what is in an element is painted: nobody can ask where it is. */
-function hasGeneratedGround(el, rgb) {
+function hasContrastingPseudo(el, rgb) {
   for (const which of ["::before", "::after"]) {
     const style = styleOf(el, which);
     if (style.content === "none" || style.content === "normal" || style.display === "none") continue;
-    if (isFree(style.position) && paints(style, rgb)) return true;
+    if (isOutOfFlow(style.position) && paintsContrast(style, rgb)) return true;
   }
   return false;
 }
 
 /** Whether a box in this style is painted in another colour. */
-const paints = (style, rgb) => style.visibility === "visible" && parseFloat(style.opacity) >= FAINT &&
-  (style.backgroundImage !== "none" ? canTell(style.backgroundImage, rgb)
-    : !isClear(style.backgroundColor) && !isNear(rgbOf(style.backgroundColor), rgb)) ||
+const paintsContrast = (style, rgb) => style.visibility === "visible" && parseFloat(style.opacity) >= MIN_ALPHA &&
+  (style.backgroundImage !== "none" ? contrastsWith(style.backgroundImage, rgb)
+    : !isTransparent(style.backgroundColor) && !isSimilarColor(rgbOf(style.backgroundColor), rgb)) ||
   style.backdropFilter !== "none" || style.borderImageSource !== "none" ||
   style.boxShadow !== "none" && /inset/.test(style.boxShadow);
 
-const PICTURES = /^(?:img|video|canvas|iframe|picture|object|embed|image)$/;
+const REPLACED_TAGS = /^(?:img|video|canvas|iframe|picture|object|embed|image)$/;
 /** How many boxes are looked at for one text, those near to it first. */
-const MOST_BESIDE = 1500;
+const MAX_OVERLAP_CHECKS = 1500;
 
 /** Whether a box beside those that an element is in is painted where it is. */
-function isOverOther(el, ground, rgb, x, y) {
-  const isOther = (other) => {
+function isOverContrastingPaint(el, background, rgb, x, y) {
+  const isContrasting = (other) => {
     if (contains.call(other, el)) return false;
     const tag = localNameOf.call(other);
-    if (PICTURES.test(tag)) return true;
+    if (REPLACED_TAGS.test(tag)) return true;
     if (tag === "svg") return elementCountOf.call(other) > 0;
-    return other !== el && (paints(computed(other), rgb) || hasGeneratedGround(other, rgb));
+    return other !== el && (paintsContrast(computed(other), rgb) || hasContrastingPseudo(other, rgb));
   };
   if (x >= 0 && y >= 0 && x < innerWidth && y < innerHeight) {
-    for (const under of document.elementsFromPoint(x, y)) if (isOther(under)) return true;
+    for (const under of document.elementsFromPoint(x, y)) if (isContrasting(under)) return true;
   }
   let count = 0;
   for (let inner = el, box = flatParentOf(el); box !== null && nodeTypeOf.call(box) === 1; inner = box, box = flatParentOf(box)) {
     const others = findAllInside.call(box, "*");
-    for (let at = 0; at < others.length && count < MOST_BESIDE; at++) {
+    for (let at = 0; at < others.length && count < MAX_OVERLAP_CHECKS; at++) {
       const other = others[at];
       // What is in there was looked at before.
       if (inner !== el && contains.call(inner, other)) continue;
       count++;
       let rect = (memo.rects ??= new Map()).get(other);
       if (rect === undefined) memo.rects.set(other, rect = rectOf.call(other));
-      if (rect.width > 0 && holdsPoint(rect, x, y) && isOther(other)) return true;
+      if (rect.width > 0 && holdsPoint(rect, x, y) && isContrasting(other)) return true;
     }
-    if (box === ground || count >= MOST_BESIDE) break;
+    if (box === background || count >= MAX_OVERLAP_CHECKS) break;
   }
   return false;
 }

@@ -14,7 +14,7 @@ const isConnectedOf = getter(Node.prototype, "isConnected");
 const textContentOf = getter(Node.prototype, "textContent");
 const rootOf = Node.prototype.getRootNode;
 const contains = Node.prototype.contains;
-const givenNameOf = getter(Element.prototype, "localName");
+const rawLocalNameOf = getter(Element.prototype, "localName");
 const namespaceOf = getter(Element.prototype, "namespaceURI");
 const previousElementOf = getter(Element.prototype, "previousElementSibling");
 const nextElementOf = getter(Element.prototype, "nextElementSibling");
@@ -27,7 +27,7 @@ const hasAttributes = Element.prototype.hasAttributes;
 const matches = Element.prototype.matches;
 const closest = Element.prototype.closest;
 const rectOf = Element.prototype.getBoundingClientRect;
-const isShown = Element.prototype.checkVisibility;
+const checkVisibility = Element.prototype.checkVisibility;
 const tabIndexOf = getter(HTMLElement.prototype, "tabIndex");
 const assignedNodes = HTMLSlotElement.prototype.assignedNodes;
 const find = Document.prototype.querySelector;
@@ -41,12 +41,12 @@ const elementByIdInFragment = DocumentFragment.prototype.getElementById;
 const documentElementOf = getter(Document.prototype, "documentElement");
 const bodyOf = getter(Document.prototype, "body");
 const titleOf = getter(Document.prototype, "title");
-const addressOf = getter(Document.prototype, "URL");
-const kindOf = getter(Document.prototype, "contentType");
+const documentUrlOf = getter(Document.prototype, "URL");
+const contentTypeOf = getter(Document.prototype, "contentType");
 const byTag = Document.prototype.getElementsByTagName;
-const documentInside = getter(HTMLIFrameElement.prototype, "contentDocument");
+const contentDocumentOf = getter(HTMLIFrameElement.prototype, "contentDocument");
 const activeElementOf = getter(Document.prototype, "activeElement");
-const listenTo = EventTarget.prototype.addEventListener;
+const addListener = EventTarget.prototype.addEventListener;
 const styleOf = getComputedStyle;
 const dataOf = getter(CharacterData.prototype, "data");
 
@@ -60,7 +60,7 @@ const HTML_ONLY = new Set(("area audio button canvas details dialog embed fields
 
 /** The name of an element, to be called with it; of what only looks like an element of HTML, one that means nothing. */
 function localNameOf() {
-  const name = givenNameOf.call(this);
+  const name = rawLocalNameOf.call(this);
   return HTML_ONLY.has(name) && namespaceOf.call(this) !== HTML ? `not:${name}` : name;
 }
 
@@ -69,7 +69,7 @@ const closedRoots = new WeakMap();
 let closedCount = 0;
 
 /** The shadow root of an element, whoever may see it. */
-const shadowOf = (el) => shadowRootOf.call(el) || (closedCount === 0 ? null : closedRoots.get(el) || null);
+const anyShadowRootOf = (el) => shadowRootOf.call(el) || (closedCount === 0 ? null : closedRoots.get(el) || null);
 
 /** Asks any kind of tree for the element with an id. */
 const byId = (root, id) =>
@@ -87,8 +87,8 @@ const flatParentOf = (el) => assignedSlotOf.call(el) || parentOf(el);
 
 /** Calls back for everything directly below an element in the flat tree: text and elements. */
 function forEachFlatChild(el, tag, visit) {
-  const shadow = shadowOf(el);
-  if (shadow !== null) readShadow(shadow);
+  const shadow = anyShadowRootOf(el);
+  if (shadow !== null) readShadowSheets(shadow);
   else if (tag === "slot") {
     const assigned = assignedNodes.call(el);
     if (assigned.length > 0) {
@@ -112,7 +112,7 @@ function forEachFlatChild(el, tag, visit) {
  * where it can be helped: in a world like ours each costs an object that the browser has to make first.
  */
 function onlyText(el, tag) {
-  if (el === memo.only) return memo.onlyText;
-  memo.only = el;
-  return memo.onlyText = elementCountOf.call(el) !== 0 || tag === "slot" || shadowOf(el) !== null ? null : textContentOf.call(el);
+  if (el === memo.textOnlyElement) return memo.textOnlyResult;
+  memo.textOnlyElement = el;
+  return memo.textOnlyResult = elementCountOf.call(el) !== 0 || tag === "slot" || anyShadowRootOf(el) !== null ? null : textContentOf.call(el);
 }

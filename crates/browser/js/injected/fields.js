@@ -8,19 +8,19 @@ const optionsOf = getter(HTMLSelectElement.prototype, "options");
 const suggestionsOf = getter(HTMLDataListElement.prototype, "options");
 const dispatch = EventTarget.prototype.dispatchEvent;
 
-const announce = (el, ...names) => {
+const dispatchEvents = (el, ...names) => {
   for (const name of names) dispatch.call(el, name === "input" ? new InputEvent(name, { bubbles: true, composed: true }) : new Event(name, { bubbles: true }));
 };
 
-const takeFocus = (el) => (el instanceof SVGElement ? focusOnSvg : focusOn).call(el, { preventScroll: true });
+const focusWithoutScroll = (el) => (el instanceof SVGElement ? focusOnSvg : focusHtml).call(el, { preventScroll: true });
 
 /** Kinds of fields that are chosen from, not typed into. */
-const CHOSEN = /^(?:date|month|week|time|datetime-local|color|range)$/;
+const PICKER_TYPES = /^(?:date|month|week|time|datetime-local|color|range)$/;
 
 /** Roles of what stands around a field and is no control of another kind. */
-const FIELD_FRAME_ROLES = /^(?:|textbox|searchbox|group|presentation|none|generic|region|application|code|document|article)$/;
+const FIELD_WRAPPER_ROLES = /^(?:|textbox|searchbox|group|presentation|none|generic|region|application|code|document|article)$/;
 /** How far out the box of an editor is looked for from a part of it. */
-const MOST_EDITOR_LEVELS = 12;
+const MAX_EDITOR_LEVELS = 12;
 
 /** Fields in an element that keys can be typed into, in whatever shadow tree; what is in another one counts with that. */
 function editableFieldsIn(el) {
@@ -28,8 +28,8 @@ function editableFieldsIn(el) {
   const search = (root) => {
     const find = root instanceof ShadowRoot ? findAllInFragment : findAllInside;
     for (const at of find.call(root, "input, textarea, [contenteditable], [role=textbox], [role=searchbox]")) {
-      const isTaken = isEditable(at) && !isReadOnly(at) && isShown.call(at, { visibilityProperty: true }) &&
-        !(localNameOf.call(at) === "input" && CHOSEN.test(inputTypeOf.call(at)));
+      const isTaken = isEditable(at) && !isReadOnly(at) && checkVisibility.call(at, { visibilityProperty: true }) &&
+        !(localNameOf.call(at) === "input" && PICKER_TYPES.test(inputTypeOf.call(at)));
       if (isTaken && !found.some((outer) => isInside(at, outer))) found.push(at);
     }
   };
@@ -44,10 +44,10 @@ function editableFieldsIn(el) {
  */
 function fieldFor(el) {
   if (isEditable(el)) return el;
-  if (matches.call(el, `option, ${INTERACTIVE_CONTENT}`) || !FIELD_FRAME_ROLES.test(attributeOf.call(el, "role") || "")) return null;
+  if (matches.call(el, `option, ${INTERACTIVE_CONTENT}`) || !FIELD_WRAPPER_ROLES.test(attributeOf.call(el, "role") || "")) return null;
   const inside = editableFieldsIn(el);
   if (inside.length > 0) return inside.length === 1 ? inside[0] : null;
-  for (let at = flatParentOf(el), up = 0; at !== null && at !== bodyOf.call(document) && nodeTypeOf.call(at) === 1 && up < MOST_EDITOR_LEVELS; at = flatParentOf(at), up++) {
+  for (let at = flatParentOf(el), up = 0; at !== null && at !== bodyOf.call(document) && nodeTypeOf.call(at) === 1 && up < MAX_EDITOR_LEVELS; at = flatParentOf(at), up++) {
     const around = editableFieldsIn(at);
     if (around.length > 0) return around.length === 1 && isInputProxy(around[0]) ? around[0] : null;
   }
@@ -55,7 +55,7 @@ function fieldFor(el) {
 }
 
 /** A box less than this in either direction shows nothing that could be read. */
-const LEAST_FIELD_SIZE = 4;
+const MIN_FIELD_PX = 4;
 
 /**
  * Whether a field only receives the keys of an editor that its page draws: it is too small, clipped away or transparent.
@@ -63,28 +63,28 @@ const LEAST_FIELD_SIZE = 4;
  */
 function isInputProxy(el) {
   if (!/^(?:input|textarea)$/.test(localNameOf.call(el))) return false;
-  if (!isShown.call(el, { visibilityProperty: true, opacityProperty: true })) return true;
+  if (!checkVisibility.call(el, { visibilityProperty: true, opacityProperty: true })) return true;
   const { width, height } = rectOf.call(el);
-  if (Math.min(width, height) < LEAST_FIELD_SIZE) return true;
+  if (Math.min(width, height) < MIN_FIELD_PX) return true;
   for (let at = flatParentOf(el), up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < 4; at = flatParentOf(at), up++) {
     const { overflowX, overflowY } = styleOf(at);
-    const isClipped = overflowX !== "visible" && at.clientWidth < LEAST_FIELD_SIZE || overflowY !== "visible" && at.clientHeight < LEAST_FIELD_SIZE;
+    const isClipped = overflowX !== "visible" && at.clientWidth < MIN_FIELD_PX || overflowY !== "visible" && at.clientHeight < MIN_FIELD_PX;
     if (isClipped) return true;
   }
   return false;
 }
 
 /** Whether what an element holds is known to its page's script alone. */
-const isDrawnEditor = (el) => takesKeys(el) || isInputProxy(el);
+const isOpaqueEditor = (el) => isScriptedEditor(el) || isInputProxy(el);
 
 /**
  * Ways to put a text into a field, the best first. Code editors indent and close brackets at keys; what is pasted they
  * take as it is.
  */
-function waysFor(el, value) {
-  const isTall = value.includes("\n");
-  if (takesKeys(el)) return isTall ? ["paste", "keys"] : ["keys", "paste"];
-  if (isInputProxy(el)) return isTall ? ["paste", "insert", "keys"] : ["insert", "paste", "keys"];
+function inputMethodsFor(el, value) {
+  const isMultiline = value.includes("\n");
+  if (isScriptedEditor(el)) return isMultiline ? ["paste", "keys"] : ["keys", "paste"];
+  if (isInputProxy(el)) return isMultiline ? ["paste", "insert", "keys"] : ["insert", "paste", "keys"];
   switch (localNameOf.call(el)) {
     case "input": return ["insert", "keys"];
     case "textarea": return ["insert"];
@@ -96,12 +96,12 @@ function waysFor(el, value) {
  * Gets a field ready to be typed into: focused, and a plain one with all that is in it selected. Fields that are not typed
  * into take the value at once. Says what is left to do: `write` by one of the ways, `select` and write, or nothing.
  */
-function prepare(number, value, keeps) {
-  const el = elementOf(number);
+function prepareFill(id, value, appends) {
+  const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return { left: "gone" };
   const tag = localNameOf.call(el);
-  if (tag === "input" && CHOSEN.test(inputTypeOf.call(el))) {
-    takeFocus(el);
+  if (tag === "input" && PICKER_TYPES.test(inputTypeOf.call(el))) {
+    focusWithoutScroll(el);
     const before = inputValueOf.call(el), kind = inputTypeOf.call(el);
     setInputValue.call(el, value);
     const now = inputValueOf.call(el);
@@ -111,20 +111,20 @@ function prepare(number, value, keeps) {
       const { min, max, step } = el;
       return { left: "refused", range: kind === "range" ? [min || "0", max || "100", step || "1"] : null };
     }
-    announce(el, "input", "change");
+    dispatchEvents(el, "input", "change");
     return { left: "nothing" };
   }
-  takeFocus(el);
-  if (deepActive() !== el && !isInside(deepActive(), el)) return { left: "unfocused" };
-  const ways = waysFor(el, value);
-  if (keeps) {
-    if (tag === "input" || tag === "textarea") toEnd(el);
-    else if (!takesKeys(el)) selectContent(el).collapseToEnd();
-    return { left: "write", ways };
+  focusWithoutScroll(el);
+  if (deepActiveElement() !== el && !isInside(deepActiveElement(), el)) return { left: "unfocused" };
+  const methods = inputMethodsFor(el, value);
+  if (appends) {
+    if (tag === "input" || tag === "textarea") caretToEnd(el);
+    else if (!isScriptedEditor(el)) selectContent(el).collapseToEnd();
+    return { left: "write", ways: methods };
   }
-  if (!/^(?:input|textarea)$/.test(tag) || isInputProxy(el)) return { left: "select", ways };
+  if (!/^(?:input|textarea)$/.test(tag) || isInputProxy(el)) return { left: "select", ways: methods };
   el.select();
-  return { left: value !== "" || heldValue(el) !== "" ? "write" : "nothing", ways };
+  return { left: value !== "" || currentValue(el) !== "" ? "write" : "nothing", ways: methods };
 }
 
 const selectionIn = (el) => rootOf.call(el) instanceof ShadowRoot && rootOf.call(el).getSelection?.() || getSelection();
@@ -141,8 +141,8 @@ function selectContent(el) {
  * Has the next key go over all that an editor holds, if the keys for that did not do it; `isForced` says that they did not.
  * An editor may hold more than what is in the document, which its own keys know. Waits until its page knows.
  */
-async function selectAll(number, isForced) {
-  const el = elementOf(number);
+async function selectAll(id, isForced) {
+  const el = elementOf(id);
   if (el === null) return false;
   const context = el instanceof HTMLElement ? editContextOf.call(el) : null;
   if (context !== null && context.selectionStart === context.selectionEnd) context.updateSelection(0, context.text.length);
@@ -156,8 +156,8 @@ async function selectAll(number, isForced) {
 }
 
 /** Pastes a text into what has the focus in a field, without the clipboard. False when the page does nothing about it. */
-function paste(number, text) {
-  const el = elementOf(number), active = deepActive();
+function paste(id, text) {
+  const el = elementOf(id), active = deepActiveElement();
   if (el === null || active === null || !isInside(active, el)) return false;
   const data = new DataTransfer();
   data.setData("text/plain", text);
@@ -169,32 +169,31 @@ function paste(number, text) {
  * holds, also where only what is in view is in the document. Null when it does not say.
  */
 function copyFrom(el) {
-  const active = deepActive();
+  const active = deepActiveElement();
   if (active === null || !isInside(active, el)) return null;
   const data = new DataTransfer();
   const isDefault = dispatch.call(active, new ClipboardEvent("copy", { bubbles: true, cancelable: true, composed: true, clipboardData: data }));
   if ([...data.types].includes("text/plain")) return data.getData("text/plain");
   if (!isDefault || !/^(?:input|textarea)$/.test(localNameOf.call(active))) return null;
   const { selectionStart: from, selectionEnd: to } = active;
-  return from === null || from === to ? null : heldValue(active).slice(from, to);
+  return from === null || from === to ? null : currentValue(active).slice(from, to);
 }
 
-function toEnd(el) {
+function caretToEnd(el) {
   try {
-    const { length } = heldValue(el);
+    const { length } = currentValue(el);
     el.setSelectionRange(length, length);
   } catch {
     // Numbers and addresses have no selection; typing goes to their end anyway.
   }
 }
 
-const lettersAndDigits = (text) => text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
 /** Lines without what an editor adds around them: empty ones, and blanks at their ends. */
 const textLines = (text) => text.replace(/\u00a0/g, " ").split(/\r\n?|\n/).map((line) => line.trimEnd()).filter(Boolean);
 const isSameText = (one, other) => textLines(one).join("\n") === textLines(other).join("\n");
 
 /** A number as people write it, with a sign of its currency and groups of digits; NaN for anything else. */
-function writtenNumber(text) {
+function parseNumber(text) {
   const plain = text.replace(/[\s\u00a0'_]/g, "");
   const [, sign, digits] = /^[^\p{L}\d.,()-]*(-?)(\d+(?:[.,]\d+)*)[^\p{L}\d.,()-]*$/u.exec(plain) || [];
   if (digits === undefined) return NaN;
@@ -204,87 +203,87 @@ function writtenNumber(text) {
 }
 
 /** At most so many letters are a mask's own, such as a country's number. */
-const MOST_MASK_LETTERS = 4;
+const MAX_MASK_LETTERS = 4;
 
 /** Whether a field holds what was wanted in the form that its page gives to it: with signs, groups, a mask's own letters. */
-function isReformatted(held, want) {
-  const [had, wanted] = [lettersAndDigits(held), lettersAndDigits(want)];
+function isReformatted(actual, want) {
+  const [had, expected] = [lettersAndDigits(actual), lettersAndDigits(want)];
   // Of an empty field a mask may show its places.
-  if (want.trim() === "") return had === "" || held.includes("_") && had.length <= MOST_MASK_LETTERS;
-  if (wanted === "") return held.trim() === want.trim();
-  if (had === wanted) return true;
-  const [one, other] = [writtenNumber(held), writtenNumber(want)];
+  if (want.trim() === "") return had === "" || actual.includes("_") && had.length <= MAX_MASK_LETTERS;
+  if (expected === "") return actual.trim() === want.trim();
+  if (had === expected) return true;
+  const [one, other] = [parseNumber(actual), parseNumber(want)];
   if (one === one && other === other) return one === other;
-  if (had.length - wanted.length > MOST_MASK_LETTERS) return false;
+  if (had.length - expected.length > MAX_MASK_LETTERS) return false;
   // What a mask adds stands before or after, with a sign in between.
-  const marks = [...wanted].join("[^\\p{L}\\p{N}]*");
-  return new RegExp(`(?:^|[^\\p{L}\\p{N}])${marks}(?:$|[^\\p{L}\\p{N}])`, "iu").test(held);
+  const marks = [...expected].join("[^\\p{L}\\p{N}]*");
+  return new RegExp(`(?:^|[^\\p{L}\\p{N}])${marks}(?:$|[^\\p{L}\\p{N}])`, "iu").test(actual);
 }
 
 /** How what a field holds now compares with what was wanted. `isAllSelected` says that an editor can be asked for a copy. */
-function compareValue(number, wanted, keeps, isAllSelected = false) {
-  const el = elementOf(number);
+function compareValue(id, expected, appends, isAllSelected = false) {
+  const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
-  const isDrawn = isDrawnEditor(el), context = editContextOf.call(el);
+  const isDrawn = isOpaqueEditor(el), context = editContextOf.call(el);
   // What only hears keys is not sent any to no purpose: they may mean anything there.
   if (isDrawn && !isAllSelected) return { is: "unread", canCopy: context !== null || isInputProxy(el) || copyFrom(el) !== null };
   const copied = isAllSelected ? copyFrom(el) : null;
-  if (copied !== null && (isDrawn || !isSameText(innerTextOf.call(el), wanted))) return compareCopy(el, copied, wanted);
+  if (copied !== null && (isDrawn || !isSameText(innerTextOf.call(el), expected))) return compareCopy(el, copied, expected);
   const isField = /^(?:input|textarea)$/.test(localNameOf.call(el));
-  const plain = (text) => isField ? text.replace(/\r\n?/g, "\n") : collapse(text);
-  const shown = isField ? heldValue(el) : innerTextOf.call(el), held = plain(shown), want = plain(wanted);
+  const plain = (text) => isField ? text.replace(/\r\n?/g, "\n") : collapseSpace(text);
+  const shown = isField ? currentValue(el) : innerTextOf.call(el), actual = plain(shown), want = plain(expected);
   const oneLine = (text) => localNameOf.call(el) === "input" ? text.replace(/\n/g, "") : text;
-  if (isField ? held === oneLine(want) : isSameText(shown, wanted)) return { is: "equal" };
-  if (keeps && held.includes(oneLine(want))) return { is: "equal" };
-  if (takesKeys(el)) {
+  if (isField ? actual === oneLine(want) : isSameText(shown, expected)) return { is: "equal" };
+  if (appends && actual.includes(oneLine(want))) return { is: "equal" };
+  if (isScriptedEditor(el)) {
     // What is typed next must not replace it.
     context?.updateSelection(context.text.length, context.text.length);
     return { is: context !== null && plain(context.text) === want ? "equal" : "unread" };
   }
   const canCopy = !isField && !isAllSelected;
-  if (!isField && held === want) return { is: "reflowed", canCopy };
+  if (!isField && actual === want) return { is: "reflowed", canCopy };
   const kind = inputTypeOf.call(el instanceof HTMLInputElement ? el : document.createElement("input"));
-  if (kind === "number" && Number(held) === Number(want) || isReformatted(held, want)) return { is: "formatted", canCopy, held: shownValue(el, held) };
+  if (kind === "number" && Number(actual) === Number(want) || isReformatted(actual, want)) return { is: "formatted", canCopy, held: maskedValue(el, actual) };
   // An editor that gives no copy may hold it all the same.
   if (isDrawn) return { is: "unread" };
-  return { is: held === "" ? "empty" : "other", canCopy, held: shownValue(el, held) };
+  return { is: actual === "" ? "empty" : "other", canCopy, held: maskedValue(el, actual) };
 }
 
-const shownValue = (el, held) => areSecret([el])[0] ? MASK : held.slice(0, 200);
+const maskedValue = (el, actual) => areSecret([el])[0] ? MASK : actual.slice(0, 200);
 
 /** The same for the copy of all that an editor holds. Blanks count there: they are what indents code. */
-function compareCopy(el, copied, wanted) {
+function compareCopy(el, copied, expected) {
   const plain = (text) => text.replace(/\r\n?/g, "\n").replace(/\n$/, "");
-  if (plain(copied) === plain(wanted)) return { is: "equal" };
-  if (isSameText(copied, wanted)) return { is: isDrawnEditor(el) ? "reflowed" : "equal" };
-  const held = shownValue(el, copied);
-  if (collapse(copied) === collapse(wanted)) return { is: "reflowed" };
-  if (!isDrawnEditor(el) && isReformatted(copied, wanted)) return { is: "formatted", held };
-  return { is: collapse(copied) === "" ? "empty" : "other", held };
+  if (plain(copied) === plain(expected)) return { is: "equal" };
+  if (isSameText(copied, expected)) return { is: isOpaqueEditor(el) ? "reflowed" : "equal" };
+  const actual = maskedValue(el, copied);
+  if (collapseSpace(copied) === collapseSpace(expected)) return { is: "reflowed" };
+  if (!isOpaqueEditor(el) && isReformatted(copied, expected)) return { is: "formatted", held: actual };
+  return { is: collapseSpace(copied) === "" ? "empty" : "other", held: actual };
 }
 
 /** Chooses options of a list by value, label or position. */
-function choose(number, wanted) {
-  const el = elementOf(number);
+function selectOptions(id, expected) {
+  const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
-  const offers = localNameOf.call(el) === "input" ? inputListOf.call(el) : null;
-  if (offers === null && localNameOf.call(el) !== "select") return { is: "widget" };
-  const all = [...(offers === null ? optionsOf.call(el) : suggestionsOf.call(offers))];
-  const nameOf = (option) => collapse(optionLabelOf.call(option));
+  const datalist = localNameOf.call(el) === "input" ? inputListOf.call(el) : null;
+  if (datalist === null && localNameOf.call(el) !== "select") return { is: "widget" };
+  const all = [...(datalist === null ? optionsOf.call(el) : suggestionsOf.call(datalist))];
+  const nameOf = (option) => collapseSpace(optionLabelOf.call(option));
   const chosen = [];
-  for (const want of wanted) {
+  for (const want of expected) {
     const found = (want.startsWith("index=") ? all[Number(want.slice(6))] : undefined) ||
       all.find((option) => optionValueOf.call(option) === want) ||
-      all.find((option) => nameOf(option) === collapse(want)) ||
-      all.find((option) => nameOf(option).toLowerCase() === collapse(want).toLowerCase());
+      all.find((option) => nameOf(option) === collapseSpace(want)) ||
+      all.find((option) => nameOf(option).toLowerCase() === collapseSpace(want).toLowerCase());
     if (found === undefined) return { is: "missing", wanted: want, options: all.slice(0, 40).map(nameOf) };
     if (matches.call(found, ":disabled")) return { is: "disabled", wanted: want };
     chosen.push(found);
   }
-  if (chosen.length > 1 && (offers !== null || !selectMultipleOf.call(el))) return { is: "single" };
+  if (chosen.length > 1 && (datalist !== null || !selectMultipleOf.call(el))) return { is: "single" };
   // What a field only suggests is written into it.
-  if (offers !== null) return { is: "suggested", labels: chosen.map((option) => optionValueOf.call(option)) };
-  takeFocus(el);
+  if (datalist !== null) return { is: "suggested", labels: chosen.map((option) => optionValueOf.call(option)) };
+  focusWithoutScroll(el);
   let isChanged = false;
   for (const option of all) {
     const will = chosen.includes(option);
@@ -292,7 +291,7 @@ function choose(number, wanted) {
     isChanged = true;
     if (will || selectMultipleOf.call(el)) setSelected.call(option, will);
   }
-  if (isChanged) announce(el, "input", "change");
+  if (isChanged) dispatchEvents(el, "input", "change");
   return { is: "chosen", labels: chosen.map(nameOf), isChanged };
 }
 
@@ -307,8 +306,8 @@ function scrollerOf(el, isAcross) {
 }
 
 /** Scrolls, and says how far it went and what is left. */
-function scrollWith(number, { to, x, y }) {
-  const el = number === 0 ? documentElementOf.call(document) : elementOf(number);
+function scrollElement(id, { to, x, y }) {
+  const el = id === 0 ? documentElementOf.call(document) : elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return null;
   if (to === "view") {
     const at = () => { const { left, top } = rectOf.call(el); return [left, top]; };
@@ -329,23 +328,23 @@ function scrollWith(number, { to, x, y }) {
 }
 
 /** What has the focus in this document, and whether it can be typed into. */
-function focusedField() {
-  const active = deepActive();
-  if (active === null) return { number: 0, isFrame: false, isEditable: false, described: "the page" };
+function focusedElement() {
+  const active = deepActiveElement();
+  if (active === null) return { id: 0, isFrame: false, isEditable: false, description: "the page" };
   const isField = isEditable(active) && !isReadOnly(active) && !matches.call(active, ":disabled") &&
-    !(localNameOf.call(active) === "input" && CHOSEN.test(inputTypeOf.call(active)));
-  return { number: remember([active])[0], isFrame: HOLDERS.has(localNameOf.call(active)), isEditable: isField, described: described(active) };
+    !(localNameOf.call(active) === "input" && PICKER_TYPES.test(inputTypeOf.call(active)));
+  return { id: assignIds([active])[0], isFrame: FRAME_TAGS.has(localNameOf.call(active)), isEditable: isField, description: describe(active) };
 }
 
 /** Puts the focus on an element. */
-function focusElement(number) {
-  const el = elementOf(number);
+function focusElement(id) {
+  const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return "gone";
-  if (document.hasFocus() && deepActive() === el) return "already";
+  if (document.hasFocus() && deepActiveElement() === el) return "already";
   // A text in something that takes the focus stands for that.
   for (let at = el, up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < 4; at = flatParentOf(at), up++) {
-    takeFocus(at);
-    const active = deepActive();
+    focusWithoutScroll(at);
+    const active = deepActiveElement();
     const isIn = active !== null && isInside(active, at) && (active !== bodyOf.call(document) || isEditable(active));
     if (isIn) return "focused";
   }

@@ -11,21 +11,21 @@ function pseudoText(el, which) {
   if (style.display === "none" || style.visibility !== "visible") return "";
   // `content: url(x) / "text"` says what a picture means.
   const slash = content.lastIndexOf("/ ");
-  const said = slash >= 0 && /^\/ ("|attr|counter)/.test(content.slice(slash)) ? content.slice(slash + 2) : content;
+  const literal = slash >= 0 && /^\/ ("|attr|counter)/.test(content.slice(slash)) ? content.slice(slash + 2) : content;
   let text = "";
-  for (const [, quoted, attribute, counter, list, glue, quote] of said.matchAll(CONTENT)) {
+  for (const [, quoted, attribute, counter, list, glue, quote] of literal.matchAll(CONTENT_PARTS)) {
     if (quoted !== undefined) text += unescapeCss(quoted);
     else if (attribute !== undefined) text += attributeOf.call(el, attribute) || "";
-    else if (counter !== undefined) text += counted(el, which, counter, null);
-    else if (list !== undefined) text += counted(el, which, list, unescapeCss(glue));
+    else if (counter !== undefined) text += counterText(el, which, counter, null);
+    else if (list !== undefined) text += counterText(el, which, list, unescapeCss(glue));
     else if (quote !== undefined) text += quoteMark(el, style.quotes, quote === "open" ? 0 : 1);
   }
-  text = transformed(text, style.textTransform);
-  return said !== content || BLOCKS.test(style.display) ? ` ${text} ` : text;
+  text = applyTextTransform(text, style.textTransform);
+  return literal !== content || BLOCK_DISPLAY.test(style.display) ? ` ${text} ` : text;
 }
 
 /** The parts of generated content. Pictures come first: their addresses are in quotes too, and say nothing. */
-const CONTENT = /(?:url|src)\((?:"(?:[^"\\]|\\.)*"|[^)]*)\)|image-set\((?:"(?:[^"\\]|\\.)*"|\([^()]*\)|[^()"])*\)|"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|counter\(\s*([\w-]+)[^)]*\)|counters\(\s*([\w-]+)\s*,\s*"((?:[^"\\]|\\.)*)"[^)]*\)|\b(open|close)-quote/g;
+const CONTENT_PARTS = /(?:url|src)\((?:"(?:[^"\\]|\\.)*"|[^)]*)\)|image-set\((?:"(?:[^"\\]|\\.)*"|\([^()]*\)|[^()"])*\)|"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|counter\(\s*([\w-]+)[^)]*\)|counters\(\s*([\w-]+)\s*,\s*"((?:[^"\\]|\\.)*)"[^)]*\)|\b(open|close)-quote/g;
 
 /** The marks that languages put around what is quoted, and around what is quoted in that; others do as English does. */
 const QUOTES = new Map(Object.entries({
@@ -49,17 +49,17 @@ const QUOTES = new Map(Object.entries({
 /** The mark at the beginning (0) or the end (1) of what an element quotes. */
 function quoteMark(el, quotes, end) {
   if (quotes === "none") return "";
-  isRestless = true;
+  isUncacheable = true;
   let depth = 0;
   for (let at = flatParentOf(el); at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     if (localNameOf.call(at) === "q" || hasAttributes.call(at) && styleOf(at, "::before").content.includes("open-quote")) depth++;
   }
-  const said = Array.from(quotes.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, mark]) => unescapeCss(mark));
-  const marks = said.length > 1 ? said : [...quotesOf(el)];
+  const literal = Array.from(quotes.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, mark]) => unescapeCss(mark));
+  const marks = literal.length > 1 ? literal : [...quotesForLanguage(el)];
   return marks[Math.min(depth * 2, marks.length - marks.length % 2 - 2) + end];
 }
 
-function quotesOf(el) {
+function quotesForLanguage(el) {
   let language = "";
   for (let at = el; at !== null && nodeTypeOf.call(at) === 1 && language === ""; at = flatParentOf(at)) {
     language = (attributeOf.call(at, "lang") ?? attributeOf.call(at, "xml:lang") ?? "").toLowerCase();
@@ -72,9 +72,9 @@ const unescapeCss = (text) =>
     code ? String.fromCodePoint(Math.min(parseInt(code, 16), 0x10ffff) || 0xfffd) : char);
 
 /** What a CSS counter stands at. All of them are counted once, in the order of the document. */
-function counted(el, which, name, glue) {
-  isRestless = true;
-  memo.counters ??= countAll();
+function counterText(el, which, name, glue) {
+  isUncacheable = true;
+  memo.counters ??= computeCounters();
   const scope = memo.counters.get(el)?.[which];
   if (!scope) return "0";
   const values = [];
@@ -87,14 +87,14 @@ function counted(el, which, name, glue) {
 
 const COUNTER_PROPERTIES = [["counterReset", 0], ["counterIncrement", 1], ["counterSet", 0]];
 
-function countAll() {
+function computeCounters() {
   const all = new Map();
   const apply = (style, scope) => {
-    for (const [property, usual] of COUNTER_PROPERTIES) {
+    for (const [property, defaultAmount] of COUNTER_PROPERTIES) {
       const value = style[property];
       if (!value || value === "none") continue;
       for (const [, name, number] of value.matchAll(/([\w-]+)(?:\s+(-?\d+))?/g)) {
-        const amount = number === undefined ? usual : +number;
+        const amount = number === undefined ? defaultAmount : +number;
         if (property === "counterReset") scope[name] = { value: amount };
         else if (!(name in scope)) scope[name] = { value: 0 };
         if (property === "counterIncrement") scope[name].value += amount;
@@ -130,8 +130,8 @@ function countAll() {
   return all;
 }
 
-function transformed(text, how) {
-  switch (how) {
+function applyTextTransform(text, transform) {
+  switch (transform) {
     case "": case "none": return text;
     case "uppercase": return text.toUpperCase();
     case "lowercase": return text.toLowerCase();
@@ -142,14 +142,14 @@ function transformed(text, how) {
 }
 
 /** Controls do not take over how the text around them is written. */
-const UNTRANSFORMED = new Set(["button", "input", "select", "textarea"]);
+const RESETS_TEXT_TRANSFORM = new Set(["button", "input", "select", "textarea"]);
 
 /** How the text in an element is written, given how it is written around it. */
-const transformOf = (el, tag, mask, around) =>
-  (mask & TRANSFORM) !== 0 ? computed(el).textTransform : UNTRANSFORMED.has(tag) ? "none" : around;
+const textTransformOf = (el, tag, mask, inherited) =>
+  (mask & TEXT_TRANSFORM) !== 0 ? computed(el).textTransform : RESETS_TEXT_TRANSFORM.has(tag) ? "none" : inherited;
 
 /** The same for an element of which nothing is known yet. */
-function transformAt(el) {
-  return memo.rules.everywhere & TRANSFORM || memo.rules.tags.size + memo.rules.classes.size + memo.rules.ids.size +
+function textTransformAt(el) {
+  return memo.rules.everywhere & TEXT_TRANSFORM || memo.rules.tags.size + memo.rules.classes.size + memo.rules.ids.size +
     memo.rules.attributes.size > 0 ? computed(el).textTransform : "";
 }

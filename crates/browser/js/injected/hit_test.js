@@ -3,7 +3,7 @@
 /** What is drawn at a point, in whatever shadow tree. */
 function hitAt(x, y) {
   let hit = pointInDocument.call(document, x, y);
-  for (let shadow; hit !== null && (shadow = shadowOf(hit)) !== null;) {
+  for (let shadow; hit !== null && (shadow = anyShadowRootOf(hit)) !== null;) {
     const inner = pointInShadow.call(shadow, x, y);
     if (inner === null || inner === hit) break;
     hit = inner;
@@ -11,30 +11,30 @@ function hitAt(x, y) {
   return hit;
 }
 
-const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]];
+const HIT_OFFSETS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]];
 
 /** Things in an element that clicks are for, rather than for the element. */
-const INNER = "a[href], button, input, select, textarea, summary, [onclick], [tabindex], [contenteditable=''], [contenteditable=true], " +
+const NESTED_TARGETS = "a[href], button, input, select, textarea, summary, [onclick], [tabindex], [contenteditable=''], [contenteditable=true], " +
   "[role=button], [role=link], [role=checkbox], [role=radio], [role=switch], [role=tab], [role=option], [role=menuitem], " +
   "[role=menuitemcheckbox], [role=menuitemradio], [role=treeitem], [role=combobox], [role=textbox], [role=slider], [role=spinbutton]";
 
 /** Whether what was hit is something else to click, inside of the element. */
-function isOther(hit, el) {
+function hitsNestedTarget(hit, el) {
   for (let at = hit; at !== null && at !== el && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     if (isPartOf(at, el)) continue;
-    if (matches.call(at, INNER) || hearing.has(at)) return true;
+    if (matches.call(at, NESTED_TARGETS) || listenerTargets.has(at)) return true;
   }
   return false;
 }
 
 /** What says the same is the same thing, as are a combobox and the field or button in it. */
 const isPartOf = (inner, el) => matches.call(inner, "[role=presentation], [role=none]") ||
-  textContentOf.call(inner).trim() !== "" && collapse(textContentOf.call(inner)) === collapse(textContentOf.call(el)) ||
+  textContentOf.call(inner).trim() !== "" && collapseSpace(textContentOf.call(inner)) === collapseSpace(textContentOf.call(el)) ||
   attributeOf.call(el, "role") === "combobox" &&
     matches.call(inner, "input, [role=textbox], [role=searchbox], [role=button], button");
 
 /** Whether a click on what was hit is a click on the element: it is inside, or it is a label of it. */
-function isMeant(hit, el) {
+function isEventFor(hit, el) {
   if (isInside(hit, el)) return true;
   for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     if (localNameOf.call(at) === "label" && labelControlOf.call(at) === el) return true;
@@ -44,14 +44,14 @@ function isMeant(hit, el) {
 }
 
 /** Where the words of an element are that belong to nothing else in it. */
-function* ownWords(el) {
+function* ownTextRects(el) {
   let left = 40;
   const inside = [el];
   while (inside.length > 0 && left-- > 0) {
     const at = inside.shift();
     for (let child = firstChildOf.call(at); child !== null; child = nextSiblingOf.call(child)) {
       const kind = nodeTypeOf.call(child);
-      if (kind === 1 && !matches.call(child, INNER) && !hearing.has(child)) inside.push(child);
+      if (kind === 1 && !matches.call(child, NESTED_TARGETS) && !listenerTargets.has(child)) inside.push(child);
       else if (kind === 3 && dataOf.call(child).trim() !== "") {
         const range = new Range();
         range.selectNode(child);
@@ -65,26 +65,26 @@ function* ownWords(el) {
  * A point at which an event would reach the element; otherwise what is in the way. `isOwn` says that it must not be on
  * something else to click inside of it.
  */
-function pointOn(el, isOwn) {
+function hitPoint(el, isOwn) {
   let cover = null;
   const tryAt = (x, y) => {
     if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
     const hit = hitAt(x, y);
-    if (hit !== null && isMeant(hit, el) && !(isOwn && isOther(hit, el) && isInside(hit, el))) return true;
+    if (hit !== null && isEventFor(hit, el) && !(isOwn && hitsNestedTarget(hit, el) && isInside(hit, el))) return true;
     // What cannot be seen itself is clicked where the box is drawn that it is in.
     if (hit !== null && hit !== el && isInside(el, hit) && hit !== bodyOf.call(document) && hit !== documentElementOf.call(document) &&
-      /^(?:input|select|textarea)$/.test(localNameOf.call(el)) && parseFloat(styleOf(el).opacity) < FAINT) return true;
+      /^(?:input|select|textarea)$/.test(localNameOf.call(el)) && parseFloat(styleOf(el).opacity) < MIN_ALPHA) return true;
     if (cover === null) cover = hit;
     return false;
   };
-  for (const { left, top, width, height } of boxesOf(el)) {
-    for (const [across, down] of SPOTS) {
+  for (const { left, top, width, height } of targetRects(el)) {
+    for (const [across, down] of HIT_OFFSETS) {
       const x = left + width * across, y = top + height * down;
       if (tryAt(x, y)) return { x, y };
     }
   }
   if (isOwn) {
-    for (const { left, top, width, height } of ownWords(el)) {
+    for (const { left, top, width, height } of ownTextRects(el)) {
       const x = left + width / 2, y = top + height / 2;
       if (width > 0 && height > 0 && tryAt(x, y)) return { x, y };
     }
@@ -118,33 +118,33 @@ function contentBoxOf(el) {
  * that is warped, `placed` is that point as the browser says; without it, it is asked for. `isLast` says that nothing is
  * to be scrolled any more.
  */
-function through(number, x, y, placed = null, isLast = false) {
-  const el = elementOf(number);
+function mapPointThroughFrame(id, x, y, placed = null, isLast = false) {
+  const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return { problem: "gone" };
-  const isOdd = isWarped(el);
-  if (isOdd && placed === null) return { isWarped: true };
-  const spot = () => {
-    if (isOdd) return { x: placed[0], y: placed[1] };
+  const warped = isWarped(el);
+  if (warped && placed === null) return { isWarped: true };
+  const mapped = () => {
+    if (warped) return { x: placed[0], y: placed[1] };
     const { rect, across, down, left, top } = contentBoxOf(el);
     return { x: rect.left + (left + x) * across, y: rect.top + (top + y) * down };
   };
-  let at = spot();
+  let at = mapped();
   const isIn = () => at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight;
   let hit = isIn() ? hitAt(at.x, at.y) : null;
-  for (let place = 1; !isLast && hit !== el && place < PLACES.length; place++) {
-    const was = isOdd ? placeOf(el) : "";
-    scrollIntoView.call(el, { ...PLACES[place], behavior: "instant" });
-    if (!isOdd) at = spot();
+  for (let place = 1; !isLast && hit !== el && place < SCROLL_ALIGNMENTS.length; place++) {
+    const was = warped ? rectKey(el) : "";
+    scrollIntoView.call(el, { ...SCROLL_ALIGNMENTS[place], behavior: "instant" });
+    if (!warped) at = mapped();
     if (!isIn()) {
       const box = scrollerOf(parentOf(el) || el, false);
       box.scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: "instant" });
-      if (!isOdd) at = spot();
+      if (!warped) at = mapped();
     }
     // Where it is now has to be asked for.
-    if (isOdd && placeOf(el) !== was) return { isWarped: true };
+    if (warped && rectKey(el) !== was) return { isWarped: true };
     hit = isIn() ? hitAt(at.x, at.y) : null;
   }
-  if (hit !== el) return hit === null ? { problem: "off-screen" } : { problem: "covered", by: described(hit), cover: numberOf(hit) };
+  if (hit !== el) return hit === null ? { problem: "off-screen" } : { problem: "covered", by: describe(hit), cover: idOf(hit) };
   return at;
 }
 
@@ -154,24 +154,24 @@ function elementAt(x, y) {
   if (hit === null) return null;
   const all = [];
   for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) all.push(at);
-  const isFrame = HOLDERS.has(localNameOf.call(hit));
+  const isFrame = FRAME_TAGS.has(localNameOf.call(hit));
   let inside = null;
-  const isOdd = isFrame && isWarped(hit);
-  if (isFrame && !isOdd) {
+  const warped = isFrame && isWarped(hit);
+  if (isFrame && !warped) {
     const { rect, across, down, left, top } = contentBoxOf(hit);
     inside = [(x - rect.left) / across - left, (y - rect.top) / down - top];
   }
-  return { path: remember(all), isFrame, isWarped: isOdd, inside, was: goneFrom(hit, x, y) };
+  return { path: assignIds(all), isFrame, isWarped: warped, inside, was: changedSinceScreenshot(hit, x, y) };
 }
 
 /** The middle of an element that is drawn but kept from readers (`aria-hidden`); null when it is not. */
-function kept(number) {
-  const el = elementOf(number);
+function ariaHiddenPoint(id) {
+  const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el) || closest.call(el, "[aria-hidden=true]") === null) return null;
-  if (!isShown.call(el, { visibilityProperty: true })) return null;
+  if (!checkVisibility.call(el, { visibilityProperty: true })) return null;
   memo = newMemo();
   try {
-    const part = lostBy(el, computed(el), SIGHT) === "" ? seenPart(el) : null;
+    const part = ownHiddenReason(el, computed(el), HIDING) === "" ? visibleRect(el) : null;
     return part === null ? null : [Math.round(part[0] + part[2] / 2), Math.round(part[1] + part[3] / 2)];
   } finally {
     memo = null;
@@ -179,8 +179,8 @@ function kept(number) {
 }
 
 /** Where the document in a frame's element begins. */
-function cornerOf(number) {
-  const el = elementOf(number);
+function frameContentOrigin(id) {
+  const el = elementOf(id);
   if (el === null) return null;
   const rect = rectOf.call(el);
   const style = styleOf(el);

@@ -1,16 +1,16 @@
 // The identity text of an element: its own text and that of its item and dialog, to notice that it was replaced.
 
 /** Elements that are one of many by what they are. */
-const ROW = "tr, li, dt, dd, [role=row], [role=listitem], [role=option], [role=treeitem], article, [role=article]";
+const ITEM_SELECTOR = "tr, li, dt, dd, [role=row], [role=listitem], [role=option], [role=treeitem], article, [role=article]";
 /** How far up an item may begin, how many siblings are looked at, and how large an item may be. */
-const MOST_LEVELS = 8, MOST_SIBLINGS = 20, MOST_ITEM_TEXT = 5000, MOST_ITEM_NODES = 1000;
+const MAX_ITEM_LEVELS = 8, MAX_ITEM_SIBLINGS = 20, MAX_ITEM_TEXT = 5000, MAX_ITEM_NODES = 1000;
 const previousSiblingOf = getter(Node.prototype, "previousSibling");
 
 /** Whether an element has a sibling with the same tag. */
-function isRepeated(el) {
+function hasSameTagSibling(el) {
   const tag = localNameOf.call(el);
   for (const step of [nextSiblingOf, previousSiblingOf]) {
-    let left = MOST_SIBLINGS;
+    let left = MAX_ITEM_SIBLINGS;
     for (let at = step.call(el); at !== null && left-- > 0; at = step.call(at)) {
       if (nodeTypeOf.call(at) === 1 && localNameOf.call(at) === tag) return true;
     }
@@ -23,12 +23,12 @@ function textsIn(box, apart) {
   const texts = [];
   let size = 0, nodes = 0;
   for (let at = firstChildOf.call(box); at !== null;) {
-    if (++nodes > MOST_ITEM_NODES || size > MOST_ITEM_TEXT) return null;
+    if (++nodes > MAX_ITEM_NODES || size > MAX_ITEM_TEXT) return null;
     const kind = at === apart ? 0 : nodeTypeOf.call(at);
     if (kind === 3) add(dataOf.call(at));
     else if (kind === 1) {
       const tag = localNameOf.call(at);
-      if (FIELD_TAGS.has(tag)) add(heldValue(at));
+      if (FIELD_TAGS.has(tag)) add(currentValue(at));
       add(attributeOf.call(at, "aria-label"));
       add(attributeOf.call(at, "alt"));
     }
@@ -49,32 +49,32 @@ function textsIn(box, apart) {
 }
 
 /** The item that an element is in, and its texts: the nearest repeated element that says more than it, or the nearest box. */
-function itemAround(el) {
+function enclosingItem(el) {
   let nearest = null;
-  for (let at = parentOf(el), up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < MOST_LEVELS; at = parentOf(at), up++) {
+  for (let at = parentOf(el), up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < MAX_ITEM_LEVELS; at = parentOf(at), up++) {
     const texts = at === bodyOf.call(document) ? null : textsIn(at, el);
     if (texts === null) break;
     if (texts.length === 0) continue;
     nearest ??= { box: at, texts };
-    if (matches.call(at, ROW) && !matches.call(at, "dt, dd") || isRepeated(at)) return { box: at, texts };
+    if (matches.call(at, ITEM_SELECTOR) && !matches.call(at, "dt, dd") || hasSameTagSibling(at)) return { box: at, texts };
   }
   return nearest;
 }
 
 /** Clocks, relative times and percentages: they pass by themselves. */
-const PASSING = /\d{1,2}:\d{2}(?::\d{2})?|\d+(?:\.\d+)?\s*(?:%|ms\b|s\b|secs?\b|seconds?\b|min\b|minutes?\b|hours?\b)/gi;
+const CLOCKS_AND_PERCENTAGES = /\d{1,2}:\d{2}(?::\d{2})?|\d+(?:\.\d+)?\s*(?:%|ms\b|s\b|secs?\b|seconds?\b|min\b|minutes?\b|hours?\b)/gi;
 
 /** The identity of an element: its own words, the texts of its item and those of its dialog. */
-function wordsOf(el) {
-  const item = itemAround(el), dialog = closest.call(el, "dialog, [role=dialog], [role=alertdialog]");
+function identityText(el) {
+  const item = enclosingItem(el), dialog = closest.call(el, "dialog, [role=dialog], [role=alertdialog]");
   const own = [attributeOf.call(el, "aria-label"), attributeOf.call(el, "title"), attributeOf.call(el, "href"),
-    textContentOf.call(el).slice(0, MOST_ITEM_TEXT)].join("\n");
+    textContentOf.call(el).slice(0, MAX_ITEM_TEXT)].join("\n");
   const words = [`\n${own}`, ...(item === null ? [] : item.texts), ...(dialog === null ? [] : textsIn(dialog, el) || [])];
-  return words.map((it) => it.replace(PASSING, "0"));
+  return words.map((it) => it.replace(CLOCKS_AND_PERCENTAGES, "0"));
 }
 
 /** Whether an element still has the identity that it had. What comes with the mouse over it is added to its item. */
-function isStill(el, words) {
-  const now = new Set(wordsOf(el));
+function hasSameIdentity(el, words) {
+  const now = new Set(identityText(el));
   return words.every((it) => now.has(it));
 }

@@ -4,7 +4,7 @@ const VOID = new Set((
   "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr").split(" "));
 
 /** Elements whose markup is text to the browser, but written out like any other. */
-const UNPARSED = new Set("noscript noframes noembed iframe xmp plaintext".split(" "));
+const RAW_TEXT_TAGS = new Set("noscript noframes noembed iframe xmp plaintext".split(" "));
 
 const nodeNameOf = getter(Node.prototype, "nodeName");
 const templateContentOf = getter(HTMLTemplateElement.prototype, "content");
@@ -21,12 +21,12 @@ function withoutComments(markup) {
 }
 
 /** The tags in a text, without attributes and whatever stands between them. */
-const shapeOfMarkup = (markup) => `>${withoutComments(markup)}<`.replace(/<([^\s<>/!"=]+)\s[^<>]*>/g, "<$1>")
+const tagsOfMarkup = (markup) => `>${withoutComments(markup)}<`.replace(/<([^\s<>/!"=]+)\s[^<>]*>/g, "<$1>")
   .replace(/>[^<]+</g, "><").slice(1, -1);
 
 /** The tags of an element (0: of the page) and everything in it, without what they say: enough to tell whether the page was rebuilt. */
-function shape(number, max) {
-  const root = number > 0 ? elementOf(number) : bodyOf.call(document);
+function tagSkeleton(id, max) {
+  const root = id > 0 ? elementOf(id) : bodyOf.call(document);
   if (root === null || nodeTypeOf.call(root) !== 1) return null;
   let text = "";
   const visit = (el, depth) => {
@@ -35,7 +35,7 @@ function shape(number, max) {
     const tag = isHtml ? localNameOf.call(el) : nodeNameOf.call(el);
     text += `<${tag}>`;
     if (isHtml && VOID.has(tag)) return;
-    if (isHtml && UNPARSED.has(tag)) text += shapeOfMarkup(textContentOf.call(el));
+    if (isHtml && RAW_TEXT_TAGS.has(tag)) text += tagsOfMarkup(textContentOf.call(el));
     else {
       const holder = isHtml && tag === "template" && el instanceof HTMLTemplateElement ? templateContentOf.call(el) : el;
       for (let child = firstChildOf.call(holder); child !== null; child = nextSiblingOf.call(child)) {
@@ -49,13 +49,13 @@ function shape(number, max) {
 }
 
 /** The numbers of the elements that a CSS selector is about, also inside shadow trees; null when it is no selector. */
-function findTargets(selector) {
+function findBySelector(selector) {
   const found = [];
   const look = (root) => {
     const all = root.nodeType === 9 ? findAll : findAllInFragment;
     for (const el of all.call(root, selector)) found.push(el);
     for (const el of all.call(root, "*")) {
-      const shadow = shadowOf(el);
+      const shadow = anyShadowRootOf(el);
       if (shadow !== null) look(shadow);
     }
   };
@@ -65,22 +65,22 @@ function findTargets(selector) {
     if (error instanceof DOMException) return null;
     throw error;
   }
-  return remember(found).join();
+  return assignIds(found).join();
 }
 
 const innerTextOf = getter(HTMLElement.prototype, "innerText");
 const outerHtmlOf = getter(Element.prototype, "outerHTML");
 
 /** One thing about an element. What is a secret whatever field holds it is masked by who asks. */
-function readElement(number, what, name) {
-  const el = elementOf(number);
+function readElement(id, what, name) {
+  const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return null;
   switch (what) {
     case "text": {
       const text = el instanceof HTMLElement ? innerTextOf.call(el) : textContentOf.call(el);
-      return { value: withoutTyped(el, text) };
+      return { value: maskTypedText(el, text) };
     }
-    case "html": return { value: withoutSecrets(el) };
+    case "html": return { value: markupWithoutSecrets(el) };
     case "value": {
       const tag = localNameOf.call(el);
       const isEditable = tag !== "input" && tag !== "textarea" && tag !== "select" && isEditableHost(el);
@@ -89,19 +89,19 @@ function readElement(number, what, name) {
       return { value: held && areSecret([el])[0] ? MASK : held };
     }
     case "attr": {
-      const said = attributeOf.call(el, name);
-      if (!said || !FIELDS.has(localNameOf.call(el)) || !areSecret([el])[0]) return { value: said };
+      const attribute = attributeOf.call(el, name);
+      if (!attribute || !TEXT_FIELDS.has(localNameOf.call(el)) || !areSecret([el])[0]) return { value: attribute };
       const held = localNameOf.call(el) === "textarea" ? areaValueOf.call(el) : inputValueOf.call(el);
       // Some pages keep what is typed in other attributes too.
-      return { value: /^value$/i.test(name) || said === held ? MASK : said };
+      return { value: /^value$/i.test(name) || attribute === held ? MASK : attribute };
     }
     case "box": {
-      const rect = drawnAt(el);
+      const rect = drawnRect(el);
       return { value: [rect.left, rect.top, rect.width, rect.height] };
     }
     case "scroll": {
-      (pictureOf(el) || el).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-      const rect = drawnAt(el);
+      (imageOfArea(el) || el).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+      const rect = drawnRect(el);
       return { value: [rect.left, rect.top, rect.width, rect.height] };
     }
   }

@@ -1,85 +1,85 @@
 // The report: the lines of a walk, the difference from the report before, and long reports in chunks.
 
 /** The report, or what is different from the one before if that is the one that is known. */
-function finish(title) {
-  const was = options.since === lastReport && lastReport > 0 ? lastOut : null;
-  lastOut = options.watch ? out : [];
-  lastReport++;
-  out[0] = [1, flat(location.href), origin, title, mayHost.size, dropped, memo.read.size, holders.join(),
-    lastReport, kindOf.call(document).replace(/^text\/html$/, "")].join("\t");
-  out.push("");
-  if (was === null) return options.hand === undefined ? out.join("\n") : handOver(options.hand);
-  const [same, tail] = alike(was, out, 1);
-  const now = linesOf(out.slice(same, out.length - tail)), before = linesOf(was.slice(same, was.length - tail));
+function finishReport(title) {
+  const previous = options.since === lastReportId && lastReportId > 0 ? lastReportLines : null;
+  lastReportLines = options.watch ? reportLines : [];
+  lastReportId++;
+  reportLines[0] = [1, oneLine(location.href), origin, title, possibleShadowHosts.size, droppedTexts, memo.shadowRoots.size, frameElements.join(),
+    lastReportId, contentTypeOf.call(document).replace(/^text\/html$/, "")].join("\t");
+  reportLines.push("");
+  if (previous === null) return options.chunkKey === undefined ? reportLines.join("\n") : sendChunks(options.chunkKey);
+  const [same, tail] = commonEnds(previous, reportLines, 1);
+  const now = splitBundles(reportLines.slice(same, reportLines.length - tail)), before = splitBundles(previous.slice(same, previous.length - tail));
   // Pieces that are not the same can be alike in most of their lines.
-  const [sameInside, tailInside] = alike(before, now, 0);
-  const from = countLines(out.slice(1, same)) + sameInside, to = countLines(out.slice(out.length - tail)) + tailInside;
-  return [`~${from}\t${to}`, out[0], ...now.slice(sameInside, now.length - tailInside)].join("\n");
+  const [sameInside, tailInside] = commonEnds(before, now, 0);
+  const from = countLines(reportLines.slice(1, same)) + sameInside, to = countLines(reportLines.slice(reportLines.length - tail)) + tailInside;
+  return [`~${from}\t${to}`, reportLines[0], ...now.slice(sameInside, now.length - tailInside)].join("\n");
 }
 
 /** So many characters go on their way at a time. */
-const PIECE = 1 << 17;
+const CHUNK_CHARS = 1 << 17;
 
 /**
  * Hands over the lines of a long report in pieces, and returns how many they were, the first line and what is left. In one
  * piece it would be copied from one large buffer to the next before anybody could begin to read it.
  */
-function handOver(sign) {
-  const hand = globalThis.agbrowseHand;
+function sendChunks(key) {
+  const sendChunk = globalThis.agbrowseSendChunk;
   let from = 1, size = 0, count = 0;
-  for (let at = 1; typeof hand === "function" && at < out.length - 1; at++) {
-    size += out[at].length;
-    if (size < PIECE) continue;
-    hand(`${sign}\n${out.slice(from, at + 1).join("\n")}\n`);
+  for (let at = 1; typeof sendChunk === "function" && at < reportLines.length - 1; at++) {
+    size += reportLines[at].length;
+    if (size < CHUNK_CHARS) continue;
+    sendChunk(`${key}\n${reportLines.slice(from, at + 1).join("\n")}\n`);
     count++;
     size = 0;
     from = at + 1;
   }
-  if (count === 0) return out.join("\n");
-  const rest = out.slice(from);
-  rest.unshift(`^${count}`, out[0]);
+  if (count === 0) return reportLines.join("\n");
+  const rest = reportLines.slice(from);
+  rest.unshift(`^${count}`, reportLines[0]);
   return rest.join("\n");
 }
 
 /** How many entries are the same from one on, and at the end. */
-function alike(was, now, from) {
-  const most = Math.min(was.length, now.length);
+function commonEnds(previous, now, from) {
+  const most = Math.min(previous.length, now.length);
   let same = from, tail = 0;
-  while (same < most && now[same] === was[same]) same++;
-  while (tail < most - same && now[now.length - 1 - tail] === was[was.length - 1 - tail]) tail++;
+  while (same < most && now[same] === previous[same]) same++;
+  while (tail < most - same && now[now.length - 1 - tail] === previous[previous.length - 1 - tail]) tail++;
   return [same, tail];
 }
 
 /** The lines of a report, each by itself. */
-const linesOf = (entries) => entries.some((it) => typeof it !== "string")
+const splitBundles = (entries) => entries.some((it) => typeof it !== "string")
   ? entries.flatMap((it) => typeof it === "string" ? it : it.text.split("\n")) : entries;
 
 const countLines = (entries) => entries.reduce((sum, it) => sum + (typeof it === "string" ? 1 : it.count), 0);
 
 /** How lines begin, by role and depth: there are few, and what is put together of fewer pieces takes less room. */
-const beginnings = new Map();
+const linePrefixes = new Map();
 
-function beginningOf(depth, role) {
-  let byDepth = beginnings.get(role);
-  if (byDepth === undefined) beginnings.set(role, byDepth = []);
+function linePrefix(depth, role) {
+  let byDepth = linePrefixes.get(role);
+  if (byDepth === undefined) linePrefixes.set(role, byDepth = []);
   return byDepth[depth] ??= `${depth}\t${role}\t\t`;
 }
 
-const textBeginnings = [];
-const beginningOfText = (depth) => textBeginnings[depth] ??= `${depth}\t"`;
+const textPrefixes = [];
+const textPrefix = (depth) => textPrefixes[depth] ??= `${depth}\t"`;
 
 /** The name of an element that is called what the next line says. */
-const SAME = "\u0001";
+const NAME_IS_TEXT = "\u0001";
 
-function addLine(depth, role, el, name, flags, rest) {
-  const number = numberOf(el);
-  seen.push(el);
-  seenNumbers.push(number);
-  const begin = number === previousNumber + 1 ? beginningOf(depth, role) : `${depth}\t${role}\t${number}\t`;
-  previousNumber = number;
-  if (seen.length > limit) checkTime();
+function addElementLine(depth, role, el, name, flags, rest) {
+  const id = idOf(el);
+  reportedElements.push(el);
+  reportedIds.push(id);
+  const begin = id === previousId + 1 ? linePrefix(depth, role) : `${depth}\t${role}\t${id}\t`;
+  previousId = id;
+  if (reportedElements.length > nextTimeCheck) checkTime();
   const end = flags === "" ? rest : flagsField(flags) + rest;
-  out.push(begin + name + end);
+  reportLines.push(begin + name + end);
 }
 
 /** There are few of these too. */
@@ -100,67 +100,67 @@ const withFlag = (line, flag) => {
 };
 
 /** The text that rules put before or after what is in an element. */
-function addGenerated(el, which, depth, sight) {
+function addPseudoText(el, which, depth, visibility) {
   const text = pseudoText(el, which);
   if (text === "") return;
-  const plain = tidy(text);
-  if (plain !== "") addPlain(plain, depth, firewall ? unseenGenerated(el, pseudoStyle, sight) : "");
+  const plain = tidyText(text);
+  if (plain !== "") addTextLine(plain, depth, firewall ? hiddenPseudoReason(el, pseudoStyle, visibility) : "");
 }
 
 /** A quotation with its marks. */
-function addQuoted(el, text, depth, { transform, sight }) {
-  const whole = pseudoText(el, "::before") + transformed(text, transform) + pseudoText(el, "::after");
-  addText(whole, depth, sight, el, null);
+function addQuotation(el, text, depth, { transform, visibility }) {
+  const whole = pseudoText(el, "::before") + applyTextTransform(text, transform) + pseudoText(el, "::after");
+  addText(whole, depth, visibility, el, null);
 }
 
 /** `node` is the text; null when it is all that its parent has. */
-function addText(text, depth, sight, parent, node) {
-  if (tellsHidden && HAS_INVISIBLE.test(text)) {
-    const words = tidy(spelled(text));
-    if (words !== "") out.push(`${depth}\t"${words}\tfh\twinvisible-characters`);
+function addText(text, depth, visibility, parent, node) {
+  if (includesHidden && HAS_INVISIBLE.test(text)) {
+    const words = tidyText(decodeTagCharacters(text));
+    if (words !== "") reportLines.push(`${depth}\t"${words}\tfh\twinvisible-characters`);
   }
-  const plain = tidy(text);
+  const plain = tidyText(text);
   if (plain === "") return;
-  const why = firewall ? unseen(sight, parent, node) : "";
-  if (why === "") addPlain(plain, depth, "");
-  else addUnseen(plain, depth, why, parent);
+  const why = firewall ? hiddenTextReason(visibility, parent, node) : "";
+  if (why === "") addTextLine(plain, depth, "");
+  else addHiddenText(plain, depth, why, parent);
 }
 
 /** `why` is the reason why nobody can see it. */
-function addPlain(plain, depth, why) {
-  if (why === "") out.push(beginningOfText(depth) + plain);
+function addTextLine(plain, depth, why) {
+  if (why === "") reportLines.push(textPrefix(depth) + plain);
   else {
-    dropped++;
-    if (tellsHidden) out.push(`${depth}\t"${plain}\tfh\tw${why}`);
+    droppedTexts++;
+    if (includesHidden) reportLines.push(`${depth}\t"${plain}\tfh\tw${why}`);
   }
 }
 
-const UNTIDY = /[^\S ]|  |^ | $|[\x00-\x1f]/;
+const NEEDS_TIDYING = /[^\S ]|  |^ | $|[\x00-\x1f]/;
 
 /** What was asked about last: mostly names and then the texts that they are made of. */
-let untidied = "", tidied = "";
+let tidyInput = "", tidyOutput = "";
 
 /** A text as it goes into a line: on one line, without what cannot be seen, not endless. */
-function tidy(text) {
-  if (text === untidied) return tidied;
-  untidied = text;
-  return tidied = tidyAnew(text);
+function tidyText(text) {
+  if (text === tidyInput) return tidyOutput;
+  tidyInput = text;
+  return tidyOutput = computeTidyText(text);
 }
 
-function tidyAnew(text) {
+function computeTidyText(text) {
   // Both ends of a long text: what tells it from others may be at either.
   let plain = text.length > maxText ? `${text.slice(0, maxText - TAIL_TEXT)} … ${text.slice(-TAIL_TEXT)}` : text;
-  if (UNTIDY.test(plain)) plain = plain.replace(/[\s\x00-\x1f]+/g, " ").trim();
-  return firewall ? visibly(plain) : plain;
+  if (NEEDS_TIDYING.test(plain)) plain = plain.replace(/[\s\x00-\x1f]+/g, " ").trim();
+  return firewall ? stripInvisible(plain) : plain;
 }
 
 const urlField = (el) => {
   const href = el.href;
-  return typeof href === "string" ? `\tu${flat(href)}` : "";
+  return typeof href === "string" ? `\tu${oneLine(href)}` : "";
 };
 
 const boxField = (el) => {
-  const rect = drawnAt(el);
-  const short = (number) => Math.round(number * 100) / 100;
+  const rect = drawnRect(el);
+  const short = (id) => Math.round(id * 100) / 100;
   return `\tb${short(rect.left)},${short(rect.top)},${short(rect.width)},${short(rect.height)}`;
 };

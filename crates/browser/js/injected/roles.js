@@ -50,7 +50,7 @@ const INPUT_ROLES = {
 };
 
 /** Fields that can have a list of suggestions. */
-const SUGGESTING = new Set("textbox searchbox date datetime inputtime spinbutton".split(" "));
+const LIST_INPUT_ROLES = new Set("textbox searchbox date datetime inputtime spinbutton".split(" "));
 
 const inputTypeOf = getter(HTMLInputElement.prototype, "type");
 const inputListOf = getter(HTMLInputElement.prototype, "list");
@@ -62,10 +62,10 @@ const SECTIONING = new Set(["article", "aside", "main", "nav", "section"]);
 const SECTIONS = new Set(["article", "complementary", "main", "navigation"]);
 
 /** The section that an element is in, by what it is and not by its tag alone. */
-function sectionAround(el) {
+function enclosingSection(el) {
   for (let at = flatParentOf(el); at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
-    const said = attributeOf.call(at, "role");
-    let role = said === null ? "" : firstRole(said);
+    const attribute = attributeOf.call(at, "role");
+    let role = attribute === null ? "" : firstRole(attribute);
     if ((role === "region" || role === "form") && SECTIONING.has(localNameOf.call(at))) role = "";
     if (role === "" ? SECTIONING.has(localNameOf.call(at)) : SECTIONS.has(role)) return at;
   }
@@ -78,12 +78,12 @@ function nativeRole(el, tag) {
   switch (tag) {
     case "div": case "span": case "b": case "i": case "u": case "body": case "font": return "generic";
     case "a":
-      return hasAttribute.call(el, "href") || hearing.has(el) || hasAttribute.call(el, "onclick") ||
+      return hasAttribute.call(el, "href") || listenerTargets.has(el) || hasAttribute.call(el, "onclick") ||
         hasAttribute.call(el, "onmousedown") || hasAttribute.call(el, "onmouseup") ? "link" : "generic";
     case "input": {
       const type = inputTypeOf.call(el);
       const role = INPUT_ROLES[type] || "textbox";
-      if (SUGGESTING.has(role) && type !== "password" && inputListOf.call(el)) return "combobox";
+      if (LIST_INPUT_ROLES.has(role) && type !== "password" && inputListOf.call(el)) return "combobox";
       if (type === "button" && hasAttribute.call(el, "aria-pressed")) return "button";
       return role;
     }
@@ -95,9 +95,9 @@ function nativeRole(el, tag) {
       if (alt === "" && !hasAuthorName(el)) return "none";
       return "img";
     }
-    case "li": return isItem(el) ? "listitem" : "generic";
-    case "header": return sectionAround(el) ? "sectionheader" : "banner";
-    case "footer": return sectionAround(el) ? "sectionfooter" : "contentinfo";
+    case "li": return isListItem(el) ? "listitem" : "generic";
+    case "header": return enclosingSection(el) ? "sectionheader" : "banner";
+    case "footer": return enclosingSection(el) ? "sectionfooter" : "contentinfo";
     case "section": return "section";
     case "table": case "td": case "th": case "tr": case "tbody": case "thead": case "tfoot":
       return tableRole(el, tag);
@@ -109,7 +109,7 @@ function nativeRole(el, tag) {
     // The browser draws one of its own in it.
     case "details": if (summaryOf(el) === null) return "disclosuretriangle"; break;
     case "aside":
-      return sectionAround(el) && !hasAuthorName(el) && !isTopLevelAside(el) ? "generic" : "complementary";
+      return enclosingSection(el) && !hasAuthorName(el) && !isTopLevelAside(el) ? "generic" : "complementary";
     case "br": return "linebreak";
     case "label": return labelRole(el);
     case "slot": return "generic";
@@ -121,7 +121,7 @@ function nativeRole(el, tag) {
 const summaryOf = (details) => findInside.call(details, ":scope > summary");
 
 /** Whether the list that an item is directly in, if any, was not made something else: the same for all items of it. */
-function isItem(el) {
+function isListItem(el) {
   const parent = flatParentOf(el);
   // Items of a list come one after the other; to look up an element in a map costs more than all the rest.
   if (parent === memo.list) return memo.isList;
@@ -133,15 +133,15 @@ function isItem(el) {
 
 function isListOrNone(parent) {
   if (parent === null || nodeTypeOf.call(parent) !== 1 || !/^(?:ul|ol|menu|dir)$/.test(localNameOf.call(parent))) return true;
-  const said = attributeOf.call(parent, "role");
-  return !said || /^(?:list|directory)$/.test(firstRole(said));
+  const attribute = attributeOf.call(parent, "role");
+  return !attribute || /^(?:list|directory)$/.test(firstRole(attribute));
 }
 
 /** Directly in the page or its main part: such an aside stands for itself. */
 const isTopLevelAside = (el) => {
-  const section = sectionAround(el);
+  const section = enclosingSection(el);
   return section !== null && (localNameOf.call(section) === "main" || firstRole(attributeOf.call(section, "role") || "") === "main") &&
-    sectionAround(section) === null;
+    enclosingSection(section) === null;
 };
 
 /** The label of a box to tick is that box's name and nothing else, as long as the box is there. */
@@ -176,7 +176,7 @@ function tableRole(el, tag) {
       return headerKind(el);
     }
     default:
-      return (kind === "table" || isGrid) && (tag !== "tbody" || standsOut(el)) ? "rowgroup" : "generic";
+      return (kind === "table" || isGrid) && (tag !== "tbody" || hasOwnSemantics(el)) ? "rowgroup" : "generic";
   }
 }
 
@@ -192,17 +192,17 @@ function headerKind(el) {
 /** Whether a table holds data, or only places things side by side. */
 function isDataTable(table) {
   let known = memo.tables.get(table);
-  if (known === undefined) memo.tables.set(table, known = decideDataTable(table));
+  if (known === undefined) memo.tables.set(table, known = computeIsDataTable(table));
   return known;
 }
 
 /** Whether an element means something by itself, whatever its tag: somebody refers to it, listens to it or says so. */
-function standsOut(el) {
-  return hearing.has(el) || hasAttribute.call(el, "id") || !!attributeOf.call(el, "title") || tabIndexAttribute(el) !== null ||
+function hasOwnSemantics(el) {
+  return listenerTargets.has(el) || hasAttribute.call(el, "id") || !!attributeOf.call(el, "title") || tabIndexAttribute(el) !== null ||
     attributeNamesOf.call(el).some((name) => name.startsWith("aria-") || /^on(?:click|mousedown|mouseup)$/.test(name));
 }
 
-function decideDataTable(table) {
+function computeIsDataTable(table) {
   if (hasAttribute.call(table, "role") || table.isContentEditable) return true;
   if (findInside.call(table, ":scope > caption, :scope > thead, :scope > tfoot, :scope > colgroup, :scope > col")) return true;
   if (attributeOf.call(table, "summary") || attributeOf.call(table, "rules")) return true;
@@ -225,7 +225,7 @@ function decideDataTable(table) {
       const has = ["Top", "Bottom", "Left", "Right"].map((side) => parseFloat(drawn[`border${side}Width`]) > 0);
       if (has[0] && has[1] || has[2] && has[3]) bordered++;
       has.forEach((is, side) => { if (is) sides[side]++; });
-      if (isSpaced && drawn.backgroundColor !== style.backgroundColor && !isClear(drawn.backgroundColor)) colored++;
+      if (isSpaced && drawn.backgroundColor !== style.backgroundColor && !isTransparent(drawn.backgroundColor)) colored++;
       if (bordered >= 10 || colored >= 10) return true;
       if (at < 5 && at === stripes.length) stripes.push(computed(rows[at]).backgroundColor);
     }
@@ -251,16 +251,16 @@ const hasAuthorName = (el) =>
   !!(attributeOf.call(el, "title") || "").trim();
 
 /** Boxes that mean something when they can be dragged, shown or gone to. */
-const GROUPED = new Set(["div", "center", "pre"]);
+const GROUP_TAGS = new Set(["div", "center", "pre"]);
 
 /** The role an element has, by what its author said and by its tag; "none" for one that is not to be told of. */
 function roleOf(el, tag, isHtml, attributes) {
   const native = isHtml ? nativeRole(el, tag) : tag === "svg" ? "img" : foreignRole(el, tag, attributes);
   if (attributes === null) return native === "section" ? "generic" : native;
-  const said = attributes.role;
-  if (said === undefined && GROUPED.has(tag) && (attributes.isGrouped || attributes.draggable !== undefined)) return "group";
-  if (said) {
-    for (const word of said.trim().toLowerCase().split(/\s+/)) {
+  const attribute = attributes.role;
+  if (attribute === undefined && GROUP_TAGS.has(tag) && (attributes.isGrouped || attributes.draggable !== undefined)) return "group";
+  if (attribute) {
+    for (const word of attribute.trim().toLowerCase().split(/\s+/)) {
       if (!ARIA_ROLES.has(word)) continue;
       const role = word === "image" ? "img" : word === "presentation" ? "none" : word === "directory" ? "list" : word;
       if (role === "none") {
@@ -282,7 +282,7 @@ function foreignRole(el, tag, attributes) {
     case "image": return svgTitle(el) !== null || hasAuthorName(el) ? "img" : "none";
     case "g": case "use": case "path": case "rect": case "circle": case "ellipse": case "line": case "polygon":
     case "polyline":
-      return svgTitle(el) !== null || hearing.has(el) || attributes !== null && !attributes.isBare &&
+      return svgTitle(el) !== null || listenerTargets.has(el) || attributes !== null && !attributes.isBare &&
         (hasAuthorName(el) || attributes.tabindex !== undefined || attributes.onclick !== undefined ||
           Object.keys(attributes).some((name) => name.startsWith("aria-")))
         ? (tag === "g" ? "group" : tag === "use" ? "graphics-object" : "graphics-symbol") : "none";
@@ -318,7 +318,7 @@ const isDisabled = (el, tag) => DISABLEABLE.has(tag) && matches.call(el, ":disab
 const objectWindowOf = getter(HTMLObjectElement.prototype, "contentWindow");
 
 /** Whether what is embedded is a picture, by what its author says: pictures cannot be used. */
-const isPicture = (embed) => /^image\/(?!svg)/i.test(attributeOf.call(embed, "type") || "") ||
+const isImageEmbed = (embed) => /^image\/(?!svg)/i.test(attributeOf.call(embed, "type") || "") ||
   !attributeOf.call(embed, "src") || /\.(?:png|jpe?g|gif|webp|avif|bmp|ico)(?:[?#]|$)/i.test(attributeOf.call(embed, "src"));
 
 /** Whether the keyboard or a script can bring the focus to an element with these attributes. */
@@ -334,7 +334,7 @@ function isFocusable(el, tag, attributes, isOff = isDisabled(el, tag)) {
     case "summary": case "details": return nativeRole(el, tag) === "disclosuretriangle";
     case "dialog": return true;
     case "object": return objectWindowOf.call(el) !== null;
-    case "embed": return !isPicture(el);
+    case "embed": return !isImageEmbed(el);
     default: return attributes !== null && attributes.contenteditable !== undefined && isEditableHost(el);
   }
 }

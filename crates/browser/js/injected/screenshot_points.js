@@ -1,48 +1,48 @@
 // Points are chosen on a picture of the page. What was there when the picture was taken is what is meant.
 
 /** What could be acted on in the last picture: where it was and what it was about; null when none was taken. */
-let pictured = null;
-const MOST_PICTURED = 2000;
-const POINTED_AT = "a[href], button, input, select, textarea, summary, label, area, [role], [onclick], [tabindex], [contenteditable]";
+let screenshotTargets = null;
+const MAX_SCREENSHOT_TARGETS = 2000;
+const ACTIONABLE_SELECTOR = "a[href], button, input, select, textarea, summary, label, area, [role], [onclick], [tabindex], [contenteditable]";
 
 /** Remembers what is in view while a picture is taken. */
-function notePicture() {
-  pictured = [];
+function recordScreenshotTargets() {
+  screenshotTargets = [];
   for (const tree of [document, ...shadows]) {
-    const all = tree === document ? findAll.call(document, POINTED_AT) : findAllInFragment.call(tree, POINTED_AT);
+    const all = tree === document ? findAll.call(document, ACTIONABLE_SELECTOR) : findAllInFragment.call(tree, ACTIONABLE_SELECTOR);
     for (const el of all) {
       const { left, top, right, bottom } = rectOf.call(el);
       const x = (left + right) / 2, y = (top + bottom) / 2;
       if (right <= left || bottom <= top || x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) continue;
       const hit = hitAt(x, y);
       if (hit === null || !isInside(hit, el)) continue;
-      pictured.push({ el, left, top, right, bottom, words: wordsOf(el) });
-      if (pictured.length === MOST_PICTURED) return;
+      screenshotTargets.push({ el, left, top, right, bottom, identity: identityText(el) });
+      if (screenshotTargets.length === MAX_SCREENSHOT_TARGETS) return;
     }
   }
 }
 
 /** What was at a point of the last picture when something else is there now; null when it is as it was. */
-function goneFrom(hit, x, y) {
-  if (pictured === null) return null;
+function changedSinceScreenshot(hit, x, y) {
+  if (screenshotTargets === null) return null;
   let was = null;
   const size = ({ left, top, right, bottom }) => (right - left) * (bottom - top);
-  for (const it of pictured) {
+  for (const it of screenshotTargets) {
     const isIn = x >= it.left && x < it.right && y >= it.top && y < it.bottom;
     if (isIn && (was === null || size(it) < size(was))) was = it;
   }
-  if (was !== null) return isConnectedOf.call(was.el) && isInside(hit, was.el) && isStill(was.el, was.words) ? null : described(was.el);
-  const now = closest.call(hit, POINTED_AT);
-  return now === null || pictured.some(({ el }) => el === now) ? null : "nothing to act on";
+  if (was !== null) return isConnectedOf.call(was.el) && isInside(hit, was.el) && hasSameIdentity(was.el, was.identity) ? null : describe(was.el);
+  const now = closest.call(hit, ACTIONABLE_SELECTOR);
+  return now === null || screenshotTargets.some(({ el }) => el === now) ? null : "nothing to act on";
 }
 
 /** What one can see of elements, each as `[x, y, width, height]`; null where that is nothing. */
-function seenParts(numbers) {
+function visibleRects(ids) {
   memo = newMemo();
   try {
-    return numbers.map((number) => {
-      const el = elementOf(number);
-      return el === null ? null : seenPart(el);
+    return ids.map((id) => {
+      const el = elementOf(id);
+      return el === null ? null : visibleRect(el);
     });
   } finally {
     memo = null;
@@ -50,17 +50,17 @@ function seenParts(numbers) {
 }
 
 /** The part of an element that no box around it cuts off, if nothing lies upon it. */
-function seenPart(el) {
-  let { left, top, right, bottom } = drawnAt(standIn(el));
+function visibleRect(el) {
+  let { left, top, right, bottom } = drawnRect(visibleProxy(el));
   const root = documentElementOf.call(document), body = bodyOf.call(document);
-  let placed = computed(el).position;
+  let position = computed(el).position;
   for (let at = flatParentOf(el); at !== null && nodeTypeOf.call(at) === 1 && at !== root && at !== body; at = flatParentOf(at)) {
     const style = computed(at);
     if (style.display === "contents" || style.display === "inline") continue;
-    if (placed === "absolute" && style.position === "static" && !holdsFixed(style) || placed === "fixed" && !holdsFixed(style)) continue;
-    placed = style.position;
-    const isCutting = cutsByContaining(style);
-    const box = cutBoxOf(at);
+    if (position === "absolute" && style.position === "static" && !isFixedContainingBlock(style) || position === "fixed" && !isFixedContainingBlock(style)) continue;
+    position = style.position;
+    const isCutting = hasPaintContainment(style);
+    const box = clipBoxOf(at);
     if (isCutting || style.overflowX !== "visible") [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
     if (isCutting || style.overflowY !== "visible") [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
   }
@@ -70,11 +70,11 @@ function seenPart(el) {
     [right, bottom] = [Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
   }
   if (right - left < 1 || bottom - top < 1) return null;
-  const isFree = SPOTS.some(([across, down]) => {
+  const isFree = HIT_OFFSETS.some(([across, down]) => {
     const x = left + (right - left) * across, y = top + (bottom - top) * down;
     if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return true;
     const hit = hitAt(x, y);
-    return hit === null || isMeant(hit, el) || isInside(el, hit);
+    return hit === null || isEventFor(hit, el) || isInside(el, hit);
   });
   return isFree ? [left, top, right - left, bottom - top] : null;
 }

@@ -8,68 +8,68 @@ const SECRET_NAME = /(^|[^a-z])(pass|passw(or)?d|passcode|passphrase|pwd|pin(cod
 /** What the label of a secret field says, in the languages that many pages are in. */
 const SECRET_LABEL = /(?<![\p{L}-])(password|pass ?word|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|passcode|passphrase|pin|otp|one[- ]time (code|pass(word|code))|(verification|security|authentication|confirmation|sms|2fa|login) code|cvv2?|cvc2?|card number|kartennummer|secret( key| access key)?|api key|((access|auth|api|bearer|personal access) )?token|social security number|ssn)(?![\p{L}])|密码|密碼|パスワード|비밀번호/iu;
 /** What is about a secret, and none. */
-const SECRET_SUBJECT = /\b(search|filter|find|name|hint|question|e-?mail|expir|title|description|note|length|count|limit|amount|price|symbol|address|url)/i;
-const UNSPOKEN = new Set("search email url date month week time datetime-local range color checkbox radio file".split(" "));
+const NOT_SECRET_SUBJECT = /\b(search|filter|find|name|hint|question|e-?mail|expir|title|description|note|length|count|limit|amount|price|symbol|address|url)/i;
+const NEVER_SECRET_TYPES = new Set("search email url date month week time datetime-local range color checkbox radio file".split(" "));
 
 /** Fields that held a password once: a page that shows what was typed only changes their type. */
-const passwords = new WeakSet();
+const passwordFields = new WeakSet();
 /** What was in them: a page can also put another field in their place. */
-const heldSecrets = new Set();
-const SHORTEST_SECRET = 4;
-const MOST_SECRETS = 1000;
+const secretTexts = new Set();
+const MIN_SECRET_LENGTH = 4;
+const MAX_SECRETS = 1000;
 
 /** Whether what a field holds is nobody's business. */
-function isSecret(el, attributes, tag = localNameOf.call(el)) {
+function isSecretField(el, attributes, tag = localNameOf.call(el)) {
   const type = tag === "input" ? inputTypeOf.call(el) : tag;
-  if (type === "password") passwords.add(el);
+  if (type === "password") passwordFields.add(el);
   const isField = tag === "input" || tag === "textarea";
   const held = tag === "input" ? inputValueOf.call(el) : tag === "textarea" ? areaValueOf.call(el) : "";
-  if (passwords.has(el)) {
-    if (held.length >= SHORTEST_SECRET && heldSecrets.size < MOST_SECRETS) heldSecrets.add(held);
+  if (passwordFields.has(el)) {
+    if (held.length >= MIN_SECRET_LENGTH && secretTexts.size < MAX_SECRETS) secretTexts.add(held);
     return true;
   }
-  if (heldSecrets.size > 0 && held !== "" && heldSecrets.has(held)) return true;
+  if (secretTexts.size > 0 && held !== "" && secretTexts.has(held)) return true;
   if (attributes !== null) {
     if (attributes.autocomplete && SECRET_AUTOCOMPLETE.test(attributes.autocomplete)) return true;
     const names = isField ? `${attributes.name || ""} ${attributes.id || ""}` : " ";
     if (names !== " " && SECRET_NAME.test(names.replace(/([a-z])([A-Z])/g, "$1-$2"))) return true;
   }
-  if (!UNSPOKEN.has(type) && type !== "hidden" && isCalledSecret(el, attributes)) return true;
+  if (!NEVER_SECRET_TYPES.has(type) && type !== "hidden" && isLabelledSecret(el, attributes)) return true;
   return (attributes !== null || memo.rules.everywhere !== 0 || memo.rules.tags.size > 0) &&
     computed(el).webkitTextSecurity !== "none";
 }
 
 /** Whether a field is labelled as one for a secret. */
-function isCalledSecret(el, attributes) {
-  const tells = (text) => text !== null && text !== undefined && text.length < 200 && SECRET_LABEL.test(text) &&
-    !SECRET_SUBJECT.test(text);
+function isLabelledSecret(el, attributes) {
+  const namesSecret = (text) => text !== null && text !== undefined && text.length < 200 && SECRET_LABEL.test(text) &&
+    !NOT_SECRET_SUBJECT.test(text);
   if (attributes !== null) {
-    if (tells(attributes["aria-label"]) || tells(attributes.placeholder)) return true;
+    if (namesSecret(attributes["aria-label"]) || namesSecret(attributes.placeholder)) return true;
     const ids = attributes["aria-labelledby"];
-    if (ids !== undefined && referenced(el, ids).some((other) => tells(textContentOf.call(other)))) return true;
+    if (ids !== undefined && referenced(el, ids).some((other) => namesSecret(textContentOf.call(other)))) return true;
   }
   const labels = labelsOf(el);
-  return labels !== null && labels.some((label) => tells(textContentOf.call(label)));
+  return labels !== null && labels.some((label) => namesSecret(textContentOf.call(label)));
 }
 
 // Card numbers and tokens are masked where the report and what else is read comes in, by one definition for all of it
 // (`page::mask`). What is told here is on its way there.
 
 /** Has what a field holds be nobody's business from here on. */
-function hideValue(number) {
+function markSecret(number) {
   const el = elementOf(number);
   if (el === null) return false;
-  passwords.add(el);
-  noteChange(el);
+  passwordFields.add(el);
+  markChanged(el);
   return true;
 }
 
-const FIELDS = new Set(["input", "textarea"]);
-const EDITABLE = "input, textarea, [contenteditable]";
+const TEXT_FIELDS = new Set(["input", "textarea"]);
+const EDITABLE_SELECTOR = "input, textarea, [contenteditable]";
 
 /** What can be typed into, of an element and what is in it. */
-const fieldsIn = (root) =>
-  [...(matches.call(root, EDITABLE) ? [root] : []), ...findAllInside.call(root, EDITABLE)];
+const editablesIn = (root) =>
+  [...(matches.call(root, EDITABLE_SELECTOR) ? [root] : []), ...findAllInside.call(root, EDITABLE_SELECTOR)];
 
 /** Which of these fields hold what is nobody's business. */
 function areSecret(fields) {
@@ -79,7 +79,7 @@ function areSecret(fields) {
     readSheets();
     return fields.map((field) => {
       const tag = localNameOf.call(field);
-      return FIELDS.has(tag) || isEditableHost(field) ? isSecret(field, attributesOf(field, tag), tag) : passwords.has(field);
+      return TEXT_FIELDS.has(tag) || isEditableHost(field) ? isSecretField(field, attributesOf(field, tag), tag) : passwordFields.has(field);
     });
   } finally {
     memo = null;
@@ -87,8 +87,8 @@ function areSecret(fields) {
 }
 
 /** A text without what was typed into secret parts of an element. The browser shows some of it as dots, which tell how long it is. */
-function withoutTyped(el, text) {
-  const hosts = fieldsIn(el).filter((field) => field instanceof HTMLElement && !FIELDS.has(localNameOf.call(field)));
+function maskTypedText(el, text) {
+  const hosts = editablesIn(el).filter((field) => field instanceof HTMLElement && !TEXT_FIELDS.has(localNameOf.call(field)));
   areSecret(hosts).forEach((is, at) => {
     const typed = is ? innerTextOf.call(hosts[at]).trim() : "";
     if (typed !== "") text = text.split(typed).join(MASK);
@@ -97,18 +97,18 @@ function withoutTyped(el, text) {
 }
 
 /** What the secret fields of this document hold, for looking for it in what somebody else tells of them. */
-function secrets() {
+function secretValues() {
   const all = [];
   const look = (root) => {
     const find = root.nodeType === 9 ? findAll : findAllInFragment;
-    all.push(...find.call(root, EDITABLE));
+    all.push(...find.call(root, EDITABLE_SELECTOR));
     for (const el of find.call(root, "*")) {
-      const shadow = shadowOf(el);
+      const shadow = anyShadowRootOf(el);
       if (shadow !== null) look(shadow);
     }
   };
   look(document);
-  const held = new Set(heldSecrets);
+  const held = new Set(secretTexts);
   areSecret(all).forEach((is, at) => {
     if (!is) return;
     const el = all[at], tag = localNameOf.call(el);
@@ -128,13 +128,13 @@ const setAttribute = Element.prototype.setAttribute;
 const setTextContent = Object.getOwnPropertyDescriptor(Node.prototype, "textContent").set;
 
 /** The markup of an element without what secret fields hold: what the page wrote into them, what is typed into its elements. */
-function withoutSecrets(el) {
-  const fields = fieldsIn(el);
+function markupWithoutSecrets(el) {
+  const fields = editablesIn(el);
   const secret = areSecret(fields);
   if (!secret.includes(true)) return outerHtmlOf.call(el);
   // In a document of its own a copy is only markup: nothing is loaded, no element of the page's comes to life.
   const copy = importNode.call(document.implementation.createHTMLDocument(""), el, true);
-  fieldsIn(copy).forEach((field, at) => {
+  editablesIn(copy).forEach((field, at) => {
     if (!secret[at]) return;
     if (localNameOf.call(field) !== "input") {
       if (textContentOf.call(field) !== "") setTextContent.call(field, MASK);
@@ -143,7 +143,7 @@ function withoutSecrets(el) {
     const held = inputValueOf.call(fields[at]);
     for (const name of attributeNamesOf.call(field)) {
       const said = attributeOf.call(field, name);
-      if (said && (name === "value" || said.length >= SHORTEST_SECRET && said === held)) setAttribute.call(field, name, MASK);
+      if (said && (name === "value" || said.length >= MIN_SECRET_LENGTH && said === held)) setAttribute.call(field, name, MASK);
     }
   });
   return outerHtmlOf.call(copy);

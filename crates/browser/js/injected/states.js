@@ -6,7 +6,7 @@ const selectedOf = getter(HTMLOptionElement.prototype, "selected");
 const openOf = getter(HTMLDetailsElement.prototype, "open");
 const isPausedOf = getter(HTMLMediaElement.prototype, "paused");
 
-const toggle = (value) => value === "true" ? "1" : value === "mixed" ? "m" : value === "false" ? "0" : null;
+const tristateCode = (value) => value === "true" ? "1" : value === "mixed" ? "m" : value === "false" ? "0" : null;
 
 const CHECKABLE = new Set("checkbox menuitemcheckbox menuitemradio option radio switch treeitem".split(" "));
 const SELECTABLE = new Set("cell columnheader gridcell option row rowheader tab treeitem".split(" "));
@@ -17,31 +17,31 @@ const RANGED = new Set("slider spinbutton scrollbar progressbar meter separator"
 const TEXT_ROLES = new Set("textbox searchbox combobox spinbutton".split(" "));
 
 /** What an element can be said to open, and what can be wrong with what it holds. Other words mean nothing. */
-const POPUPS = new Set("true menu listbox tree grid dialog".split(" "));
-const ERRORS = new Set("grammar spelling".split(" "));
+const POPUP_TYPES = new Set("true menu listbox tree grid dialog".split(" "));
+const INVALID_TYPES = new Set("grammar spelling".split(" "));
 
 /** Tags that have states without any attribute, besides those that labels are for. */
-const BARE_STATES = new Set(["summary", "details", "dialog", "option", "object", "embed"]);
+const STATEFUL_TAGS = new Set(["summary", "details", "dialog", "option", "object", "embed"]);
 
 /** The rest of an element's line: everything but depth, role, number and name. */
-function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
+function statesOf(el, tag, isHtml, role, attributes, inherited, mask) {
   let flags = "", rest = "";
   const a = attributes;
   const isControl = isHtml && LABELABLE.has(tag);
-  if (isControl || a !== null || isHtml && BARE_STATES.has(tag)) {
+  if (isControl || a !== null || isHtml && STATEFUL_TAGS.has(tag)) {
     const isDisabledNow = isHtml && isDisabled(el, tag);
     const canFocus = isFocusable(el, tag, a, isDisabledNow);
-    const said = a === null ? undefined : a["aria-disabled"];
+    const ariaDisabled = a === null ? undefined : a["aria-disabled"];
     // What is disabled around it matters to what could be used; fields and buttons know of their groups themselves.
-    const isOff = isDisabledNow || said === "true" && role !== "generic" ||
-      inherited.isOff && said !== "false" && canFocus;
+    const isOff = isDisabledNow || ariaDisabled === "true" && role !== "generic" ||
+      inherited.isDisabled && ariaDisabled !== "false" && canFocus;
     if (isOff) flags += "d";
     if (canFocus) {
       flags += "f";
       if (inherited.active === el) flags += "F";
     }
   }
-  if (a !== null && !a.isPlain) {
+  if (a !== null && !a.isStateless) {
     const tab = tabIndexAttribute(el);
     if (tab !== null && tab >= 0) flags += "t";
     if (a.contenteditable !== undefined && isEditableHost(el)) flags += "e";
@@ -55,32 +55,32 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
         a.onmouseup !== undefined || a.ondblclick !== undefined || a.ontouchstart !== undefined || a.draggable === "true") flags += "l";
     if (a["aria-haspopup"]) {
       const popup = a["aria-haspopup"].toLowerCase();
-      if (POPUPS.has(popup)) rest += `\th${popup === "true" ? "menu" : popup}`;
+      if (POPUP_TYPES.has(popup)) rest += `\th${popup === "true" ? "menu" : popup}`;
     }
     if (a["aria-invalid"]) {
       const invalid = a["aria-invalid"].toLowerCase();
-      if (invalid !== "false") rest += `\ti${ERRORS.has(invalid) ? invalid : "true"}`;
+      if (invalid !== "false") rest += `\ti${INVALID_TYPES.has(invalid) ? invalid : "true"}`;
     }
-    if (a["aria-roledescription"]) rest += `\tr${flat(a["aria-roledescription"])}`;
-    if (a["aria-keyshortcuts"]) rest += `\ts${flat(a["aria-keyshortcuts"])}`;
-    if (/^(?:horizontal|vertical)$/i.test(a["aria-orientation"])) rest += `\to${flat(a["aria-orientation"])}`;
-    if (/^(?:inline|list|both)$/i.test(a["aria-autocomplete"])) rest += `\ta${flat(a["aria-autocomplete"])}`;
+    if (a["aria-roledescription"]) rest += `\tr${oneLine(a["aria-roledescription"])}`;
+    if (a["aria-keyshortcuts"]) rest += `\ts${oneLine(a["aria-keyshortcuts"])}`;
+    if (/^(?:horizontal|vertical)$/i.test(a["aria-orientation"])) rest += `\to${oneLine(a["aria-orientation"])}`;
+    if (/^(?:inline|list|both)$/i.test(a["aria-autocomplete"])) rest += `\ta${oneLine(a["aria-autocomplete"])}`;
     if (a["aria-expanded"] !== undefined && EXPANDABLE.has(role)) {
-      const open = toggle(a["aria-expanded"]);
+      const open = tristateCode(a["aria-expanded"]);
       if (open === "0" || open === "1") rest += `\tx${open}`;
     }
     if (a["aria-pressed"] !== undefined && role === "button") {
-      const down = toggle(a["aria-pressed"]);
+      const down = tristateCode(a["aria-pressed"]);
       if (down) rest += `\tp${down}`;
     }
   }
-  if (a !== null && a.opens && role === "button" && !rest.includes("\tx")) {
+  if (a !== null && a.isInvoker && role === "button" && !rest.includes("\tx")) {
     const popover = popoverOf(el, tag);
     if (popover !== null) rest += matches.call(popover, ":popover-open") ? "\tx1" : "\tx0";
   }
   if (CHECKABLE.has(role)) {
     const checked = isHtml && tag === "input" ? (indeterminateOf.call(el) ? "m" : checkedOf.call(el) ? "1" : "0")
-      : a !== null && a["aria-checked"] !== undefined ? toggle(a["aria-checked"])
+      : a !== null && a["aria-checked"] !== undefined ? tristateCode(a["aria-checked"])
       : role === "option" || role === "treeitem" ? null : "0";
     if (checked) rest += `\tc${checked}`;
   }
@@ -91,7 +91,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
   switch (tag) {
     case "label": {
       const control = labelControlOf.call(el);
-      if (control !== null && localNameOf.call(control) === "input" && isUnseenControl(control)) {
+      if (control !== null && localNameOf.call(control) === "input" && isHiddenControl(control)) {
         flags += "L";
         const type = inputTypeOf.call(control);
         if (type === "checkbox" || type === "radio") {
@@ -104,7 +104,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
     case "textarea": {
       flags += "M";
       const held = areaValueOf.call(el);
-      if (isSecret(el, a, tag)) {
+      if (isSecretField(el, a, tag)) {
         if (held) rest += `\tv${MASK}`;
         flags += "y";
       } else {
@@ -116,7 +116,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
       const type = inputTypeOf.call(el);
       if (type === "checkbox" || type === "radio" || type === "button" || type === "submit" || type === "reset" ||
           type === "image") break;
-      if (isSecret(el, a, tag)) {
+      if (isSecretField(el, a, tag)) {
         if (inputValueOf.call(el)) rest += `\tv${MASK}`;
         flags += "y";
       } else if (type === "file") {
@@ -136,7 +136,7 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
       if (selectMultipleOf.call(el)) flags += "S";
       break;
     case "progress": case "meter":
-      if (a !== null && a.value !== undefined) rest += valueField(numberField(a.value));
+      if (a !== null && a.value !== undefined) rest += valueField(normalizedNumber(a.value));
       break;
     case "details":
       rest += openOf.call(el) ? "\tx1" : "\tx0";
@@ -157,26 +157,26 @@ function detailsOf(el, tag, isHtml, role, attributes, inherited, mask) {
       if (el instanceof HTMLMediaElement && hasAttribute.call(el, "controls") && !isPausedOf.call(el)) rest += valueField("playing");
       break;
     default:
-      if (a !== null && a.contenteditable !== undefined && isEditableHost(el) && isSecret(el, a, tag)) {
+      if (a !== null && a.contenteditable !== undefined && isEditableHost(el) && isSecretField(el, a, tag)) {
         if (TEXT_ROLES.has(role) && textContentOf.call(el) !== "") rest += `\tv${MASK}`;
         flags += "y";
       } else if (a !== null && TEXT_ROLES.has(role) && isEditableHost(el)) {
         rest += valueField((elementCountOf.call(el) === 0 ? textContentOf : innerTextOf).call(el).slice(0, 2000));
       } else if (role === "combobox") {
         // One for choosing only shows what is chosen.
-        rest += valueField(collapse(textContentOf.call(el).slice(0, 200)));
+        rest += valueField(collapseSpace(textContentOf.call(el).slice(0, 200)));
       }
   }
-  if (a !== null && (!a.isPlain || role === "heading")) {
+  if (a !== null && (!a.isStateless || role === "heading")) {
     if (RANGED.has(role) && tag !== "input") {
       const now = a["aria-valuenow"];
-      if (now !== undefined && tag !== "progress" && tag !== "meter") rest += valueField(numberField(now));
+      if (now !== undefined && tag !== "progress" && tag !== "meter") rest += valueField(normalizedNumber(now));
     }
     if (RANGED.has(role)) {
       const min = a["aria-valuemin"] ?? a.min, max = a["aria-valuemax"] ?? a.max;
-      if (min !== undefined) rest += `\tn${flat(min)}`;
-      if (max !== undefined) rest += `\tm${flat(max)}`;
-      if (a["aria-valuetext"] !== undefined) rest += `\tt${flat(a["aria-valuetext"])}`;
+      if (min !== undefined) rest += `\tn${oneLine(min)}`;
+      if (max !== undefined) rest += `\tm${oneLine(max)}`;
+      if (a["aria-valuetext"] !== undefined) rest += `\tt${oneLine(a["aria-valuetext"])}`;
     }
     const level = a["aria-level"];
     if (level !== undefined && (role === "heading" || role === "treeitem" || role === "listitem" || role === "row")) {
@@ -200,32 +200,32 @@ function popoverOf(el, tag) {
 
 /** Whether the keyboard scrolls an element because nothing in it takes the focus. */
 function isScroller(el) {
-  asksLayout();
+  markLayoutRead();
   const style = computed(el);
   const scrolls = /auto|scroll/;
   return (scrolls.test(style.overflowY) && el.scrollHeight > el.clientHeight + 1 ||
       scrolls.test(style.overflowX) && el.scrollWidth > el.clientWidth + 1) &&
-    el !== documentElementOf.call(document) && el !== bodyOf.call(document) && findInside.call(el, INTERACTIVE) === null;
+    el !== documentElementOf.call(document) && el !== bodyOf.call(document) && findInside.call(el, FOCUSABLE_SELECTOR) === null;
 }
 
 /** Whether a control is drawn by its label because it is not drawn itself. */
-function isUnseenControl(el) {
-  if (!isShown.call(el, { visibilityProperty: true, opacityProperty: true })) return true;
+function isHiddenControl(el) {
+  if (!checkVisibility.call(el, { visibilityProperty: true, opacityProperty: true })) return true;
   const rect = rectOf.call(el);
-  return rect.width <= 2 || rect.height <= 2 || lostBy(el, computed(el), SIGHT) !== "";
+  return rect.width <= 2 || rect.height <= 2 || ownHiddenReason(el, computed(el), HIDING) !== "";
 }
 
 /** A number as everybody writes it: 0.5 for .5. */
-const numberField = (text) => {
+const normalizedNumber = (text) => {
   const number = parseFloat(text);
   return /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(text) && Number.isFinite(number) ? String(number) : text;
 };
 
 const valueField = (value) => {
-  const plain = flat(value.length > 2000 ? value.slice(0, 2000) : value);
-  const text = firewall ? visibly(plain) : plain;
+  const plain = oneLine(value.length > 2000 ? value.slice(0, 2000) : value);
+  const text = firewall ? stripInvisible(plain) : plain;
   return text ? `\tv${text}` : "";
 };
 
 /** On one line, without what parts fields. */
-const flat = (text) => /[\s\x00-\x1f]/.test(text) ? text.replace(/[\s\x00-\x1f]+/g, " ").trim() : text;
+const oneLine = (text) => /[\s\x00-\x1f]/.test(text) ? text.replace(/[\s\x00-\x1f]+/g, " ").trim() : text;

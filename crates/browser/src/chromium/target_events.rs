@@ -100,7 +100,7 @@ pub(super) fn preparation(
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
             channel.post(&page::AddScriptToEvaluateOnNewDocument {
                 source: match is_unseen {
-                    true => format!("globalThis.isUnseenBrowser = true;\n{}", observe::SOURCE),
+                    true => format!("globalThis.isHeadlessBrowser = true;\n{}", observe::SOURCE),
                     false => observe::SOURCE.into(),
                 },
                 world_name: Some(observe::WORLD.into()),

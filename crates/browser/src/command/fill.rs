@@ -216,9 +216,12 @@ async fn put(
 ) -> Result<InsertOutcome> {
     let FillInput { value, is_secret, keeps } = writing;
     let hide =
-        if is_secret { format!("agbrowse.hide({}), ", point.element) } else { String::new() };
-    let script =
-        format!("({hide}agbrowse.prepare({}, {}, {keeps}))", point.element, json(value.reveal()));
+        if is_secret { format!("agbrowse.markSecret({}), ", point.element) } else { String::new() };
+    let script = format!(
+        "({hide}agbrowse.prepareFill({}, {}, {keeps}))",
+        point.element,
+        json(value.reveal())
+    );
     let prepared: PrepareReply = action.ask(point, &script).await?;
     let Some(chosen) = prepared.ways.get(way).or(prepared.ways.last()).copied() else {
         return put_at_once(action, point, &prepared);
@@ -295,7 +298,8 @@ async fn compare(
     if action.left_page() {
         return None;
     }
-    let compare = format!("agbrowse.compare({}, {}, {keeps}", point.element, json(value.reveal()));
+    let compare =
+        format!("agbrowse.compareValue({}, {}, {keeps}", point.element, json(value.reveal()));
     let compared = action.ask::<ReadBack>(point, &format!("{compare})")).await.ok()?;
     if !compared.can_copy {
         return Some(compared);
@@ -472,7 +476,7 @@ async fn type_focused(
         else {
             return Err(refused("a frame that does not answer"));
         };
-        let asked = world.ask::<FocusedElement>("agbrowse.focused()", action.deadline).await;
+        let asked = world.ask::<FocusedElement>("agbrowse.focusedElement()", action.deadline).await;
         let focused = asked.map_err(|trouble| trouble.explain(action.tab))?;
         if focused.is_frame {
             let is_inside = |frame: &u16| {
@@ -488,7 +492,7 @@ async fn type_focused(
             return Err(refused(&focused.described));
         }
         if typed.secret.is_some() {
-            let hide = format!("agbrowse.hide({})", focused.number);
+            let hide = format!("agbrowse.markSecret({})", focused.number);
             let hidden = world.ask::<bool>(&hide, action.deadline).await;
             hidden.map_err(|trouble| trouble.explain(action.tab))?;
         }
@@ -544,10 +548,10 @@ impl Verb for Type {
             let point =
                 action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await?;
             let hide = match self.secret.is_some() {
-                true => format!("agbrowse.hide({}), ", point.element),
+                true => format!("agbrowse.markSecret({}), ", point.element),
                 false => String::new(),
             };
-            let script = format!("({hide}agbrowse.prepare({}, 'x', true))", point.element);
+            let script = format!("({hide}agbrowse.prepareFill({}, 'x', true))", point.element);
             let prepared: PrepareReply = action.ask(&point, &script).await?;
             match &*prepared.left {
                 "write" => {}
@@ -621,7 +625,8 @@ impl Verb for Press {
 /// An element that has the focus, ready for keys.
 async fn focused(action: &mut Action<'_>, aim: &TargetArgs) -> Result<ActionPoint> {
     let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Keys).await?;
-    let said: String = action.ask(&point, &format!("agbrowse.focus({})", point.element)).await?;
+    let said: String =
+        action.ask(&point, &format!("agbrowse.focusElement({})", point.element)).await?;
     if said != "focused" && said != "already" {
         action.release_guard();
         return Err(not_taken(&point, "does not take the focus"));

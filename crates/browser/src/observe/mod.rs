@@ -856,7 +856,7 @@ pub(crate) async fn shape(
     };
     let Some(world) = world else { return Ok(None) };
     let element = root.map_or(0, |(_, element)| element);
-    let script = format!("agbrowse.shape({element}, {})", page::hash::DOM_HASH_MAX_CHARS);
+    let script = format!("agbrowse.tagSkeleton({element}, {})", page::hash::DOM_HASH_MAX_CHARS);
     let tags: Option<String> =
         world.ask(&script, deadline).await.map_err(|trouble| trouble.explain(tab))?;
     if let Some(seen) = observation.seen.as_mut().filter(|seen| seen.is_good()) {
@@ -889,8 +889,9 @@ pub(crate) async fn offset(
         let frame_id = observation.world_of(&inner.document).map(|world| &*world.frame_id);
         let owner = frame_id.and_then(|id| world?.known(*observation.owners.get(id)?));
         if let (Some(world), Some(owner)) = (world, owner)
-            && let Ok(Some([left, top])) =
-                world.ask::<Option<[f32; 2]>>(&format!("agbrowse.corner({owner})"), deadline).await
+            && let Ok(Some([left, top])) = world
+                .ask::<Option<[f32; 2]>>(&format!("agbrowse.frameContentOrigin({owner})"), deadline)
+                .await
         {
             x += left;
             y += top;

@@ -135,7 +135,7 @@ async fn ask(
         }
     };
     let (secrets, url, origin): (Vec<LossyString>, LossyString, LossyString) =
-        world.ask("[agbrowse.secrets(), location.href, origin]", deadline).await?;
+        world.ask("[agbrowse.secretValues(), location.href, origin]", deadline).await?;
     let mut nodes = told.wait(deadline).await?.nodes.unwrap_or_default();
     read::hide(&mut nodes, &secrets);
     let ids: Vec<i64> = nodes.iter().filter_map(read::element).collect();

@@ -29,7 +29,7 @@ impl ReportChunks {
 
     /// How our scripts are told to hand over pieces.
     pub(super) fn option(&self) -> String {
-        format!("hand: \"{}\"", self.sign)
+        format!("chunkKey: \"{}\"", self.sign)
     }
 
     /// Waits for the next piece and takes it in. Says whether there may be more.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) const NAME: &str = "agbrowse";
 
 /// The function by which our scripts hand over a long report in pieces.
-pub(crate) const HAND: &str = "agbrowseHand";
+pub(crate) const HAND: &str = "agbrowseSendChunk";
 
 /// What runs in our worlds, in files so that it can be read.
 pub(crate) const SOURCE: &str = concat!(
@@ -132,9 +132,9 @@ impl World {
         script: &str,
         deadline: Deadline,
     ) -> Result<T, ObserveError> {
-        let guarded = format!("globalThis.agbrowse ? {script} : {{ isStrange: true }}");
+        let guarded = format!("globalThis.agbrowse ? {script} : {{ isNotInjected: true }}");
         let value = self.evaluate(guarded, deadline).await?;
-        if value.get() != r#"{"isStrange":true}"# {
+        if value.get() != r#"{"isNotInjected":true}"# {
             return read(&value);
         }
         self.bring(deadline).await?;
@@ -146,7 +146,7 @@ impl World {
         let (channel, context_id) = (self.channel.clone(), Some(self.context));
         ArmedState::new(move || {
             channel.post(&Evaluate {
-                expression: format!("globalThis.agbrowse && agbrowse.release({id})"),
+                expression: format!("globalThis.agbrowse && agbrowse.releaseGuard({id})"),
                 context_id,
                 return_by_value: Some(true),
                 silent: Some(true),
@@ -211,7 +211,7 @@ impl World {
     pub(crate) async fn is_spoiled(&self, deadline: Deadline) -> bool {
         let ask = match self.is_blank {
             true => format!("!{BLANK}"),
-            false => "agbrowse.isSpoiled()".into(),
+            false => "agbrowse.isDirty()".into(),
         };
         match self.evaluate(ask, deadline).await {
             Ok(value) => value.get() != "false",
@@ -224,7 +224,7 @@ impl World {
         let evaluate = Evaluate {
             expression: match self.is_blank {
                 true => format!("!{BLANK} || {BLANK_DIRTIED}"),
-                false => "agbrowse.dirtied()".into(),
+                false => "agbrowse.whenDirty()".into(),
             },
             context_id: Some(self.context),
             return_by_value: Some(true),

@@ -30,7 +30,7 @@ impl World {
     ) -> Result<(), ObserveError> {
         let is_known = |node: &i64| self.numbers.contains_key(node);
         let unknown: Vec<i64> = nodes.iter().copied().filter(|node| !is_known(node)).collect();
-        self.learn("numbers", &unknown, deadline).await?;
+        self.learn("ids", &unknown, deadline).await?;
         Ok(())
     }
 
@@ -43,7 +43,7 @@ impl World {
     ) -> Result<(Vec<u32>, bool), ObserveError> {
         let is_new = |node: &i64| !self.heard.contains(node);
         let new: Vec<i64> = nodes.iter().copied().filter(is_new).take(MAX_NODES).collect();
-        let is_missed = self.learn("hears", &new, deadline).await?;
+        let is_missed = self.learn("addListenerTargets", &new, deadline).await?;
         self.heard.extend(new.into_iter().filter(|node| self.numbers.contains_key(node)));
         let numbers = nodes.iter().filter_map(|node| self.numbers.get(node).copied()).collect();
         Ok((numbers, is_missed))
@@ -169,7 +169,8 @@ impl World {
             ..Evaluate::default()
         };
         let window = self.channel.start(&window)?;
-        let around = self.backend_ids_of(format!("agbrowse.path({element})"), deadline).await?;
+        let around =
+            self.backend_ids_of(format!("agbrowse.eventPath({element})"), deadline).await?;
         let asked = around.into_iter().flatten().map(|node| ResolveNode {
             backend_node_id: Some(node),
             object_group: Some(group.clone()),

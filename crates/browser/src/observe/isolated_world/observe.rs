@@ -105,7 +105,7 @@ impl World {
         Evaluate {
             expression: format!(
                 "{BLANK} || (globalThis.agbrowse \
-                 ? agbrowse.observe({{learn: {learns}, since: {since}, {options}, {chunks}}}) : {{}})"
+                 ? agbrowse.observe({{reportUnreadable: {learns}, since: {since}, {options}, {chunks}}}) : {{}})"
             ),
             context_id: Some(self.context),
             return_by_value: Some(true),
@@ -117,7 +117,7 @@ impl World {
     /// How to look, for a script of ours that looks by the way.
     pub(crate) fn looking(&self, options: &str) -> String {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
-        format!("{{learn: true, since: {since}, {options}}}")
+        format!("{{reportUnreadable: true, since: {since}, {options}}}")
     }
 
     /// Takes in a report that came by the way. Nothing when it does not say all: there are frames in the document, or
@@ -242,7 +242,7 @@ impl World {
     /// nobody was asked about yet in this look, `with_holders` that those that hold frames are wanted after them.
     fn hosts(&self, is_first: bool, with_holders: bool) -> Evaluate {
         Evaluate {
-            expression: format!("agbrowse.hosts({is_first}, {with_holders})"),
+            expression: format!("agbrowse.nextShadowHosts({is_first}, {with_holders})"),
             context_id: Some(self.context),
             serialization_options: Some(deep("all")),
             object_group: Some(GROUP.into()),
@@ -286,7 +286,11 @@ impl World {
                     _ => None,
                 },
             };
-            script.push_str(&format!("agbrowse.learnSheet({}, {});", json(href), json(&text)));
+            script.push_str(&format!(
+                "agbrowse.supplyStylesheet({}, {});",
+                json(href),
+                json(&text)
+            ));
         }
         script.push_str("return true })()");
         self.ask::<bool>(&script, deadline).await?;
@@ -300,7 +304,7 @@ impl World {
         if roots.is_empty() {
             return Ok(false);
         }
-        let reveal = "function(...roots) { agbrowse.reveal(...roots); return '' }";
+        let reveal = "function(...roots) { agbrowse.attachClosedRoots(...roots); return '' }";
         let (found, _) = self.call_with(&roots, reveal, deadline).await?;
         Ok(!found.is_empty())
     }
