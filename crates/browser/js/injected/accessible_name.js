@@ -1,18 +1,17 @@
-// What an element is called: the accessible name computation (accname 1.2), as Chromium does it where the
-// standard leaves room.
+// Accessible names: the accessible name computation (accname 1.2), as Chromium does it where the standard leaves room.
 
-/** Roles whose name is what is inside them. */
+/** Roles named from content. */
 const NAMED_BY_CONTENT = new Set((
   "button cell checkbox columnheader doc-backlink doc-biblioref doc-glossref doc-noteref disclosuretriangle " +
   "gridcell heading link menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab " +
   "tooltip treeitem term math doc-subtitle graphics-object").split(" "));
 
-/** Roles that may be called nothing, whatever their author says. */
+/** Roles for which naming is prohibited. */
 const NAME_PROHIBITED = new Set((
   "caption code definition deletion emphasis insertion mark none paragraph strong subscript suggestion " +
   "superscript term time rubyannotation").split(" "));
 
-/** Roles whose content is no part of the name of what they are in. */
+/** Roles whose content is excluded from the names of their ancestors. */
 const NAME_EXCLUDED_ROLES = new Set((
   "alert alertdialog application article audio banner blockquote colorwell combobox complementary contentinfo date " +
   "datetime dialog document embeddedobject feed figure form graphics-document graphics-object graphics-symbol grid " +
@@ -20,10 +19,10 @@ const NAME_EXCLUDED_ROLES = new Set((
   "progressbar radiogroup region rowgroup scrollbar search searchbox sectionheader separator slider spinbutton status " +
   "svg table tablist tabpanel textbox timer toolbar tree treegrid video").split(" "));
 
-/** Tags whose content is part of that name all the same. */
+/** Tags whose content is included all the same. */
 const NAME_INCLUDED_TAGS = new Set(["address", "details", "footer", "marquee", "svg"]);
 
-/** White space that is not a single space between words. */
+/** White space other than single spaces between words. */
 const IRREGULAR_SPACE = /[^\S ]|  |^ | $/;
 const collapseSpace = (text) => IRREGULAR_SPACE.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 const MAX_NAME_DEPTH = 200;
@@ -38,16 +37,16 @@ const LABELABLE = new Set(["button", "input", "meter", "output", "progress", "se
 
 const FOCUSABLE_SELECTOR = "a[href], button, input, select, textarea, summary, iframe, [tabindex], [contenteditable], [role=button], [role=link]";
 
-/** Whether the last name was taken from something that is not drawn. */
+/** The last name came from an element that is not rendered. */
 let isNameHidden = false;
 
-/** Where the last name came from: its author said it, or it was collected from what is inside. */
+/** Source of the last name: an attribute, a related element, the content. */
 let nameSource = "";
 
-/** Whether the last name that was collected is the only text inside, and nothing else is there. */
+/** The last name from content is the only text inside, with nothing else. */
 let isNameOnlyText = false;
 
-/** The elements that an attribute with ids points at. */
+/** Elements that an id list attribute refers to. */
 function referenced(el, ids) {
   const root = rootOf.call(el);
   const found = [];
@@ -58,7 +57,7 @@ function referenced(el, ids) {
   return found;
 }
 
-/** The name of an element with this role. */
+/** Accessible name of an element with this role. */
 function nameOf(el, tag, role, attributes, mask, transform) {
   nameSource = "";
   isNameHidden = isNameOnlyText = false;
@@ -97,9 +96,9 @@ function nameOf(el, tag, role, attributes, mask, transform) {
   return "";
 }
 
-/** The name of an element that is called what is in it. */
+/** Name from content. */
 function nameFromContent(el, tag, mask, transform) {
-  // Mostly that is a text and nothing else.
+  // Mostly that is plain text.
   const text = (mask & (BEFORE | AFTER)) === 0 && memo.owners === null ? onlyText(el, tag) : null;
   if (text !== null) {
     isNameOnlyText = true;
@@ -110,13 +109,13 @@ function nameFromContent(el, tag, mask, transform) {
     { labelledby: false, hidden: false, inAriaHidden: false, self: el, depth: 0, label: false, inContent: true, isVisible: true, transform }));
 }
 
-/** Whether a title says what can be read in the element, and nothing else. */
+/** Returns whether a title only repeats the rendered text of the element. */
 function isWholeText(el, title) {
   const attribute = title.trim();
   return textContentOf.call(el).includes(attribute) && el instanceof HTMLElement && innerTextOf.call(el).trim() === attribute;
 }
 
-/** Whether a row is part of a grid: such a row is called what is in it. */
+/** Returns whether a row is part of a grid: such rows are named from content. */
 function isInGrid(row) {
   const around = closest.call(row, "table, [role~=table], [role~=grid], [role~=treegrid]");
   return around !== null && /^(?:tree)?grid$/.test(firstRole(attributeOf.call(around, "role") || ""));
@@ -127,7 +126,7 @@ function labelledBy(el, ids) {
   for (const other of referenced(el, ids)) {
     const isDrawn = isRendered(other);
     if (!isDrawn || isVisuallyHidden(other)) isNameHidden = true;
-    // What is hidden from some is named by all that is hidden in it.
+    // A reference to hidden content is named by all of it.
     const inAriaHidden = closest.call(other, "[aria-hidden=true]") !== null;
     const part = collapseSpace(textAlternativeAt(other, { ...nameContext(other, el, true, !isDrawn), inAriaHidden: inAriaHidden }));
     if (part) parts.push(part);
@@ -135,14 +134,14 @@ function labelledBy(el, ids) {
   return parts.join(" ");
 }
 
-/** Whether a person cannot see an element though it is drawn. */
+/** Returns whether a rendered element cannot be seen. */
 const isVisuallyHidden = (el) => firewall && ownHiddenReason(el, computed(el), HIDING) !== "";
 
-/** How a name is put together, from the first element on that adds to it. */
+/** Context of a name computation, starting at the first element that contributes. */
 const nameContext = (el, self, labelledby, hidden) =>
   ({ labelledby, hidden, inAriaHidden: false, self, depth: 0, label: false, inContent: false, isVisible: true, transform: textTransformAt(el) });
 
-/** The name that HTML gives; null when it has no say, "" when it says that there is none. */
+/** Name from HTML (HTML-AAM); null when HTML gives none, "" when it says that there is none. */
 function nativeName(el, tag, role, attributes) {
   switch (tag) {
     case "input": {
@@ -156,8 +155,8 @@ function nativeName(el, tag, role, attributes) {
           if (name) return nameSource = "value", name;
         }
         if (attributes && attributes.title && value === undefined && type === "button") return null;
-        const usual = type === "submit" ? "Submit" : type === "reset" ? "Reset" : "";
-        if (usual && value === undefined) return nameSource = "value", usual;
+        const defaultText = type === "submit" ? "Submit" : type === "reset" ? "Reset" : "";
+        if (defaultText && value === undefined) return nameSource = "value", defaultText;
         return null;
       }
       if (type === "image") {
@@ -170,7 +169,7 @@ function nativeName(el, tag, role, attributes) {
         return nameSource = "value", "Submit";
       }
       const label = labelText(el);
-      // What the browser writes on it; a title only describes it.
+      // Default button text of the browser; a title only describes it.
       if (!label && type === "file") {
         return nameSource = "value", hasAttribute.call(el, "multiple") ? "Choose Files" : "Choose File";
       }
@@ -216,7 +215,7 @@ function svgName(el) {
     const name = collapseSpace(textContentOf.call(title));
     if (name) return nameSource = "related", name;
   }
-  // The browser tells the title of a symbol as a group in the drawing; one that is there to be clicked is called that.
+  // Chromium reports the title of a symbol as a group in the drawing; a clickable icon is named by it.
   const used = localNameOf.call(el) === "svg" && isClickableIcon(el) ? findInside.call(el, "use") : null;
   const usedName = used === null ? "" : usedTitle(used);
   if (usedName !== "") return nameSource = "related", usedName;
@@ -224,7 +223,7 @@ function svgName(el) {
   return link && collapseSpace(link) ? (nameSource = "attribute", collapseSpace(link)) : null;
 }
 
-/** The title of what a drawing takes from elsewhere in the document. */
+/** Title of the element that an SVG `use` refers to. */
 function usedTitle(el) {
   const address = attributeOf.call(el, "href") ?? attributeOf.call(el, "xlink:href");
   if (address === null || !address.startsWith("#")) return "";
@@ -245,14 +244,16 @@ function childName(el, tag) {
   return null;
 }
 
-/** What the labels of a control say. The labels of a tree are collected once: `labels` of each control would
- *  look through the whole document again and again. */
+/**
+ * Text of the labels of a control. Labels are collected once per tree: `el.labels` would search the whole document for
+ * each control.
+ */
 function labelText(el) {
   const labels = labelsOf(el);
   if (labels === null) return "";
   const parts = [];
   for (const label of labels) {
-    // One that is not drawn is for nobody, unless somebody points at it.
+    // A label that is not rendered does not count, except by reference.
     if (memo.visited.has(label) || !isRendered(label) || closest.call(label, "[aria-hidden=true]") !== null) continue;
     const part = collapseSpace(textAlternativeAt(label, { ...nameContext(label, el, false, false), label: true }));
     if (!part) continue;
@@ -263,9 +264,9 @@ function labelText(el) {
 }
 
 function labelsOf(el) {
-  // Whoever walked into no shadow tree has seen nothing but the document's own.
+  // A walk that entered no shadow tree has seen elements of the document only.
   const root = memo.isWalk && memo.shadowRoots.size === 0 ? document : rootOf.call(el);
-  // To look up a node in a map costs more than all the rest.
+  // A map lookup by node costs more than all the rest.
   let labels = root === memo.labelsRoot ? memo.labelsInRoot : memo.labels.get(root);
   if (labels === undefined) {
     labels = null;
@@ -286,16 +287,16 @@ function labelsOf(el) {
   return labels && labels.get(el) || null;
 }
 
-/** What an element that nothing is known of adds to the name of another. */
+/** Text alternative of an element outside the walk, as part of another name. */
 function textAlternativeAt(el, context) {
   const tag = localNameOf.call(el);
   const attributes = attributesOf(el, tag);
   return textAlternativeOf(el, tag, attributes, attributes === null ? maskOfTag(tag) : attributes.mask, context);
 }
 
-/** What an element adds to the name of another. */
+/** Text alternative of an element, as part of another name. */
 function textAlternativeOf(el, tag, attributes, mask, context) {
-  // Nothing is said twice in one name, nor does anything add to its own.
+  // Nothing contributes twice to one name, nor to its own.
   if (context.depth > MAX_NAME_DEPTH || memo.visited.has(el)) return "";
   memo.visited.add(el);
   return computeTextAlternative(el, tag, attributes, mask, context);
@@ -307,11 +308,11 @@ function computeTextAlternative(el, tag, attributes, mask, context) {
     return contentText(el, tag, mask, context);
   }
   const isHtml = namespaceOf.call(el) === HTML;
-  // It stands for what is put into it.
+  // A slot stands for its assigned nodes.
   if (tag === "slot" && isHtml) return contentText(el, tag, mask, context);
   const role = roleOf(el, tag, isHtml, attributes);
   const isFirst = context.depth === 0;
-  // A control adds nothing to its own name from inside its label.
+  // A control does not contribute to its own name from inside its label.
   if (el === context.self && !isFirst) return "";
   if (attributes !== null && !context.labelledby) {
     const ids = attributes["aria-labelledby"];
@@ -320,7 +321,7 @@ function computeTextAlternative(el, tag, attributes, mask, context) {
       if (name) return lastSource = "related", name;
     }
   }
-  // A control inside a label says what it holds.
+  // Embedded control: its value contributes to the label.
   if (!isFirst || context.labelledby) {
     const embedded = embeddedControlValue(el, tag, role, attributes, mask, context);
     if (embedded !== null) return lastSource = "value", embedded;
@@ -346,10 +347,10 @@ function computeTextAlternative(el, tag, attributes, mask, context) {
     const title = usedTitle(el);
     if (title !== "") return lastSource = "related", title;
   }
-  let blank = "";
+  let content = "";
   if (isFirst || tag !== "aside" && (!NAME_EXCLUDED_ROLES.has(role) || NAME_INCLUDED_TAGS.has(tag) && !attributes?.role)) {
-    blank = contentText(el, tag, mask, context);
-    if (blank.trim()) return lastSource = "", blank;
+    content = contentText(el, tag, mask, context);
+    if (content.trim()) return lastSource = "", content;
   }
   if (attributes !== null) {
     const title = attributes.title;
@@ -361,13 +362,13 @@ function computeTextAlternative(el, tag, attributes, mask, context) {
       return lastSource = "placeholder", collapseSpace(attributes.placeholder);
     }
   }
-  return blank;
+  return content;
 }
 
-/** Where the last part of a name came from, when not from text. */
+/** Source of the last part of a name; "" for text. */
 let lastSource = "";
 
-/** What a control that is inside another's label holds; null when it is none. */
+/** Value of a control embedded in the label of another; null for other elements. */
 function embeddedControlValue(el, tag, role, attributes, mask, context) {
   const isInLabel = context.label || context.labelledby || context.inContent;
   if (!isInLabel || el === context.self) return null;
@@ -397,10 +398,10 @@ function embeddedControlValue(el, tag, role, attributes, mask, context) {
   return null;
 }
 
-/** Whether what was last collected from an element begins and ends with something that stands apart from what is beside it. */
+/** The text last collected from an element begins or ends with a block. */
 let startsBlock = false, endsBlock = false;
 
-/** The text inside an element, as it is read: with generated content, slots and the names of what is in it. */
+/** Text content of an element for a name: with generated content, slots and the text alternatives of descendants. */
 function contentText(el, tag, mask, context) {
   if (context.depth > MAX_NAME_DEPTH) return "";
   const isVisible = context.hidden || ((mask & VISIBILITY) === 0 ? context.isVisible : computed(el).visibility === "visible");
@@ -427,12 +428,12 @@ function contentText(el, tag, mask, context) {
       if (attributes !== null && (attributes["aria-hidden"] === "true" && !next.inAriaHidden || attributes.inert !== undefined)) return;
       if ((childMask & DISPLAY) !== 0 && computed(child).display === "none") return;
     }
-    // What cannot be seen says nothing by its attributes; something in it may be seen again.
+    // An invisible element contributes no attributes; its descendants may be visible again.
     const isChildVisible = next.hidden || ((childMask & VISIBILITY) === 0 ? isVisible : computed(child).visibility === "visible");
     startsBlock = endsBlock = false;
     const part = isChildVisible ? textAlternativeOf(child, childTag, attributes, childMask, next)
       : LEAF_TAGS.has(childTag) ? "" : contentText(child, childTag, childMask, next);
-    // Where nothing is drawn, nothing is part of one line.
+    // What is not rendered is not inline.
     const isApart = lastSource !== "" || next.hidden || isBlockLike(child, childTag, childMask, isFlexible);
     lastSource = "";
     add(part, isApart || startsBlock, isApart || endsBlock);

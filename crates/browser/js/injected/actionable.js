@@ -1,4 +1,4 @@
-// What a hand needs of the page: whether something can be done now, and where. All answers are about the moment.
+// Actionability: whether an element can be acted on now, and the point to act at.
 
 const composedPathOf = Event.prototype.composedPath;
 const preventDefault = Event.prototype.preventDefault;
@@ -13,17 +13,17 @@ const pointInDocument = Document.prototype.elementFromPoint;
 const pointInShadow = ShadowRoot.prototype.elementFromPoint;
 const nativeRequestFrame = requestAnimationFrame;
 
-/** What something is, for a message: what one would look for in the markup. */
+/** Description of an element for messages: tag, id, classes, text. */
 function describe(el) {
   if (el === null || nodeTypeOf.call(el) !== 1) return "the page";
   const id = attributeOf.call(el, "id");
   const classes = (attributeOf.call(el, "class") || "").trim().split(/\s+/).filter(Boolean).slice(0, 2);
-  const words = (attributeOf.call(el, "aria-label") || collapseSpace(textContentOf.call(el).slice(0, 400))).slice(0, 40);
+  const label = (attributeOf.call(el, "aria-label") || collapseSpace(textContentOf.call(el).slice(0, 400))).slice(0, 40);
   return `<${localNameOf.call(el)}${id ? `#${id}` : ""}${classes.map((name) => `.${name}`).join("")}>` +
-    (words ? ` ${JSON.stringify(words)}` : "");
+    (label ? ` ${JSON.stringify(label)}` : "");
 }
 
-/** Whether one element is another, or is drawn inside of it. */
+/** Returns whether an element is another, or a flat tree descendant of it. */
 function isInside(el, outer) {
   for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) if (at === outer) return true;
   return false;
@@ -31,14 +31,14 @@ function isInside(el, outer) {
 
 const editContextOf = "editContext" in HTMLElement.prototype ? getter(HTMLElement.prototype, "editContext") : () => null;
 
-/** Whether an element takes keys and does itself what they mean: an editor that is drawn by its page. */
+/** Returns whether an element is a scripted editor: it handles keys by script and renders its own text. */
 function isScriptedEditor(el) {
   if (!(el instanceof HTMLElement) || isEditableOf.call(el) || /^(?:input|textarea|select)$/.test(localNameOf.call(el))) return false;
   return editContextOf.call(el) !== null ||
     /^(?:textbox|searchbox)$/.test(attributeOf.call(el, "role")) && hasAttribute.call(el, "tabindex") && el.tabIndex >= 0;
 }
 
-/** Whether a key can change what an element holds. */
+/** Returns whether keys can change the content of an element. */
 function isEditable(el) {
   const tag = localNameOf.call(el);
   if (tag === "input") return !/^(?:button|submit|reset|image|checkbox|radio|file|hidden)$/.test(inputTypeOf.call(el));
@@ -48,7 +48,7 @@ function isEditable(el) {
 const isReadOnly = (el) => hasAttribute.call(el, "readonly") && /^(?:input|textarea)$/.test(localNameOf.call(el)) ||
   attributeOf.call(el, "aria-readonly") === "true";
 
-/** A dialog that the page made itself and that is to be answered before anything else. */
+/** Modal dialog by `aria-modal`, the last visible one. */
 function ariaModal() {
   const all = findAll.call(document, "[aria-modal=true]");
   for (let at = all.length - 1; at >= 0; at--) {
@@ -57,11 +57,11 @@ function ariaModal() {
   return null;
 }
 
-/** The dialog that something is behind which a selector or some words are about; null when there is none. */
-function modalInFrontOf(css, words) {
+/** Description of the modal dialog in front of an element that a selector or text matches; null when there is none. */
+function modalInFrontOf(css, label) {
   const modal = topModal();
   if (modal === null) return null;
-  const wanted = collapseSpace(words).toLowerCase();
+  const wanted = collapseSpace(label).toLowerCase();
   const says = (text) => text !== null && collapseSpace(text.slice(0, 2000)).toLowerCase().includes(wanted);
   const isIt = (el) => css !== "" || says(textContentOf.call(el)) ||
     ["aria-label", "placeholder", "title", "alt", "value"].some((name) => says(attributeOf.call(el, name)));
@@ -72,7 +72,7 @@ function modalInFrontOf(css, words) {
   return null;
 }
 
-/** Why an element takes no orders, or null. */
+/** Reason why the state of an element rules out the action (inert, disabled, not editable, read-only), or null. */
 function stateProblem(el, requirements) {
   const modal = topModal();
   if (modal !== null && !isInside(el, modal)) return { problem: "inert", by: describe(modal) };
@@ -83,7 +83,7 @@ function stateProblem(el, requirements) {
   if (requirements.enabled && (matches.call(el, ":disabled") || matches.call(statefulControl(el), ":disabled"))) {
     return { problem: "disabled", by: "disabled" };
   }
-  // Lists and calendars of a dialog may stand beside it; what cannot be clicked is behind it.
+  // Pop-up lists and calendars of a dialog may be outside it; only what is covered is behind it.
   if (requirements.enabled && !requirements.point) {
     const ariaDialog = ariaModal();
     if (ariaDialog !== null && !isInside(el, ariaDialog) && hitPoint(visibleProxy(el), false).cover) return { problem: "inert", by: describe(ariaDialog) };
@@ -97,10 +97,10 @@ function stateProblem(el, requirements) {
   return null;
 }
 
-/** The boxes in which an element is drawn, the largest first. */
+/** Rectangles of an element to act on, the largest first. */
 function targetRects(el) {
   if (imageOfArea(el) !== null) return [drawnRect(el)];
-  // What opens and closes it is its first line, when its author wrote no summary.
+  // Without a `summary`, the first line toggles a `details`.
   if (localNameOf.call(el) === "details" && nativeRole(el, "details") === "disclosuretriangle") {
     const { left, top, width, height } = rectOf.call(el);
     const style = styleOf(el);
@@ -108,7 +108,7 @@ function targetRects(el) {
     return [{ left: left + across, top: top + down, width: Math.max(width - 2 * across, 1),
       height: Math.min(height - down, parseFloat(style.lineHeight) || parseFloat(style.fontSize) * 1.2) }];
   }
-  // In the middle of its controls is the line of time; what plays and pauses it is at their beginning.
+  // The middle of audio controls is the time line; the play button is at the start.
   if (localNameOf.call(el) === "audio") {
     const { left, top, width, height } = rectOf.call(el);
     return width > 0 && height > 0 ? [{ left, top, width: Math.min(width, height), height }] : [];
@@ -128,14 +128,14 @@ const contentRectsOf = (el) => {
   return range.getClientRects();
 };
 
-/** The picture that an area is part of; null when it is none. */
+/** Image of an image map area; null for other elements. */
 function imageOfArea(area) {
   const map = localNameOf.call(area) === "area" ? closest.call(area, "map") : null;
   const name = map === null ? "" : attributeOf.call(map, "name") || attributeOf.call(map, "id");
   return name ? find.call(document, `img[usemap="#${CSS.escape(name)}" i]`) : null;
 }
 
-/** Where an element is drawn; an area of a picture where the picture has it. */
+/** Bounding rectangle of an element; that of an image map area is computed from its `coords`. */
 function drawnRect(el) {
   const image = imageOfArea(el);
   if (image === null) return rectOf.call(el);
@@ -153,10 +153,10 @@ function drawnRect(el) {
 
 /** Interactive content: inside a label, a click on it does not activate the labelled control. */
 const INTERACTIVE_CONTENT = "a[href], button, input, select, textarea, details, embed, iframe, object, img[usemap], audio[controls], video[controls]";
-/** ARIA roles whose elements are checked or not, with all that is in them. */
+/** Roles with a checked or pressed state. */
 const CHECKED_ROLES = "[role=checkbox], [role=radio], [role=switch], [role=menuitemcheckbox], [role=menuitemradio], [aria-pressed]";
 
-/** The control that a click on an element activates through the label around it; null when there is none. */
+/** Control that a click on an element activates through the label around it; null when there is none. */
 function labelledControl(el) {
   for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     if (localNameOf.call(at) === "label") return labelControlOf.call(at);
@@ -165,7 +165,10 @@ function labelledControl(el) {
   return null;
 }
 
-/** The control whose state a click on an element changes: of a text, what it labels or what it is the content of. */
+/**
+ * Control whose state a click on an element changes: the labelled control, or the nearest ancestor with a checked
+ * state.
+ */
 function statefulControl(el) {
   const labelled = labelledControl(el);
   if (labelled !== null && localNameOf.call(labelled) === "input" && /^(?:checkbox|radio|file)$/.test(inputTypeOf.call(labelled))) return labelled;
@@ -177,7 +180,7 @@ function statefulControl(el) {
   return el;
 }
 
-/** Of elements that all activate the same control, the control if it is one of them, else the first; otherwise null. */
+/** Id of the control that all elements activate, or of the first element; null when they activate different ones. */
 function commonControl(ids) {
   const all = ids.map(elementOf);
   if (all.includes(null)) return null;
@@ -186,18 +189,18 @@ function commonControl(ids) {
   return ids[Math.max(0, all.indexOf(controls[0]))];
 }
 
-/** A label that is drawn in place of a field. */
+/** Visible label of a hidden input, or the element itself. */
 function visibleProxy(el) {
   if (localNameOf.call(el) !== "input") return el;
-  const isThere = checkVisibility.call(el, { visibilityProperty: true, opacityProperty: true }) && targetRects(el).length > 0;
-  if (isThere) return el;
+  const isVisible = checkVisibility.call(el, { visibilityProperty: true, opacityProperty: true }) && targetRects(el).length > 0;
+  if (isVisible) return el;
   for (const label of el.labels || []) {
     if (checkVisibility.call(label, { visibilityProperty: true }) && targetRects(label).length > 0) return label;
   }
   return el;
 }
 
-/** What an event may be sent to for an element, the best first: for a field, after itself, each of its labels. */
+/** Elements to dispatch events to, the best first: an input, then its labels. */
 function eventTargetsFor(el, eventTarget) {
   if (eventTarget !== el || localNameOf.call(el) !== "input") return [eventTarget];
   const labels = [...(el.labels || [])].filter((label) => checkVisibility.call(label, { visibilityProperty: true }) && targetRects(label).length > 0);
@@ -207,11 +210,11 @@ function eventTargetsFor(el, eventTarget) {
 const SCROLL_ALIGNMENTS = [{ block: "nearest", inline: "nearest" }, { block: "center", inline: "center" },
   { block: "start", inline: "nearest" }, { block: "end", inline: "nearest" }];
 
-/** Attributes by which scripts move things, and when one last did. */
+/** Time of the last change of a style attribute, by which scripts move elements. */
 let lastStyleMove = -Infinity;
 const MOVING_MS = 60;
 
-/** Whether something may be on its way: an animation over it, or a script that moves things. */
+/** Returns whether an element may be moving: a running animation around it, or recent style changes. */
 function mayBeMoving(el) {
   const now = performance.now();
   if (now - lastStyleMove < MOVING_MS || lastLayoutShift > 0 && now - lastLayoutShift < MOVING_MS) return true;
@@ -221,23 +224,23 @@ function mayBeMoving(el) {
   return false;
 }
 
-/** The next picture; a page that is not drawn has none. */
+/** Resolves with the next animation frame, or after 100 ms on a page that is not rendered. */
 const nextFrame = () => new Promise((go) => {
   const late = setOwnTimeout(go, 100);
   requestOwnFrame(() => { clearTimeout(late); go(); });
 });
 
-/** The next two pictures: what a page does in one is drawn in the other. */
+/** Waits two animation frames: changes of one are painted in the next. */
 async function nextTwoFrames() {
   await nextFrame();
   await nextFrame();
   return true;
 }
 
-/** For so long nothing changes in a page that has come to rest under the mouse, and for so long that is waited for. */
+/** Period without mutations after which the page counts as quiet, and the longest wait for it. */
 const QUIET_MS = 100, MAX_QUIET_WAIT_MS = 1000;
 
-/** Waits until the page has done what it does about the mouse being where it is, in frames or with timers. */
+/** Waits until the page has reacted to the pointer position, by frames or timers. */
 async function waitForQuietDom() {
   const begun = performance.now();
   let last = begun;
@@ -258,8 +261,8 @@ const rectKey = (el) => {
 };
 
 /**
- * Whether something can be done to an element now. Gives the point at which to do it, or the reason why not. What is
- * out of view is brought into it first, unless the answer alone is wanted.
+ * Checks actionability. Returns the point to act at, or the problem. An element out of view is scrolled into view
+ * first, unless the check is `dry`.
  */
 async function checkActionability(id, requirements) {
   const el = elementOf(id);
@@ -268,7 +271,7 @@ async function checkActionability(id, requirements) {
   if (refusal !== null) return refusal;
   let eventTarget = visibleProxy(el);
   if (!requirements.point && !requirements.visible) return { id, eventTarget, controlState: controlState(el) };
-  // What stands for an area of a picture is not drawn itself.
+  // An image map area has no box of its own.
   const isDrawn = localNameOf.call(eventTarget) === "area" || checkVisibility.call(eventTarget, { visibilityProperty: true, contentVisibilityAuto: false });
   if (!isDrawn || targetRects(eventTarget).length === 0) {
     return { problem: "hidden", by: hiddenCause(eventTarget) };
@@ -287,7 +290,7 @@ async function checkActionability(id, requirements) {
   }
   const isOwn = requirements.enabled;
   if (requirements.at) {
-    // A point that somebody chose is taken as it is, as long as the same thing is there.
+    // A given point is used as it is, as long as it hits the same element.
     const [x, y] = requirements.at, hit = hitAt(x, y);
     if (hit === null) return { problem: "off-screen" };
     return isEventFor(hit, eventTarget) ? { id, x, y, eventTarget: hit, controlState: controlState(el) }
@@ -301,7 +304,7 @@ async function checkActionability(id, requirements) {
     if (found.x !== undefined || point === null || point.cover === null) point = found;
     return found.x !== undefined;
   };
-  // What is only out of view is brought into it; labels are for what cannot be reached itself.
+  // Out of view: scroll. Labels serve an element that is covered.
   const isFound = isReached(targets[0]) || point.cover !== null && targets.slice(1).some(isReached);
   if (!isFound && requirements.dry && point.cover === null) return { id, eventTarget, needsScroll: true, controlState: controlState(el) };
   if (!isFound && !requirements.dry) {
@@ -330,7 +333,7 @@ function hiddenCause(el) {
   return "it has no size";
 }
 
-/** What an action may change about an element, or about the control that it stands for. */
+/** State that an action may change, of the element or of the control that it stands for. */
 function controlState(el) {
   const control = statefulControl(el);
   const state = ownControlState(control);

@@ -1,4 +1,4 @@
-// The door: what can be asked of this world from outside. Everything else stays inside.
+// The API of this world: functions that Rust calls. Everything else is private.
 
 Object.defineProperty(globalThis, "agbrowse", {
   value: Object.freeze({
@@ -71,12 +71,12 @@ Object.defineProperty(globalThis, "agbrowse", {
 if (document.readyState === "loading") addEventListener("DOMContentLoaded", observeEffects, { once: true });
 else observeEffects();
 
-// Not in every frame: most of them are never looked at.
+// Not in frames: most of them are never observed.
 if (globalThis === top && document.readyState === "loading") {
   addEventListener("DOMContentLoaded", () => {
     prewalk(40);
     schedulePrewalk();
-    // After those of ours that note what moved.
+    // After our own listeners for layout shifts.
     addEventListener("load", () => {
       prewalk(35);
       prewalkPausedUntil = performance.now() + LOAD_PAUSE_MS;

@@ -1,48 +1,51 @@
-// Which changes an action caused, and which the page makes by itself. A change is the action's when it happens while
-// listeners of its events run, or right after; later, when those listeners have something under way (a timer, a frame,
-// a message) and the node has not been changing by itself.
+// Attribution of changes: which ones an action caused, and which the page makes by itself. A change is the action's
+// when it happens while listeners of its events run, or right after; later, when those listeners scheduled something (a
+// timer, a frame, a message) and the node has not been changing by itself.
 
 const eventPhaseOf = getter(Event.prototype, "eventPhase");
 const drawImage = OffscreenCanvasRenderingContext2D.prototype.drawImage;
 const nativeSetTimeout = setTimeout, nativeClearTimeout = clearTimeout, nativeCancelFrame = cancelAnimationFrame;
 const nativeRequestIdle = requestIdleCallback, nativeCancelIdle = cancelIdleCallback;
 
-/** Nodes that change by themselves: how often they were seen to lately, and since when. */
+/** Self-mutating nodes: how often they changed lately, and since when. */
 const selfMutating = new WeakMap();
-/** So many changes are no accident, and after so long without one it is over. What changes at once is one change. */
+/**
+ * Least count of changes, the window after which a node without changes is at rest, and the interval within which
+ * changes count as one.
+ */
 const MIN_SELF_MUTATIONS = 3, SELF_MUTATION_WINDOW_MS = 12000, SAME_MUTATION_MS = 10;
-/** What has not changed for so many of its own pauses is at rest: it was only being built. */
+/** A node without changes for this many of its own intervals is at rest: it was only being built. */
 const REST_INTERVALS = 3, INTERVAL_SLACK_MS = 50;
-/** So many records of one batch are looked at: a page that draws itself anew is no clock. */
+/** Records examined of one batch: a page that renders everything anew is no clock. */
 const MAX_RECORDS = 2000;
 
-/** Whether a node changes by itself: it was doing so at that time. */
+/** Returns whether a node was changing by itself at that time. */
 function isSelfMutating(node, since) {
-  const seen = selfMutating.get(node);
-  if (seen === undefined || seen.count < MIN_SELF_MUTATIONS) return false;
-  const interval = (seen.at - seen.since) / Math.max(1, seen.times - 1);
-  return since - seen.at <= Math.min(SELF_MUTATION_WINDOW_MS, REST_INTERVALS * interval + INTERVAL_SLACK_MS);
+  const entry = selfMutating.get(node);
+  if (entry === undefined || entry.count < MIN_SELF_MUTATIONS) return false;
+  const interval = (entry.at - entry.since) / Math.max(1, entry.times - 1);
+  return since - entry.at <= Math.min(SELF_MUTATION_WINDOW_MS, REST_INTERVALS * interval + INTERVAL_SLACK_MS);
 }
 
-/** When something was last done that came to something, and for how long what changes then may be because of it. */
+/** End of the last action and of the last one with effects; changes within `AFTERMATH_MS` may be its consequences. */
 let lastActionEnd = -Infinity, lastEffectiveAction = -Infinity;
 const AFTERMATH_MS = 1500, AFTERMATH_WEIGHT = 0.3;
 
 function recordSelfMutation(node) {
-  const now = performance.now(), seen = selfMutating.get(node);
+  const now = performance.now(), entry = selfMutating.get(node);
   const weight = now - lastEffectiveAction < AFTERMATH_MS || action !== null && action.isScheduled ? AFTERMATH_WEIGHT : 1;
-  if (seen === undefined || now - seen.at > SELF_MUTATION_WINDOW_MS) {
+  if (entry === undefined || now - entry.at > SELF_MUTATION_WINDOW_MS) {
     selfMutating.set(node, { count: weight, times: 1, own: Math.floor(weight), since: now, at: now });
     return;
   }
-  if (now - seen.at < SAME_MUTATION_MS) return;
-  seen.own += Math.floor(weight);
-  seen.at = now;
-  seen.times++;
-  seen.count += weight;
+  if (now - entry.at < SAME_MUTATION_MS) return;
+  entry.own += Math.floor(weight);
+  entry.at = now;
+  entry.times++;
+  entry.count += weight;
 }
 
-/** Watches the document from the moment its text is there. */
+/** Observes the document from `DOMContentLoaded` on. */
 const effectObserver = new MutationObserver(recordEffects);
 
 function observeEffects() {
@@ -51,7 +54,7 @@ function observeEffects() {
   for (const [, inside] of emptyFrames) effectObserver.observe(inside, OBSERVE_ALL);
 }
 
-/** Shadow trees whose changes and events are watched. What is not composed does not leave them. */
+/** Shadow roots whose mutations and events are observed. Events that are not composed do not leave them. */
 const watchedShadows = new WeakSet();
 
 function observeShadowEffects(shadow) {
@@ -61,10 +64,10 @@ function observeShadowEffects(shadow) {
   listenForEffectEvents(shadow);
 }
 
-/** When the document last changed other than by itself: the last few times, for those who act in another document. */
+/** Times of the last changes that were not self-mutations, for actions in other documents. */
 let changeTimes = [];
 const MAX_CHANGE_TIMES = 32;
-/** When the last message came from another document. */
+/** Time of the last message from another document. */
 let lastMessageAt = -Infinity;
 
 function recordChangeTime() {
@@ -72,37 +75,37 @@ function recordChangeTime() {
 }
 
 /**
- * How long after an event what it caused without a trace surely comes, such as by a message; in other documents; and for
- * how long it may come, such as by a read of a database.
+ * After an event: the time within which untraced consequences surely come, such as by a message; the same in other
+ * documents; and the time within which they may come, such as by a database read.
  */
 const SOON_MS = 30, SOON_ELSEWHERE_MS = 150, DOUBTFUL_MS = 120;
-/** What changed by itself no longer ago than this may do so again: it is not known yet how often. */
+/** A node that changed by itself once may do so again within this time: its interval is not known yet. */
 const FIRST_INTERVAL_MS = 1500;
 
-/** Whether listeners of the action's events are running now. */
+/** Returns whether listeners of the action's events are running. */
 const isDispatching = () => action.events.some((event) => eventPhaseOf.call(event) !== 0);
 
-/** Whether what happens now comes right after an event of the action. */
+/** Returns whether an event of the action happened just now. */
 const isSoonAfterInput = (ms = SOON_ELSEWHERE_MS) => performance.now() - action.inputAt <= ms;
 
-/** Whether a node may change by itself about now, as far as is known. */
+/** Returns whether a node may be changing by itself now. */
 function maySelfMutate(node, now) {
-  const seen = selfMutating.get(node);
-  if (seen === undefined || seen.own === 0) return false;
-  const interval = seen.times < 2 ? FIRST_INTERVAL_MS : REST_INTERVALS * (seen.at - seen.since) / (seen.times - 1) + INTERVAL_SLACK_MS;
-  return now - seen.at <= interval;
+  const entry = selfMutating.get(node);
+  if (entry === undefined || entry.own === 0) return false;
+  const interval = entry.times < 2 ? FIRST_INTERVAL_MS : REST_INTERVALS * (entry.at - entry.since) / (entry.times - 1) + INTERVAL_SLACK_MS;
+  return now - entry.at <= interval;
 }
 
 function recordEffects(records) {
   if (records.length === 0) return;
   if (action === null) return recordIdleMutations(records);
-  const isDispatchingNow = isDispatching(), isUntargeted = action.guard !== "pointer" && isSoonAfterInput();
+  const isDispatchingNow = isDispatching(), isSoonWithoutPointer = action.guard !== "pointer" && isSoonAfterInput();
   const now = performance.now(), ms = now - action.inputAt;
   if (ms <= SOON_MS) action.changeCount++;
   for (const record of records) {
     const isSelfMutatingNode = !isDispatchingNow && isSelfMutating(record.target, action.begun);
     const isNew = isDispatchingNow || !maySelfMutate(record.target, now);
-    if (isDispatchingNow || !isSelfMutatingNode && (action.isScheduled || isUntargeted && isNew)) {
+    if (isDispatchingNow || !isSelfMutatingNode && (action.isScheduled || isSoonWithoutPointer && isNew)) {
       countMutation(record);
       continue;
     }
@@ -111,7 +114,9 @@ function recordEffects(records) {
   }
 }
 
-/** What came right after an event is the action's if scripts hear that, where nothing changes by itself. */
+/**
+ * Attributes changes right after an event to the action, where listeners exist and nodes do not change by themselves.
+ */
 function attributeSoonRecords() {
   const isAttributed = ({ ms, isNew }) => isNew && ms <= SOON_MS;
   for (const { record } of action.lateRecords.filter(isAttributed)) countMutation(record);
@@ -120,7 +125,7 @@ function attributeSoonRecords() {
   action.hasScrolled = false;
 }
 
-/** Takes in what changes while nothing is being done here. */
+/** Records changes while no action is under way. */
 function recordIdleMutations(records) {
   const now = performance.now();
   let isUnexpected = records.length > MAX_RECORDS;
@@ -136,29 +141,29 @@ function countMutation({ type, target, attributeName }) {
   action.mutations++;
   action.changeCount++;
   if (attributeName === "style") action.hasStyleMutation = true;
-  // An element that is only moved is changed in its style, or those around it are.
-  const isPlace = type === "attributes" && /^(?:style|class)$/.test(attributeName) && isInside(action.el, target);
-  if (!isPlace) action.otherMutations++;
+  // Moving an element changes its style, or that of its ancestors.
+  const isPlacement = type === "attributes" && /^(?:style|class)$/.test(attributeName) && isInside(action.el, target);
+  if (!isPlacement) action.otherMutations++;
 }
 
-/** What came late is the action's, as it has something under way. */
+/** Attributes late changes to the action, which has scheduled something. */
 function attributeLateRecords() {
   for (const { record } of action.lateRecords.splice(0)) countMutation(record);
   for (const type of action.lateEventTypes) countEffectEvent(type);
   action.lateEventTypes.clear();
 }
 
-/** What came soon is the action's, too, where nothing has ever changed before or since. */
+/** Attributes soon changes too, on nodes that never changed before or since. */
 function attributeDoubtfulRecords() {
   for (const { record, ms } of action.lateRecords.splice(0)) {
     if (ms <= DOUBTFUL_MS && selfMutating.get(record.target)?.own <= 1) countMutation(record);
   }
 }
 
-/** What happens to a page without a trace in its tree. */
+/** Events of effects that leave no DOM mutation. */
 const EFFECT_EVENTS = ["input", "change", "focusin", "scroll", "toggle", "submit", "reset", "close", "fullscreenchange", "invalid",
   "play", "pause", "volumechange", "ratechange", "seeking", "copy", "cut"];
-/** What an action is made of. */
+/** Events that actions consist of. */
 const INPUT_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu", "keydown", "keypress",
   "keyup", "beforeinput", "input", "change", "focus", "blur", "focusin", "focusout", "dragstart", "dragover", "drop", "dragend", "wheel",
   "pointermove", "mousemove", "mouseover", "pointerover"];
@@ -169,7 +174,7 @@ function listenForEffectEvents(tree) {
   for (const name of EFFECT_EVENTS) addListener.call(tree, name, recordEffectEvent, { capture: true, passive: true });
 }
 
-/** What stands for the events of one type of a node among the nodes that change by themselves. */
+/** Keys for the events of one type at a node, in the map of self-mutating nodes. */
 const eventKeys = new WeakMap();
 
 function eventKey(node, type) {
@@ -183,18 +188,18 @@ function recordEffectEvent({ type, target }) {
   const key = eventKey(target, type);
   if (action === null) {
     if (!maySelfMutate(key, performance.now())) recordChangeTime();
-    // What an action has set going goes on for a while.
+    // Consequences of an action go on for a while.
     if (performance.now() - lastActionEnd > AFTERMATH_MS) recordSelfMutation(key);
     return;
   }
-  // What we scrolled ourselves to get there.
+  // Scrolling of our own on the way to the element.
   if (type === "scroll" && isScrolledAsBefore(target)) return;
   if (type === "invalid") return void action.invalid.add(target);
   if (type === "focusin") action.focused = target;
   const isSelfMutatingNode = isSelfMutating(key, action.begun);
   const isSoon = (isSoonAfterInput() || MEDIA_EVENTS.includes(type)) && !maySelfMutate(key, performance.now());
   const isOwn = type === "scroll" && action.guard === "pointer";
-  // What is done by script scrolls when it is drawn, which may take a page long.
+  // Scrolling by script takes effect with the next frame, which a page can delay.
   const isScripted = type === "scroll" && action.guard === "" && !isSelfMutatingNode;
   if (isScripted || isDispatching() || isSoon && !isOwn || action.isScheduled && !isSelfMutatingNode) return countEffectEvent(type);
   // No click scrolls by itself.
@@ -208,22 +213,22 @@ function countEffectEvent(type) {
   action.eventTypes.add(type);
 }
 
-/** Our own timers and frames, which the document counts like those of the page. */
+/** Timers and frames of our own, which the document counts with those of the page. */
 let ownTimers = 0, ownFrames = 0;
 
-/** A timer of ours. */
+/** `setTimeout`, counted as our own. */
 function setOwnTimeout(go, ms) {
   ownTimers++;
   return nativeSetTimeout(go, ms);
 }
 
-/** A frame of ours. */
+/** `requestAnimationFrame`, counted as our own. */
 function requestOwnFrame(go) {
   ownFrames++;
   return nativeRequestFrame(go);
 }
 
-/** How many timers and idle callbacks the page has asked for: each asking has the next number. */
+/** Timers and idle callbacks that the page has requested: ids are consecutive. */
 function pageTimerCount() {
   const timer = setOwnTimeout(() => {}, 0), idle = nativeRequestIdle(() => {});
   ownTimers++;
@@ -232,17 +237,17 @@ function pageTimerCount() {
   return timer + idle - ownTimers;
 }
 
-/** How many frames the page has asked for. */
+/** Animation frames that the page has requested. */
 function pageFrameCount() {
   const ticket = requestOwnFrame(() => {});
   nativeCancelFrame(ticket);
   return ticket - ownFrames;
 }
 
-/** Takes in that the action's event has begun: what its listeners ask for is under way because of it. */
+/** Records an event of the action: what its listeners schedule is caused by it. */
 function recordInput(event) {
   if (action === null || !event.isTrusted && action.guard !== "" || action.guard === "ancestor") return;
-  // Browsers say again where the mouse is whenever something was laid out anew.
+  // Browsers repeat pointer moves after each layout.
   if (action.hits > 0 && POINTER_MOVES.test(event.type)) return;
   action.inputAt = performance.now();
   action.events = action.events.filter((it) => eventPhaseOf.call(it) !== 0);
@@ -262,7 +267,7 @@ function recordInput(event) {
   port2.postMessage(0);
 }
 
-/** Its listeners are through. */
+/** Called after the listeners of the event. */
 function endInputTask() {
   endListenerSpan();
   action.inputAt = performance.now();
@@ -271,14 +276,17 @@ function endInputTask() {
   compareCookies(true);
 }
 
-/** Takes in from when to when listeners of an event ran. */
+/** Records the time span of an event's listeners. */
 function endListenerSpan() {
   if (action.spanStart === null) return;
   action.spans.push(performance.timeOrigin + action.spanStart, performance.timeOrigin + performance.now());
   action.spanStart = null;
 }
 
-/** Almost all of its listeners are through. A page that animates asks for frames in between. */
+/**
+ * Called after almost all listeners: in the bubble phase of the window. Later, a page that animates requests frames of
+ * its own.
+ */
 function compareFrameCount() {
   if (action === null || action.framesBefore === null) return;
   endListenerSpan();
@@ -286,7 +294,7 @@ function compareFrameCount() {
   action.framesBefore = null;
 }
 
-/** The action has something under way. */
+/** Marks that the action has scheduled something. */
 function markScheduled() {
   if (action === null || action.isScheduled) return;
   action.isScheduled = true;
@@ -306,8 +314,8 @@ function listenForInput() {
 }
 
 /**
- * Whether this document, in which nothing is done, changed because of what was done in another one between those times, in
- * ms since 1970. `isScheduled` says that it has something under way there.
+ * Returns whether this document changed because of an action in another one, begun and done at those times (ms since
+ * 1970). `isScheduled`: the action has scheduled something there.
  */
 function hasChanged(begun, done, isScheduled) {
   if (action === null) recordEffects(effectObserver.takeRecords());
@@ -316,7 +324,7 @@ function hasChanged(begun, done, isScheduled) {
   return changeTimes.some((at) => at >= from && at <= limit);
 }
 
-/** Answers when it has, or when the time is up. */
+/** Polls `hasChanged` up to a time limit. */
 async function whenChanged(begun, done, isScheduled, ms) {
   const end = performance.now() + ms;
   while (!hasChanged(begun, done, isScheduled)) {
@@ -326,14 +334,14 @@ async function whenChanged(begun, done, isScheduled, ms) {
   return true;
 }
 
-/** Whatever hears an event at an element: it, and all that is around it. */
+/** Event path of an element: itself and its flat tree ancestors. */
 function eventPath(id) {
   const all = [];
   for (let at = elementOf(id); at !== null; at = nodeTypeOf.call(at) === 9 ? null : flatParentOf(at)) all.push(at);
   return all;
 }
 
-/** Cookies that scripts can read; a document of nobody has none. */
+/** Cookies that scripts can read; opaque origins have none. */
 function readCookies() {
   try {
     return document.cookie;
@@ -342,7 +350,7 @@ function readCookies() {
   }
 }
 
-/** Takes in cookies that scripts set since this was last asked, which was when an event began or later. */
+/** Compares cookies with the last read, at or after the start of an event. */
 function compareCookies(isCaused = action.isScheduled) {
   const now = readCookies();
   if (now === action.cookies) return;
@@ -350,22 +358,22 @@ function compareCookies(isCaused = action.isScheduled) {
   if (isCaused) action.hasStored = true;
 }
 
-/** Canvases are compared in so many places each way, and the nearest few of them. */
+/** Samples per side in which canvases are compared, and the number of canvases. */
 const CANVAS_SAMPLE_SIDE = 256, MAX_CANVASES = 4;
 
-/** What is drawn on the canvases in view, by canvas; those whose pixels nobody may read are left out. */
+/** Checksums of the canvases in view; those with unreadable pixels are left out. */
 function canvasChecksums() {
-  const all = byTag.call(document, "canvas"), pictures = new Map();
-  for (let at = 0; at < all.length && pictures.size < MAX_CANVASES; at++) {
+  const all = byTag.call(document, "canvas"), checksums = new Map();
+  for (let at = 0; at < all.length && checksums.size < MAX_CANVASES; at++) {
     const canvas = all[at], { left, top, right, bottom, width, height } = rectOf.call(canvas);
     if (width < 2 || height < 2 || right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) continue;
-    const picture = canvasChecksum(canvas);
-    if (picture !== null) pictures.set(canvas, picture);
+    const checksum = canvasChecksum(canvas);
+    if (checksum !== null) checksums.set(canvas, checksum);
   }
-  return pictures;
+  return checksums;
 }
 
-/** A number that stands for what is drawn on a canvas. */
+/** Checksum of the pixels of a canvas. */
 function canvasChecksum(canvas) {
   const { width, height } = canvas;
   if (width === 0 || height === 0) return null;
@@ -374,36 +382,33 @@ function canvasChecksum(canvas) {
     const copy = new OffscreenCanvas(across, down).getContext("2d", { willReadFrequently: true });
     copy.imageSmoothingQuality = "high";
     drawImage.call(copy, canvas, 0, 0, across, down);
-    const words = new Uint32Array(copy.getImageData(0, 0, across, down).data.buffer);
+    const pixels = new Uint32Array(copy.getImageData(0, 0, across, down).data.buffer);
     let sum = 0;
-    for (let at = 0; at < words.length; at++) sum = Math.imul(sum ^ words[at], 0x01000193) + at | 0;
+    for (let at = 0; at < pixels.length; at++) sum = Math.imul(sum ^ pixels[at], 0x01000193) + at | 0;
     return sum;
   } catch {
     return null;
   }
 }
 
-/** Frames that were asked for until the last action, and when that was: a page that animates asks for many. */
+/** Frame count at the last action, and its time. */
 let lastFrameCount = null;
-/** So many frames a second are an animation. */
+/** Frames per second from which a page counts as animating. */
 const ANIMATION_FPS = 15;
 
-/** Whether the page has been asking for one frame after the other since this was last asked. */
+/** Returns whether the page has been requesting frames continuously since the last call. */
 function isAnimating() {
   const now = { count: pageFrameCount(), at: performance.now() };
   const previous = lastFrameCount;
   lastFrameCount = now;
-  // Of a page in which nothing has been done yet that is not known.
+  // Unknown on a page without an action before.
   return previous === null || now.at - previous.at > 50 && (now.count - previous.count) * 1000 / (now.at - previous.at) >= ANIMATION_FPS;
 }
 
-/**
- * Whether something else is drawn on a canvas than when the deed began. What is drawn anew all the time counts only once
- * it is at rest.
- */
+/** Returns whether a canvas differs from the start of the action. On an animating page only once it is at rest. */
 async function hasRedrawnCanvas() {
   if (action === null || action.canvasSums.size === 0) return false;
-  const differs = (previous, now) => [...previous].some(([canvas, picture]) => now.has(canvas) && now.get(canvas) !== picture);
+  const differs = (previous, now) => [...previous].some(([canvas, checksum]) => now.has(canvas) && now.get(canvas) !== checksum);
   const now = canvasChecksums();
   if (!differs(action.canvasSums, now)) return false;
   if (!action.isAnimated) return true;
@@ -412,7 +417,7 @@ async function hasRedrawnCanvas() {
   return action !== null && !differs(now, canvasChecksums());
 }
 
-/** Takes in which button would send a form when this click goes through. */
+/** Records the submit button that a click activates. */
 function recordSubmitter(event) {
   action.mayHaveSubmitted = true;
   const isSubmitter = (at) => at instanceof Element && matches.call(at, "button, input[type=submit], input[type=image]") &&
@@ -421,19 +426,22 @@ function recordSubmitter(event) {
   if (submitter !== undefined) action.submission = { event, submitter };
 }
 
-/** How many fields are named. */
+/** Most blocking fields reported. */
 const MAX_BLOCKING_FIELDS = 5;
 const VALIDITY_FLAGS = ["valueMissing", "typeMismatch", "patternMismatch", "tooLong", "tooShort", "rangeUnderflow", "rangeOverflow",
   "stepMismatch", "badInput", "customError"];
 
-/** The fields because of which the browser did not send their form. Scripts may only have asked whether it could be sent. */
+/**
+ * Fields whose validation kept the browser from submitting their form. A script may also only have called
+ * `checkValidity`.
+ */
 function blockingFields() {
   if (action.invalid.size === 0 || !action.mayHaveSubmitted || action.eventTypes.has("submit")) return [];
   const { submission, invalid, el } = action, active = deepActiveElement();
   const isRefused = (field) => submission !== null && !submission.event.defaultPrevented && !submission.submitter.formNoValidate &&
     submission.submitter.form === field.form && !field.form.noValidate;
   const fields = [...invalid].filter((field) => field.validity !== undefined && !field.validity.valid);
-  // When it may not be sent, the first of them is focused.
+  // When submission is blocked, the first invalid field is focused.
   const isShown = fields.some((field) => field === active && (field !== el || action.guard !== "pointer"));
   return fields.filter((field) => isShown || isRefused(field)).slice(0, MAX_BLOCKING_FIELDS).map((field) => ({
     element: idOf(field), name: fieldName(field), message: field.validationMessage,
@@ -441,7 +449,7 @@ function blockingFields() {
   }));
 }
 
-/** How a field is called: by its label, else by what else says what it is for. */
+/** Name of a field: its label, or another attribute that names it. */
 function fieldName(field) {
   const labels = [...field.labels || []].map((label) => collapseSpace(textContentOf.call(label)));
   const name = attributeOf.call(field, "aria-label") || labels.find(Boolean) || attributeOf.call(field, "placeholder") ||
@@ -450,8 +458,8 @@ function fieldName(field) {
 }
 
 /**
- * Why a press that arrived was not followed by a click: the element moved away, so that the button of the mouse was
- * released elsewhere; "" when it was, or for another reason.
+ * Reason why a press was not followed by a click: "moved" when the button was released elsewhere, "gone" when the
+ * element vanished; otherwise "".
  */
 function missingClickReason() {
   const { el, presses, clicks, pressedAt } = action;

@@ -1,5 +1,5 @@
-// Whether anything happened since the last observation, and where. Nothing here runs before somebody looks, and when
-// too much has changed to be worth knowing, it rests until somebody looks again.
+// Change detection since the last observation. Nothing here runs before the first observation, and after too many
+// changes it stops until the next one.
 
 let isKnownDirty = true;
 let dirtyWaiters = [];
@@ -12,16 +12,16 @@ const changeObserver = new MutationObserver((records) => {
   markDirty();
 });
 
-/** Says when something comes into a frame in which there was nothing. */
+/** Observes empty frames for content. */
 const emptyFrameObserver = new MutationObserver(() => markDirty());
 
-/** What changes a page and leaves no trace in its tree. */
+/** Events of changes that leave no DOM mutation. */
 const CHANGE_EVENTS = ["input", "change", "focusin", "focusout", "scroll", "toggle", "resize", "hashchange", "popstate", "load", "play", "pause"];
-/** What was faint, small or elsewhere while it lasted may be seen now. */
+/** Animation ends: what was transparent, small or elsewhere meanwhile may be visible now. */
 const ANIMATION_END_EVENTS = ["animationend", "animationcancel", "transitionend", "transitioncancel"];
 const OBSERVE_ALL = { subtree: true, childList: true, attributes: true, characterData: true };
 
-/** What of that leaves everything where it was in the tree and in its rules. */
+/** Those of them that leave the DOM and the matching rules as they were. */
 const LAYOUT_EVENTS = new Set(["scroll", "load", "play", "pause"]);
 
 function markDirty() {
@@ -31,19 +31,19 @@ function markDirty() {
   dirtyWaiters = [];
 }
 
-/** The elements that the mouse is over. */
+/** Elements under the pointer. */
 let hovered = [];
-/** Selectors of those for which that matters, or "": something is shown or hidden, something may be told otherwise, or coloured. */
+/** Selectors of elements for which hovering changes visibility, other report contents, or colour; "" for none. */
 let visibilityHoverSelector = "", reportHoverSelector = "", colorHoverSelector = "";
-/** Whether rules ask what is being pressed. */
+/** Rules use `:active`. */
 let usesActive = false;
 
-/** Takes in that the mouse went elsewhere. */
+/** Handles a pointer move to other elements. */
 function handleHover(event) {
   if (visibilityHoverSelector === "" && reportHoverSelector === "" && colorHoverSelector === "") return;
   const now = [];
-  // A mouse that leaves the document is over nothing; one that leaves a shadow tree for its host is over that, and nothing
-  // else says so.
+  // On `mouseout` the related target is hovered: null outside the document, or the host of a shadow tree that was left,
+  // for which no other event comes.
   const hoveredElement = event.type === "mouseout" ? event.relatedTarget : composedTarget(event);
   for (let at = hoveredElement; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) now.push(at);
   const before = hovered;
@@ -55,13 +55,13 @@ function handleHover(event) {
     const affectsVisibility = isAmong(el, visibilityHoverSelector), affectsReport = affectsVisibility || isAmong(el, reportHoverSelector);
     if (!affectsReport && !isAmong(el, colorHoverSelector)) continue;
     markSubtreeChanged(parentOf(el));
-    // Links have another colour under the mouse on most pages; that matters where something is hidden by its colour.
+    // On most pages links change colour on hover; that matters where text is hidden by its colour.
     if (affectsReport || droppedTexts > 0) markDirty();
     if (affectsVisibility && action !== null) action.isHovering = true;
   }
 }
 
-/** A selector of all in a set; of everything when one of them is none. */
+/** Combined selector of a set; "*" when one of them is invalid. */
 function combinedSelector(all) {
   const selector = [...all].join();
   try {
@@ -72,7 +72,7 @@ function combinedSelector(all) {
   }
 }
 
-/** Takes in that a button of the mouse, or a key, was pressed or released. */
+/** Handles presses and releases of mouse buttons and keys, for `:active`. */
 function handleActive() {
   if (!usesActive) return;
   isAllChanged = true;
@@ -94,8 +94,8 @@ function handleAnimationEnd({ target }) {
 const PASSIVE_CAPTURE = { capture: true, passive: true };
 
 /**
- * Listens in a tree: the window, or a shadow root. Events that are not composed do not leave a shadow tree, nor do those of
- * the mouse and the focus that come from within the same tree. To listen twice is to listen once.
+ * Installs listeners on the window or a shadow root. Events that are not composed stay in their shadow tree, as do
+ * pointer and focus events between its elements. Repeated calls add nothing.
  */
 function listenForChanges(tree) {
   for (const name of ANIMATION_END_EVENTS) addListener.call(tree, name, handleAnimationEnd, PASSIVE_CAPTURE);
@@ -104,13 +104,13 @@ function listenForChanges(tree) {
   for (const name of CHANGE_EVENTS) addListener.call(tree, name, handleChangeEvent, PASSIVE_CAPTURE);
 }
 
-/** Shadow roots that are listened in. */
+/** Shadow roots with listeners. */
 const listenedRoots = new WeakSet();
 
-/** Begins to watch from here on. */
+/** Starts to watch for changes. */
 function startWatching() {
-  const { hoverVisibility: hovers, hoverReport: hoversTold, hoverColor: hoversColoured } = memo.rules;
-  [visibilityHoverSelector, reportHoverSelector, colorHoverSelector] = [combinedSelector(hovers), combinedSelector(hoversTold), combinedSelector(hoversColoured)];
+  const { hoverVisibility: hoverVisibility, hoverReport: hoverReport, hoverColor: hoverColor } = memo.rules;
+  [visibilityHoverSelector, reportHoverSelector, colorHoverSelector] = [combinedSelector(hoverVisibility), combinedSelector(hoverReport), combinedSelector(hoverColor)];
   changeObserver.disconnect();
   changeObserver.takeRecords();
   changeObserver.observe(document, OBSERVE_ALL);
@@ -127,12 +127,12 @@ function startWatching() {
   if (!isListening) {
     isListening = true;
     listenForChanges(globalThis);
-    // The address can become another one without anything else.
+    // `history.pushState` changes the URL without any other event.
     globalThis.navigation?.addEventListener("currententrychange", () => {
       if (lastWalk !== null && lastWalk.tellsUrls) isAllChanged = true;
       markDirty();
     });
-    // Loads in a document do not come by its window.
+    // `load` events of elements do not reach the window.
     addListener.call(document, "load", handleChangeEvent, PASSIVE_CAPTURE);
   }
   isKnownDirty = false;
@@ -140,12 +140,12 @@ function startWatching() {
   fieldStates = fields.map(fieldState);
 }
 
-/** What the fields of the last walk held then. */
+/** Values of the fields of the last walk. */
 let fieldStates = [];
 const fieldState = (el) => `${currentValue(el)}\n${checkedState(el)}`;
 const checkedState = (el) => localNameOf.call(el) === "input" && checkedOf.call(el);
 
-/** Takes in what scripts set in fields. */
+/** Detects values that scripts set. */
 function compareFields() {
   for (let at = 0; at < fieldStates.length; at++) {
     if (fieldState(fields[at]) === fieldStates[at]) continue;
@@ -154,7 +154,7 @@ function compareFields() {
   }
 }
 
-/** Whether something has happened since the last observation. */
+/** Returns whether anything changed since the last observation. */
 function isDirty() {
   const records = changeObserver.takeRecords();
   if (records.length > 0) {
@@ -168,10 +168,10 @@ function isDirty() {
   return isKnownDirty;
 }
 
-/** Answers when something has happened since the last observation. */
+/** Resolves when anything has changed since the last observation. */
 const whenDirty = () => isDirty() || new Promise((resolve) => dirtyWaiters.push(resolve));
 
-/** Takes note of scripts that move things. */
+/** Records style changes, by which scripts move elements. */
 function recordStyleMoves(records = changeObserver.takeRecords()) {
   if (records.length === 0) return;
   if (arguments.length === 0) {
@@ -182,7 +182,7 @@ function recordStyleMoves(records = changeObserver.takeRecords()) {
   if (records.some(({ type, attributeName }) => type === "attributes" && attributeName === "style")) lastStyleMove = performance.now();
 }
 
-/** Where something changed since the last look; null when that is too much to know. */
+/** Nodes with mutations since the last observation; null when there are too many. */
 let touchedNodes = new Set();
 const MAX_TOUCHED = 1000;
 
@@ -193,7 +193,7 @@ function recordTouched(records) {
   }
 }
 
-/** Whether something changed since the last look in what an element is about: itself, its row, what is right around it. */
+/** Returns whether a mutation since the last observation touched an element, its item or its ancestors. */
 function isTouched(el) {
   if (touchedNodes === null) return true;
   const item = enclosingItem(el), scope = item === null ? el : item.box;

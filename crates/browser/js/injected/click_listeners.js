@@ -1,9 +1,9 @@
 // Elements with click listeners, as reported by the browser: a script in an isolated world cannot list them itself.
 
-/** How far around a drawing the box is whose clicks a script listens to. */
+/** Levels from an icon up to the element with the click listener. */
 const ICON_LEVELS = 4;
 
-/** Whether a drawing is all that tells what a box is for whose clicks a script listens to. */
+/** Returns whether an icon is the only content of an element with a click listener. */
 function isClickableIcon(el) {
   if (listenerTargetCount === 0) return false;
   let at = el;
@@ -13,28 +13,28 @@ function isClickableIcon(el) {
   return false;
 }
 
-/** Elements whose clicks a script listens to, as told from outside. */
+/** Elements with click listeners, supplied from outside. */
 const listenerTargets = new WeakSet();
 let listenerTargetCount = 0;
-/** One of them came to be known after the last walk, and would have been told of otherwise in it. */
+/** A listener became known after the last walk, and would have changed its report. */
 let hasMissedListener = false;
 
-/** The most elements in a box that is there for its icon. */
+/** Most elements in a box that is there for its icon. */
 const MAX_ICON_ELEMENTS = 12;
 
-/** Whether an element is a drawing taken from elsewhere, or a small box around one: that names it when it is listened to. */
+/** Returns whether an element is an SVG `use`, or a small box around one: its title names a click target. */
 const wrapsIcon = (el) => findInside.call(el, "use") !== null && findAllInside.call(el, "*").length <= MAX_ICON_ELEMENTS;
 
-/** Whether an element is something else when somebody listens to it. */
+/** Returns whether the role or name of an element depends on having a click listener. */
 function dependsOnListener(el) {
   const tag = localNameOf.call(el);
   return tag === "tbody" || tag === "a" && !hasAttribute.call(el, "href") || wrapsIcon(el);
 }
 
 /**
- * Takes in elements whose clicks a script listens to, and tells their numbers. A mark at the beginning says that one was
- * not told of by the last walk, because nothing else speaks for it: the next walk will. Who got ready to look may have
- * brought it in between, and who looks has to know all the same.
+ * Registers elements with click listeners and returns their ids, after `!,` when the last walk would have reported one
+ * of them otherwise: the next walk will. `checkAndArm` may register one between two observations, and the next
+ * observation has to know all the same.
  */
 function addListenerTargets(nodes) {
   const ids = nodes.map(idOf);

@@ -1,24 +1,27 @@
-// Candidates for closed shadow roots, about which the browser is asked from outside.
+// Candidate hosts of closed shadow roots, about which Rust asks the browser.
 
 /**
- * Elements that may keep a shadow root to themselves, those first of which it is longest ago that the browser was asked.
- * No script is told of such a root, nor when it comes, so they are asked about whenever somebody looks.
+ * Possible shadow hosts, least recently asked about first. No script can see a closed root, nor when it is attached, so
+ * they are asked about at every observation.
  */
 const possibleShadowHosts = new Set();
-/** Those that were asked about at least once, and in this look. */
+/** Hosts that were asked about at least once, and in this observation. */
 const askedOnce = new WeakSet();
 let askedNow = new WeakSet();
-/** How many are asked about again in one look, unless it is to be a fresh one: each takes the browser about 50 µs. */
+/** Hosts asked about again in one observation, unless it is a fresh one: each takes the browser about 50 µs. */
 const MAX_REPEATED_HOSTS = 100;
 
-/** Whether an element can have a shadow root that we were not told of, and nothing in it speaks against it. */
+/**
+ * Returns whether an element can have a shadow root unknown to us: a custom element, or an empty element of a kind that
+ * takes one.
+ */
 function canHostShadow(el, tag) {
   return tag.includes("-") || SHADOW_HOST_TAGS.has(tag) && elementCountOf.call(el) === 0 && textContentOf.call(el) === "";
 }
 
 /**
- * Whom to ask the browser about next. `isFirst` says that a look has just begun, `withHolders` that the elements that hold
- * frames are wanted too, after the others.
+ * Hosts to ask the browser about next. `isFirst`: an observation has just begun. `withHolders`: append the elements
+ * that hold frames.
  */
 function nextShadowHosts(isFirst, withHolders) {
   if (isFirst) askedNow = new WeakSet();

@@ -1,6 +1,6 @@
 // Text colour against its background: whether text can be told from what is painted behind it.
 
-/** Whether a picture is made of nothing but colours that cannot be seen. */
+/** Returns whether a gradient has only transparent colours. */
 function isTransparentImage(image) {
   if (!/^[\w-]*gradient\(/.test(image) || image.includes("url(")) return false;
   const colors = image.match(COLOR_VALUE);
@@ -9,7 +9,7 @@ function isTransparentImage(image) {
 
 const COLOR_VALUE = /(?:rgba?|oklch|oklab|lch|lab|color|hsla?|hwb)\([^()]*\)/g;
 
-/** Colours by how they are written, as red, green, blue and how much of them is drawn. */
+/** Parsed colours by text: red, green, blue, alpha. */
 const rgbCache = new Map();
 let canvas = null;
 
@@ -42,7 +42,7 @@ const isTransparent = (color) => {
 
 const isSimilarColor = ([r, g, b], [R, G, B]) => Math.abs(r - R) + Math.abs(g - G) + Math.abs(b - B) <= COLOR_TOLERANCE;
 
-/** Whether text of a colour may not stand out from its ground, as far as rules say; looked up once for each pair. */
+/** Returns whether text of a colour may match its background as far as rules say; cached for each pair. */
 function mayMatchBackground(color, background) {
   const key = `${color}|${background}`;
   let verdict = memo.colors.get(key);
@@ -54,7 +54,7 @@ function mayMatchBackground(color, background) {
   return verdict;
 }
 
-/** Whether text of a colour stands out from a colour or a picture. */
+/** Returns whether text of a colour contrasts with a background colour or image. */
 function contrastsWith(background, rgb) {
   if (!/^[\w-]+gradient\(/.test(background) && background.includes("(") && !/^(url|image|cross-fade|element|paint)/.test(background)) {
     return !isSimilarColor(rgb, rgbOf(background));
@@ -63,7 +63,7 @@ function contrastsWith(background, rgb) {
   return colors === null || colors.some((it) => !isSimilarColor(rgb, rgbOf(it)));
 }
 
-/** What is behind everything when nothing says otherwise. */
+/** Canvas colour: behind everything when no rule sets a background. */
 const canvasColor = () => isDarkScheme() ? [18, 18, 18] : [255, 255, 255];
 
 function isDarkScheme() {
@@ -80,50 +80,53 @@ function isDarkScheme() {
 }
 
 /**
- * Why text in an element, drawn in a style, cannot be told from what is behind it: the close look at what rules say. Any
- * paint that may be under it counts, unless it is of the same colour.
+ * Reason why text in an element cannot be told from its background: the close check. Any paint that may lie under it
+ * counts, unless it is of the same colour.
  */
 function colorHiddenReason(el, style, text) {
   const isSvg = namespaceOf.call(el) === SVG && localNameOf.call(el) !== "svg";
   const paint = isSvg ? style.fill : style.webkitTextFillColor || style.color;
   if (isSvg && paint.startsWith("url(")) return "";
   const rgb = paint === "none" ? [0, 0, 0, 0] : rgbOf(paint);
-  const isThin = rgb[3] < MIN_ALPHA;
+  const isTransparentText = rgb[3] < MIN_ALPHA;
   if (isSvg) {
     if (style.stroke !== "none" && parseFloat(style.strokeWidth) > 0) return "";
-    if (isThin) return "transparent";
+    if (isTransparentText) return "transparent";
     const picture = el.ownerSVGElement;
     if (!picture || findInside.call(picture, SHAPES) !== null) return "";
   } else {
     const stroke = parseFloat(style.webkitTextStrokeWidth) > 0 ? style.webkitTextStrokeColor : "";
-    const marks = (style.textShadow.match(COLOR_VALUE) || []).concat(stroke === "" ? [] : stroke).map(rgbOf);
-    if (marks.some((mark) => mark[3] >= MIN_ALPHA && (isThin || !isSimilarColor(mark, rgb)))) return "";
+    const outlines = (style.textShadow.match(COLOR_VALUE) || []).concat(stroke === "" ? [] : stroke).map(rgbOf);
+    if (outlines.some((outline) => outline[3] >= MIN_ALPHA && (isTransparentText || !isSimilarColor(outline, rgb)))) return "";
   }
-  if (!isThin && rgb[3] < 0.5) return "";
-  return isOnContrastingBackground(el, style, text, rgb, isThin) ? "" : isThin ? "transparent" : "same-colour";
+  if (!isTransparentText && rgb[3] < 0.5) return "";
+  return isOnContrastingBackground(el, style, text, rgb, isTransparentText) ? "" : isTransparentText ? "transparent" : "same-colour";
 }
 
 const SHAPES = "rect, path, circle, ellipse, polygon, image, use, foreignObject";
 
-/** Whether what is behind a text makes it stand out. Text that is not drawn only shows what is cut out by it. */
-function isOnContrastingBackground(el, own, text, rgb, isThin) {
+/**
+ * Returns whether anything behind a text makes it readable. Transparent text shows only through `background-clip:
+ * text`.
+ */
+function isOnContrastingBackground(el, ownStyle, text, rgb, isTransparentText) {
   markLayoutRead();
   const rect = textRectOf(text);
   const spot = rect.width > 0 ? rect : rectOf.call(el);
   const x = (spot.left + spot.right) / 2, y = (spot.top + spot.bottom) / 2;
   const root = documentElementOf.call(document), body = bodyOf.call(document);
-  let background = null, at = el, style = own;
+  let background = null, at = el, style = ownStyle;
   for (; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at), style = at !== null && nodeTypeOf.call(at) === 1 ? computed(at) : null) {
     const { backgroundColor, backgroundImage, backgroundClip } = style;
     if (backgroundClip.includes("text")) {
       if (backgroundImage !== "none" ? !isTransparentImage(backgroundImage) : !isTransparent(backgroundColor)) return true;
       continue;
     }
-    if (isThin) continue;
+    if (isTransparentText) continue;
     if (style.filter !== "none" || style.mixBlendMode !== "normal" || style.backdropFilter !== "none") return true;
-    // What is drawn elsewhere is not its ground.
-    const isUnder = at === el || at === root || at === body || holdsPoint(rectOf.call(at), x, y);
-    if (!isUnder) continue;
+    // An ancestor that is drawn elsewhere is no background.
+    const isBehind = at === el || at === root || at === body || holdsPoint(rectOf.call(at), x, y);
+    if (!isBehind) continue;
     if (hasContrastingEdge(at, style, rgb, x, y) || hasContrastingPseudo(at, rgb)) return true;
     if (backgroundImage !== "none") {
       if (contrastsWith(backgroundImage, rgb)) return true;
@@ -137,15 +140,15 @@ function isOnContrastingBackground(el, own, text, rgb, isThin) {
     background = at;
     break;
   }
-  if (isThin) return false;
-  // Whatever a frame is laid over can be behind it.
+  if (isTransparentText) return false;
+  // Anything under a frame can be behind it.
   if (background === null && (globalThis !== top || !isSimilarColor(canvasColor(), rgb))) return true;
   return isOverContrastingPaint(el, background || root, rgb, x, y);
 }
 
 const holdsPoint = (rect, x, y) => rect.left <= x && rect.right >= x && rect.top <= y && rect.bottom >= y;
 
-/** Whether an edge of a box, or what is drawn in place of one, can be behind what is in it. */
+/** Returns whether a border, inset shadow or border image can be behind the content of a box. */
 function hasContrastingEdge(el, style, rgb, x, y) {
   if (style.borderImageSource !== "none") return true;
   if (style.boxShadow !== "none" && /inset/.test(style.boxShadow) &&
@@ -160,7 +163,7 @@ function hasContrastingEdge(el, style, rgb, x, y) {
   return side !== "" && !isTransparent(side) && !isSimilarColor(rgbOf(side), rgb);
 }
 
-/** Whether a box that rules put before or after what is in an element is painted: nobody can ask where it is. */
+/** Returns whether a positioned pseudo-element is painted: its place cannot be queried. */
 function hasContrastingPseudo(el, rgb) {
   for (const which of ["::before", "::after"]) {
     const style = styleOf(el, which);
@@ -170,7 +173,7 @@ function hasContrastingPseudo(el, rgb) {
   return false;
 }
 
-/** Whether a box in this style is painted in another colour. */
+/** Returns whether a box with this style paints another colour. */
 const paintsContrast = (style, rgb) => style.visibility === "visible" && parseFloat(style.opacity) >= MIN_ALPHA &&
   (style.backgroundImage !== "none" ? contrastsWith(style.backgroundImage, rgb)
     : !isTransparent(style.backgroundColor) && !isSimilarColor(rgbOf(style.backgroundColor), rgb)) ||
@@ -178,10 +181,10 @@ const paintsContrast = (style, rgb) => style.visibility === "visible" && parseFl
   style.boxShadow !== "none" && /inset/.test(style.boxShadow);
 
 const REPLACED_TAGS = /^(?:img|video|canvas|iframe|picture|object|embed|image)$/;
-/** How many boxes are looked at for one text, those near to it first. */
+/** Boxes checked for one text, the nearest first. */
 const MAX_OVERLAP_CHECKS = 1500;
 
-/** Whether a box beside those that an element is in is painted where it is. */
+/** Returns whether a box outside the ancestors of an element paints at its place. */
 function isOverContrastingPaint(el, background, rgb, x, y) {
   const isContrasting = (other) => {
     if (contains.call(other, el)) return false;
@@ -198,7 +201,7 @@ function isOverContrastingPaint(el, background, rgb, x, y) {
     const others = findAllInside.call(box, "*");
     for (let at = 0; at < others.length && count < MAX_OVERLAP_CHECKS; at++) {
       const other = others[at];
-      // What is in there was looked at before.
+      // Checked on the level below.
       if (inner !== el && contains.call(inner, other)) continue;
       count++;
       let rect = (memo.rects ??= new Map()).get(other);

@@ -1,8 +1,8 @@
-// What the observer needs of the DOM, taken from the prototypes once.
+// DOM accessors, taken from the prototypes once.
 //
-// The isolated world has prototypes of its own, so a page cannot replace these. It can still shadow properties of
-// forms and of the document by naming elements after them (`<input name="firstChild">`), which is why nothing
-// below reads a property of a node by its name unless the interface forbids that.
+// The isolated world has its own prototypes, which a page cannot replace. A page can still shadow properties of forms
+// and of the document by naming elements after them (`<input name="firstChild">`), so nothing below reads a property of
+// a node by name unless the interface rules that out.
 
 const getter = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get;
 
@@ -54,24 +54,27 @@ const HTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
 const MATH = "http://www.w3.org/1998/Math/MathML";
 
-/** Names that are something in HTML alone. A drawing can have elements with these names too, and they are nothing there. */
+/** Tag names with a meaning in HTML only. SVG elements can have the same names, without the meaning. */
 const HTML_ONLY = new Set(("area audio button canvas details dialog embed fieldset frame iframe img input label legend map meter object " +
   "optgroup option output progress select slot summary template textarea video").split(" "));
 
-/** The name of an element, to be called with it; of what only looks like an element of HTML, one that means nothing. */
+/**
+ * Local name of an element, called with it as `this`; prefixed with `not:` for elements of another namespace that share
+ * a name with HTML.
+ */
 function localNameOf() {
   const name = rawLocalNameOf.call(this);
   return HTML_ONLY.has(name) && namespaceOf.call(this) !== HTML ? `not:${name}` : name;
 }
 
-/** Shadow roots that the page keeps to itself, by their host; filled in from outside. */
+/** Closed shadow roots by host, supplied from outside. */
 const closedRoots = new WeakMap();
 let closedCount = 0;
 
-/** The shadow root of an element, whoever may see it. */
+/** Shadow root of an element, open or closed. */
 const anyShadowRootOf = (el) => shadowRootOf.call(el) || (closedCount === 0 ? null : closedRoots.get(el) || null);
 
-/** Asks any kind of tree for the element with an id. */
+/** `getElementById` for documents and shadow roots; null for other trees. */
 const byId = (root, id) =>
   root.nodeType === 9 ? elementById.call(root, id)
   : root instanceof DocumentFragment ? elementByIdInFragment.call(root, id)
@@ -82,10 +85,10 @@ const parentOf = (el) => {
   return parent === null ? null : parent instanceof ShadowRoot ? parent.host : parent;
 };
 
-/** The parent in the flat tree: where the element is drawn. */
+/** Parent in the flat tree: where the element is rendered. */
 const flatParentOf = (el) => assignedSlotOf.call(el) || parentOf(el);
 
-/** Calls back for everything directly below an element in the flat tree: text and elements. */
+/** Calls back for every text and element child in the flat tree. */
 function forEachFlatChild(el, tag, visit) {
   const shadow = anyShadowRootOf(el);
   if (shadow !== null) readShadowSheets(shadow);
@@ -108,8 +111,8 @@ function forEachFlatChild(el, tag, visit) {
 }
 
 /**
- * The text inside an element when there is nothing else in it; null when there is. Texts are not touched one by one
- * where it can be helped: in a world like ours each costs an object that the browser has to make first.
+ * Text of an element with no element children; null otherwise. Avoids touching text nodes one by one: in an isolated
+ * world each costs a wrapper object.
  */
 function onlyText(el, tag) {
   if (el === memo.textOnlyElement) return memo.textOnlyResult;

@@ -1,13 +1,13 @@
-// What is being done: the guard sees to it that it is done to nothing else, and what came of it is noted.
+// Effects of an action: its start, the state before it, and what changed when the page settles.
 
-/** Whether something is scrolled as far as it was when it began. */
+/** Returns whether an element is scrolled as at the start of the action. */
 function isScrolledAsBefore(target) {
   const box = target === document ? document.scrollingElement : target;
   const was = action.scrollPositions.get(box);
   return was !== undefined && was[0] === box.scrollLeft && was[1] === box.scrollTop;
 }
 
-/** How far everything around an element is scrolled. */
+/** Scroll positions of an element's ancestors and of the document. */
 function scrollPositionsAround(el) {
   const places = new Map();
   const note = (box) => { if (box) places.set(box, [box.scrollLeft, box.scrollTop]); };
@@ -16,14 +16,14 @@ function scrollPositionsAround(el) {
   return places;
 }
 
-/** From here on, what happens is because of what is done. `guard` says what else is kept off: hands or keys. */
+/** Begins an action. `guard`: the input events to block elsewhere, "pointer" or "keyboard". */
 function beginAction(elementId, guard, eventTarget, guardId) {
   const el = elementOf(elementId);
   if (el === null) return false;
   return beginActionOn(el, guard, eventTarget || visibleProxy(el), guardId);
 }
 
-/** What is selected, if anything is. */
+/** Endpoints of the selection; empty when it is collapsed. */
 function selectionEndpoints() {
   const active = deepActiveElement();
   if (active !== null && /^(?:input|textarea)$/.test(localNameOf.call(active))) {
@@ -42,13 +42,13 @@ function hasSelectionChanged() {
 
 function beginActionOn(el, guard, eventTarget, guardId) {
   recordStyleMoves();
-  // What has changed by now is not because of it.
+  // Changes so far are not the action's.
   recordEffects(effectObserver.takeRecords());
   const now = performance.now();
   action = { guardId, el, eventTarget, guard, lease: 0, identity: identityText(el), expiresAt: 0, hits: 0, presses: 0, clicks: 0, releases: 0, missed: "",
     mutations: 0, otherMutations: 0, lateRecords: [], changeCount: 0, hasStyleMutation: false, isHovering: false,
     begun: now, selected: selectionEndpoints(), scrollPositions: scrollPositionsAround(eventTarget),
-    // What is done by script, or in another document, has no event here.
+    // Actions by script, or in another document, dispatch no event here.
     inputAt: guard === "" || guard === "ancestor" || isFrameElement(el) ? now : -Infinity, events: [], spans: [], spanStart: null, timersBefore: null, framesBefore: null, isScheduled: false,
     eventTypes: new Set(), lateEventTypes: new Set(), hasScrolled: false, invalid: new Set(), mayHaveSubmitted: false, submission: null, pressedAt: null, downloads: 0,
     cookies: readCookies(), hasStored: false, canvasSums: canvasChecksums(), hasDrawn: false, isAnimated: isAnimating(),
@@ -59,16 +59,16 @@ function beginActionOn(el, guard, eventTarget, guardId) {
   return true;
 }
 
-/** Whether what is done to an element is done in a document of its own. */
+/** Returns whether an element contains another document. */
 const isFrameElement = (el) => /^(?:iframe|frame|object|embed)$/.test(localNameOf.call(el));
 
-/** Watches for what comes, in a document that nothing is done to itself. */
+/** Observes effects in an ancestor document of the action's frame. */
 function beginInAncestor(guardId) {
   const root = documentElementOf.call(document);
   return root !== null && beginActionOn(root, "ancestor", root, guardId);
 }
 
-/** Watches for what comes of something that is done to no element in particular. */
+/** Observes effects of an action without a target element. */
 function beginUntargeted(guardId) {
   const root = documentElementOf.call(document);
   return root !== null && beginActionOn(root, "", root, guardId);
@@ -83,61 +83,60 @@ const currentValue = (el) => {
   }
 };
 
-/** Checks and begins in one step: nothing can happen in between. */
+/** Checks actionability and arms the guard in one step, so that nothing can happen in between. */
 async function checkAndArm(elementId, requirements, guard, isFresh, guardId) {
-  // Who looked some time ago has to look again if something happened since then; who looked just now, if it
-  // happened here.
+  // An older observation is stale after any change; a fresh one only if the change touched the element.
   const el = elementOf(elementId);
   if (isDirty() && (!isFresh || el === null || isTouched(el))) return { problem: "dirty" };
   const identity = el === null ? [] : identityText(el);
   if (guard !== null) armingGuards.add(guardId);
   const found = await checkActionability(elementId, requirements);
   const isStillWanted = guard !== null && armingGuards.delete(guardId);
-  // The check may have waited for things to come to rest.
+  // The check may have waited for animations.
   if (found.problem === undefined && !hasSameIdentity(el, identity)) return { problem: "dirty" };
   if (found.problem === undefined && isStillWanted) beginAction(found.field || elementId, guard, found.eventTarget || null, guardId);
   delete found.eventTarget;
   return found;
 }
 
-/** What has come of it so far. */
+/** Effects so far. */
 function collectEffects() {
   if (action === null) return null;
   recordEffects(effectObserver.takeRecords());
   if (action.timersBefore === null) compareCookies();
-  const { el, hits, releases, missed, mutations, otherMutations, eventTypes: signs, focused, value, checked, href, downloads, hasStored, hasDrawn, isScheduled } = action;
+  const { el, hits, releases, missed, mutations, otherMutations, eventTypes: eventTypes, focused, value, checked, href, downloads, hasStored, hasDrawn, isScheduled } = action;
   const active = deepActiveElement();
-  // That the element itself takes the focus is what a click does, not what comes of it.
-  const isOwn = action.guard === "pointer" && el !== documentElementOf.call(document) && active !== null && isInside(active, el);
-  const hasMoved = active !== action.active && !isOwn;
+  // Focusing the clicked element is no effect of its own.
+  const isFocusOnTarget = action.guard === "pointer" && el !== documentElementOf.call(document) && active !== null && isInside(active, el);
+  const hasMoved = active !== action.active && !isFocusOnTarget;
   const state = controlState(el);
   return {
     hits, releases, missed, mutations, otherMutations, isScheduled, downloads, isHovering: action.isHovering, selected: hasSelectionChanged(),
     focus: hasMoved && focused !== null || isEditable(el) && active === el && action.active !== el,
-    value: signs.has("input") || signs.has("change") || currentValue(el) !== value || state.isChecked !== checked,
-    // The new state of a control that was clicked through its label.
+    value: eventTypes.has("input") || eventTypes.has("change") || currentValue(el) !== value || state.isChecked !== checked,
+    // New state of the control behind a clicked label.
     isChecked: state.control === undefined ? null : state.isChecked,
-    scrolled: signs.has("scroll"), toggled: TOGGLE_EVENTS.some((type) => signs.has(type)), media: MEDIA_EVENTS.some((type) => signs.has(type)),
-    copied: signs.has("copy") || signs.has("cut"), stored: hasStored, drawn: hasDrawn,
+    scrolled: eventTypes.has("scroll"), toggled: TOGGLE_EVENTS.some((type) => eventTypes.has(type)), media: MEDIA_EVENTS.some((type) => eventTypes.has(type)),
+    copied: eventTypes.has("copy") || eventTypes.has("cut"), stored: hasStored, drawn: hasDrawn,
     moved: location.href !== href,
     blocking: blockingFields(), missingClick: missingClickReason(),
     spans: action.spans.slice(-MAX_LISTENER_SPANS), begunAt: performance.timeOrigin + action.begun, doneAt: performance.timeOrigin + Math.max(action.begun, action.inputAt),
   };
 }
 
-/** So many times of events are told, begin and end. */
+/** Most listener spans reported, as start and end times. */
 const MAX_LISTENER_SPANS = 40;
 const TOGGLE_EVENTS = ["toggle", "fullscreenchange", "close"], MEDIA_EVENTS = ["play", "pause", "volumechange", "ratechange", "seeking"];
 
 const taskChannel = new MessageChannel();
 let afterTask = null;
 taskChannel.port1.onmessage = () => afterTask && afterTask();
-/** Lets everything run that waits to. */
+/** Resolves after the tasks that are queued now. */
 const nextTask = () => new Promise((go) => { afterTask = go; taskChannel.port2.postMessage(0); });
 
-/** Waits until what the action set in motion has come to rest: animations that end, and scripts that move things. */
+/** Waits until animations and style changes that the action started have ended. */
 async function waitForAnimations(end) {
-  // Components begin to move with the next picture.
+  // Web components start animations with the next frame.
   const isComponent = rootOf.call(action.el) instanceof ShadowRoot || localNameOf.call(action.el).includes("-");
   if (isComponent && action.mutations > 0) {
     await nextFrame();
@@ -147,13 +146,13 @@ async function waitForAnimations(end) {
   for (;;) {
     const left = end - performance.now();
     if (action === null || left <= 0) return;
-    const moving = [document, ...shadows].flatMap((tree) => tree.getAnimations()).filter(({ playState, startTime, effect }) => playState === "running" &&
+    const running = [document, ...shadows].flatMap((tree) => tree.getAnimations()).filter(({ playState, startTime, effect }) => playState === "running" &&
       effect !== null && effect.getComputedTiming().endTime < Infinity && (startTime === null || startTime >= action.begun - 50));
-    if (moving.length > 0) {
-      // What a page does when they end is because of them.
+    if (running.length > 0) {
+      // Changes at the end of these animations are caused by them.
       if (action.mutations > 0) markScheduled();
-      const over = Promise.allSettled(moving.map(({ finished }) => finished));
-      await Promise.race([over, new Promise((go) => setOwnTimeout(go, left))]);
+      const ended = Promise.allSettled(running.map(({ finished }) => finished));
+      await Promise.race([ended, new Promise((go) => setOwnTimeout(go, left))]);
       await waitForFollowUp();
       continue;
     }
@@ -165,7 +164,7 @@ async function waitForAnimations(end) {
   }
 }
 
-/** Lets a page hear that something has come to rest. What it puts in its place begins to move a few pictures later. */
+/** Lets the page react to the end of an animation. A replacement starts to move a few frames later. */
 async function waitForFollowUp() {
   const before = action === null ? 0 : action.changeCount;
   for (let frameCount = 0; action !== null && frameCount < 3; frameCount++) {
@@ -176,15 +175,15 @@ async function waitForFollowUp() {
   }
 }
 
-/** How many turns without a consequence are enough. */
+/** Tasks without a change after which the page counts as settled. */
 const QUIET_TASKS = 3;
 
-/** How long a click may take to arrive before somebody asks what became of it. */
+/** Longest wait for a click to arrive. */
 const CLICK_ARRIVAL_MS = 250;
 
 /**
- * Waits until what was done has no more consequences, or the time is up; then says what they are. `ups` is how many
- * times a button of the mouse is going to be released before that; `look` is how to look at the page afterwards.
+ * Settles: waits until the action has no more consequences or the time is up, and returns its effects. `releases`:
+ * mouse button releases to wait for first; `observeOptions`: options for an observation afterwards.
  */
 async function settle(ms, releases = 0, observeOptions = null) {
   renewLease();
@@ -200,25 +199,25 @@ async function settle(ms, releases = 0, observeOptions = null) {
     quiet = action.changeCount === before ? quiet + 1 : 0;
   }
   if (action !== null && quiet >= QUIET_TASKS) await waitForAnimations(end);
-  // Where something came of it, what changed at once is part of that.
+  // With other effects, changes right after the event are part of them.
   if (action !== null && hasEffects(collectEffects())) attributeSoonRecords();
   const collected = { ...collectEffects(), isQuiet: quiet >= QUIET_TASKS, blockedLinks: takeBlockedLinks() };
-  // Asked for later, a look would have to wait for the picture that comes next.
+  // A later call would have to wait for the next frame.
   if (observeOptions !== null && collected.isQuiet && collected.mutations > 0) collected.report = observe(observeOptions);
   return collected;
 }
 
-/** Whether an outcome says that anything came of it. */
+/** Returns whether there are any effects. */
 const hasEffects = ({ mutations, focus, value, scrolled, toggled, media, copied, stored, drawn, moved, downloads, blocking }) =>
   mutations > 0 || focus || value || scrolled || toggled || media || copied || stored || drawn || moved || downloads > 0 ||
   blocking.length > 0 || blockedLinks.length > 0;
 
-/** How often canvases are compared while a consequence is waited for. */
+/** Interval of canvas comparisons while waiting. */
 const CANVAS_POLL_MS = 100;
 
 /**
- * Waits for the first consequence. `isHeard` says that scripts listen to events of the element, `isOpen` that the page has
- * something under way that leaves no trace here.
+ * Waits for the first effect. `hasListeners`: the page listens to events of the element; `hasPendingWork`: it has work
+ * under way that leaves no trace here.
  */
 async function firstEffect(ms, hasListeners = true, hasPendingWork = false) {
   renewLease();
@@ -227,7 +226,7 @@ async function firstEffect(ms, hasListeners = true, hasPendingWork = false) {
   if (hasPendingWork && hasListeners) markScheduled();
   let canvasesReadAt = begun;
   for (;;) {
-    // What is selected is no sign: the page hears of that later, and may do something then.
+    // A selection alone does not count: the page is notified later, and may react.
     if (action !== null && hasListeners) {
       recordEffects(effectObserver.takeRecords());
       attributeSoonRecords();
@@ -248,7 +247,7 @@ async function firstEffect(ms, hasListeners = true, hasPendingWork = false) {
   }
 }
 
-/** Waits for anything new, such as what a page makes of an answer. `isCaused` says that the action asked for that. */
+/** Waits for the next change, such as the rendering of a response. `isCaused`: the action made the request. */
 async function nextChange(ms, isCaused = false) {
   renewLease();
   if (isCaused) markScheduled();
@@ -262,7 +261,7 @@ async function nextChange(ms, isCaused = false) {
   return false;
 }
 
-/** It is done: hands are free again. */
+/** Ends the action and returns its effects. */
 function endAction() {
   const collected = collectEffects();
   if (collected !== null) {

@@ -1,17 +1,17 @@
 // The event guard: while an action is under way, trusted input events reach only its target.
 
-/** What a hand is about to do, and to what; null when nothing is being done. */
+/** State of the action under way; null when there is none. */
 let action = null;
-/** The longest time that effects are watched for after the last word from outside. */
+/** Longest time an action is observed after the last call from Rust. */
 const MAX_ACTION_MS = 60000;
 
-/** Ids of guards that are being armed: whoever asked for one may release it before it is up. */
+/** Ids of guards being armed: a client may release one before it is installed. */
 const armingGuards = new Set();
 
 /**
- * The guard is held on a lease. It is renewed whenever somebody outside asks about the action and with every event
- * that is let through, and ends so many ticks later: whoever armed it may have been killed, and a person's own clicks
- * must go through then. Ticks and no clock: a page that is busy does not tick, and guards what waits for it.
+ * Lease of the guard. It is renewed with every call about the action and every event let through, and ends after so
+ * many ticks: the client may have been killed, and a person's own clicks must go through then. Ticks instead of a
+ * clock: a busy page does not tick, and stays guarded.
  */
 const LEASE_TICKS = 30, TICK_MS = 100;
 let leaseTimer = 0;
@@ -31,7 +31,7 @@ function leaseTick() {
   leaseTimer = setOwnTimeout(leaseTick, TICK_MS);
 }
 
-/** Releases a guard, also one that is not up yet. */
+/** Releases a guard, also one that is still being armed. */
 function releaseGuard(guardId) {
   armingGuards.delete(guardId);
   if (action !== null && action.guardId === guardId) endAction();
@@ -40,14 +40,14 @@ function releaseGuard(guardId) {
 const POINTER_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu"];
 const KEY_EVENTS = ["keydown", "keypress", "keyup", "beforeinput"];
 
-/** Lets nothing through to anything but the element that was checked, as long as it is what it was. */
+/** Blocks input events to anything but the checked element, as long as it has the same identity. */
 function guardEvent(event) {
   if (action === null || !event.isTrusted || action.lease <= 0 || action.guard === "") return;
   const isKey = event instanceof KeyboardEvent || event instanceof InputEvent;
   if (isKey !== (action.guard === "keyboard")) return;
   const hit = isKey ? deepActiveElement() : composedTarget(event);
   if (event.type === "mouseup") action.releases++;
-  // Once it was let in, what the page makes of it is the page's own business.
+  // After the first event, changes by the page are its own business.
   const isSame = () => action.hits > 0 || hasSameIdentity(action.el, action.identity);
   if (action.guard !== "ancestor" && hit !== null && isEventAllowed(hit, event) && isSame()) {
     if (COUNTED_EVENTS.test(event.type)) action.hits++;
@@ -58,20 +58,20 @@ function guardEvent(event) {
   }
   preventDefault.call(event);
   stopImmediatePropagation.call(event);
-  // What follows a press that was let in is no miss.
+  // Events after a press that reached the element are no miss.
   if (action.missed === "" && action.hits === 0) {
     action.missed = action.guard !== "ancestor" && hit !== null && isEventFor(hit, action.el) ? "changed" : describe(hit);
   }
 }
 
-/** Of each press, what says that it has arrived. */
+/** Events that count as arrived input. */
 const COUNTED_EVENTS = /^(?:mousedown|click|keydown|beforeinput)$/;
 
-/** What an event is about; inside closed shadow trees that is not told. */
+/** Innermost target of an event, looked up by point inside closed shadow trees. */
 function composedTarget(event) {
   let hit = composedPathOf.call(event)[0];
   if (!(hit instanceof Element)) return null;
-  // Inside of a closed tree, open ones are not told either.
+  // Open shadow trees inside a closed one are not in the path either.
   for (let shadow = closedCount > 0 ? closedRoots.get(hit) || null : null; shadow !== null; shadow = anyShadowRootOf(hit)) {
     const inner = pointInShadow.call(shadow, event.clientX, event.clientY);
     if (inner === null || inner === hit) break;
@@ -83,18 +83,18 @@ function composedTarget(event) {
 function isEventAllowed(hit, event) {
   const { el, eventTarget } = action;
   if (isEventFor(hit, el) || isEventFor(hit, eventTarget)) return true;
-  // Typing moves on where the page moves the focus on, as from one digit of a code to the next.
+  // Typing may continue where the page moves the focus, such as the next digit of a code.
   if (action.guard === "keyboard" && action.hits > 0) return true;
-  // The release belongs to the press. The click that may come of both must be the element's again.
+  // The release belongs to the press; the click that results must be the element's again.
   if (action.hits > 0 && /^(?:pointerup|mouseup)$/.test(event.type)) return true;
   // A click in a label is followed by one on the labelled control.
   const control = labelledControl(eventTarget) || labelledControl(el);
   if (event.type !== "click" || control === null) return false;
-  // In a closed shadow tree its target is not told, and its focus may have scrolled it away from under the mouse.
+  // A closed shadow tree hides its target, and focusing it may have scrolled it away from the pointer.
   return hit === control || action.clicks > 0 && isInside(control, composedPathOf.call(event)[0]);
 }
 
-/** `document.open()` takes all listeners away: they are put up again before anything is done. */
+/** Installs the guard's listeners. Repeated before each action, as `document.open()` removes them. */
 function installGuard() {
   for (const name of [...POINTER_EVENTS, ...KEY_EVENTS]) addEventListener(name, guardEvent, { capture: true, passive: false });
 }

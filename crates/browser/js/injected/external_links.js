@@ -1,8 +1,8 @@
 // Links to other programs (`mailto:` and the like), which would open a prompt of the browser.
 
-/** Addresses that a browser shows itself. All others are for other programs. */
+/** URL schemes that a browser handles itself. All others open other programs. */
 const BROWSER_SCHEMES = new Set(["about", "blob", "brave", "chrome", "chrome-error", "chrome-extension", "chrome-search", "chrome-untrusted", "cid", "data", "devtools", "edge", "file", "filesystem", "ftp", "http", "https", "isolated-app", "javascript", "view-source"]);
-/** Addresses that were to be opened in other programs, and that nobody has been told of yet. */
+/** Blocked links that have not been reported yet. */
 let blockedLinks = [];
 const MAX_BLOCKED_LINKS = 5;
 
@@ -12,8 +12,8 @@ const isExternalScheme = (url) => {
 };
 
 /**
- * A browser asks a person before it hands an address to another program, and lets no mouse through to the page until it
- * is answered. Where nobody can answer it must not be asked. A person's own clicks are the person's.
+ * Blocks a navigation to another program. The browser would show a prompt and block pointer input to the page until it
+ * is answered; in a headless browser nobody can. A person's own clicks go through.
  */
 function blockExternalLink(event, url) {
   if (!isExternalScheme(url)) return;
@@ -24,17 +24,17 @@ function blockExternalLink(event, url) {
 }
 globalThis.navigation?.addEventListener("navigate", (event) => {
   blockExternalLink(event, event.destination.url);
-  // A file is on its way. The browser tells of it when a server has answered.
+  // Download request. The browser reports it when a server has answered.
   if (action !== null && event.downloadRequest !== null && !event.defaultPrevented) action.downloads++;
 });
-// What would come in a tab of its own leaves this one where it is.
+// A link to a new tab does not navigate this one.
 addEventListener("click", (event) => {
   if (event.defaultPrevented) return;
   const link = composedPathOf.call(event).find((at) => at instanceof Element && matches.call(at, "a[href][target]"));
   if (link !== undefined) blockExternalLink(event, String(link.href));
 });
 
-/** Tells of each once. */
+/** Returns blocked links, each once. */
 function takeBlockedLinks() {
   const links = blockedLinks;
   blockedLinks = [];

@@ -1,4 +1,4 @@
-// What has no keys or clicks of its own is done by script: values, choices, focus, scrolling; and points of the page.
+// Form fields by script: values, options, focus, selection, scrolling, and the comparison of values afterwards.
 
 const setInputValue = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
 const setSelected = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set;
@@ -14,15 +14,15 @@ const dispatchEvents = (el, ...names) => {
 
 const focusWithoutScroll = (el) => (el instanceof SVGElement ? focusOnSvg : focusHtml).call(el, { preventScroll: true });
 
-/** Kinds of fields that are chosen from, not typed into. */
+/** Input types with a picker instead of a text cursor. */
 const PICKER_TYPES = /^(?:date|month|week|time|datetime-local|color|range)$/;
 
-/** Roles of what stands around a field and is no control of another kind. */
+/** Roles of wrappers around a field that are no other control. */
 const FIELD_WRAPPER_ROLES = /^(?:|textbox|searchbox|group|presentation|none|generic|region|application|code|document|article)$/;
-/** How far out the box of an editor is looked for from a part of it. */
+/** Ancestors searched for the root of an editor. */
 const MAX_EDITOR_LEVELS = 12;
 
-/** Fields in an element that keys can be typed into, in whatever shadow tree; what is in another one counts with that. */
+/** Editable fields in a subtree, also in its shadow trees; nested ones count once. */
 function editableFieldsIn(el) {
   const found = [];
   const search = (root) => {
@@ -39,8 +39,8 @@ function editableFieldsIn(el) {
 }
 
 /**
- * The field that takes the keys meant for an element: itself, the only one in it, or the input proxy of the editor that it
- * is a part of. Null when there is none, several, or when the element is a control of another kind.
+ * Field that takes the keys for an element: itself, the only one in it, or the input proxy of its editor. Null when
+ * there is none, several, or when the element is another control.
  */
 function fieldFor(el) {
   if (isEditable(el)) return el;
@@ -54,12 +54,12 @@ function fieldFor(el) {
   return null;
 }
 
-/** A box less than this in either direction shows nothing that could be read. */
+/** Fields smaller than this on a side show no readable text, in px. */
 const MIN_FIELD_PX = 4;
 
 /**
- * Whether a field only receives the keys of an editor that its page draws: it is too small, clipped away or transparent.
- * Such an editor keeps its text elsewhere, and what is selected or held in the field says little about it.
+ * Returns whether a field is the input proxy of an editor drawn by the page: too small, clipped away or transparent.
+ * Such an editor keeps its text elsewhere; the selection and value of the field say little about it.
  */
 function isInputProxy(el) {
   if (!/^(?:input|textarea)$/.test(localNameOf.call(el))) return false;
@@ -74,12 +74,12 @@ function isInputProxy(el) {
   return false;
 }
 
-/** Whether what an element holds is known to its page's script alone. */
+/** Returns whether only the page's script knows the content of an editor. */
 const isOpaqueEditor = (el) => isScriptedEditor(el) || isInputProxy(el);
 
 /**
- * Ways to put a text into a field, the best first. Code editors indent and close brackets at keys; what is pasted they
- * take as it is.
+ * Input methods for a field, the best first. Code editors indent and close brackets at keys, but take pasted text as it
+ * is.
  */
 function inputMethodsFor(el, value) {
   const isMultiline = value.includes("\n");
@@ -93,8 +93,8 @@ function inputMethodsFor(el, value) {
 }
 
 /**
- * Gets a field ready to be typed into: focused, and a plain one with all that is in it selected. Fields that are not typed
- * into take the value at once. Says what is left to do: `write` by one of the ways, `select` and write, or nothing.
+ * Prepares a field for input: focuses it and selects the content of a plain one. Inputs with a picker take the value at
+ * once. Returns what is left to do: `write` by an input method, `select` and write, or nothing.
  */
 function prepareFill(id, value, appends) {
   const el = elementOf(id);
@@ -138,8 +138,8 @@ function selectContent(el) {
 }
 
 /**
- * Has the next key go over all that an editor holds, if the keys for that did not do it; `isForced` says that they did not.
- * An editor may hold more than what is in the document, which its own keys know. Waits until its page knows.
+ * Selects all content of an editor for the next key, if its select-all shortcut did not; `isForced`: it did not. An
+ * editor may hold more than the document shows, which its shortcut covers. Waits until the page has been notified.
  */
 async function selectAll(id, isForced) {
   const el = elementOf(id);
@@ -150,12 +150,15 @@ async function selectAll(id, isForced) {
     const { isCollapsed, anchorNode } = selectionIn(el);
     if (isForced || isCollapsed || !el.contains(anchorNode)) selectContent(el);
   }
-  // A page hears of what is selected in a task of its own.
+  // `selectionchange` is dispatched in a task of its own.
   for (let turns = 0; turns < 2; turns++) await new Promise((go) => setTimeout(go));
   return true;
 }
 
-/** Pastes a text into what has the focus in a field, without the clipboard. False when the page does nothing about it. */
+/**
+ * Pastes a text into the focused element of a field by a synthetic event, without the clipboard. False when the page
+ * does not handle it.
+ */
 function paste(id, text) {
   const el = elementOf(id), active = deepActiveElement();
   if (el === null || active === null || !isInside(active, el)) return false;
@@ -165,8 +168,8 @@ function paste(id, text) {
 }
 
 /**
- * The text that an editor would put into the clipboard, without the clipboard: with everything selected, all that it
- * holds, also where only what is in view is in the document. Null when it does not say.
+ * Text that an editor puts into a synthetic `copy` event: with everything selected, all of its text, also where only
+ * the visible part is in the document. Null when it gives none.
  */
 function copyFrom(el) {
   const active = deepActiveElement();
@@ -184,15 +187,15 @@ function caretToEnd(el) {
     const { length } = currentValue(el);
     el.setSelectionRange(length, length);
   } catch {
-    // Numbers and addresses have no selection; typing goes to their end anyway.
+    // Number and email inputs have no selection; typing appends anyway.
   }
 }
 
-/** Lines without what an editor adds around them: empty ones, and blanks at their ends. */
+/** Lines without what an editor adds: empty lines and trailing blanks. */
 const textLines = (text) => text.replace(/\u00a0/g, " ").split(/\r\n?|\n/).map((line) => line.trimEnd()).filter(Boolean);
 const isSameText = (one, other) => textLines(one).join("\n") === textLines(other).join("\n");
 
-/** A number as people write it, with a sign of its currency and groups of digits; NaN for anything else. */
+/** Parses a formatted number, with a currency sign and digit groups; NaN for anything else. */
 function parseNumber(text) {
   const plain = text.replace(/[\s\u00a0'_]/g, "");
   const [, sign, digits] = /^[^\p{L}\d.,()-]*(-?)(\d+(?:[.,]\d+)*)[^\p{L}\d.,()-]*$/u.exec(plain) || [];
@@ -202,56 +205,59 @@ function parseNumber(text) {
   return Number(sign + ungrouped.replace(",", "."));
 }
 
-/** At most so many letters are a mask's own, such as a country's number. */
+/** Most letters that an input mask adds, such as a country code. */
 const MAX_MASK_LETTERS = 4;
 
-/** Whether a field holds what was wanted in the form that its page gives to it: with signs, groups, a mask's own letters. */
-function isReformatted(actual, want) {
-  const [had, expected] = [lettersAndDigits(actual), lettersAndDigits(want)];
-  // Of an empty field a mask may show its places.
-  if (want.trim() === "") return had === "" || actual.includes("_") && had.length <= MAX_MASK_LETTERS;
-  if (expected === "") return actual.trim() === want.trim();
-  if (had === expected) return true;
-  const [one, other] = [parseNumber(actual), parseNumber(want)];
+/**
+ * Returns whether a field holds the expected text in the page's format: with separators, digit groups, or letters of a
+ * mask.
+ */
+function isReformatted(actual, wantedText) {
+  const [actualLetters, expected] = [lettersAndDigits(actual), lettersAndDigits(wantedText)];
+  // An empty mask may show its placeholders.
+  if (wantedText.trim() === "") return actualLetters === "" || actual.includes("_") && actualLetters.length <= MAX_MASK_LETTERS;
+  if (expected === "") return actual.trim() === wantedText.trim();
+  if (actualLetters === expected) return true;
+  const [one, other] = [parseNumber(actual), parseNumber(wantedText)];
   if (one === one && other === other) return one === other;
-  if (had.length - expected.length > MAX_MASK_LETTERS) return false;
-  // What a mask adds stands before or after, with a sign in between.
+  if (actualLetters.length - expected.length > MAX_MASK_LETTERS) return false;
+  // A mask adds letters before or after, with a separator in between.
   const marks = [...expected].join("[^\\p{L}\\p{N}]*");
   return new RegExp(`(?:^|[^\\p{L}\\p{N}])${marks}(?:$|[^\\p{L}\\p{N}])`, "iu").test(actual);
 }
 
-/** How what a field holds now compares with what was wanted. `isAllSelected` says that an editor can be asked for a copy. */
+/** Compares the value of a field with the expected one. `isAllSelected`: an editor can be asked for a copy. */
 function compareValue(id, expected, appends, isAllSelected = false) {
   const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
   const isDrawn = isOpaqueEditor(el), context = editContextOf.call(el);
-  // What only hears keys is not sent any to no purpose: they may mean anything there.
+  // A scripted editor that offers no copy is sent no shortcut for it: it may mean anything there.
   if (isDrawn && !isAllSelected) return { is: "unread", canCopy: context !== null || isInputProxy(el) || copyFrom(el) !== null };
   const copied = isAllSelected ? copyFrom(el) : null;
   if (copied !== null && (isDrawn || !isSameText(innerTextOf.call(el), expected))) return compareCopy(el, copied, expected);
   const isField = /^(?:input|textarea)$/.test(localNameOf.call(el));
   const plain = (text) => isField ? text.replace(/\r\n?/g, "\n") : collapseSpace(text);
-  const shown = isField ? currentValue(el) : innerTextOf.call(el), actual = plain(shown), want = plain(expected);
+  const shown = isField ? currentValue(el) : innerTextOf.call(el), actual = plain(shown), wantedText = plain(expected);
   const oneLine = (text) => localNameOf.call(el) === "input" ? text.replace(/\n/g, "") : text;
-  if (isField ? actual === oneLine(want) : isSameText(shown, expected)) return { is: "equal" };
-  if (appends && actual.includes(oneLine(want))) return { is: "equal" };
+  if (isField ? actual === oneLine(wantedText) : isSameText(shown, expected)) return { is: "equal" };
+  if (appends && actual.includes(oneLine(wantedText))) return { is: "equal" };
   if (isScriptedEditor(el)) {
-    // What is typed next must not replace it.
+    // The next input must not replace it.
     context?.updateSelection(context.text.length, context.text.length);
-    return { is: context !== null && plain(context.text) === want ? "equal" : "unread" };
+    return { is: context !== null && plain(context.text) === wantedText ? "equal" : "unread" };
   }
   const canCopy = !isField && !isAllSelected;
-  if (!isField && actual === want) return { is: "reflowed", canCopy };
+  if (!isField && actual === wantedText) return { is: "reflowed", canCopy };
   const kind = inputTypeOf.call(el instanceof HTMLInputElement ? el : document.createElement("input"));
-  if (kind === "number" && Number(actual) === Number(want) || isReformatted(actual, want)) return { is: "formatted", canCopy, held: maskedValue(el, actual) };
-  // An editor that gives no copy may hold it all the same.
+  if (kind === "number" && Number(actual) === Number(wantedText) || isReformatted(actual, wantedText)) return { is: "formatted", canCopy, held: maskedValue(el, actual) };
+  // An editor without a copy may hold it all the same.
   if (isDrawn) return { is: "unread" };
   return { is: actual === "" ? "empty" : "other", canCopy, held: maskedValue(el, actual) };
 }
 
 const maskedValue = (el, actual) => areSecret([el])[0] ? MASK : actual.slice(0, 200);
 
-/** The same for the copy of all that an editor holds. Blanks count there: they are what indents code. */
+/** The same for the copied text of an editor. White space counts: it indents code. */
 function compareCopy(el, copied, expected) {
   const plain = (text) => text.replace(/\r\n?/g, "\n").replace(/\n$/, "");
   if (plain(copied) === plain(expected)) return { is: "equal" };
@@ -262,7 +268,7 @@ function compareCopy(el, copied, expected) {
   return { is: collapseSpace(copied) === "" ? "empty" : "other", held: actual };
 }
 
-/** Chooses options of a list by value, label or position. */
+/** Selects options of a list by value, label or index. */
 function selectOptions(id, expected) {
   const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return { is: "gone" };
@@ -271,17 +277,17 @@ function selectOptions(id, expected) {
   const all = [...(datalist === null ? optionsOf.call(el) : suggestionsOf.call(datalist))];
   const nameOf = (option) => collapseSpace(optionLabelOf.call(option));
   const chosen = [];
-  for (const want of expected) {
-    const found = (want.startsWith("index=") ? all[Number(want.slice(6))] : undefined) ||
-      all.find((option) => optionValueOf.call(option) === want) ||
-      all.find((option) => nameOf(option) === collapseSpace(want)) ||
-      all.find((option) => nameOf(option).toLowerCase() === collapseSpace(want).toLowerCase());
-    if (found === undefined) return { is: "missing", wanted: want, options: all.slice(0, 40).map(nameOf) };
-    if (matches.call(found, ":disabled")) return { is: "disabled", wanted: want };
+  for (const wantedText of expected) {
+    const found = (wantedText.startsWith("index=") ? all[Number(wantedText.slice(6))] : undefined) ||
+      all.find((option) => optionValueOf.call(option) === wantedText) ||
+      all.find((option) => nameOf(option) === collapseSpace(wantedText)) ||
+      all.find((option) => nameOf(option).toLowerCase() === collapseSpace(wantedText).toLowerCase());
+    if (found === undefined) return { is: "missing", wanted: wantedText, options: all.slice(0, 40).map(nameOf) };
+    if (matches.call(found, ":disabled")) return { is: "disabled", wanted: wantedText };
     chosen.push(found);
   }
   if (chosen.length > 1 && (datalist !== null || !selectMultipleOf.call(el))) return { is: "single" };
-  // What a field only suggests is written into it.
+  // Suggestions of a `datalist` are entered as text.
   if (datalist !== null) return { is: "suggested", labels: chosen.map((option) => optionValueOf.call(option)) };
   focusWithoutScroll(el);
   let isChanged = false;
@@ -295,7 +301,7 @@ function selectOptions(id, expected) {
   return { is: "chosen", labels: chosen.map(nameOf), isChanged };
 }
 
-/** The nearest thing around an element that can be scrolled; the document when there is none. */
+/** Nearest scrollable ancestor; the document when there is none. */
 function scrollerOf(el, isAcross) {
   for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     const style = styleOf(at);
@@ -305,7 +311,7 @@ function scrollerOf(el, isAcross) {
   return document.scrollingElement || documentElementOf.call(document);
 }
 
-/** Scrolls, and says how far it went and what is left. */
+/** Scrolls, and returns the distance and the remaining height. */
 function scrollElement(id, { to, x, y }) {
   const el = id === 0 ? documentElementOf.call(document) : elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return null;
@@ -320,14 +326,14 @@ function scrollElement(id, { to, x, y }) {
   const was = [box.scrollLeft, box.scrollTop];
   if (to === "end") box.scrollTo({ top: box.scrollHeight, behavior: "instant" });
   else if (to === "start") box.scrollTo({ top: 0, behavior: "instant" });
-  // Farther than anything reaches, in scripts that run from right to left too.
+  // Beyond any scroll range, also in right-to-left documents.
   else if (to === "left" || to === "right") box.scrollTo({ left: to === "left" ? -1e9 : 1e9, behavior: "instant" });
   else box.scrollBy({ left: x, top: y, behavior: "instant" });
   const left = Math.max(0, box.scrollHeight - box.clientHeight - box.scrollTop);
   return { x: box.scrollLeft - was[0], y: box.scrollTop - was[1], left: Math.round(left) };
 }
 
-/** What has the focus in this document, and whether it can be typed into. */
+/** Focused element of this document, and whether it takes text. */
 function focusedElement() {
   const active = deepActiveElement();
   if (active === null) return { id: 0, isFrame: false, isEditable: false, description: "the page" };
@@ -336,12 +342,12 @@ function focusedElement() {
   return { id: assignIds([active])[0], isFrame: FRAME_TAGS.has(localNameOf.call(active)), isEditable: isField, description: describe(active) };
 }
 
-/** Puts the focus on an element. */
+/** Focuses an element. */
 function focusElement(id) {
   const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return "gone";
   if (document.hasFocus() && deepActiveElement() === el) return "already";
-  // A text in something that takes the focus stands for that.
+  // Text in a focusable element stands for that.
   for (let at = el, up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < 4; at = flatParentOf(at), up++) {
     focusWithoutScroll(at);
     const active = deepActiveElement();

@@ -1,42 +1,42 @@
-// Files for a field: how many it takes, how many it was given, and how to say that nobody chose any.
+// File inputs: accepted count, received files, clearing, and cancelling the chooser.
 
 const isMultipleOf = getter(HTMLInputElement.prototype, "multiple");
 const filesOf = getter(HTMLInputElement.prototype, "files");
 
-/** How many files fields held when their page was told. A page may take them out at once. */
+/** Number of files in an input when its event was dispatched. A page may clear it at once. */
 const receivedFiles = new WeakMap();
 
-/** Whether a field takes several files, or null for what takes none. From here on it is heeded what it is given. */
+/** Starts to record the files that an input receives. Returns whether it takes several; null for other elements. */
 function watchFileInput(el) {
   if (localNameOf.call(el) !== "input" || inputTypeOf.call(el) !== "file") return null;
   receivedFiles.delete(el);
-  const note = (event) => {
+  const onFiles = (event) => {
     if (!receivedFiles.has(el)) receivedFiles.set(el, filesOf.call(el).length);
-    // Of a field that is in no document nobody else hears.
+    // Events of an input outside the document reach no other listener.
     if (action !== null) action.eventTypes.add(event.type);
     recordInput(event);
   };
-  for (const name of ["input", "change"]) addListener.call(el, name, note, { capture: true, once: true });
+  for (const name of ["input", "change"]) addListener.call(el, name, onFiles, { capture: true, once: true });
   return { isMultiple: isMultipleOf.call(el) };
 }
 
-/** How many files a field was given, and how many it holds now. */
+/** Number of files that an input received, and that it holds now. */
 function fileCounts(el) {
   const held = filesOf.call(el).length;
   return { given: receivedFiles.get(el) ?? held, held };
 }
 
-/** Takes the files out of a field. */
+/** Clears a file input. */
 function clearFiles(el) {
   if (filesOf.call(el).length === 0) return;
   setInputValue.call(el, "");
   dispatchEvents(el, "input", "change");
 }
 
-/** What a page hears when a person closes the chooser of a field. */
+/** Dispatches the event of a dismissed file chooser. */
 const cancelFileChooser = (el) => dispatchEvents(el, "cancel");
 
-/** The file inputs that a selector matches, also in shadow trees; for what is no selector, none. */
+/** File inputs that a selector matches, also in shadow trees; none for an invalid selector. */
 function fileInputs(selector) {
   const ids = findBySelector(selector);
   const found = ids ? ids.split(",").map((id) => elementOf(Number(id))) : [];

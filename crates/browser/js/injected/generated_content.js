@@ -1,15 +1,15 @@
 // Text of `::before` and `::after`: generated content, counters, quotation marks, and `text-transform`.
 
-/** How the text that was asked for last is drawn. */
+/** Computed style of the last pseudo-element. */
 let pseudoStyle = null;
 
-/** The text that CSS puts before or after an element's own. */
+/** Text of a pseudo-element, `::before` or `::after`. */
 function pseudoText(el, which) {
   const style = pseudoStyle = styleOf(el, which);
   const content = style.content;
   if (content === "none" || content === "normal" || content === "") return "";
   if (style.display === "none" || style.visibility !== "visible") return "";
-  // `content: url(x) / "text"` says what a picture means.
+  // `content: url(x) / "text"`: alternative text of an image.
   const slash = content.lastIndexOf("/ ");
   const literal = slash >= 0 && /^\/ ("|attr|counter)/.test(content.slice(slash)) ? content.slice(slash + 2) : content;
   let text = "";
@@ -24,10 +24,10 @@ function pseudoText(el, which) {
   return literal !== content || BLOCK_DISPLAY.test(style.display) ? ` ${text} ` : text;
 }
 
-/** The parts of generated content. Pictures come first: their addresses are in quotes too, and say nothing. */
+/** Parts of a `content` value. Images come first: their URLs are quoted too, and are no text. */
 const CONTENT_PARTS = /(?:url|src)\((?:"(?:[^"\\]|\\.)*"|[^)]*)\)|image-set\((?:"(?:[^"\\]|\\.)*"|\([^()]*\)|[^()"])*\)|"((?:[^"\\]|\\.)*)"|attr\(([\w-]+)\)|counter\(\s*([\w-]+)[^)]*\)|counters\(\s*([\w-]+)\s*,\s*"((?:[^"\\]|\\.)*)"[^)]*\)|\b(open|close)-quote/g;
 
-/** The marks that languages put around what is quoted, and around what is quoted in that; others do as English does. */
+/** Outer and inner quotation marks by language; others use the English ones. */
 const QUOTES = new Map(Object.entries({
   "„“‚‘": "de cs sk sl hr et",
   "«»«»": "fr",
@@ -46,7 +46,7 @@ const QUOTES = new Map(Object.entries({
   "„“„“": "bg lt",
 }).flatMap(([marks, languages]) => languages.split(" ").map((language) => [language, marks])));
 
-/** The mark at the beginning (0) or the end (1) of what an element quotes. */
+/** Opening (0) or closing (1) quotation mark of an element. */
 function quoteMark(el, quotes, end) {
   if (quotes === "none") return "";
   isUncacheable = true;
@@ -71,7 +71,7 @@ const unescapeCss = (text) =>
   text.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gis, (_, code, char) =>
     code ? String.fromCodePoint(Math.min(parseInt(code, 16), 0x10ffff) || 0xfffd) : char);
 
-/** What a CSS counter stands at. All of them are counted once, in the order of the document. */
+/** Value of a CSS counter. All counters are computed once, in document order. */
 function counterText(el, which, name, glue) {
   isUncacheable = true;
   memo.counters ??= computeCounters();
@@ -141,14 +141,14 @@ function applyTextTransform(text, transform) {
   }
 }
 
-/** Controls do not take over how the text around them is written. */
+/** Form controls do not inherit `text-transform`. */
 const RESETS_TEXT_TRANSFORM = new Set(["button", "input", "select", "textarea"]);
 
-/** How the text in an element is written, given how it is written around it. */
+/** `text-transform` of an element, given the inherited one. */
 const textTransformOf = (el, tag, mask, inherited) =>
   (mask & TEXT_TRANSFORM) !== 0 ? computed(el).textTransform : RESETS_TEXT_TRANSFORM.has(tag) ? "none" : inherited;
 
-/** The same for an element of which nothing is known yet. */
+/** The same for an element outside the walk. */
 function textTransformAt(el) {
   return memo.rules.everywhere & TEXT_TRANSFORM || memo.rules.tags.size + memo.rules.classes.size + memo.rules.ids.size +
     memo.rules.attributes.size > 0 ? computed(el).textTransform : "";

@@ -1,6 +1,6 @@
 // Hit testing: the element at a point, the point of an element that receives events, and points across frames.
 
-/** What is drawn at a point, in whatever shadow tree. */
+/** Topmost element at a point, through shadow trees. */
 function hitAt(x, y) {
   let hit = pointInDocument.call(document, x, y);
   for (let shadow; hit !== null && (shadow = anyShadowRootOf(hit)) !== null;) {
@@ -13,12 +13,12 @@ function hitAt(x, y) {
 
 const HIT_OFFSETS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]];
 
-/** Things in an element that clicks are for, rather than for the element. */
+/** Nested interactive elements: a click on them is not for the element around. */
 const NESTED_TARGETS = "a[href], button, input, select, textarea, summary, [onclick], [tabindex], [contenteditable=''], [contenteditable=true], " +
   "[role=button], [role=link], [role=checkbox], [role=radio], [role=switch], [role=tab], [role=option], [role=menuitem], " +
   "[role=menuitemcheckbox], [role=menuitemradio], [role=treeitem], [role=combobox], [role=textbox], [role=slider], [role=spinbutton]";
 
-/** Whether what was hit is something else to click, inside of the element. */
+/** Returns whether the hit is on another interactive element inside the element. */
 function hitsNestedTarget(hit, el) {
   for (let at = hit; at !== null && at !== el && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     if (isPartOf(at, el)) continue;
@@ -27,23 +27,23 @@ function hitsNestedTarget(hit, el) {
   return false;
 }
 
-/** What says the same is the same thing, as are a combobox and the field or button in it. */
+/** An element with the same text is part of it, as are the field and button of a combobox. */
 const isPartOf = (inner, el) => matches.call(inner, "[role=presentation], [role=none]") ||
   textContentOf.call(inner).trim() !== "" && collapseSpace(textContentOf.call(inner)) === collapseSpace(textContentOf.call(el)) ||
   attributeOf.call(el, "role") === "combobox" &&
     matches.call(inner, "input, [role=textbox], [role=searchbox], [role=button], button");
 
-/** Whether a click on what was hit is a click on the element: it is inside, or it is a label of it. */
+/** Returns whether an event at the hit element is an event for the element: a descendant or a label of it. */
 function isEventFor(hit, el) {
   if (isInside(hit, el)) return true;
   for (let at = hit; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     if (localNameOf.call(at) === "label" && labelControlOf.call(at) === el) return true;
   }
-  // What stands for an area of a picture is the picture.
+  // Image map areas are hit themselves.
   return localNameOf.call(el) === "area" && localNameOf.call(hit) === "area" ? hit === el : false;
 }
 
-/** Where the words of an element are that belong to nothing else in it. */
+/** Rectangles of the texts of an element outside nested interactive elements. */
 function* ownTextRects(el) {
   let left = 40;
   const inside = [el];
@@ -61,17 +61,14 @@ function* ownTextRects(el) {
   }
 }
 
-/**
- * A point at which an event would reach the element; otherwise what is in the way. `isOwn` says that it must not be on
- * something else to click inside of it.
- */
+/** Hit target point of an element, or the element that covers it. `isOwn`: not on a nested interactive element. */
 function hitPoint(el, isOwn) {
   let cover = null;
   const tryAt = (x, y) => {
     if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
     const hit = hitAt(x, y);
     if (hit !== null && isEventFor(hit, el) && !(isOwn && hitsNestedTarget(hit, el) && isInside(hit, el))) return true;
-    // What cannot be seen itself is clicked where the box is drawn that it is in.
+    // A transparent control is clicked on the box that contains it.
     if (hit !== null && hit !== el && isInside(el, hit) && hit !== bodyOf.call(document) && hit !== documentElementOf.call(document) &&
       /^(?:input|select|textarea)$/.test(localNameOf.call(el)) && parseFloat(styleOf(el).opacity) < MIN_ALPHA) return true;
     if (cover === null) cover = hit;
@@ -92,7 +89,7 @@ function hitPoint(el, isOwn) {
   return { cover };
 }
 
-/** Whether a frame is drawn otherwise than moved and scaled: rotated, skewed, mirrored, in perspective. */
+/** Returns whether a frame is rotated, skewed, mirrored or in perspective, as opposed to moved and scaled. */
 function isWarped(el) {
   for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     const { transform, rotate, scale, perspective, offsetPath } = styleOf(at);
@@ -106,7 +103,7 @@ function isWarped(el) {
   return false;
 }
 
-/** Where in its border box the content of an element begins, and how much larger it is drawn. */
+/** Content box of an element: its offset in the border box, and the scale. */
 function contentBoxOf(el) {
   const style = styleOf(el), rect = rectOf.call(el);
   const across = el.offsetWidth > 0 ? rect.width / el.offsetWidth : 1, down = el.offsetHeight > 0 ? rect.height / el.offsetHeight : 1;
@@ -114,9 +111,8 @@ function contentBoxOf(el) {
 }
 
 /**
- * What holds a frame: whether a point of its document is open to events, and where that is in this document. For one
- * that is warped, `placed` is that point as the browser says; without it, it is asked for. `isLast` says that nothing is
- * to be scrolled any more.
+ * Maps a point of a frame's document to this document, and checks that the frame's element is hit there. For a warped
+ * frame, `placed` is the point as computed by the browser; without it, `isWarped` is returned. `isLast`: do not scroll.
  */
 function mapPointThroughFrame(id, x, y, placed = null, isLast = false) {
   const el = elementOf(id);
@@ -140,7 +136,7 @@ function mapPointThroughFrame(id, x, y, placed = null, isLast = false) {
       box.scrollBy({ left: at.x - innerWidth / 2, top: at.y - innerHeight / 2, behavior: "instant" });
       if (!warped) at = mapped();
     }
-    // Where it is now has to be asked for.
+    // Scrolled: the point has to be computed again.
     if (warped && rectKey(el) !== was) return { isWarped: true };
     hit = isIn() ? hitAt(at.x, at.y) : null;
   }
@@ -148,7 +144,7 @@ function mapPointThroughFrame(id, x, y, placed = null, isLast = false) {
   return at;
 }
 
-/** What is drawn at a point of the view: the numbers of that and of what it is in, and the same point in a frame. */
+/** Hit test for a viewport point: the ids along the flat tree path, and the same point inside a frame. */
 function elementAt(x, y) {
   const hit = hitAt(x, y);
   if (hit === null) return null;
@@ -164,7 +160,7 @@ function elementAt(x, y) {
   return { path: assignIds(all), isFrame, isWarped: warped, inside, was: changedSinceScreenshot(hit, x, y) };
 }
 
-/** The middle of an element that is drawn but kept from readers (`aria-hidden`); null when it is not. */
+/** Centre of a visible `aria-hidden` element; null for others. */
 function ariaHiddenPoint(id) {
   const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el) || closest.call(el, "[aria-hidden=true]") === null) return null;
@@ -178,7 +174,7 @@ function ariaHiddenPoint(id) {
   }
 }
 
-/** Where the document in a frame's element begins. */
+/** Viewport position of the content of a frame element. */
 function frameContentOrigin(id) {
   const el = elementOf(id);
   if (el === null) return null;

@@ -1,12 +1,12 @@
 // The identity text of an element: its own text and that of its item and dialog, to notice that it was replaced.
 
-/** Elements that are one of many by what they are. */
+/** Elements that are items of a list, table or tree. */
 const ITEM_SELECTOR = "tr, li, dt, dd, [role=row], [role=listitem], [role=option], [role=treeitem], article, [role=article]";
-/** How far up an item may begin, how many siblings are looked at, and how large an item may be. */
+/** Limits: ancestors and siblings searched for an item, text and nodes of an item. */
 const MAX_ITEM_LEVELS = 8, MAX_ITEM_SIBLINGS = 20, MAX_ITEM_TEXT = 5000, MAX_ITEM_NODES = 1000;
 const previousSiblingOf = getter(Node.prototype, "previousSibling");
 
-/** Whether an element has a sibling with the same tag. */
+/** Returns whether an element has a sibling with the same tag. */
 function hasSameTagSibling(el) {
   const tag = localNameOf.call(el);
   for (const step of [nextSiblingOf, previousSiblingOf]) {
@@ -18,7 +18,7 @@ function hasSameTagSibling(el) {
   return false;
 }
 
-/** The texts, names and values in a box, apart from those in an element of it; null when it is too large for an item. */
+/** Texts, labels and values in a box, without those in one of its elements; null when it is too large for an item. */
 function textsIn(box, apart) {
   const texts = [];
   let size = 0, nodes = 0;
@@ -48,7 +48,9 @@ function textsIn(box, apart) {
   }
 }
 
-/** The item that an element is in, and its texts: the nearest repeated element that says more than it, or the nearest box. */
+/**
+ * Item around an element, with its texts: the nearest repeated ancestor with text of its own, or the nearest such box.
+ */
 function enclosingItem(el) {
   let nearest = null;
   for (let at = parentOf(el), up = 0; at !== null && nodeTypeOf.call(at) === 1 && up < MAX_ITEM_LEVELS; at = parentOf(at), up++) {
@@ -61,20 +63,20 @@ function enclosingItem(el) {
   return nearest;
 }
 
-/** Clocks, relative times and percentages: they pass by themselves. */
+/** Clocks, relative times and percentages: they change by themselves. */
 const CLOCKS_AND_PERCENTAGES = /\d{1,2}:\d{2}(?::\d{2})?|\d+(?:\.\d+)?\s*(?:%|ms\b|s\b|secs?\b|seconds?\b|min\b|minutes?\b|hours?\b)/gi;
 
-/** The identity of an element: its own words, the texts of its item and those of its dialog. */
+/** Identity text of an element: its own texts, those of its item and of its dialog. */
 function identityText(el) {
   const item = enclosingItem(el), dialog = closest.call(el, "dialog, [role=dialog], [role=alertdialog]");
   const own = [attributeOf.call(el, "aria-label"), attributeOf.call(el, "title"), attributeOf.call(el, "href"),
     textContentOf.call(el).slice(0, MAX_ITEM_TEXT)].join("\n");
-  const words = [`\n${own}`, ...(item === null ? [] : item.texts), ...(dialog === null ? [] : textsIn(dialog, el) || [])];
-  return words.map((it) => it.replace(CLOCKS_AND_PERCENTAGES, "0"));
+  const texts = [`\n${own}`, ...(item === null ? [] : item.texts), ...(dialog === null ? [] : textsIn(dialog, el) || [])];
+  return texts.map((it) => it.replace(CLOCKS_AND_PERCENTAGES, "0"));
 }
 
-/** Whether an element still has the identity that it had. What comes with the mouse over it is added to its item. */
-function hasSameIdentity(el, words) {
+/** Returns whether an element still has its identity text. Additions, such as hover buttons, do not count. */
+function hasSameIdentity(el, texts) {
   const now = new Set(identityText(el));
-  return words.every((it) => now.has(it));
+  return texts.every((it) => now.has(it));
 }

@@ -1,9 +1,9 @@
-// What can be asked of single elements.
+// Reads single elements: text, markup, values, rectangles, selectors.
 
 const VOID = new Set((
   "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr").split(" "));
 
-/** Elements whose markup is text to the browser, but written out like any other. */
+/** Elements whose content is parsed as raw text but serialized like any other. */
 const RAW_TEXT_TAGS = new Set("noscript noframes noembed iframe xmp plaintext".split(" "));
 
 const nodeNameOf = getter(Node.prototype, "nodeName");
@@ -20,11 +20,14 @@ function withoutComments(markup) {
   }
 }
 
-/** The tags in a text, without attributes and whatever stands between them. */
+/** Tags of a markup text, without attributes and contents. */
 const tagsOfMarkup = (markup) => `>${withoutComments(markup)}<`.replace(/<([^\s<>/!"=]+)\s[^<>]*>/g, "<$1>")
   .replace(/>[^<]+</g, "><").slice(1, -1);
 
-/** The tags of an element (0: of the page) and everything in it, without what they say: enough to tell whether the page was rebuilt. */
+/**
+ * Tag skeleton of an element (id 0: of the body): nested tags without attributes and text, enough to notice a rebuilt
+ * page.
+ */
 function tagSkeleton(id, max) {
   const root = id > 0 ? elementOf(id) : bodyOf.call(document);
   if (root === null || nodeTypeOf.call(root) !== 1) return null;
@@ -48,19 +51,19 @@ function tagSkeleton(id, max) {
   return text.slice(0, max);
 }
 
-/** The numbers of the elements that a CSS selector is about, also inside shadow trees; null when it is no selector. */
+/** Ids of the elements that a CSS selector matches, also in shadow trees; null for an invalid selector. */
 function findBySelector(selector) {
   const found = [];
-  const look = (root) => {
+  const search = (root) => {
     const all = root.nodeType === 9 ? findAll : findAllInFragment;
     for (const el of all.call(root, selector)) found.push(el);
     for (const el of all.call(root, "*")) {
       const shadow = anyShadowRootOf(el);
-      if (shadow !== null) look(shadow);
+      if (shadow !== null) search(shadow);
     }
   };
   try {
-    look(document);
+    search(document);
   } catch (error) {
     if (error instanceof DOMException) return null;
     throw error;
@@ -71,7 +74,7 @@ function findBySelector(selector) {
 const innerTextOf = getter(HTMLElement.prototype, "innerText");
 const outerHtmlOf = getter(Element.prototype, "outerHTML");
 
-/** One thing about an element. What is a secret whatever field holds it is masked by who asks. */
+/** Reads one property of an element. Text patterns of secrets are masked by the caller. */
 function readElement(id, what, name) {
   const el = elementOf(id);
   if (el === null || !isConnectedOf.call(el)) return null;
@@ -92,7 +95,7 @@ function readElement(id, what, name) {
       const attribute = attributeOf.call(el, name);
       if (!attribute || !TEXT_FIELDS.has(localNameOf.call(el)) || !areSecret([el])[0]) return { value: attribute };
       const held = localNameOf.call(el) === "textarea" ? areaValueOf.call(el) : inputValueOf.call(el);
-      // Some pages keep what is typed in other attributes too.
+      // Some pages copy the value to other attributes.
       return { value: /^value$/i.test(name) || attribute === held ? MASK : attribute };
     }
     case "box": {

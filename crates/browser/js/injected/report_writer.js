@@ -1,6 +1,6 @@
-// The report: the lines of a walk, the difference from the report before, and long reports in chunks.
+// The report: its lines, the patch against the last report, and long reports in chunks.
 
-/** The report, or what is different from the one before if that is the one that is known. */
+/** Returns the report, or a patch when the caller has the last one. */
 function finishReport(title) {
   const previous = options.since === lastReportId && lastReportId > 0 ? lastReportLines : null;
   lastReportLines = options.watch ? reportLines : [];
@@ -11,18 +11,18 @@ function finishReport(title) {
   if (previous === null) return options.chunkKey === undefined ? reportLines.join("\n") : sendChunks(options.chunkKey);
   const [same, tail] = commonEnds(previous, reportLines, 1);
   const now = splitBundles(reportLines.slice(same, reportLines.length - tail)), before = splitBundles(previous.slice(same, previous.length - tail));
-  // Pieces that are not the same can be alike in most of their lines.
+  // Bundles that differ can share most of their lines.
   const [sameInside, tailInside] = commonEnds(before, now, 0);
   const from = countLines(reportLines.slice(1, same)) + sameInside, to = countLines(reportLines.slice(reportLines.length - tail)) + tailInside;
   return [`~${from}\t${to}`, reportLines[0], ...now.slice(sameInside, now.length - tailInside)].join("\n");
 }
 
-/** So many characters go on their way at a time. */
+/** Characters of a chunk. */
 const CHUNK_CHARS = 1 << 17;
 
 /**
- * Hands over the lines of a long report in pieces, and returns how many they were, the first line and what is left. In one
- * piece it would be copied from one large buffer to the next before anybody could begin to read it.
+ * Sends the lines of a long report in chunks, and returns their count, the head line and the remaining lines. One long
+ * string would be copied from buffer to buffer before Rust could begin to read it.
  */
 function sendChunks(key) {
   const sendChunk = globalThis.agbrowseSendChunk;
@@ -41,7 +41,7 @@ function sendChunks(key) {
   return rest.join("\n");
 }
 
-/** How many entries are the same from one on, and at the end. */
+/** Lengths of the common prefix (counted from `from`) and suffix. */
 function commonEnds(previous, now, from) {
   const most = Math.min(previous.length, now.length);
   let same = from, tail = 0;
@@ -50,13 +50,13 @@ function commonEnds(previous, now, from) {
   return [same, tail];
 }
 
-/** The lines of a report, each by itself. */
+/** Report entries with bundles split into lines. */
 const splitBundles = (entries) => entries.some((it) => typeof it !== "string")
   ? entries.flatMap((it) => typeof it === "string" ? it : it.text.split("\n")) : entries;
 
 const countLines = (entries) => entries.reduce((sum, it) => sum + (typeof it === "string" ? 1 : it.count), 0);
 
-/** How lines begin, by role and depth: there are few, and what is put together of fewer pieces takes less room. */
+/** Line prefixes by role and depth: there are few, and shared strings take less memory. */
 const linePrefixes = new Map();
 
 function linePrefix(depth, role) {
@@ -68,7 +68,7 @@ function linePrefix(depth, role) {
 const textPrefixes = [];
 const textPrefix = (depth) => textPrefixes[depth] ??= `${depth}\t"`;
 
-/** The name of an element that is called what the next line says. */
+/** Name of an element whose name is the text on the next line. */
 const NAME_IS_TEXT = "\u0001";
 
 function addElementLine(depth, role, el, name, flags, rest) {
@@ -82,7 +82,7 @@ function addElementLine(depth, role, el, name, flags, rest) {
   reportLines.push(begin + name + end);
 }
 
-/** There are few of these too. */
+/** Flag fields by flags: there are few of these too. */
 const flagFields = new Map();
 
 function flagsField(flags) {
@@ -99,7 +99,7 @@ const withFlag = (line, flag) => {
   return fields.join("\t");
 };
 
-/** The text that rules put before or after what is in an element. */
+/** Adds the text of a pseudo-element. */
 function addPseudoText(el, which, depth, visibility) {
   const text = pseudoText(el, which);
   if (text === "") return;
@@ -107,13 +107,13 @@ function addPseudoText(el, which, depth, visibility) {
   if (plain !== "") addTextLine(plain, depth, firewall ? hiddenPseudoReason(el, pseudoStyle, visibility) : "");
 }
 
-/** A quotation with its marks. */
+/** Adds a `q` with its quotation marks. */
 function addQuotation(el, text, depth, { transform, visibility }) {
   const whole = pseudoText(el, "::before") + applyTextTransform(text, transform) + pseudoText(el, "::after");
   addText(whole, depth, visibility, el, null);
 }
 
-/** `node` is the text; null when it is all that its parent has. */
+/** Adds a text. `node`: the text node; null when it is all that its parent has. */
 function addText(text, depth, visibility, parent, node) {
   if (includesHidden && HAS_INVISIBLE.test(text)) {
     const words = tidyText(decodeTagCharacters(text));
@@ -126,7 +126,7 @@ function addText(text, depth, visibility, parent, node) {
   else addHiddenText(plain, depth, why, parent);
 }
 
-/** `why` is the reason why nobody can see it. */
+/** Adds a text line. `why`: the reason why it is hidden, or "". */
 function addTextLine(plain, depth, why) {
   if (why === "") reportLines.push(textPrefix(depth) + plain);
   else {
@@ -137,10 +137,10 @@ function addTextLine(plain, depth, why) {
 
 const NEEDS_TIDYING = /[^\S ]|  |^ | $|[\x00-\x1f]/;
 
-/** What was asked about last: mostly names and then the texts that they are made of. */
+/** Last input and output of `tidyText`: mostly names and then the texts that they come from. */
 let tidyInput = "", tidyOutput = "";
 
-/** A text as it goes into a line: on one line, without what cannot be seen, not endless. */
+/** Text as it goes into a line: on one line, without invisible characters, of limited length. */
 function tidyText(text) {
   if (text === tidyInput) return tidyOutput;
   tidyInput = text;
@@ -148,7 +148,7 @@ function tidyText(text) {
 }
 
 function computeTidyText(text) {
-  // Both ends of a long text: what tells it from others may be at either.
+  // Both ends of a long text: either may identify it.
   let plain = text.length > maxText ? `${text.slice(0, maxText - TAIL_TEXT)} … ${text.slice(-TAIL_TEXT)}` : text;
   if (NEEDS_TIDYING.test(plain)) plain = plain.replace(/[\s\x00-\x1f]+/g, " ").trim();
   return firewall ? stripInvisible(plain) : plain;

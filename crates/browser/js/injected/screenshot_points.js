@@ -1,11 +1,11 @@
-// Points are chosen on a picture of the page. What was there when the picture was taken is what is meant.
+// Points chosen on a screenshot: they refer to what was there when it was taken.
 
-/** What could be acted on in the last picture: where it was and what it was about; null when none was taken. */
+/** Actionable elements of the last screenshot, with rectangles and identity texts; null when none was taken. */
 let screenshotTargets = null;
 const MAX_SCREENSHOT_TARGETS = 2000;
 const ACTIONABLE_SELECTOR = "a[href], button, input, select, textarea, summary, label, area, [role], [onclick], [tabindex], [contenteditable]";
 
-/** Remembers what is in view while a picture is taken. */
+/** Records the actionable elements in view while a screenshot is taken. */
 function recordScreenshotTargets() {
   screenshotTargets = [];
   for (const tree of [document, ...shadows]) {
@@ -22,7 +22,7 @@ function recordScreenshotTargets() {
   }
 }
 
-/** What was at a point of the last picture when something else is there now; null when it is as it was. */
+/** Description of the element at a point of the last screenshot if another one is there now; otherwise null. */
 function changedSinceScreenshot(hit, x, y) {
   if (screenshotTargets === null) return null;
   let was = null;
@@ -36,7 +36,7 @@ function changedSinceScreenshot(hit, x, y) {
   return now === null || screenshotTargets.some(({ el }) => el === now) ? null : "nothing to act on";
 }
 
-/** What one can see of elements, each as `[x, y, width, height]`; null where that is nothing. */
+/** Visible rectangles of elements as `[x, y, width, height]`; null for those that cannot be seen. */
 function visibleRects(ids) {
   memo = newMemo();
   try {
@@ -49,7 +49,7 @@ function visibleRects(ids) {
   }
 }
 
-/** The part of an element that no box around it cuts off, if nothing lies upon it. */
+/** Part of an element that no ancestor clips, if nothing covers it. */
 function visibleRect(el) {
   let { left, top, right, bottom } = drawnRect(visibleProxy(el));
   const root = documentElementOf.call(document), body = bodyOf.call(document);
@@ -64,7 +64,7 @@ function visibleRect(el) {
     if (isCutting || style.overflowX !== "visible") [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
     if (isCutting || style.overflowY !== "visible") [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
   }
-  // The view of a frame cuts too; what is beyond the page's own can be in its picture.
+  // A frame's viewport clips too; beyond the page's own viewport, a full-page screenshot continues.
   if (window !== window.parent) {
     [left, top] = [Math.max(left, 0), Math.max(top, 0)];
     [right, bottom] = [Math.min(right, innerWidth), Math.min(bottom, innerHeight)];

@@ -1,24 +1,24 @@
 // Secret fields: detection by type, autocomplete, name and label, and the masking of their values.
 
-/** What stands for a secret, however long that is. */
+/** Mask of a secret, whatever its length. */
 const MASK = "••••••";
 
 const SECRET_AUTOCOMPLETE = /\b(current-password|new-password|one-time-code|cc-number|cc-csc)\b/i;
 const SECRET_NAME = /(^|[^a-z])(pass|passw(or)?d|passcode|passphrase|pwd|pin(code)?|otp|totp|one[-_ ]?time([-_ ]?code)?|cvv2?|cvc2?|csc|card[-_ ]?(no|num(ber)?)|cc[-_ ]?num(ber)?|secret([-_ ]?key)?|api[-_ ]?key|(access|auth|api|bearer|refresh|reset|session|csrf|xsrf)[-_ ]?token|ssn)([^a-z]|$)/i;
-/** What the label of a secret field says, in the languages that many pages are in. */
+/** Labels of secret fields, in the most common languages. */
 const SECRET_LABEL = /(?<![\p{L}-])(password|pass ?word|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|passcode|passphrase|pin|otp|one[- ]time (code|pass(word|code))|(verification|security|authentication|confirmation|sms|2fa|login) code|cvv2?|cvc2?|card number|kartennummer|secret( key| access key)?|api key|((access|auth|api|bearer|personal access) )?token|social security number|ssn)(?![\p{L}])|密码|密碼|パスワード|비밀번호/iu;
-/** What is about a secret, and none. */
+/** Labels that mention a secret and are not for one. */
 const NOT_SECRET_SUBJECT = /\b(search|filter|find|name|hint|question|e-?mail|expir|title|description|note|length|count|limit|amount|price|symbol|address|url)/i;
 const NEVER_SECRET_TYPES = new Set("search email url date month week time datetime-local range color checkbox radio file".split(" "));
 
-/** Fields that held a password once: a page that shows what was typed only changes their type. */
+/** Fields that were of type password once: a "show password" button only changes the type. */
 const passwordFields = new WeakSet();
-/** What was in them: a page can also put another field in their place. */
+/** Values of such fields: a page can also put another field in their place. */
 const secretTexts = new Set();
 const MIN_SECRET_LENGTH = 4;
 const MAX_SECRETS = 1000;
 
-/** Whether what a field holds is nobody's business. */
+/** Returns whether the value of a field is secret. */
 function isSecretField(el, attributes, tag = localNameOf.call(el)) {
   const type = tag === "input" ? inputTypeOf.call(el) : tag;
   if (type === "password") passwordFields.add(el);
@@ -39,7 +39,7 @@ function isSecretField(el, attributes, tag = localNameOf.call(el)) {
     computed(el).webkitTextSecurity !== "none";
 }
 
-/** Whether a field is labelled as one for a secret. */
+/** Returns whether the label of a field names a secret. */
 function isLabelledSecret(el, attributes) {
   const namesSecret = (text) => text !== null && text !== undefined && text.length < 200 && SECRET_LABEL.test(text) &&
     !NOT_SECRET_SUBJECT.test(text);
@@ -52,10 +52,10 @@ function isLabelledSecret(el, attributes) {
   return labels !== null && labels.some((label) => namesSecret(textContentOf.call(label)));
 }
 
-// Card numbers and tokens are masked where the report and what else is read comes in, by one definition for all of it
-// (`page::mask`). What is told here is on its way there.
+// Card numbers and tokens are masked in Rust, by one definition for all that is read (`page::mask`). This world passes
+// them on unmasked.
 
-/** Has what a field holds be nobody's business from here on. */
+/** Marks the value of a field as secret from here on. */
 function markSecret(number) {
   const el = elementOf(number);
   if (el === null) return false;
@@ -67,11 +67,11 @@ function markSecret(number) {
 const TEXT_FIELDS = new Set(["input", "textarea"]);
 const EDITABLE_SELECTOR = "input, textarea, [contenteditable]";
 
-/** What can be typed into, of an element and what is in it. */
+/** Editable elements of a subtree, itself included. */
 const editablesIn = (root) =>
   [...(matches.call(root, EDITABLE_SELECTOR) ? [root] : []), ...findAllInside.call(root, EDITABLE_SELECTOR)];
 
-/** Which of these fields hold what is nobody's business. */
+/** Returns for each field whether its value is secret. */
 function areSecret(fields) {
   if (fields.length === 0) return [];
   memo = newMemo();
@@ -86,31 +86,34 @@ function areSecret(fields) {
   }
 }
 
-/** A text without what was typed into secret parts of an element. The browser shows some of it as dots, which tell how long it is. */
+/**
+ * Masks what was typed into secret editable elements of a subtree. The browser renders some of it as dots, which give
+ * away the length.
+ */
 function maskTypedText(el, text) {
   const hosts = editablesIn(el).filter((field) => field instanceof HTMLElement && !TEXT_FIELDS.has(localNameOf.call(field)));
-  areSecret(hosts).forEach((is, at) => {
-    const typed = is ? innerTextOf.call(hosts[at]).trim() : "";
+  areSecret(hosts).forEach((isSecret, at) => {
+    const typed = isSecret ? innerTextOf.call(hosts[at]).trim() : "";
     if (typed !== "") text = text.split(typed).join(MASK);
   });
   return text;
 }
 
-/** What the secret fields of this document hold, for looking for it in what somebody else tells of them. */
+/** Values of all secret fields of this document, to be masked in other outputs. */
 function secretValues() {
   const all = [];
-  const look = (root) => {
+  const search = (root) => {
     const find = root.nodeType === 9 ? findAll : findAllInFragment;
     all.push(...find.call(root, EDITABLE_SELECTOR));
     for (const el of find.call(root, "*")) {
       const shadow = anyShadowRootOf(el);
-      if (shadow !== null) look(shadow);
+      if (shadow !== null) search(shadow);
     }
   };
-  look(document);
+  search(document);
   const held = new Set(secretTexts);
-  areSecret(all).forEach((is, at) => {
-    if (!is) return;
+  areSecret(all).forEach((isSecret, at) => {
+    if (!isSecret) return;
     const el = all[at], tag = localNameOf.call(el);
     if (tag === "input") held.add(inputValueOf.call(el));
     else if (tag === "textarea") held.add(areaValueOf.call(el));
@@ -127,12 +130,12 @@ const importNode = Document.prototype.importNode;
 const setAttribute = Element.prototype.setAttribute;
 const setTextContent = Object.getOwnPropertyDescriptor(Node.prototype, "textContent").set;
 
-/** The markup of an element without what secret fields hold: what the page wrote into them, what is typed into its elements. */
+/** Markup of an element without the values of secret fields, in attributes and in editable elements. */
 function markupWithoutSecrets(el) {
   const fields = editablesIn(el);
   const secret = areSecret(fields);
   if (!secret.includes(true)) return outerHtmlOf.call(el);
-  // In a document of its own a copy is only markup: nothing is loaded, no element of the page's comes to life.
+  // In an inert document the copy loads nothing, and custom elements are not upgraded.
   const copy = importNode.call(document.implementation.createHTMLDocument(""), el, true);
   editablesIn(copy).forEach((field, at) => {
     if (!secret[at]) return;

@@ -1,4 +1,4 @@
-// What is true of an element: states, values, levels, and what must not be told.
+// States and values of elements: disabled, focused, checked, expanded, level, value.
 
 const checkedOf = getter(HTMLInputElement.prototype, "checked");
 const indeterminateOf = getter(HTMLInputElement.prototype, "indeterminate");
@@ -16,14 +16,14 @@ const EXPANDABLE = new Set((
 const RANGED = new Set("slider spinbutton scrollbar progressbar meter separator".split(" "));
 const TEXT_ROLES = new Set("textbox searchbox combobox spinbutton".split(" "));
 
-/** What an element can be said to open, and what can be wrong with what it holds. Other words mean nothing. */
+/** Valid values of `aria-haspopup` and `aria-invalid`. Others mean nothing. */
 const POPUP_TYPES = new Set("true menu listbox tree grid dialog".split(" "));
 const INVALID_TYPES = new Set("grammar spelling".split(" "));
 
-/** Tags that have states without any attribute, besides those that labels are for. */
+/** Tags with states without any attribute, besides labelable ones. */
 const STATEFUL_TAGS = new Set(["summary", "details", "dialog", "option", "object", "embed"]);
 
-/** The rest of an element's line: everything but depth, role, number and name. */
+/** Flags and remaining fields of an element's report line: everything but depth, role, id and name. */
 function statesOf(el, tag, isHtml, role, attributes, inherited, mask) {
   let flags = "", rest = "";
   const a = attributes;
@@ -32,7 +32,8 @@ function statesOf(el, tag, isHtml, role, attributes, inherited, mask) {
     const isDisabledNow = isHtml && isDisabled(el, tag);
     const canFocus = isFocusable(el, tag, a, isDisabledNow);
     const ariaDisabled = a === null ? undefined : a["aria-disabled"];
-    // What is disabled around it matters to what could be used; fields and buttons know of their groups themselves.
+    // `aria-disabled` of an ancestor applies to focusable elements; native controls know about their fieldset
+    // themselves.
     const isOff = isDisabledNow || ariaDisabled === "true" && role !== "generic" ||
       inherited.isDisabled && ariaDisabled !== "false" && canFocus;
     if (isOff) flags += "d";
@@ -103,12 +104,12 @@ function statesOf(el, tag, isHtml, role, attributes, inherited, mask) {
     }
     case "textarea": {
       flags += "M";
-      const held = areaValueOf.call(el);
+      const fieldValue = areaValueOf.call(el);
       if (isSecretField(el, a, tag)) {
-        if (held) rest += `\tv${MASK}`;
+        if (fieldValue) rest += `\tv${MASK}`;
         flags += "y";
       } else {
-        rest += valueField(held);
+        rest += valueField(fieldValue);
       }
       break;
     }
@@ -163,7 +164,7 @@ function statesOf(el, tag, isHtml, role, attributes, inherited, mask) {
       } else if (a !== null && TEXT_ROLES.has(role) && isEditableHost(el)) {
         rest += valueField((elementCountOf.call(el) === 0 ? textContentOf : innerTextOf).call(el).slice(0, 2000));
       } else if (role === "combobox") {
-        // One for choosing only shows what is chosen.
+        // A select-only combobox shows its value as text.
         rest += valueField(collapseSpace(textContentOf.call(el).slice(0, 200)));
       }
   }
@@ -189,7 +190,7 @@ function statesOf(el, tag, isHtml, role, attributes, inherited, mask) {
   return [flags, rest];
 }
 
-/** What a button of HTML's own shows and hides; null when it does not. */
+/** Popover that a button toggles; null when it has none. */
 function popoverOf(el, tag) {
   if (tag !== "button" && tag !== "input") return null;
   const id = attributeOf.call(el, "popovertarget") ??
@@ -198,7 +199,7 @@ function popoverOf(el, tag) {
   return popover !== null && hasAttribute.call(popover, "popover") ? popover : null;
 }
 
-/** Whether the keyboard scrolls an element because nothing in it takes the focus. */
+/** Returns whether an element is a keyboard-focusable scroller: scrollable, without focusable content. */
 function isScroller(el) {
   markLayoutRead();
   const style = computed(el);
@@ -208,14 +209,14 @@ function isScroller(el) {
     el !== documentElementOf.call(document) && el !== bodyOf.call(document) && findInside.call(el, FOCUSABLE_SELECTOR) === null;
 }
 
-/** Whether a control is drawn by its label because it is not drawn itself. */
+/** Returns whether a control is hidden, so that its label stands for it. */
 function isHiddenControl(el) {
   if (!checkVisibility.call(el, { visibilityProperty: true, opacityProperty: true })) return true;
   const rect = rectOf.call(el);
   return rect.width <= 2 || rect.height <= 2 || ownHiddenReason(el, computed(el), HIDING) !== "";
 }
 
-/** A number as everybody writes it: 0.5 for .5. */
+/** Number in normal form: 0.5 for .5. */
 const normalizedNumber = (text) => {
   const number = parseFloat(text);
   return /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(text) && Number.isFinite(number) ? String(number) : text;
@@ -227,5 +228,5 @@ const valueField = (value) => {
   return text ? `\tv${text}` : "";
 };
 
-/** On one line, without what parts fields. */
+/** Text on one line, without tabs, which separate fields. */
 const oneLine = (text) => /[\s\x00-\x1f]/.test(text) ? text.replace(/[\s\x00-\x1f]+/g, " ").trim() : text;

@@ -1,24 +1,23 @@
-// How an element is drawn, as far as it matters to what is told of it.
+// Style sheet analysis: which computed styles an element needs to be asked for.
 //
-// Reading computed styles is what a walk spends its time on: half a microsecond for each property of each element.
-// So the style sheets are looked through first: which properties do they set at all, and on what kind of element?
-// An element that no rule with a property can be about has that property from its parent or from the browser's
-// own sheet, and is not asked. Who may be meant is decided by the last part of a selector alone (a class, an id,
-// an attribute, a tag): that is always more elements than the rule is really about, never fewer. When a sheet
-// cannot be read, because it came from another origin, everybody is asked.
+// Reading computed styles dominates a walk: half a microsecond for each property of each element. So the style sheets
+// are scanned first for the properties that they set, and the elements that they may match. An element that no rule
+// with a property can match has that property from its parent or from the user agent sheet, and is not asked. Matching
+// uses the last compound of a selector alone (a class, an id, an attribute, a tag): always a superset of the elements
+// that match, never a subset. When a sheet cannot be read because it is cross-origin, every element is asked.
 
 const BEFORE = 1, AFTER = 2, DISPLAY = 4, VISIBILITY = 8, CURSOR = 16, TEXT_TRANSFORM = 32, COLOR = 64, BACKGROUND = 128,
   SCROLL = 256, OPACITY = 512, CLIP = 1024, TEXT_INDENT = 2048, TRANSFORM = 4096, OFFSET = 8192, SIZE = 16384, FONT = 32768,
   ALL_PROPERTIES = 65535;
-/** What can take a box out of sight. */
+/** Properties that can hide a box. */
 const HIDING = OPACITY | CLIP | TEXT_INDENT | TRANSFORM | OFFSET | SIZE | FONT;
 
-/** Far enough to matter, or nobody knows how far. */
+/** Offset large enough to matter, or of unknown size. */
 const FAR_VALUE = /-\d|\d{3}|var\(|calc\(/;
-/** Small enough to matter, or nobody knows how small. */
+/** Size small enough to matter, or unknown. */
 const SMALL_VALUE = /(?:^|\s)(?:0|[12]px|\.|\d%|var\(|calc\(|clamp\(|min\()/;
 
-/** What a declaration is about, by the beginnings of property names. A value can make it matter or not. */
+/** Properties by name prefix, with their bit and an optional test of the value. */
 const PROPERTIES = [
   ["all", ALL_PROPERTIES],
   ["display position float", DISPLAY],
@@ -39,7 +38,7 @@ const PROPERTIES = [
   ["font-size font line-height", FONT, SMALL_VALUE],
 ].flatMap(([names, bits, matters]) => names.split(" ").map((name) => ({ name, bits, matters })));
 
-/** The same by whole names, as they are met. */
+/** The same by full property name, filled on demand. */
 const propertiesByName = new Map();
 
 function propertiesNamed(name) {
@@ -51,7 +50,7 @@ function propertiesNamed(name) {
   return result;
 }
 
-/** What declarations set. A semicolon in a value can make this see more than there is, never less. */
+/** Bit mask of the properties that declarations set. A semicolon in a value can add bits, never lose them. */
 function propertyMask(text) {
   let sets = 0;
   for (const [, name, value] of text.matchAll(/([\w-]+)\s*:\s*([^;]*)/g)) {
@@ -62,13 +61,13 @@ function propertyMask(text) {
   return sets;
 }
 
-/** Everything remembered during one observation. */
+/** Cache of one observation. */
 let memo = null;
 
 const newMemo = () => ({
   styles: new Map(), labels: new Map(), visited: new Set(), tables: new Map(), maps: new Map(), lists: new Map(),
   counters: null, rules: null, classes: new Map(), animated: null,
-  // What was asked last, and the answer: the same is often asked for several times in a row.
+  // Last query and its result: the same is often asked for several times in a row.
   textOnlyElement: null, textOnlyResult: null, labelsRoot: null, labelsInRoot: null, list: undefined, isList: false,
 });
 
@@ -78,30 +77,30 @@ function computed(el) {
   return style;
 }
 
-/** What the rules of a sheet set, by the last part of their selectors. */
+/** Properties that the rules of a sheet set, keyed by the last compound of their selectors. */
 const newRules = () => ({
   everywhere: 0, tags: new Map(), classes: new Map(), ids: new Map(), attributes: new Map(), hosts: 0,
-  /** Rules about anything inside of something: what that must have among its classes, and what they set. */
+  /** Rules on descendants of an element: its classes, and the properties set. */
   descendants: [],
-  /** A change anywhere can matter anywhere else: rules ask what is in an element, or how large it is. */
+  /** A change anywhere can affect any element: rules with `:has()` or container queries. */
   dependsOnDescendants: false,
-  /** Rules ask for elements without content. */
+  /** Rules use `:empty`. */
   usesEmpty: false,
-  /** Rules that ask for neighbours, or for the place among them: selectors of all who may be meant. */
+  /** Selectors of the elements that sibling combinators and positional pseudo-classes may match. */
   siblingSelectors: new Set(),
-  /** Selectors of what rules ask for the mouse: to show or hide something, to have it told otherwise, to colour it. */
+  /** Selectors with `:hover`, by consequence: visibility, other report contents, colour. */
   hoverVisibility: new Set(), hoverReport: new Set(), hoverColor: new Set(),
-  /** Rules ask what is being pressed. */
+  /** Rules use `:active`. */
   usesActive: false,
 });
 
 const sheetRules = new WeakMap();
-/** Sheets of other origins, as told from outside. */
+/** Cross-origin sheets, supplied from outside by `href`. */
 const suppliedSheets = new Map();
-/** Sheets that could not be read this time. */
+/** Sheets that could not be read in this observation. */
 let unreadableSheets = [];
 
-/** Takes in the text of a sheet that cannot be read from here; null when nobody could get it. */
+/** Parses the text of a sheet that cannot be read from here; null when its text is not available. */
 function supplyStylesheet(href, text) {
   const result = newRules();
   if (text === null || /@import/.test(text)) [result.everywhere, result.dependsOnDescendants] = [ALL_PROPERTIES, true];
@@ -113,10 +112,10 @@ function supplyStylesheet(href, text) {
   suppliedSheets.set(href, result);
 }
 
-/** Scripts can change a rule without anybody being told, so what is known of a sheet is not kept for longer. */
+/** Scripts can change a rule without any notification, so the rules of a sheet are cached no longer than this. */
 const SHEET_CACHE_MS = 5000;
 
-/** Links to sheets that could not be loaded. Sheets of other origins look the same whether they are there or not. */
+/** Links whose sheet failed to load. A cross-origin sheet looks the same whether it loaded or not. */
 const failedLinks = new WeakSet();
 const NO_RULES = newRules();
 addEventListener("error", ({ target }) => { if (target instanceof HTMLLinkElement) failedLinks.add(target); }, true);
@@ -126,7 +125,7 @@ const rulesOf = getter(CSSStyleSheet.prototype, "cssRules");
 const ownerNodeOf = getter(StyleSheet.prototype, "ownerNode");
 const sheetDisabledOf = getter(StyleSheet.prototype, "disabled");
 
-/** What was known of sheets before this is not taken: somebody wants to know it anew. */
+/** Rules cached before this time are read again. */
 let sheetsValidFrom = 0;
 
 function readSheet(sheet) {
@@ -166,7 +165,7 @@ function readRules(rules, result, parent, depth) {
       const sheet = rule.styleSheet;
       if (sheet) mergeRules(result, readSheet(sheet), null);
     } else if (rule instanceof CSSKeyframesRule || rule instanceof CSSFontFaceRule) {
-      // An animation is known by the elements it moves.
+      // Animations are detected by the elements that they animate.
     } else if (rule.cssRules) {
       if (rule instanceof CSSContainerRule) result.dependsOnDescendants = true;
       readRules(rule.cssRules, result, parent, depth + 1);
@@ -177,12 +176,12 @@ function readRules(rules, result, parent, depth) {
   }
 }
 
-/** An escape by number, which ends with a space of its own when it is short. */
+/** Numeric escape, which ends with a space when it has fewer than six digits. */
 const SHORT_ESCAPE = /\\([0-9a-f]{1,6})\s?/gi;
 
 function readRule(selectorText, text, result) {
   const sets = propertyMask(text);
-  // Written in full, an escape has no space that could be taken for the end of a name.
+  // Six digits long, an escape has no space that could be taken for a combinator.
   const selector = selectorText.includes("\\") ? selectorText.replace(SHORT_ESCAPE, (_, code) => `\\${code.padStart(6, "0")}`) : selectorText;
   if (selector.includes(":has(")) result.dependsOnDescendants = true;
   if (selector.includes(":empty")) result.usesEmpty = true;
@@ -202,34 +201,36 @@ function readRule(selectorText, text, result) {
   }
 }
 
-/** What a selector has that asks for neighbours or for the place among them. */
+/** Sibling combinators and positional pseudo-classes. */
 const SIBLING_DEPENDENT = /[+~]|:(?:first|last|only|nth|empty)/;
-/** What of a compound selector says what an element is like by itself. */
+/** Simple selectors of a compound that depend on the element alone: tag, id, classes, attributes. */
 const SIMPLE_SELECTORS = /^(?:[a-z*][\w-]*)|[#.](?:[\w-]|[^\x00-\x7f]|\\.)+|\[[^\]]*\]/gi;
-/** With more selectors than this, everybody may be meant. */
+/** With more selectors than this, every element counts as sibling-dependent. */
 const MAX_SIBLING_SELECTORS = 300;
 
 /**
- * Notes whom a change among their neighbours can matter to: selectors of at least those elements, without what asks for
- * anybody beside them.
+ * Adds selectors of the elements that a change among their siblings can affect: at least those, with everything about
+ * siblings removed.
  */
 function addSiblingSelectors(selector, into) {
   if (into.has("*")) return;
-  // Also what is too odd to be taken apart here.
+  // Also selectors too complex to be taken apart here.
   if (/:host|::|&|\||"[^"]*[[\]()\\]/.test(selector) || into.size > MAX_SIBLING_SELECTORS) return void into.add("*");
   const parts = compoundsOf(selector);
   const isBeside = ({ combinator }) => combinator === "+" || combinator === "~";
   parts.forEach((part, index) => {
     if (!isBeside(part) && !part.asks) return;
-    let weak = part.own;
+    let relaxed = part.own;
     for (let at = index; at > 0; at--) {
-      if (!isBeside(parts[at])) weak = parts[at - 1].own + parts[at].combinator + weak;
+      if (!isBeside(parts[at])) relaxed = parts[at - 1].own + parts[at].combinator + relaxed;
     }
-    into.add(weak);
+    into.add(relaxed);
   });
 }
 
-/** The compounds of a selector: what stands before each, what it says by itself, and whether it asks for neighbours. */
+/**
+ * Compounds of a selector: the combinator before each, its own simple selectors, and whether it depends on siblings.
+ */
 function compoundsOf(selector) {
   const parts = [];
   let depth = 0, start = 0, combinator = "";
@@ -251,29 +252,29 @@ function compoundsOf(selector) {
   return parts;
 }
 
-/** What decides whether something is there to be seen. */
+/** Properties that decide whether something is visible. */
 const SHOWING = DISPLAY | VISIBILITY | HIDING;
 
-/** A colour that nothing can be seen in. */
+/** Colour with no visible alpha, or of unknown value. */
 const TRANSPARENT_COLOR = /transparent|[,/]\s*(?:0|0?\.0\d*|0%)\s*\)|#[0-9a-f]{3}0\b|#[0-9a-f]{6}00\b|var\(/i;
 
-/** Where it is noted whom a rule asks for the mouse, by what the rule sets. */
+/** Set that collects the `:hover` selectors of a rule, by the properties that the rule sets. */
 function hoverSelectorsFor(sets, text, result) {
   if ((sets & SHOWING) !== 0) return result.hoverVisibility;
   return (sets & ~(COLOR | BACKGROUND)) !== 0 || sets === 0 || TRANSPARENT_COLOR.test(text) ? result.hoverReport : result.hoverColor;
 }
 
-/** Notes which elements a rule asks for the mouse. */
+/** Adds the elements for which a rule tests `:hover`. */
 function addHoverSelectors(selector, into) {
   for (const part of splitSelector(selector)) {
     if (!part.includes(":hover")) continue;
-    // Inside of a host or a part it is not said what the mouse is over.
+    // `:host` and `::part` do not say which element the pointer is over.
     if (/\([^)]*:hover|:host|::(?:part|slotted)/.test(part)) into.add("*");
     else for (const word of part.split(/[\s>+~]+/)) if (word.includes(":hover")) into.add(word.replace(/:hover|::.*$/g, "") || "*");
   }
 }
 
-/** Content that is more than a box to draw in. */
+/** `content` with text or an image, not an empty box. */
 const GENERATED_CONTENT = /(?:^|[;\s])content\s*:\s*(?!(?:none|normal|"\s*"|'\s*')\s*(?:;|!|$))/;
 
 function splitSelector(text) {
@@ -295,14 +296,14 @@ function splitSelector(text) {
   return parts;
 }
 
-/** Notes that a selector's last part may be about elements, and what its rule sets on them. */
+/** Adds a rule under the last compound of its selector. */
 function addRule(result, selector, sets) {
   if (/:host|::slotted|::part|&/.test(selector)) {
     result.everywhere |= sets;
     result.hosts |= sets;
     return;
   }
-  // What stands in parentheses says more about the same element, and is not needed to be on the safe side.
+  // Arguments of pseudo-classes only narrow the match: dropping them stays on the safe side.
   let plain = selector.includes("\"") ? selector.replace(/"(?:[^"\\]|\\.)*"/g, "\"\"") : selector;
   while (plain !== (plain = plain.replace(/\([^()]*\)/g, "")));
   const last = /[^\s>+~|]*$/.exec(plain.replace(/\[([^\]=~|^$*\s]+)[^\]]*\]/g, "[$1]").trim())[0];
@@ -323,7 +324,7 @@ function addRule(result, selector, sets) {
   }
 }
 
-/** `tree` is where the rules hold. */
+/** `tree`: the document or shadow root in which the rules apply. */
 function mergeRules(into, from, tree) {
   into.everywhere |= from.everywhere;
   for (const it of from.descendants) {
@@ -346,21 +347,21 @@ const modeOf = getter(Document.prototype, "compatMode");
 const styleSheetsOf = getter(Document.prototype, "styleSheets");
 const adoptedOf = getter(Document.prototype, "adoptedStyleSheets");
 
-/** All rules of this document and of the shadow trees met so far. */
+/** Reads all rules of this document; shadow trees add theirs as the walk reaches them. */
 function readSheets() {
-  // Not known before the document has begun.
+  // Unknown before the document has begun.
   const isQuirkyNow = modeOf.call(document) === "BackCompat";
   if (isQuirkyNow !== isQuirksMode) [isQuirksMode, sheetsValidFrom] = [isQuirkyNow, performance.now()];
   unreadableSheets = [];
   const all = newRules();
-  // The browser's own sheet says so.
+  // The user agent sheet quotes `q`.
   all.tags.set("q", BEFORE | AFTER);
   memo.sheets = [];
   const read = (sheets) => {
     for (const sheet of sheets) {
       if (!isSheetActive(sheet)) continue;
       const rules = readSheet(sheet);
-      // One that could not be loaded changes nothing, also when that turns out in between.
+      // A failed sheet changes nothing, also when the failure is noticed between two walks.
       if (rules === NO_RULES) continue;
       memo.sheets.push(rules);
       mergeRules(all, rules, document);
@@ -374,7 +375,7 @@ function readSheets() {
   readAnimations(document);
 }
 
-/** Whether a sheet is not switched off, nor meant for another kind of screen. */
+/** Returns whether a sheet is enabled and its media query matches. */
 function isSheetActive(sheet) {
   if (sheetDisabledOf.call(sheet)) return false;
   const media = mediaTextOf.call(sheetMediaOf.call(sheet));
@@ -384,10 +385,10 @@ function isSheetActive(sheet) {
 const sheetMediaOf = getter(StyleSheet.prototype, "media");
 const mediaTextOf = getter(MediaList.prototype, "mediaText");
 
-/** Movements whose end is waited for. */
+/** Animations whose end is awaited. */
 const awaitedAnimations = new WeakSet();
 
-/** What is moving now, or is held where a movement left it, is not where the rules put it. */
+/** Collects the targets of animations: while running or filling, their styles are not those of the rules. */
 function readAnimations(tree) {
   for (const animation of tree.getAnimations()) {
     const { effect } = animation;
@@ -395,16 +396,16 @@ function readAnimations(tree) {
     (memo.animated ??= new Set()).add(effect.target);
     if (awaitedAnimations.has(animation) || effect.getComputedTiming().endTime === Infinity) continue;
     awaitedAnimations.add(animation);
-    // Not every movement that a script makes ends with an event.
-    const over = () => {
+    // Script animations do not all end with an event.
+    const onEnd = () => {
       markSubtreeChanged(effect.target);
       markDirty();
     };
-    animation.finished.then(over, over);
+    animation.finished.then(onEnd, onEnd);
   }
 }
 
-/** Rules of a shadow tree. Classes and tags are not told apart by tree: asking too many is harmless. */
+/** Adds the rules of a shadow tree. Classes and tags are not kept apart by tree: a superset is harmless. */
 function readShadowSheets(shadow) {
   if (memo.shadowRoots.has(shadow)) return;
   memo.shadowRoots.add(shadow);
@@ -419,11 +420,11 @@ function readShadowSheets(shadow) {
   if (isNew) memo.classes.clear();
 }
 
-/** A class or an id as rules go by it: in documents of the oldest kind, large and small letters are the same. */
+/** Class or id as selectors match it: case-insensitive in quirks mode. */
 const foldCase = (name) => isQuirksMode ? name.toLowerCase() : name;
 let isQuirksMode = false;
 
-/** What has to be asked of an element without attributes. */
+/** Properties to ask for on an element without attributes. */
 const maskOfTag = (tag) => memo.rules.everywhere | (memo.rules.tags.get(tag) || 0);
 
 function maskOfClass(names) {
@@ -437,7 +438,7 @@ function maskOfClass(names) {
   return mask;
 }
 
-/** The same by the text of style attributes: many are alike. */
+/** The same by `style` attribute text, many of which are alike. */
 const styleMasks = new Map();
 const MAX_STYLE_MASKS = 2000;
 
@@ -450,17 +451,17 @@ function maskOfStyle(text) {
   return mask;
 }
 
-/** Attributes that are read, and those that change how the browser draws an element by itself. */
+/** Attributes that are read; the others matter only to style sheets. */
 const READ_ATTRIBUTES = new Set((
   "role title alt href placeholder value type name label summary autocomplete disabled required readonly " +
   "contenteditable draggable tabindex inert min max usemap onclick onmousedown onmouseup onpointerdown ondblclick ontouchstart").split(" "));
-/** Those of them that say nothing about states. */
+/** Those of them that do not affect states. */
 const CONTENT_ONLY = new Set(["href", "alt", "title", "type", "name", "label", "summary", "usemap", "role"]);
-/** Those of which it matters only that they are there. */
+/** Those of which only the presence matters. */
 const PRESENCE_ONLY = new Set(["href", "type", "usemap", "inert", "required", "readonly", "disabled"]);
 const attributeNamesOf = Element.prototype.getAttributeNames;
 
-/** The attributes that say something to us, by name, and what has to be asked; null when there are none. */
+/** Relevant attributes by name and the property mask; null for an element without attributes. */
 function attributesOf(el, tag) {
   if (!hasAttributes.call(el)) return null;
   const { rules } = memo;
@@ -501,24 +502,24 @@ function attributesOf(el, tag) {
   return all;
 }
 
-/** What the browser's own sheet makes a block of. */
+/** Elements that the user agent sheet makes blocks. */
 const BLOCK_TAGS = new Set((
   "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer " +
   "form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main menu nav ol optgroup option p " +
   "plaintext pre search section summary table tbody td tfoot th thead tr caption ul xmp " +
   "button input select textarea meter progress marquee video audio").split(" "));
 
-/** What does not flow in one line with the text around it. */
+/** `display` values that do not flow inline with the text around. */
 const BLOCK_DISPLAY = /^(?!inline$|contents$|ruby|none$)/;
 const FLEX_OR_GRID = /flex|grid/;
 
-/** Whether an element breaks the line it is in. */
+/** Returns whether an element breaks the line it is in. */
 function isBlockLike(el, tag, mask, isParentFlexible) {
   if ((mask & DISPLAY) !== 0) return BLOCK_DISPLAY.test(computed(el).display);
   return isParentFlexible || BLOCK_TAGS.has(tag);
 }
 
-/** Whether an element is drawn at all, somewhere. */
+/** Returns whether an element is rendered. */
 const isRendered = (el) => checkVisibility.call(el, { visibilityProperty: true }) || isDisplayContents(el);
 
 const isDisplayContents = (el) => {

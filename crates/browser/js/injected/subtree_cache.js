@@ -1,61 +1,61 @@
-// What is left of the last walk. A part of the page in which nothing has happened is not walked again: its lines are
-// taken as they are. That is safe for what can only be changed by a change of the tree, and the tree says when it
-// changes. Everything else is restless and walked each time: what scripts can set without a trace (values, checks,
-// popovers), what refers to other parts of the page, what moves. What depends on where boxes are is taken for a few
-// seconds: to ask for it, the browser would have to lay out the page again after each change.
+// Cache of subtrees across walks. A subtree without changes is not walked again: its report lines are reused. That is
+// safe for what only DOM mutations can change, which `MutationObserver` reports. Everything else is uncacheable and
+// walked each time: what scripts set without a mutation (values, checkedness, popovers), references to other parts of
+// the page, animations. What depends on layout is reused for a few seconds: reading it would force a layout after each
+// change.
 
-/** Whether this walk takes and makes blocks: the lines of a part of the page, kept with its element like its number. */
+/** This walk uses the cache. A subtree's lines are stored on its root element, like its id. */
 let isCaching = false;
 const CACHED_SUBTREE = Symbol();
-/** Blocks of another era are good no more. */
+/** Cached subtrees of an earlier epoch are invalid. */
 let cacheEpoch = 0;
-/** Whether something in the part that is being walked can change without a change of the tree. */
+/** The subtree being walked can change without a DOM mutation. */
 let isUncacheable = false;
-/** When the oldest answer about boxes in that part was got; infinite when none was needed. */
+/** Time of the oldest layout read in that subtree; infinite without one. */
 let layoutReadAt = Infinity;
-/** How long such an answer is good for, and when boxes were last seen to move. */
+/** Lifetime of layout reads, and the time of the last layout shift. */
 const LAYOUT_CACHE_MS = 5000;
 let lastLayoutShift = 0;
-/** The time of this walk. */
+/** Time of this walk. */
 let walkedAt = 0;
 
-/** Says that what is told depends on where boxes are. */
+/** Marks the current subtree as dependent on layout. */
 const markLayoutRead = () => { if (walkedAt < layoutReadAt) layoutReadAt = walkedAt; };
-/** How much was put into blocks: a line or an element can be in as many as it is deep. */
+/** Size of all cached subtrees: a line or element counts once for each cached ancestor. */
 let cachedSize = 0;
 
-/** Elements that something changed in, and those below which nothing is taken as it was. */
+/** Elements with changes, and those whose whole subtree is invalid. */
 let changedElements = new Set();
 let changedSubtrees = new Set();
 let changedDepth = 0;
-/** Nothing can be taken as it was. */
+/** The whole cache is invalid. */
 let isAllChanged = true;
-/** How many changes were taken in since the last walk. */
+/** Mutation records since the last walk. */
 let mutationCount = 0;
-/** Whether a rule asks for elements without content, and a selector of all whom a change beside them can matter to. */
+/** Rules use `:empty`, and a selector of all elements that a change among their siblings can affect. */
 let usesEmpty = false, siblingSelector = "*";
-/** Elements whose children were seen to since the last walk. */
+/** Elements whose child list changes were handled since the last walk. */
 let changedParents = new Set();
 
-/** What the last walk went by, and the shadow trees that what is left of earlier ones has in it. */
+/** Conditions of the last walk, and the shadow roots in cached subtrees of earlier ones. */
 let lastWalk = null;
 let previousShadowRoots = [];
 
-/** The most lines or elements in a block. */
+/** Most lines or elements in a cached subtree. */
 const MAX_CACHED_LINES = 3000;
 /**
- * On a page with so many elements only larger parts are worth a block: what is left of a first walk costs the browser more than
- * walking a few lines again. What is walked again is so each time, and all of it is worth one.
+ * On a page with so many elements only larger subtrees are cached in a first walk: storing them costs the browser more
+ * than walking a few lines again. A walk after a change caches every subtree.
  */
 const LARGE_PAGE = 10000, MIN_LINES_ON_LARGE_PAGE = 60;
 let isRewalk = false;
-/** How much of `reportLines` is in a block, each entry counted once. */
+/** Entries of `reportLines` in cached subtrees, each counted once. */
 let cachedLines = 0;
 
-/** Whether a part with so many lines that are in no smaller block yet is worth a block. */
-const isWorthCaching = (loose) => isRewalk || reportedElements.length <= LARGE_PAGE || loose >= MIN_LINES_ON_LARGE_PAGE;
+/** Returns whether a subtree with so many lines outside smaller cached ones is worth caching. */
+const isWorthCaching = (uncachedLines) => isRewalk || reportedElements.length <= LARGE_PAGE || uncachedLines >= MIN_LINES_ON_LARGE_PAGE;
 
-/** Lines of a block in one piece. Apart, each would be something for the browser to keep and to clean up. */
+/** Lines of a cached subtree joined to one string: separate ones would each be an object for the garbage collector. */
 class LineBundle {
   constructor(lines) {
     this.text = lines.join("\n");
@@ -71,22 +71,22 @@ class LineBundle {
   }
 }
 
-/** So many lines are put in one piece. */
+/** Least lines of a bundle. */
 const MIN_BUNDLE_LINES = 60;
-/** How many pieces this walk has told so far: none is put into another, so that little has to be taken apart again. */
+/** Bundles in this walk so far: they are not nested, so that little has to be split again. */
 let bundleCount = 0;
 
 const UNCACHEABLE_TAGS = new Set((
   "input textarea select label iframe frame object embed fencedframe video audio progress meter area map slot").split(" "));
-/** Attributes that make an element depend on others. */
+/** Attributes that refer to other elements. */
 const REFERENCE_ATTRIBUTES = new Set((
   "aria-labelledby aria-describedby aria-owns aria-activedescendant aria-details aria-errormessage aria-controls usemap").split(" "));
 
-/** What rules can ask of the window: the event that tells of a change comes only when the browser draws next. */
+/** Viewport and colour scheme as media queries see them: change events come only with the next frame. */
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 const viewportKey = () => `${innerWidth} ${innerHeight} ${devicePixelRatio} ${prefersDark.matches}`;
 
-/** What is chosen; to ask the whole document for that would take longer. */
+/** Checked controls of the document; `querySelectorAll(":checked")` would take longer. */
 const checkedControls = () => ["input", "option"].flatMap((tag) =>
   Array.prototype.filter.call(byTag.call(document, tag), (el) => matches.call(el, ":checked")));
 
@@ -95,10 +95,10 @@ const checkedInShadows = (trees) => trees.flatMap((tree) => [...findAllInFragmen
 
 const isSameList = (one, other) => one.length === other.length && one.every((it, at) => it === other[at]);
 
-/** What is known of the rules in shadow trees. */
+/** Rules of the sheets in shadow trees. */
 const sheetsInShadows = (trees) => trees.flatMap((tree) => [...tree.styleSheets, ...tree.adoptedStyleSheets].map(readSheet));
 
-/** Decides what of the last walk can be taken. `isOwning` says that somebody has children that stand elsewhere. */
+/** Decides whether the cache of the last walk is valid. `hasAriaOwns`: some elements have children by `aria-owns`. */
 function beginCaching(active, modal, hasAriaOwns) {
   isCaching = false;
   isUncacheable = false;
@@ -124,10 +124,10 @@ function beginCaching(active, modal, hasAriaOwns) {
   if (memo.animated !== null) for (const el of memo.animated) markChanged(el);
 }
 
-/** `isCut` says that the walk ended early: what it did not come to is still as it was, with what changed there. */
+/** Stores the conditions of this walk. `isPartial`: the walk ended early, so changes beyond its end stay recorded. */
 function endCaching(isWhole, isPartial) {
   if (!isCaching) return;
-  // Shadow trees have brought theirs by now.
+  // Shadow trees have added their rules by now.
   ({ usesEmpty } = memo.rules);
   lastWalk.shadowRoots = isPartial ? [...new Set([...previousShadowRoots, ...memo.shadowRoots])] : [...memo.shadowRoots];
   lastWalk.sheetsInShadows = sheetsInShadows(lastWalk.shadowRoots);
@@ -148,11 +148,11 @@ const isSameVisibility = (one, other) => one === other ||
   one.hiddenReason === other.hiddenReason && one.needsGeometry === other.needsGeometry && one.opacity === other.opacity && one.hasSmallFont === other.hasSmallFont &&
   one.color === other.color && one.background === other.background;
 
-/** Whether a part of the page is as it was, and would be told in the same way. */
-function isCacheValid(block, el, depth, inherited) {
-  const previous = block.inherited;
-  return block.epoch === cacheEpoch && changedDepth === 0 && (block.layoutReadAt > walkedAt || block.layoutReadAt > lastLayoutShift && walkedAt - block.layoutReadAt < LAYOUT_CACHE_MS) &&
-    block.depth === depth && block.idBefore === previousId && !changedElements.has(el) &&
+/** Returns whether a cached subtree is unchanged and its inherited context is the same. */
+function isCacheValid(subtree, el, depth, inherited) {
+  const previous = subtree.inherited;
+  return subtree.epoch === cacheEpoch && changedDepth === 0 && (subtree.layoutReadAt > walkedAt || subtree.layoutReadAt > lastLayoutShift && walkedAt - subtree.layoutReadAt < LAYOUT_CACHE_MS) &&
+    subtree.depth === depth && subtree.idBefore === previousId && !changedElements.has(el) &&
     (previous === inherited || previous.isDisabled === inherited.isDisabled && previous.cursor === inherited.cursor && previous.transform === inherited.transform &&
       previous.isVisible === inherited.isVisible && previous.isFlexible === inherited.isFlexible && isSameVisibility(previous.visibility, inherited.visibility));
 }
@@ -174,18 +174,18 @@ function reuseSubtree({ lines, elements, elementIds, droppedInside, idAfter, lay
 }
 
 function beginSubtree(depth, inherited) {
-  const block = { depth, inherited, line: reportLines.length, element: reportedElements.length, dropped: droppedTexts, previousId: previousId, cachedLines, bundleCount,
+  const subtree = { depth, inherited, line: reportLines.length, element: reportedElements.length, dropped: droppedTexts, previousId: previousId, cachedLines, bundleCount,
     isUncacheable, layoutReadAt };
   isUncacheable = false;
   layoutReadAt = Infinity;
-  return block;
+  return subtree;
 }
 
 function endSubtree(el, { depth, inherited, line, element, dropped: droppedBefore, previousId: previousIdBefore, cachedLines: cachedLinesBefore,
   bundleCount: bundlesBefore, isUncacheable: wasUncacheable, layoutReadAt: readAt }) {
   const count = reportLines.length - line, size = Math.max(count, reportedElements.length - element);
-  const fits = isWorthCaching(count - (cachedLines - cachedLinesBefore)) && size <= MAX_CACHED_LINES && cachedSize < reportedElements.length * 16;
-  if (fits && !isUncacheable) {
+  const isCacheable = isWorthCaching(count - (cachedLines - cachedLinesBefore)) && size <= MAX_CACHED_LINES && cachedSize < reportedElements.length * 16;
+  if (isCacheable && !isUncacheable) {
     cachedSize += size;
     let lines = reportLines.slice(line);
     if (count >= MIN_BUNDLE_LINES && bundleCount === bundlesBefore) {
@@ -203,7 +203,7 @@ function endSubtree(el, { depth, inherited, line, element, dropped: droppedBefor
   if (readAt < layoutReadAt) layoutReadAt = readAt;
 }
 
-/** Notes that something happened in an element. What was kept of it is let go: it may hold what is gone by now. */
+/** Marks an element and its ancestors as changed. Their cached lines are dropped: they may hold what is gone. */
 function markChanged(el) {
   for (let at = el; at !== null && nodeTypeOf.call(at) === 1 && !changedElements.has(at); at = flatParentOf(at)) {
     changedElements.add(at);
@@ -211,20 +211,20 @@ function markChanged(el) {
   }
 }
 
-/** Notes that anything below an element may be told differently now. */
+/** Marks a whole subtree as changed. */
 function markSubtreeChanged(el) {
   if (el === null || nodeTypeOf.call(el) !== 1) return void (isAllChanged = true);
-  // Whether cells are cells depends on all of their table.
+  // The roles of cells depend on the whole table.
   const table = closest.call(el, "table");
   const from = table === null ? el : parentOf(table) || table;
   markChanged(from);
   changedSubtrees.add(from);
 }
 
-/** What is in these in which way depends on all of it. */
+/** Elements whose children depend on one another. */
 const INTERDEPENDENT_TAGS = new Set("details fieldset figure ruby svg math table tbody thead tfoot tr colgroup select optgroup datalist".split(" "));
 
-/** Notes that children of an element came, went or became others: that can matter to the rest of them. */
+/** Marks a change of the child list, which can affect the other children. */
 function markChildrenChanged(el) {
   if (changedParents.has(el)) return;
   changedParents.add(el);
@@ -233,7 +233,7 @@ function markChildrenChanged(el) {
   if (siblingSelector !== "") for (const child of findAllInside.call(el, `:scope > :is(${siblingSelector})`)) markSubtreeChanged(child);
 }
 
-/** Notes that an element may be drawn or told differently, with all that is in it. */
+/** Marks an element whose attributes changed, with its subtree and siblings. */
 function markElementChanged(el) {
   const parent = parentOf(el);
   if (parent === null || nodeTypeOf.call(parent) !== 1) return markSubtreeChanged(parent);
@@ -241,18 +241,18 @@ function markElementChanged(el) {
   markChildrenChanged(parent);
 }
 
-/** After so many changes a whole walk is no slower. */
+/** With more mutations than this, a full walk is as fast. */
 const MAX_MUTATIONS = 3000;
 
-/** Nodes that come and go without moving anything: texts, comments, scripts. Sheets are looked at anyway. */
+/** Returns whether a node renders nothing by itself: text, comments, scripts. Sheets are compared anyway. */
 const isUnrendered = (node) => nodeTypeOf.call(node) !== 1 || SKIPPED_TAGS.has(localNameOf.call(node));
 
-/** Whether an element only says what the document is called. */
+/** Returns whether an element is the title of the document. */
 const isTitleElement = (el) => nodeTypeOf.call(el) === 1 && localNameOf.call(el) === "title" && namespaceOf.call(el) === HTML;
 
 /**
- * Takes in what has happened in the tree. A rule can be about what is in a changed element, and about those beside it
- * and what is in them; no farther, unless it looks inside, see above.
+ * Records DOM mutations. A rule can affect the changed element, its siblings and their descendants; no others, except
+ * with `dependsOnDescendants`.
  */
 function recordMutations(records) {
   mutationCount += records.length;

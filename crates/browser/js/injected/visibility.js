@@ -1,14 +1,14 @@
-// Whether a person can see a text. What nobody can see is not told: it is how pages speak to programs behind
-// the back of those who sent them.
+// Visibility of text to a person. Invisible text is left out of the report: it is how pages address programs behind the
+// back of their users.
 
 /**
- * Characters that are not drawn: marks for direction, joiners of nothing, tags. A joiner, a choice of form or the tags of a
- * flag stay; a row of them joins and chooses nothing.
+ * Invisible characters: direction marks, joiners, tags. A single joiner, a variation selector or the tags of a flag
+ * stay; a run of them has no effect on rendering.
  */
 const INVISIBLE = /(\ud83c\udff4(?:\udb40[\udc30-\udc39\udc61-\udc7a]){3,6}\udb40\udc7f)|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]|\ud834[\udd73-\udd7a]|[\u200c\u200d]{2,}|[\ufe00-\ufe0f]{2,}|[\u200c\u200d\ufe00-\ufe0f]{3,}/g;
 const HAS_INVISIBLE = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud834\udb40]/;
 
-/** What tag characters spell: letters that nobody draws and every program reads. */
+/** Text spelled with tag characters: not rendered, but read by programs. */
 const decodeTagCharacters = (text) => {
   let words = "";
   for (const [, flag, low] of text.matchAll(/(\ud83c\udff4(?:\udb40[\udc30-\udc7a]){3,6}\udb40\udc7f)|\udb40([\udc20-\udc7e])/g)) {
@@ -19,25 +19,26 @@ const decodeTagCharacters = (text) => {
 
 const stripInvisible = (text) => HAS_INVISIBLE.test(text) ? text.replace(INVISIBLE, "$1") : text;
 
-/** Less than this cannot be made out. */
+/** Opacity below which nothing can be made out. */
 const MIN_ALPHA = 0.05;
 const COLOR_TOLERANCE = 12;
-/** Letters lower than this are no letters, in px. */
+/** Letters lower than this cannot be read, in px. */
 const MIN_LETTER_PX = 2;
-/** A box that is not farther out than this is not worth a closer look, in px. */
+/** Offsets smaller than this do not trigger a geometry check, in px. */
 const FAR_PX = 100;
 
-/** Tags that the browser gives colours of their own. */
+/** Tags that the user agent sheet gives colours. */
 const UA_COLORED_TAGS = new Set(["a", "button", "input", "select", "textarea", "mark", "dialog", "option", "fieldset", "legend"]);
 
 /**
- * How well what is directly in an element can be seen. What is cheap to know is carried down the tree: `lost` is why
- * nothing inside can be seen, whatever it says itself; `doubt` that a box around it may be out of sight; `fade` how much
- * of it is drawn. Doubts and colours are only a reason to look closer, see `hiddenTextReason`. `around` is the same for its parent.
+ * Visibility of what is directly in an element. Cheap facts are inherited down the tree: `hiddenReason` why nothing
+ * inside can be seen, whatever its own styles; `needsGeometry` that a box around it may be out of sight; `opacity` the
+ * product of opacities. Geometry and colours only trigger the close check in `hiddenTextReason`. `inherited`: the same
+ * for the parent.
  */
 function visibilityOf(el, tag, mask, inherited) {
   if ((mask & (HIDING | COLOR | BACKGROUND)) === 0) {
-    // Colours that the browser chooses can be seen.
+    // User agent colours are readable.
     return inherited.color !== "" && UA_COLORED_TAGS.has(tag) ? { ...inherited, color: "", background: "" } : inherited;
   }
   let { hiddenReason, needsGeometry, fade, hasSmallFont, color, background } = inherited;
@@ -63,18 +64,18 @@ function visibilityOf(el, tag, mask, inherited) {
   return { hiddenReason, needsGeometry, fade, hasSmallFont, color, background };
 }
 
-/** Nothing said yet: the browser's own colours. */
+/** Visibility at the root: user agent colours. */
 const DEFAULT_VISIBILITY = { hiddenReason: "", needsGeometry: false, fade: 1, hasSmallFont: false, color: "", background: "" };
 
-/** Why an element with this sight cannot be seen as a box; "" when it can. */
+/** Reason why an element with this visibility is hidden as a box; "" when it is not. */
 function hiddenBoxReason(visibility, el) {
   return visibility.hiddenReason !== "" ? visibility.hiddenReason : visibility.needsGeometry ? geometryHiddenReason(el, null) : "";
 }
 
 /**
- * Why a text with this sight cannot be seen; "" when it can. `node` is the text, null when it is all that `el` has.
- * What looks hidden by rules is looked at closely before that is said: to leave out what can be seen is worse than to
- * tell what cannot.
+ * Reason why a text with this visibility is hidden; "" when it is not. `node`: the text node, null when it is all that
+ * `el` has. What rules make look hidden is verified by geometry and colour first: omitting visible text is worse than
+ * reporting hidden text.
  */
 function hiddenTextReason(visibility, el, node) {
   if (visibility === DEFAULT_VISIBILITY) return "";
@@ -83,20 +84,20 @@ function hiddenTextReason(visibility, el, node) {
     const why = geometryHiddenReason(el, node === null ? el : node);
     if (why !== "") return why;
   }
-  // What is inside small print can be large again, and no rule about small sizes would tell.
+  // Descendants can have a larger font again, which no rule about small sizes shows.
   if (visibility.hasSmallFont && isTinyText(el, node)) return "zero-size";
   if (visibility.color === "" && visibility.background === "") return "";
   return mayMatchBackground(visibility.color, visibility.background) ? colorHiddenReason(el, computed(el), node === null ? el : node) : "";
 }
 
-/** Why an element with these properties of its own cannot be seen; "" when it can. */
+/** Reason why an element is hidden by its own properties; "" when it is not. */
 function ownHiddenReason(el, style, mask) {
   if ((mask & OPACITY) !== 0 && effectiveOpacity(style) < MIN_ALPHA) return "transparent";
   const clipped = (mask & CLIP) !== 0 ? clipReason(el, style) : "";
   return clipped !== "" ? clipped : needsGeometryCheck(el, style, mask) ? geometryHiddenReason(el, null) : "";
 }
 
-/** How much of an element is drawn, by what fades it. */
+/** Opacity of an element from `opacity`, `filter` and `mask`. */
 function effectiveOpacity(style) {
   const { opacity, filter, maskImage } = style;
   let share = opacity === "1" ? 1 : parseFloat(opacity);
@@ -107,11 +108,11 @@ function effectiveOpacity(style) {
     if (blurred !== null && blurred[1] >= 40) share = 0;
   }
   if (maskImage !== "none" && maskImage !== undefined && share > 0 && isTransparentImage(maskImage)) share = 0;
-  // What has no box of its own cannot be faded.
+  // Without a box, opacity does not apply.
   return share < 1 && style.display === "contents" ? 1 : share;
 }
 
-/** Says that a shape leaves nothing of an element; "" when it does not. */
+/** "clipped" when a clip shape leaves nothing of an element; otherwise "". */
 function clipReason(el, style) {
   const clip = style.clipPath;
   if (clip !== "none" && isEmptyShape(clip, el) && style.display !== "contents") return "clipped";
@@ -124,7 +125,7 @@ function clipReason(el, style) {
 
 const isOutOfFlow = (position) => position === "absolute" || position === "fixed";
 
-/** Whether a shape has no area worth the name. */
+/** Returns whether a clip shape has no area. */
 function isEmptyShape(shape, el) {
   const inset = /^inset\((.*?)(?: round .*)?\)$/.exec(shape);
   if (inset !== null) {
@@ -155,13 +156,13 @@ function boxSize(el, side) {
   return rectOf.call(el)[side];
 }
 
-/** Whether a closer look at where an element is could show that it is out of sight. */
+/** Returns whether the position or size of an element calls for a geometry check. */
 function needsGeometryCheck(el, style, mask) {
   if ((mask & TEXT_INDENT) !== 0) {
     const indent = style.textIndent;
     if (Math.abs(parseFloat(indent)) >= (indent.endsWith("%") ? 50 : FAR_PX)) return true;
   }
-  // Asked for one number at a time: a rectangle costs an object that the browser has to make first.
+  // Number by number: a rectangle costs a wrapper object.
   if ((mask & SIZE) !== 0 && isCollapsedBox(el, style)) return true;
   const position = (mask & (CLIP | TRANSFORM | OFFSET)) !== 0 ? style.position : "static";
   const isTransformed = (mask & TRANSFORM) !== 0 &&
@@ -182,13 +183,13 @@ function needsGeometryCheck(el, style, mask) {
 const widthOf = getter(HTMLElement.prototype, "offsetWidth");
 const heightOf = getter(HTMLElement.prototype, "offsetHeight");
 
-/** Whether a box draws nothing beyond its edges though it does not say so by `overflow`. */
+/** Returns whether `contain` clips the contents of a box without `overflow`. */
 const hasPaintContainment = (style) => style.contain !== "none" && /paint|strict|content/.test(style.contain);
 
-/** Boxes that are not larger than this have no room for anything, in px. */
+/** Boxes up to this size have no room for content, in px. */
 const FLAT_PX = 4;
 
-/** Whether a box that cuts off what does not fit has no room for anything. */
+/** Returns whether a clipping box has no room for content. */
 function isCollapsedBox(el, style) {
   const { overflowX, overflowY } = style;
   if (overflowX === "visible" && overflowY === "visible" && !hasPaintContainment(style)) return false;
@@ -199,13 +200,13 @@ function isCollapsedBox(el, style) {
   }
   const height = heightOf.call(el), width = widthOf.call(el);
   if (height <= FLAT_PX || width <= FLAT_PX) return true;
-  // Edges can be all that there is of it.
+  // Padding can be all of its size.
   const { paddingTop, paddingLeft } = style;
   return paddingTop !== "0px" && height - parseFloat(paddingTop) <= FLAT_PX ||
     paddingLeft !== "0px" && width - parseFloat(paddingLeft) <= FLAT_PX;
 }
 
-/** Where the text in a node is drawn. */
+/** Rectangle of the text in a node. */
 function textRectOf(node) {
   markLayoutRead();
   const range = new Range();
@@ -213,51 +214,51 @@ function textRectOf(node) {
   return range.getBoundingClientRect();
 }
 
-/** Whether letters are too low to be any. */
+/** Returns whether letters are too low to be read. */
 function isTinyText(el, node) {
   if (parseFloat(computed(el).fontSize) >= MIN_LETTER_PX) return false;
   const { height } = textRectOf(node === null ? el : node);
   return height < MIN_LETTER_PX;
 }
 
-/** Whether an element is what everything that is fixed in it is fixed to. */
+/** Returns whether an element is the containing block of fixed descendants. */
 const isFixedContainingBlock = (style) => style.transform !== "none" || style.filter !== "none" || style.perspective !== "none" ||
   style.translate !== "none" || style.scale !== "none" || style.rotate !== "none" || style.backdropFilter !== "none" ||
   /transform|filter|perspective|translate|scale|rotate/.test(style.willChange) || /paint|layout|strict|content/.test(style.contain);
 
-/** Whether a box is scrolled to the left of where it starts. */
+/** Returns whether a box scrolls to the left of its start. */
 const scrollsLeftward = (style) => style.direction === "rtl" && !/^vertical-lr|^sideways-lr/.test(style.writingMode) || /-rl$/.test(style.writingMode);
 
 /**
- * Why an element, or a text in it, is where nobody can see it; "" when it can be seen, or can be scrolled to. What boxes
- * around it cut off is looked at where they have no room for anything; what is beyond the edge of larger ones can be the
- * next page of a gallery.
+ * Reason why an element, or a text in it, is hidden by geometry; "" when it is visible or can be scrolled into view.
+ * Clipping ancestors count where they have no room for content; what lies beyond the edge of larger ones can be the
+ * next page of a carousel.
  */
 function geometryHiddenReason(el, text) {
   markLayoutRead();
   let rect = text === null ? rectOf.call(el) : textRectOf(text);
-  // Not drawn as text but by what it is in, such as an option; or what has no size but something in it.
+  // Rendered by its parent, such as an option; or without a size of its own but with content.
   if (rect.width === 0 && rect.height === 0) {
     if (text === null) rect = textRectOf(el);
     else if (rectOf.call(el).width > 0 && /^(option|optgroup|select)$/.test(localNameOf.call(el))) rect = rectOf.call(el);
   }
   let { left, top, right, bottom } = rect;
-  const isDrawn = right - left > 0.5 && bottom - top > 0.5 && (text === null || bottom - top >= MIN_LETTER_PX);
+  const hasSize = right - left > 0.5 && bottom - top > 0.5 && (text === null || bottom - top >= MIN_LETTER_PX);
   const root = documentElementOf.call(document), body = bodyOf.call(document);
   const isRootVisible = computed(root).overflowX === "visible" && computed(root).overflowY === "visible";
-  let placed = "static", isScrolledX = false, isScrolledY = false;
+  let positioning = "static", isScrolledX = false, isScrolledY = false;
   for (let at = el; at !== null && nodeTypeOf.call(at) === 1 && at !== root; at = flatParentOf(at)) {
     const style = computed(at);
     const { display, position } = style;
     if (display === "contents") continue;
-    if (placed === "absolute" && position === "static" && !isFixedContainingBlock(style) || placed === "fixed" && !isFixedContainingBlock(style)) continue;
-    placed = isOutOfFlow(position) ? position : "static";
+    if (positioning === "absolute" && position === "static" && !isFixedContainingBlock(style) || positioning === "fixed" && !isFixedContainingBlock(style)) continue;
+    positioning = isOutOfFlow(position) ? position : "static";
     let { overflowX, overflowY } = style;
     if (overflowX === "visible" && overflowY === "visible" && hasPaintContainment(style)) overflowX = overflowY = "clip";
     const isCut = overflowX !== "visible" || overflowY !== "visible";
     if (!isCut || display === "inline" || at === body && isRootVisible) continue;
     if (at === el && text === null) {
-      // Only what is in it is cut off. A line to part things has no more than its edge.
+      // `overflow` clips contents only. An `hr` is nothing but its edge.
       if ((right - left <= 1 || bottom - top <= 1) && localNameOf.call(el) !== "hr") return "zero-size";
       if (!isCollapsedBox(el, style) || textContentOf.call(el).trim() === "") continue;
     }
@@ -281,8 +282,8 @@ function geometryHiddenReason(el, text) {
       } else [top, bottom] = clipped;
     }
   }
-  if (!isDrawn) return text === null && textContentOf.call(el).trim() === "" || !isScaledAway(el) ? "" : "zero-size";
-  if (placed === "fixed") {
+  if (!hasSize) return text === null && textContentOf.call(el).trim() === "" || !isScaledAway(el) ? "" : "zero-size";
+  if (positioning === "fixed") {
     return right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight ? "off-screen" : "";
   }
   const isRtl = scrollsLeftward(computed(root)) || body !== null && scrollsLeftward(computed(body));
@@ -292,8 +293,9 @@ function geometryHiddenReason(el, text) {
 }
 
 /**
- * What a box from `low` to `high` leaves of a stretch in one direction, when it can be scrolled from `start` to `end`; or
- * why nothing of it can be seen. What is beyond a box that only cuts can be the next page of a gallery: then `beyond`.
+ * Visible part of the interval `from`–`to` in a box from `low` to `high` that can be scrolled from `start` to `end`; or
+ * the reason why nothing of it is visible. Beyond a box that only clips may be the next page of a carousel: then
+ * `beyond`.
  */
 function clipAlong(overflow, from, to, low, high, start, end, beyond) {
   if (overflow === "visible") return [from, to];
@@ -306,7 +308,7 @@ function clipAlong(overflow, from, to, low, high, start, end, beyond) {
   return isFlatBox && last - first <= FLAT_PX ? "zero-size" : [first, last];
 }
 
-/** Whether an element that has no size was made so by something around it, not by having nothing drawn in it. */
+/** Returns whether a transform, scale or zoom around an element took its size, as opposed to empty content. */
 function isScaledAway(el) {
   for (let at = el; at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
     const style = computed(at);
@@ -316,10 +318,10 @@ function isScaledAway(el) {
   return false;
 }
 
-/** Whether a text beyond the side of the box that it is in was put there, and is no line that goes on. */
+/** Returns whether indentation or padding moved a text out of its box, as opposed to a line that goes on. */
 const isIndentedAway = (el, style) => style.textIndent !== "0px" || parseFloat(style.paddingLeft) >= FAR_PX || parseFloat(style.paddingRight) >= FAR_PX;
 
-/** Whether a box has no height but that of its edges. */
+/** Returns whether a box has no height but its padding. */
 const isOnlyPadding = (el, style) => parseFloat(style.height) <= FLAT_PX ||
   style.boxSizing === "border-box" && parseFloat(style.height) - parseFloat(style.paddingTop) <= FLAT_PX;
 
@@ -332,7 +334,7 @@ const scrollHeightOf = getter(Element.prototype, "scrollHeight");
 const scrollLeftOf = getter(Element.prototype, "scrollLeft");
 const scrollTopOf = getter(Element.prototype, "scrollTop");
 
-/** Where an element cuts off what is in it, and as far as it can be scrolled from where to where. Asked once. */
+/** Clip rectangle and scroll range of an element, cached. */
 function clipBoxOf(el) {
   let box = (memo.clipBoxes ??= new Map()).get(el);
   if (box !== undefined) return box;
@@ -354,7 +356,7 @@ function clipBoxOf(el) {
   return box;
 }
 
-/** Why text that rules put before or after what is in an element cannot be seen; "" when it can. */
+/** Reason why the text of a pseudo-element is hidden; "" when it is not. */
 function hiddenPseudoReason(el, style, inherited) {
   const why = hiddenBoxReason(inherited, el);
   if (why !== "") return why;
@@ -374,6 +376,6 @@ function hiddenPseudoReason(el, style, inherited) {
   const { backgroundColor, backgroundImage } = style;
   const background = backgroundImage !== "none" ? backgroundImage : isTransparent(backgroundColor) ? inherited.background : backgroundColor;
   if (!mayMatchBackground(color, background)) return "";
-  // It can be anywhere near, so only what is all around it counts.
+  // Its position is unknown, so only what is all around it counts.
   return isOutOfFlow(style.position) && !isTransparent(color) ? "" : colorHiddenReason(el, style, el);
 }

@@ -1,8 +1,9 @@
-// What is said for those who listen, and what stands beside it for those who see.
+// Screen reader text and its visual alternates: `aria-hidden` siblings that show the same.
 
 /**
- * A text that is only for those who listen. Beside it there is often the same for those who see, as prices are drawn: if it
- * says the same, the text is told, as it is easier to read; if not, what is seen is told in its place.
+ * Adds a hidden text. A screen reader text often has an `aria-hidden` sibling that shows the same, such as a styled
+ * price: if they match, the text counts as visible, since it is easier to read; if not, the visible one is reported in
+ * its place.
  */
 function addHiddenText(plain, depth, why, parent) {
   const [drawn, others] = visualAlternates(parent);
@@ -14,7 +15,7 @@ function addHiddenText(plain, depth, why, parent) {
   addTextLine(plain, depth, same === undefined ? why : "");
   if (same !== undefined) return void claimed.add(same[0]);
   for (const [it, text] of free) {
-    // What another one says stands beside that one.
+    // The alternate of another text is reported next to that one.
     if (others.has(lettersAndDigits(text))) continue;
     claimed.add(it);
     reportLines.push(textPrefix(depth) + text);
@@ -23,10 +24,10 @@ function addHiddenText(plain, depth, why, parent) {
 
 const lettersAndDigits = (text) => text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
 
-/** How far from an element something stands that says the same. */
+/** Siblings searched on each side. */
 const MAX_SIBLING_DISTANCE = 20;
 
-/** What one can read beside an element that is kept from those who listen; and what else is said there. */
+/** Visible `aria-hidden` siblings of an element with their text, and the texts of the other siblings. */
 function visualAlternates(el) {
   const drawn = [], others = new Set();
   const inherited = parentOf(el);
@@ -50,7 +51,7 @@ function visualAlternates(el) {
   return [drawn, others];
 }
 
-/** What of an element can be seen, with all that is around it. */
+/** Visibility of an element, computed along its ancestors. */
 function visibilityIn(el) {
   const cache = memo.visibilities ??= new Map();
   const missing = [];
@@ -61,13 +62,13 @@ function visibilityIn(el) {
   return visibility;
 }
 
-/** Tells what one can read in an element that is kept from those who listen, marked. */
+/** Adds the visible text of an `aria-hidden` element, marked as such. */
 function addAriaHiddenText(el, depth) {
   const plain = tidyText(visibleText(el, DEFAULT_VISIBILITY, 0));
   if (plain !== "") reportLines.push(`${depth}\t"${plain}\tfh\twaria-hidden`);
 }
 
-/** The text of an element that a person can see. */
+/** Text of a subtree that a person can see. */
 function visibleText(el, inherited, depth) {
   const tag = localNameOf.call(el);
   const style = computed(el);

@@ -1,23 +1,23 @@
-// The walk: one pass over the flat tree, one line for everything that is told.
+// The walk: one pass over the flat tree, one report line for each exposed element and text.
 
-/** A parser stops at 512; only scripts build deeper. */
+/** HTML parsers stop at 512; only scripts nest deeper. */
 const MAX_DEPTH = 700;
-/** The same for elements that are not told: there is only so much room on the stack. */
+/** The same for elements without a line: the stack is limited. */
 const MAX_LEVEL = 900;
 let walkDepth = 0;
-/** No text is longer in a report that was not asked for in full. */
+/** Longest text of a report that was not requested in full. */
 const MAX_TEXT = 4000, TAIL_TEXT = 200;
 
-/** The shadow roots that the last observation went through. */
+/** Shadow roots of the last observation. */
 let shadows = [];
 
-/** Never drawn, never told. */
+/** Never rendered. */
 const SKIPPED_TAGS = new Set((
   "head script style template noscript link meta title base param source track datalist colgroup col " +
   "noembed noframes rp desc metadata defs symbol clipPath mask linearGradient radialGradient marker pattern filter").split(" "));
-/** What is inside belongs to the browser or is for those who cannot see it drawn. */
+/** Elements whose content is the browser's own or fallback content. */
 const LEAF_TAGS = new Set("iframe frame img input textarea video audio object embed progress meter hr br wbr area canvas".split(" "));
-/** Elements that can have a shadow root, besides those with a hyphen in their names. */
+/** Elements that can have a shadow root, besides custom elements. */
 const SHADOW_HOST_TAGS = new Set("article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span".split(" "));
 
 const CONTROL_ROLES = new Set((
@@ -30,28 +30,31 @@ let firewall = false;
 let includesHidden = false;
 let maxText = MAX_TEXT;
 let previousId = 0;
-/** Where the lines of the children begin that are being walked, and the line break that was walked last. */
+/** Index of the first line of the children being walked, and the last `br`. */
 let childrenStart = 0, lastBreak = null;
-/** The fields of the last walk. No event tells when a script sets what they hold. */
+/** Form fields of the last walk. No event reports that a script set their value. */
 let fields = [];
 const FIELD_TAGS = new Set(["input", "textarea", "select"]);
-/** Texts that were left out because nobody can see them. */
+/** Texts omitted because they are hidden. */
 let droppedTexts = 0;
-/** The elements that are told and hold frames, by number; what comes after it says that there is nothing in the frame. */
+/** Ids of the reported elements that hold frames, with a mark after those whose frame is empty. */
 let frameElements = [];
-/** Frames in which there is nothing, each with its document. */
+/** Empty frames: their elements and documents. */
 let emptyFrames = [];
 const FRAME_TAGS = new Set("iframe frame object embed fencedframe".split(" "));
-/** The lines of the report before, some of them in one piece, to tell only what is different; and its number. */
+/** Lines of the last report, some of them bundled, for the patch; and its id. */
 let lastReportLines = [];
 let lastReportId = 0;
-/** A walk that may take only so long looks at the clock after so many elements, and throws this when time is up. */
+/**
+ * A walk with a time limit checks the clock each time this many elements are reported, and throws `TIME_UP` at the
+ * deadline.
+ */
 let nextTimeCheck = Infinity;
 let walkDeadline = Infinity;
 const TIME_UP = {};
 const TIME_CHECK_INTERVAL = 25;
 
-/** The report on this document. */
+/** Returns the report on this document. */
 function observe(requested = {}) {
   options = requested;
   firewall = requested.firewall !== false;
@@ -72,7 +75,7 @@ function observe(requested = {}) {
   walkDepth = 0;
   hasMissedListener = false;
   let isWhole = false, isPartial = false;
-  // Who knows nothing of the last report wants to know everything anew.
+  // A caller without the last report gets everything anew.
   if (!(requested.since > 0) && lastReportId > 0) sheetsValidFrom = performance.now();
   try {
     readSheets();
@@ -98,7 +101,7 @@ function observe(requested = {}) {
     isWhole = true;
     return finishReport(title);
   } catch (error) {
-    // What was told so far is good for the next one.
+    // The next walk can reuse what was walked.
     if (error === TIME_UP && requested.watch) {
       startWatching();
       isWhole = isPartial = true;
@@ -113,8 +116,8 @@ function observe(requested = {}) {
 }
 
 /**
- * Looks at the document while it loads, for so long at most. The first look at it then finds code that has run before,
- * boxes that are where they are, and most lines written. Says whether it came to the end.
+ * Pre-walk: walks the document while it loads, up to a time limit. The first observation then finds compiled code,
+ * computed layout and most lines cached. Returns whether it finished.
  */
 function prewalk(ms) {
   if (lastReportId > 0) return true;
@@ -124,7 +127,7 @@ function prewalk(ms) {
     observe({ firewall: true, hidden: false, urls: false, boxes: false, full: false, watch: true, since: 0 });
     return true;
   } catch {
-    // Time is up, or it cannot be done: whoever looks will be told.
+    // Out of time or failed: an observation will report the error.
     return false;
   } finally {
     nextTimeCheck = walkDeadline = Infinity;
@@ -133,16 +136,16 @@ function prewalk(ms) {
   }
 }
 
-/** How much of the page's spare time is taken for that, in ms: all of it, and at once. */
+/** Idle time that the pre-walk may take in all, in ms. */
 let prewalkBudget = 400;
 const PREWALK_SLICE_MS = 15;
-/** Whoever waited for the page looks at once, and is not to wait for us: so long after it has loaded, in ms. */
+/** Pause after `load`, in ms, so that a client that waited for it is not queued behind the pre-walk. */
 const LOAD_PAUSE_MS = 150;
 let prewalkPausedUntil = 0;
 
 /**
- * Goes on with it in turns with what the page does while it loads, and thereafter when it has nothing else to do. Callbacks
- * with numbers would be missing in the page's own.
+ * Continues the pre-walk in turns with the tasks of the loading page, later when the page is idle. Posted tasks take no
+ * timer ids, which would be missing in the page's own.
  */
 function schedulePrewalk(delay = 0) {
   globalThis.scheduler?.postTask(() => {
@@ -154,7 +157,7 @@ function schedulePrewalk(delay = 0) {
   }, { priority: document.readyState === "complete" ? "background" : "user-visible", delay });
 }
 
-/** Called when a walk with little time has told so many elements. */
+/** Checks the deadline of a limited walk. */
 function checkTime() {
   if (performance.now() > walkDeadline) throw TIME_UP;
   nextTimeCheck = reportedElements.length + TIME_CHECK_INTERVAL;
@@ -162,12 +165,12 @@ function checkTime() {
 
 const EMPTY_FRAME_TAGS = new Set("html head body meta base style".split(" "));
 
-/** The marks of frames in which there is nothing, by their address. */
+/** Marks of empty frames, by URL. */
 const EMPTY_FRAME_MARKS = new Map([["about:blank", "-"], ["about:srcdoc", "="]]);
 
-/** The mark of a frame in which there is nothing, as in most that advertisers leave behind: nobody needs to go there. */
+/** Mark of an empty frame, as many advertisements leave behind: no isolated world is needed there. "" for others. */
 function emptyFrameMark(el) {
-  // None when it is of another origin.
+  // Null when cross-origin.
   const inside = contentDocumentOf.call(el);
   const mark = inside === null ? undefined : EMPTY_FRAME_MARKS.get(documentUrlOf.call(inside));
   if (mark === undefined || titleOf.call(inside) !== "") return "";
@@ -180,10 +183,10 @@ function emptyFrameMark(el) {
   return mark;
 }
 
-/** Whether there is more to what is in an element than what is in it. */
+/** Returns whether an element has content besides its child nodes. */
 const hasImplicitContent = (tag) => LEAF_TAGS.has(tag) || tag === "details" || tag === "select" || tag === "q" || tag.includes("-");
 
-/** Who is told of as a child of somebody else. What is not told of owns nothing, and nobody owns what is not drawn. */
+/** Collects `aria-owns` relations. Hidden owners own nothing, and elements that are not rendered are not owned. */
 function readAriaOwns() {
   memo.owned = new Set();
   memo.owners = new Map();
@@ -196,7 +199,7 @@ function readAriaOwns() {
   }
 }
 
-/** The element that has the focus, also inside shadow trees. */
+/** Focused element, also inside shadow trees. */
 function deepActiveElement() {
   let active = activeElementOf.call(document);
   while (active) {
@@ -208,7 +211,7 @@ function deepActiveElement() {
   return active;
 }
 
-/** The dialog that keeps everything else from being used. */
+/** Modal dialog on top; null when there is none. */
 function topModal() {
   const all = findAll.call(document, "dialog:modal");
   let last = null;
@@ -232,13 +235,13 @@ function walk(el, depth, inherited) {
     const cached = el[CACHED_SUBTREE];
     if (cached !== undefined && isCacheValid(cached, el, depth, inherited)) reuseSubtree(cached);
     else {
-      const block = beginSubtree(depth, inherited);
+      const subtree = beginSubtree(depth, inherited);
       const isDeep = changedSubtrees.size > 0 && changedSubtrees.has(el);
       if (isDeep) changedDepth++;
       walkElement(el, depth, inherited);
       if (isDeep) changedDepth--;
-      endSubtree(el, block);
-      // Whether a line break is told depends on what stands before it.
+      endSubtree(el, subtree);
+      // Whether a line break is reported depends on what precedes it.
       if (lastBreak === el) el[CACHED_SUBTREE] = undefined;
     }
   }
@@ -287,12 +290,12 @@ function walkElement(el, depth, inherited) {
     : inherited.cursor;
   const visibility = firewall ? visibilityOf(el, tag, mask, inherited.visibility) : DEFAULT_VISIBILITY;
   let role = roleOf(el, tag, isHtml, attributes);
-  // A paragraph that lays out boxes, or that is part of a line, is no paragraph of text.
+  // A paragraph that is a flex container or inline is no paragraph of text.
   if (role === "paragraph" && (isFlexible || isInline)) role = "generic";
-  // Pictures and cells that mean nothing by themselves mean something when they can be clicked.
+  // Presentational images and cells count when they can be clicked.
   if ((role === "none" || role === "layouttable") && (listenerTargetCount > 0 && listenerTargets.has(el) ||
       attributes !== null && attributes.tabindex !== undefined && isFocusable(el, tag, attributes))) role = "generic";
-  let below = depth;
+  let childDepth = depth;
   let flags = "";
   let line = 0, idBefore = 0;
   let source = "";
@@ -308,8 +311,8 @@ function walkElement(el, depth, inherited) {
   const isReported = isExposed &&
     (hiddenReason === "" || includesHidden || CONTROL_ROLES.has(role) || attributes !== null && isFocusable(el, tag, attributes));
   if (isReported) {
-    below = depth + 1;
-    // Most of a page is text in a link, a cell, a paragraph: no need to put its name together from parts.
+    childDepth = depth + 1;
+    // Fast path: most elements are a link, a cell or a paragraph with plain text as its name.
     if (NAMED_BY_CONTENT.has(role) && (attributes === null || !hasOwnName(attributes)) && tag !== "button" && tag !== "details" && isHtml) {
       const text = (mask & (BEFORE | AFTER)) === 0 ? onlyText(el, tag) : null;
       if (text !== null) {
@@ -319,28 +322,28 @@ function walkElement(el, depth, inherited) {
           const rest = attributes === null ? plainStates(tag, role) : null;
           if (why === "" && rest !== null && !options.boxes) {
             addElementLine(depth, role, el, NAME_IS_TEXT, pointerFlag(cursor, inherited), rest);
-            reportLines.push(textPrefix(below) + plain);
+            reportLines.push(textPrefix(childDepth) + plain);
             return;
           }
         }
       }
     }
-    // And most of the rest only holds things together.
+    // Fast path: most others are generic containers.
     if (role === "generic" && (attributes === null || attributes.isBare) && hiddenReason === "" &&
         (mask & SCROLL) === 0 && !options.boxes && isHtml && tag !== "label") {
       flags = pointerFlag(cursor, inherited);
       addElementLine(depth, ".", el, "", flags, "");
-      return walkGeneric(el, tag, mask, below, inherited, cursor, transform, isVisible, visibility, isFlexible);
+      return walkGeneric(el, tag, mask, childDepth, inherited, cursor, transform, isVisible, visibility, isFlexible);
     }
     let name = nameOf(el, tag, role, attributes, mask, transform);
     source = nameSource;
     let [states, rest] = statesOf(el, tag, isHtml, role, attributes, inherited, mask);
-    // What can be clicked through a drawing on top of it is drawn by that; one with a label stands for it there.
+    // A transparent control with a custom drawing under it is visible by that, unless its label stands for it.
     if (hiddenReason === "transparent" && tag === "input" && RESTYLED_INPUTS.has(inputTypeOf.call(el)) && labelsOf(el) === null && !isTinyBox(el)) {
       hiddenReason = "";
       isNameHidden = true;
     }
-    // A control can be used where nobody sees it, but what it says is then said to nobody.
+    // A hidden control can still be used, but its text is hidden.
     if (hiddenReason !== "" && !includesHidden && !isRevealedByHover(el)) {
       if (source !== "related" || isNameHidden) name = source = "";
       rest = rest.replace(/\t[vr][^\t]*/g, "");
@@ -350,7 +353,7 @@ function walkElement(el, depth, inherited) {
     if (isNameHidden) flags += "n";
     let more = rest;
     if (options.urls && role === "link") more += urlField(el);
-    // What has no name of its own is at least described.
+    // A title describes an element without a name.
     if (name === "" && hiddenReason === "" && attributes !== null && attributes.title) more += `\td${tidyText(attributes.title)}`;
     if (options.boxes) more += boxField(el);
     if (hiddenReason !== "") {
@@ -358,24 +361,24 @@ function walkElement(el, depth, inherited) {
       more += `\tw${hiddenReason}`;
     }
     const tidyName = tidyText(name);
-    if (source === "content" && isNameOnlyText && isHtml && hiddenReason === "" && !includesHidden && below <= MAX_DEPTH && !hasImplicitContent(tag)) {
-      // It is called what is written in it, and there is nothing else in it.
+    if (source === "content" && isNameOnlyText && isHtml && hiddenReason === "" && !includesHidden && childDepth <= MAX_DEPTH && !hasImplicitContent(tag)) {
+      // Its name is its only content.
       const plain = tidyText(applyTextTransform(onlyText(el, tag), transform));
       if (plain === tidyName && (!firewall || hiddenTextReason(visibility, el, null) === "")) {
         addElementLine(depth, role === "generic" ? "." : role, el, NAME_IS_TEXT, flags, more);
-        reportLines.push(textPrefix(below) + plain);
+        reportLines.push(textPrefix(childDepth) + plain);
         return;
       }
     }
     line = reportLines.length;
     idBefore = previousId;
     addElementLine(depth, role === "generic" ? "." : role, el, tidyName, flags, more);
-    // What the browser draws to open and close it is told by this line; what it opens stands beside that.
-    if (tag === "details" && role === "disclosuretriangle") below = depth;
+    // This line stands for the default summary; the content is its sibling.
+    if (tag === "details" && role === "disclosuretriangle") childDepth = depth;
     if (FRAME_TAGS.has(tag) && (hiddenReason === "" || includesHidden)) frameElements.push(previousId + (tag === "iframe" ? emptyFrameMark(el) : ""));
   }
   if (isHtml && LEAF_TAGS.has(tag)) return;
-  if (below > MAX_DEPTH) {
+  if (childDepth > MAX_DEPTH) {
     if (line > 0) reportLines[line] = withFlag(reportLines[line], "c");
     return;
   }
@@ -384,14 +387,14 @@ function walkElement(el, depth, inherited) {
   const next = { active: inherited.active, isDisabled: isOff, cursor, transform, isVisible, visibility, isFlexible };
   if (isHtml && tag === "details" && !openOf.call(el)) {
     const summary = summaryOf(el);
-    if (summary !== null) walk(summary, below, next);
+    if (summary !== null) walk(summary, childDepth, next);
     return;
   }
-  if (isHtml && tag === "select") return walkOptions(el, below, next);
+  if (isHtml && tag === "select") return walkOptions(el, childDepth, next);
   const mark = reportLines.length;
   const droppedBefore = droppedTexts;
-  walkChildren(el, tag, mask, below, next);
-  // A paragraph with nothing in it is a gap, not a paragraph.
+  walkChildren(el, tag, mask, childDepth, next);
+  // An empty paragraph is a gap.
   if (role === "paragraph" && reportLines.length === mark && line > 0 && flags === "") {
     reportLines.pop();
     previousId = idBefore;
@@ -399,7 +402,7 @@ function walkElement(el, depth, inherited) {
   }
   if (line > 0 && droppedTexts > droppedBefore && source === "content") {
     if (!CONTROL_ROLES.has(role) && reportLines.length === mark && !flags.includes("f")) {
-      // Nothing in it can be seen, so there is nothing to be named.
+      // All of its content is hidden, so it has no name.
       reportLines.pop();
       previousId = idBefore;
     } else {
@@ -447,7 +450,7 @@ function walkChildren(el, tag, mask, depth, next) {
   }
   let node = firstChildOf.call(shadow || el);
   if (shadow === null && tag.includes("-")) possibleShadowHosts.add(el);
-  // No function of its own: a page can be deep, and every one of them costs room on the stack.
+  // Inlined instead of a function: deep pages need the stack.
   for (; node !== null; node = nextSiblingOf.call(node)) {
     const type = nodeTypeOf.call(node);
     childrenStart = from;
@@ -468,20 +471,20 @@ function walkOptions(select, depth, next) {
   }
 }
 
-/** Whether an element can be seen through; null when nothing below it can either. */
+/** Returns whether an element is visible by its own styles; null when its whole subtree is skipped. */
 function ownVisibility(el) {
   const style = computed(el);
   if (style.contentVisibility === "hidden") return null;
   return style.visibility === "visible";
 }
 
-/** Fields that pages make transparent to draw them themselves, and that hold no words of the page's. */
+/** Inputs that pages make transparent and draw themselves, and that hold no text of the page. */
 const RESTYLED_INPUTS = new Set("range checkbox radio file color date time month week datetime-local number".split(" "));
 
 const hasOwnName = (attributes) =>
   attributes["aria-label"] !== undefined || attributes["aria-labelledby"] !== undefined;
 
-/** The rest of the line of an element without attributes; null when more must be asked. */
+/** Remaining fields of an element without attributes; null when its states have to be computed. */
 function plainStates(tag, role) {
   if (role === "heading") return `\tl${tag[1]}`;
   return tag === "td" || tag === "th" || tag === "dt" ? "" : null;
@@ -489,14 +492,14 @@ function plainStates(tag, role) {
 
 const pointerFlag = (cursor, inherited) => cursor === "pointer" && inherited.cursor !== "pointer" ? "p" : "";
 
-/** Whether a box is too small to be one. */
+/** Returns whether a box is too small to be seen. */
 function isTinyBox(el) {
   markLayoutRead();
   const rect = rectOf.call(el);
   return rect.width <= 1 || rect.height <= 1;
 }
 
-/** Whether something that is out of sight now comes into it when the mouse is over what it is in. */
+/** Returns whether hovering an ancestor reveals a hidden element. */
 function isRevealedByHover(el) {
   if (memo.rules.hoverVisibility.size === 0) return false;
   memo.hoverVisibility ??= [...memo.rules.hoverVisibility].filter((it) => it !== "*").join();
@@ -509,7 +512,7 @@ function isRevealedByHover(el) {
 
 const imageWidthOf = getter(HTMLImageElement.prototype, "naturalWidth");
 
-/** Whether the picture that an area is part of is there. */
+/** Returns whether the image of an image map area is loaded. */
 function isImageMapRendered(area) {
   const map = closest.call(area, "map");
   if (map === null) return false;
