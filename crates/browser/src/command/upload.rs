@@ -147,7 +147,7 @@ struct HiddenInput {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FileInput {
-    number: u32,
+    id: u32,
     name: String,
     is_shown: bool,
     is_disabled: bool,
@@ -180,7 +180,7 @@ async fn hidden_input(action: &mut Action<'_>, aim: &TargetArgs) -> Result<Optio
             let message = format!("{hit} is disabled (disabled)");
             return Err(Error::new(Code::ActDisabled).message(message));
         }
-        let nodes = world.backend_ids(&[input.number], action.deadline).await;
+        let nodes = world.backend_ids(&[input.id], action.deadline).await;
         let nodes = nodes.map_err(|trouble| trouble.explain(action.tab))?;
         let node = nodes.first().copied().flatten();
         let node = node.ok_or_else(|| ObserveError::Nothing.explain(action.tab))?;
