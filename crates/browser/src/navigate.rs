@@ -339,7 +339,7 @@ pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(LossyString, 
         CreateIsolatedWorld { frame_id: tab.target_id.clone(), world_name: Some(WORLD.into()) };
     let context_id = tab.call(world, deadline).await?.execution_context_id;
     let evaluate = Evaluate {
-        expression: include_str!("../js/arrival.js").into(),
+        expression: include_str!("../js/page_info.js").into(),
         context_id,
         return_by_value: Some(true),
         silent: Some(true),

@@ -272,7 +272,7 @@ async fn same_control(
     }
     let world = observation.world_of(&tree.frames.get(usize::from(frame))?.document)?;
     let numbers: Vec<u32> = all.iter().map(|node| tree.nodes[*node].element).collect();
-    let script = format!("agbrowse.sameControl({})", json(&numbers));
+    let script = format!("agbrowse.commonControl({})", json(&numbers));
     let number: u32 = world.ask::<Option<u32>>(&script, deadline).await.ok()??;
     all.iter().copied().find(|node| tree.nodes[*node].element == number)
 }
@@ -471,7 +471,7 @@ async fn aria_hidden_error(
 ) -> Option<Error> {
     let world = observation.world_of(&tree.frames.get(usize::from(frame))?.document)?;
     let at: Option<[i64; 2]> =
-        world.ask(&format!("agbrowse.kept({element})"), deadline).await.ok()?;
+        world.ask(&format!("agbrowse.ariaHiddenPoint({element})"), deadline).await.ok()?;
     let [x, y] = at?;
     let how = match frame {
         0 => format!("; `xy={x},{y}` reaches it"),
@@ -498,7 +498,7 @@ pub(crate) async fn point_at(
             return Ok(None);
         };
         let at: Option<HitTestReply> = world
-            .ask(&format!("agbrowse.at({x}, {y})"), deadline)
+            .ask(&format!("agbrowse.elementAt({x}, {y})"), deadline)
             .await
             .map_err(|error| error.explain(tab))?;
         let Some(at) = at else { return Ok(None) };
@@ -711,7 +711,7 @@ async fn find_css(
     for (index, frame) in tree.frames.iter().enumerate() {
         let Some(world) = observation.world_of(&frame.document) else { continue };
         let found: Option<String> = world
-            .ask(&format!("agbrowse.find({})", json(css)), deadline)
+            .ask(&format!("agbrowse.findBySelector({})", json(css)), deadline)
             .await
             .map_err(|error| error.explain(tab))?;
         let Some(found) = found else {

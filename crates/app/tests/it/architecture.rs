@@ -119,12 +119,13 @@ fn only_browser_speaks_the_protocol() {
 
 #[test]
 fn scripts_for_the_page_are_files() {
-    let scripts = std::fs::read_dir(root().join("crates/browser/js")).unwrap();
     let all: String =
         sources(&root().join("crates/browser/src")).into_iter().map(|(_, text)| text).collect();
-    for script in scripts {
-        let name = script.unwrap().file_name().into_string().unwrap();
-        assert!(all.contains(&format!("js/{name}")), "{name} is used by nobody");
+    for folder in ["js", "js/injected"] {
+        for script in std::fs::read_dir(root().join("crates/browser").join(folder)).unwrap() {
+            let name = script.unwrap().file_name().into_string().unwrap();
+            assert!(all.contains(&format!("{folder}/{name}")), "{folder}/{name} is not included");
+        }
     }
 }
 

@@ -20,7 +20,7 @@ impl Action<'_> {
     /// Why nothing came of it: the fields because of which a form was not sent, or an element that did no more than move
     /// away.
     pub(super) fn blockers(&mut self, came: &Effects, is_only_moved: bool) -> Vec<Blocker> {
-        if came.blocking.is_empty() && is_only_moved && came.unclicked == MOVED {
+        if came.blocking.is_empty() && is_only_moved && came.missing_click == MOVED {
             let reason = "the element moved away when it was pressed, so the click did not arrive";
             return vec![Blocker { field: None, reason: reason.into(), message: None }];
         }

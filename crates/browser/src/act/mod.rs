@@ -181,8 +181,8 @@ pub(crate) enum EventGuard {
 impl EventGuard {
     fn word(self) -> &'static str {
         match self {
-            Self::Hands => "\"hands\"",
-            Self::Keys => "\"keys\"",
+            Self::Hands => "\"pointer\"",
+            Self::Keys => "\"keyboard\"",
             Self::Nothing => "\"\"",
             Self::Look => "null",
         }
@@ -215,7 +215,7 @@ struct ReadyReply {
     cover: Option<u32>,
     x: f64,
     y: f64,
-    fact: Option<ControlState>,
+    control_state: Option<ControlState>,
     /// The field that takes the keys for the element, when that is another one.
     field: Option<u32>,
     /// The frame is drawn rotated or in perspective: the browser has to be asked where the point is.
@@ -494,7 +494,7 @@ impl<'a> Action<'a> {
                             self.observation.registry.mark_edited(document, it.element);
                             return Ok(point);
                         }
-                        Err(obstacle) if obstacle.problem == "spoiled" && spoiled < SPOILED => {
+                        Err(obstacle) if obstacle.problem == "dirty" && spoiled < SPOILED => {
                             spoiled += 1;
                             seen = Some((self.observe_fresh().await?, true));
                             continue;
@@ -555,7 +555,7 @@ impl<'a> Action<'a> {
             Target::Role { name: Some(name), .. } => (String::new(), &**name),
             _ => return None,
         };
-        let script = format!("agbrowse.behind({}, {})", json(&css), json(words));
+        let script = format!("agbrowse.modalInFrontOf({}, {})", json(&css), json(words));
         let by = self.ask_main::<Option<String>>(&script).await.ok()??;
         let message = format!("`{target}` is out of reach behind {by}");
         let error = Error::new(Code::ActInert).message(message);
@@ -607,15 +607,16 @@ impl<'a> Action<'a> {
         let arguments = format!("{element}, {}, {word}, {is_sure}, {id}", json(&wants));
         // Owned before it is asked for: whatever ends this early also releases what the call arms later.
         let mut armed = vec![world.armed(id)];
-        let answer: ReadyReply =
-            match self.asked(world.run("agbrowse.ready", &arguments, self.progress.deadline)).await
-            {
-                Ok(answer) => answer,
-                Err(ObserveError::Wire(cdp::Error::Remote { .. }) | ObserveError::Nothing) => {
-                    return Ok(Err(gone()));
-                }
-                Err(trouble) => return Err(trouble.explain(self.tab)),
-            };
+        let answer: ReadyReply = match self
+            .asked(world.run("agbrowse.checkAndArm", &arguments, self.progress.deadline))
+            .await
+        {
+            Ok(answer) => answer,
+            Err(ObserveError::Wire(cdp::Error::Remote { .. }) | ObserveError::Nothing) => {
+                return Ok(Err(gone()));
+            }
+            Err(trouble) => return Err(trouble.explain(self.tab)),
+        };
         if answer.problem.is_some() || guard == EventGuard::Look {
             armed.drain(..).for_each(ArmedState::disarm);
         }
@@ -632,11 +633,11 @@ impl<'a> Action<'a> {
                 _ => {
                     let id = self.tab.next_guard();
                     armed.push(outer.armed(id));
-                    format!("agbrowse.beginBeside({id}), ")
+                    format!("agbrowse.beginInAncestor({id}), ")
                 }
             };
             let script = match wants.point {
-                true => format!("({begin}agbrowse.through({owner}, {x}, {y}))"),
+                true => format!("({begin}agbrowse.mapPointThroughFrame({owner}, {x}, {y}))"),
                 false => format!("({begin}{{}})"),
             };
             let asked = self.asked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
@@ -651,7 +652,7 @@ impl<'a> Action<'a> {
                 let (left, top) = placed.map_err(|trouble| trouble.explain(self.tab))?;
                 let is_last = turn == TRIES;
                 let placed = format!("[{left}, {top}], {is_last}");
-                let script = format!("agbrowse.through({owner}, {x}, {y}, {placed})");
+                let script = format!("agbrowse.mapPointThroughFrame({owner}, {x}, {y}, {placed})");
                 let asked =
                     self.asked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
                 answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
@@ -664,7 +665,7 @@ impl<'a> Action<'a> {
             (x, y, at) = (answer.x, answer.y, parent);
         }
         let numbers = self.observation.issue_refs(tree, &[index]);
-        let (kind, is_checked, control) = match answer.fact {
+        let (kind, is_checked, control) = match answer.control_state {
             Some(fact) => (fact.kind, fact.is_checked, fact.control),
             None => (String::new(), None, None),
         };
@@ -731,7 +732,7 @@ impl<'a> Action<'a> {
             "inert" => (Code::ActInert, format!("{what} is out of reach behind {by}")),
             "covered" => (Code::ActCovered, format!("{what} is covered by {by}")),
             "pointer-events" => (Code::ActCovered, format!("{what} lets clicks through ({by})")),
-            "moving" | "spoiled" => (Code::ActMoving, format!("{what} does not stand still")),
+            "moving" | "dirty" => (Code::ActMoving, format!("{what} does not stand still")),
             "read-only" => (Code::ActNotEditable, format!("{what} can be read but not changed")),
             _ => {
                 let error = Error::new(Code::ActNotEditable).evidence("target", target.to_string());
@@ -875,7 +876,7 @@ impl<'a> Action<'a> {
                 let message = "nobody saw the click arrive: look before you click again";
                 self.progress.notes.push(Note::new("not-seen", message));
             }
-            if came.unclicked == MOVED {
+            if came.missing_click == MOVED {
                 let message = "the element moved away when it was pressed: it got no click";
                 self.progress.notes.push(Note::new("not-clicked", message));
             }
@@ -940,7 +941,7 @@ impl<'a> Action<'a> {
         let mut frame = tree.frames.get(at);
         let mut documents = Vec::new();
         let mut armed = Vec::new();
-        let mut begin = "beginAnywhere";
+        let mut begin = "beginUntargeted";
         while let Some(page::ax::Frame { document, parent, .. }) = frame {
             if let Some(world) = self.observation.world_of(document) {
                 let id = self.tab.next_guard();
@@ -950,7 +951,7 @@ impl<'a> Action<'a> {
                 begun.map_err(|trouble| trouble.explain(self.tab))?;
             }
             documents.push(document.clone());
-            begin = "beginBeside";
+            begin = "beginInAncestor";
             frame = parent.and_then(|parent| tree.frames.get(usize::from(parent)));
         }
         self.documents = documents;

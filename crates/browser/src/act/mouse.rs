@@ -172,7 +172,7 @@ impl Action<'_> {
             let pause = (end - now).min(HOLD_TICK);
             _ = tokio::time::timeout(pause, state.changed()).await;
             // The guard is held on a lease.
-            _ = self.ask::<bool>(point, "agbrowse.renew()").await;
+            _ = self.ask::<bool>(point, "agbrowse.renewLease()").await;
         }
         self.send(event("mouseReleased")).await?;
         pressed.disarm();

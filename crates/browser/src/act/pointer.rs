@@ -275,12 +275,12 @@ impl Action<'_> {
 
     /// Lets the page run what it does in its next two frames.
     async fn frames(&self, point: &ActionPoint) {
-        _ = self.run_in::<bool>(point, "agbrowse.frames", "").await;
+        _ = self.run_in::<bool>(point, "agbrowse.nextTwoFrames", "").await;
     }
 
     /// Lets the page finish what it does about the mouse being where it is.
     async fn rest(&self, point: &ActionPoint) {
-        _ = self.run_in::<bool>(point, "agbrowse.rest", "").await;
+        _ = self.run_in::<bool>(point, "agbrowse.waitForQuietDom", "").await;
     }
 
     fn mouse(&self, event: &DispatchMouseEvent) -> Result<Reply<DispatchMouseEvent>> {

@@ -129,7 +129,7 @@ impl JsonSchema for Expect {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Effects {
     pub(crate) hits: u32,
-    ups: u8,
+    releases: u8,
     pub(crate) missed: String,
     mutations: u32,
     focus: bool,
@@ -154,7 +154,7 @@ pub(crate) struct Effects {
     /// The fields that keep their form from being sent.
     pub(super) blocking: Vec<BlockingField>,
     /// Why an element that was pressed got no click.
-    pub(super) unclicked: String,
+    pub(super) missing_click: String,
     /// When its events were listened to, from and to, in ms since 1970.
     pub(super) spans: Vec<f64>,
     /// When it was begun and when it was done, in ms since 1970.
@@ -178,7 +178,7 @@ pub(crate) struct Effects {
     /// State of the control that was clicked through its label or its content, if it has one.
     pub(crate) is_checked: Option<bool>,
     /// Addresses for other programs, which were not opened.
-    turned_away: Vec<String>,
+    blocked_links: Vec<String>,
     /// What the page looks like then.
     report: Option<cdp::LossyString>,
 }
@@ -189,7 +189,7 @@ impl Effects {
         let left_page = self.media || self.copied || self.stored || self.drawn || self.in_frame;
         self.mutations == 0
             && self.downloads == 0
-            && self.turned_away.is_empty()
+            && self.blocked_links.is_empty()
             && self.blocking.is_empty()
             && !(is_changed || left_page)
     }
@@ -210,7 +210,7 @@ impl Effects {
         self.moved |= other.moved;
         self.selected |= other.selected;
         self.is_hovering |= other.is_hovering;
-        self.turned_away.extend_from_slice(&other.turned_away);
+        self.blocked_links.extend_from_slice(&other.blocked_links);
         if self.missed.is_empty() {
             self.missed.clone_from(&other.missed);
         }
@@ -288,7 +288,7 @@ impl Action<'_> {
         let end = self.progress.deadline.at_most(cap);
         let mut how = "quiet";
         let mut came = Effects::default();
-        let mut turned_away = Vec::new();
+        let mut blocked_links = Vec::new();
         let mut watched = None;
         let mut in_frame = false;
         self.quiet_at = None;
@@ -296,11 +296,11 @@ impl Action<'_> {
         let is_click = count > 0;
         loop {
             // Each is told once.
-            turned_away.append(&mut came.turned_away);
+            blocked_links.append(&mut came.blocked_links);
             match self.poll_settle(end, count).await {
                 // It is not known yet what became of them.
                 SettleReply::Said(said)
-                    if (said.hits == 0 || said.ups < count) && !sent.is_empty() =>
+                    if (said.hits == 0 || said.releases < count) && !sent.is_empty() =>
                 {
                     self.await_input_acks(std::mem::take(&mut sent)).await;
                     // A release that the document has not seen by now goes elsewhere.
@@ -348,12 +348,12 @@ impl Action<'_> {
                 let stir = end.at_most(STIR);
                 let is_caused = self.signs(&came).iter().any(|it| it.is_asked());
                 let arguments = format!("{}, {is_caused}", millis(stir.left()));
-                self.wait_inside("agbrowse.stir", &arguments, stir).await;
+                self.wait_inside("agbrowse.nextChange", &arguments, stir).await;
                 continue;
             }
             let is_same = ActivityCursor { asked: mark.asked, ..self.before.mark } == mark;
             let is_nothing =
-                came.is_nothing() && turned_away.is_empty() && came.missed.is_empty() && is_same;
+                came.is_nothing() && blocked_links.is_empty() && came.missed.is_empty() && is_same;
             if came.downloads > 0 && mark.downloaded == self.before.mark.downloaded {
                 self.download_begun(end).await;
             }
@@ -385,9 +385,9 @@ impl Action<'_> {
         for other in &others {
             came.add(other);
         }
-        came.turned_away.splice(..0, turned_away);
+        came.blocked_links.splice(..0, blocked_links);
         if !is_click {
-            came.unclicked.clear();
+            came.missing_click.clear();
         }
         if came.is_nothing() && how == "quiet" && self.signs(&came).is_empty() {
             came.in_tab = self.changed_beside(&came).await;
@@ -530,7 +530,7 @@ impl Action<'_> {
         let is_open =
             self.live.has_workers(self.tab.id) || self.signs(came).iter().any(|it| it.is_asked());
         let arguments = format!("{}, {is_heard}, {is_open}", millis(end.left()));
-        let inside = self.wait_inside("agbrowse.sign", &arguments, end);
+        let inside = self.wait_inside("agbrowse.firstEffect", &arguments, end);
         let elsewhere = self.changed_elsewhere(came, end);
         // Answers to earlier requests, titles and what the page asks servers by itself are no signs.
         let mark = || ActivityCursor { asked: 0, ..self.tab.activity.mark() };
@@ -570,7 +570,8 @@ impl Action<'_> {
                 continue;
             };
             let limit = self.progress.deadline.at_most(Duration::from_millis(500));
-            if let Ok(Some(came)) = world.ask::<Option<Effects>>("agbrowse.over()", limit).await
+            if let Ok(Some(came)) =
+                world.ask::<Option<Effects>>("agbrowse.endAction()", limit).await
                 && index > 0
             {
                 all.push(came);
@@ -660,7 +661,7 @@ impl Action<'_> {
             events
                 .push(PageEvent::new("download", "a file was asked for and has not begun to come"));
         }
-        events.extend(came.turned_away.iter().map(|url| activity::external(url)));
+        events.extend(came.blocked_links.iter().map(|url| activity::external(url)));
         if let Some(dialog) = &self.tab.state.borrow().dialog {
             events.insert(0, dialog.happening());
         }

@@ -78,7 +78,7 @@ impl Action<'_> {
         };
         for document in self.documents.iter().skip(1) {
             if let Some(world) = self.observation.world_of(document) {
-                ask(world, "agbrowse.sign", ms.to_string(), false);
+                ask(world, "agbrowse.firstEffect", ms.to_string(), false);
             }
         }
         if came.begun_at > 0.0 && self.is_heard {
@@ -86,7 +86,7 @@ impl Action<'_> {
             for frame in frames.filter(|frame| !self.documents.contains(&frame.document)) {
                 if let Some(world) = self.observation.world_of(&frame.document) {
                     let arguments = format!("{}, {ms}", since(came));
-                    ask(world, "agbrowse.changed", arguments, true);
+                    ask(world, "agbrowse.whenChanged", arguments, true);
                 }
             }
         }

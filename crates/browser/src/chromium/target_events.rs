@@ -101,7 +101,7 @@ pub(super) fn preparation(
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
             channel.post(&page::AddScriptToEvaluateOnNewDocument {
                 source: match is_unseen {
-                    true => format!("globalThis.isUnseenBrowser = true;\n{}", observe::SOURCE),
+                    true => format!("globalThis.isHeadlessBrowser = true;\n{}", observe::SOURCE),
                     false => observe::SOURCE.into(),
                 },
                 world_name: Some(observe::WORLD.into()),
@@ -115,7 +115,7 @@ pub(super) fn preparation(
         if matches!(kind, Some("page" | "iframe")) {
             channel.post(&runtime::Enable {});
             channel.post(&runtime::AddBinding {
-                name: observe::HAND.into(),
+                name: observe::CHUNK_BINDING.into(),
                 execution_context_name: Some(observe::WORLD.into()),
             });
             channel.post(&network_events());

@@ -196,7 +196,7 @@ impl Act for Focus {
         let point =
             action.resolve_actionable(&self.aim, Actionability::SET, EventGuard::Nothing).await?;
         let said: String =
-            action.ask(&point, &format!("agbrowse.focus({})", point.element)).await?;
+            action.ask(&point, &format!("agbrowse.focusElement({})", point.element)).await?;
         action.mark_dispatched();
         if said == "already" {
             let draft =

@@ -225,9 +225,12 @@ async fn put(
 ) -> Result<InsertOutcome> {
     let FillInput { value, is_secret, keeps } = writing;
     let hide =
-        if is_secret { format!("agbrowse.hide({}), ", point.element) } else { String::new() };
-    let script =
-        format!("({hide}agbrowse.prepare({}, {}, {keeps}))", point.element, json(value.reveal()));
+        if is_secret { format!("agbrowse.markSecret({}), ", point.element) } else { String::new() };
+    let script = format!(
+        "({hide}agbrowse.prepareFill({}, {}, {keeps}))",
+        point.element,
+        json(value.reveal())
+    );
     let prepared: PrepareReply = action.ask(point, &script).await?;
     let Some(chosen) = prepared.ways.get(way).or(prepared.ways.last()).copied() else {
         return put_at_once(action, point, &prepared);
@@ -304,7 +307,8 @@ async fn compare(
     if action.left_page() {
         return None;
     }
-    let compare = format!("agbrowse.compare({}, {}, {keeps}", point.element, json(value.reveal()));
+    let compare =
+        format!("agbrowse.compareValue({}, {}, {keeps}", point.element, json(value.reveal()));
     let compared = action.ask::<ReadBack>(point, &format!("{compare})")).await.ok()?;
     if !compared.can_copy {
         return Some(compared);

@@ -108,7 +108,7 @@ impl RunInTab for Get {
         let frame = &tree.frames[usize::from(node.frame)];
         let world = observation.world_of(&frame.document).ok_or_else(gone)?;
         let script =
-            format!("agbrowse.read({}, {}, {})", node.element, json(what), json(&self.name));
+            format!("agbrowse.readElement({}, {}, {})", node.element, json(what), json(&self.name));
         if self.what == Property::Box {
             let read: Option<PropertyReply<[f32; 4]>> =
                 world.ask(&script, cx.progress.deadline).await.map_err(explain)?;

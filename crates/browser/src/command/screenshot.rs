@@ -242,7 +242,7 @@ async fn note_picture(turn: &Turn, deadline: Deadline) {
         CreateIsolatedWorld { frame_id: turn.target_id.clone(), world_name: Some(WORLD.into()) };
     let Ok(world) = turn.call(world, deadline).await else { return };
     turn.channel.post(&Evaluate {
-        expression: "globalThis.agbrowse && agbrowse.notePicture()".into(),
+        expression: "globalThis.agbrowse && agbrowse.recordScreenshotTargets()".into(),
         context_id: world.execution_context_id,
         silent: Some(true),
         ..Evaluate::default()
@@ -320,7 +320,7 @@ async fn label(
     let kind = format!("image/{}", format.as_str());
     let arguments = format!("{}, {}, {}, {quality}", json(picture), json(&boxes), json(&kind));
     world
-        .run(include_str!("../../js/labels.js"), &arguments, cx.progress.deadline)
+        .run(include_str!("../../js/draw_ref_labels.js"), &arguments, cx.progress.deadline)
         .await
         .map_err(|trouble| trouble.explain(turn))
 }
@@ -342,7 +342,7 @@ impl FrameClip {
         elements: &[u32],
         deadline: Deadline,
     ) -> Vec<Option<Bounds>> {
-        let script = format!("agbrowse.seenParts({})", json(elements));
+        let script = format!("agbrowse.visibleRects({})", json(elements));
         let parts: Vec<Option<[f32; 4]>> = world.ask(&script, deadline).await.unwrap_or_default();
         let placed = |[x, y, width, height]: [f32; 4]| {
             let part = Bounds { x: x + self.corner.0, y: y + self.corner.1, width, height };

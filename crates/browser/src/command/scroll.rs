@@ -146,7 +146,7 @@ impl Act for Scroll {
             Some(ScrollDirection::Right) => ("by", by, 0.0),
         };
         let number = point.as_ref().map_or(0, |point| point.element);
-        let script = format!("agbrowse.scroll({number}, {{to: \"{to}\", x: {x}, y: {y}}})");
+        let script = format!("agbrowse.scrollElement({number}, {{to: \"{to}\", x: {x}, y: {y}}})");
         let scrolled: Option<ScrolledBy> = match &point {
             Some(point) => action.ask(point, &script).await?,
             None => action.ask_main(&script).await?,

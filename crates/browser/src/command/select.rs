@@ -134,7 +134,7 @@ pub(super) async fn set(
         return Ok(receipt);
     }
     let fact: Option<OptionFact> =
-        action.ask(&point, &format!("agbrowse.fact({})", point.element)).await?;
+        action.ask(&point, &format!("agbrowse.controlState({})", point.element)).await?;
     // One that the click took away cannot be asked.
     match fact.and_then(|fact| fact.is_checked) {
         Some(now) if now != wanted => Err(Error::new(Code::ActNotTaken)
@@ -174,7 +174,7 @@ pub(super) async fn select(
     let limit = action.limit(aim);
     loop {
         let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Nothing).await?;
-        let script = format!("agbrowse.choose({}, {})", point.element, json(options));
+        let script = format!("agbrowse.selectOptions({}, {})", point.element, json(options));
         let chosen: ChooseReply = action.ask(&point, &script).await?;
         action.mark_dispatched();
         let error = match &*chosen.is {
@@ -287,7 +287,7 @@ async fn select_in_widget(
                 let found =
                     action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await;
                 if let Ok(field) = found {
-                    let script = format!("agbrowse.prepare({}, 'x', false)", field.element);
+                    let script = format!("agbrowse.prepareFill({}, 'x', false)", field.element);
                     _ = action.ask::<serde::de::IgnoredAny>(&field, &script).await?;
                     action.type_keys(option).await?;
                     action.settle(&quiet).await;

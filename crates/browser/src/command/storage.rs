@@ -264,7 +264,13 @@ async fn told(tab: &Arc<Tab>, deadline: Deadline) -> Option<OriginStorage> {
     if !tab.state.borrow().is_ready {
         return None;
     }
-    match beside::<OriginStorage>(tab, include_str!("../../js/stored.js").into(), deadline).await {
+    match beside::<OriginStorage>(
+        tab,
+        include_str!("../../js/local_storage_read.js").into(),
+        deadline,
+    )
+    .await
+    {
         Ok(told) => Some(told),
         Err(error) => {
             tracing::debug!(tab = %tab.id, code = %error.code(), "local storage not told");
@@ -376,7 +382,7 @@ async fn write_all(tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Re
         };
         arrive(tab, &it.origin, deadline).await?.map_err(failed)?;
         let entries: Vec<_> = it.local_storage.iter().map(|it| (&it.name, &it.value)).collect();
-        let script = include_str!("../../js/store.js");
+        let script = include_str!("../../js/local_storage_write.js");
         let script = format!("({script})({}, {})", json(&it.origin), json(&InClear(&entries)));
         let why: String = beside(tab, script, deadline).await?;
         if !why.is_empty() {

@@ -125,10 +125,10 @@ impl Args for Type {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FocusedElement {
-    number: u32,
+    id: u32,
     is_frame: bool,
     is_editable: bool,
-    described: String,
+    description: String,
 }
 
 /// Types into the field that has the focus, in whatever frame it is.
@@ -149,28 +149,29 @@ async fn type_focused(
         else {
             return Err(refused("a frame that does not answer"));
         };
-        let asked =
-            world.ask::<FocusedElement>("agbrowse.focused()", action.progress.deadline).await;
+        let asked = world
+            .ask::<FocusedElement>("agbrowse.focusedElement()", action.progress.deadline)
+            .await;
         let focused = asked.map_err(|trouble| trouble.explain(action.tab))?;
         if focused.is_frame {
             let is_inside = |frame: &u16| {
                 tree.frames[usize::from(*frame)].parent == Some(at)
                     && observe::holder(action.observation, &tree, *frame)
-                        .is_some_and(|(_, owner)| owner == focused.number)
+                        .is_some_and(|(_, owner)| owner == focused.id)
             };
             let frames = u16::try_from(tree.frames.len()).unwrap_or(u16::MAX);
-            at = (0..frames).find(is_inside).ok_or_else(|| refused(&focused.described))?;
+            at = (0..frames).find(is_inside).ok_or_else(|| refused(&focused.description))?;
             continue;
         }
         if !focused.is_editable {
-            return Err(refused(&focused.described));
+            return Err(refused(&focused.description));
         }
         if typed.secret.is_some() {
-            let hide = format!("agbrowse.hide({})", focused.number);
+            let hide = format!("agbrowse.markSecret({})", focused.id);
             let hidden = world.ask::<bool>(&hide, action.progress.deadline).await;
             hidden.map_err(|trouble| trouble.explain(action.tab))?;
         }
-        break (world.frame_id.clone(), focused.number);
+        break (world.frame_id.clone(), focused.id);
     };
     action.watch_effects_in(&frame_id).await?;
     action.type_keys(text.reveal()).await?;
@@ -232,10 +233,10 @@ impl Act for Type {
             let point =
                 action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await?;
             let hide = match self.secret.is_some() {
-                true => format!("agbrowse.hide({}), ", point.element),
+                true => format!("agbrowse.markSecret({}), ", point.element),
                 false => String::new(),
             };
-            let script = format!("({hide}agbrowse.prepare({}, 'x', true))", point.element);
+            let script = format!("({hide}agbrowse.prepareFill({}, 'x', true))", point.element);
             let prepared: PrepareReply = action.ask(&point, &script).await?;
             match &*prepared.left {
                 "write" => {}

@@ -168,7 +168,7 @@ struct HiddenInput {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FileInput {
-    number: u32,
+    id: u32,
     name: String,
     is_shown: bool,
     is_disabled: bool,
@@ -201,7 +201,7 @@ async fn hidden_input(action: &mut Action<'_>, aim: &TargetArgs) -> Result<Optio
             let message = format!("{hit} is disabled (disabled)");
             return Err(Error::new(Code::ActDisabled).message(message));
         }
-        let nodes = world.backend_ids(&[input.number], action.progress.deadline).await;
+        let nodes = world.backend_ids(&[input.id], action.progress.deadline).await;
         let nodes = nodes.map_err(|trouble| trouble.explain(action.tab))?;
         let node = nodes.first().copied().flatten();
         let node = node.ok_or_else(|| ObserveError::Nothing.explain(action.tab))?;
@@ -348,7 +348,7 @@ async fn answer(
     // A frame that nobody has looked at may be without our scripts.
     world.ask::<bool>("true", action.progress.deadline).await.map_err(gone)?;
     let heeded = world
-        .ask_about::<Option<FileFieldInfo>>(*field, "heedFiles", action.progress.deadline)
+        .ask_about::<Option<FileFieldInfo>>(*field, "watchFileInput", action.progress.deadline)
         .await;
     heeded.map_err(gone)?;
     let field = FileField { world: &world, node: *field };
@@ -399,13 +399,13 @@ impl FileField<'_> {
 
     /// Puts files in place of those that are there, and sees that the field took them.
     async fn give(&self, action: &Action<'_>, files: &[String]) -> Result<FileCount> {
-        let takes: Option<FileFieldInfo> = self.ask(action, "heedFiles").await?;
+        let takes: Option<FileFieldInfo> = self.ask(action, "watchFileInput").await?;
         if files.len() > 1 && !takes.is_some_and(|takes| takes.is_multiple) {
             return Err(Error::new(Code::CommandInvalid).message("the field takes one file only"));
         }
         let given = async {
             match files {
-                [] => self.ask::<()>(action, "emptyFiles").await,
+                [] => self.ask::<()>(action, "clearFiles").await,
                 files => {
                     let node = Some(self.node);
                     let set = SetFileInputFiles { files: files.to_vec(), backend_node_id: node };
@@ -419,7 +419,7 @@ impl FileField<'_> {
             return Ok(all);
         }
         // A page that goes elsewhere with the files does not tell.
-        let Ok(count) = self.ask::<FileCount>(action, "countFiles").await else { return Ok(all) };
+        let Ok(count) = self.ask::<FileCount>(action, "fileCounts").await else { return Ok(all) };
         if count.given != files.len() {
             return Err(Error::new(Code::ActNotTaken).message(format!(
                 "the field took {} of {}",
@@ -432,7 +432,7 @@ impl FileField<'_> {
 
     /// Says that nobody chose anything.
     async fn cancel(&self, action: &Action<'_>) -> Result<()> {
-        unhindered(action, self.ask::<()>(action, "cancelFiles")).await.map(|_| ())
+        unhindered(action, self.ask::<()>(action, "cancelFileChooser")).await.map(|_| ())
     }
 }
 

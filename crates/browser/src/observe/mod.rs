@@ -12,7 +12,7 @@ pub(crate) mod oracle;
 pub(crate) mod quads;
 
 pub(crate) use isolated_world::{
-    FrameReport, HAND, NAME as WORLD, ObserveError, SOURCE, World, json,
+    CHUNK_BINDING, FrameReport, NAME as WORLD, ObserveError, SOURCE, World, json,
 };
 
 use crate::backend_refs::BackendRefs;
@@ -881,7 +881,7 @@ pub(crate) async fn shape(
     };
     let Some(world) = world else { return Ok(None) };
     let element = root.map_or(0, |(_, element)| element);
-    let script = format!("agbrowse.shape({element}, {})", page::hash::DOM_HASH_MAX_CHARS);
+    let script = format!("agbrowse.tagSkeleton({element}, {})", page::hash::DOM_HASH_MAX_CHARS);
     let tags: Option<String> =
         world.ask(&script, deadline).await.map_err(|error| error.explain(tab))?;
     if let Some(page) = observation.cached.as_mut().filter(|page| page.is_valid()) {
@@ -914,8 +914,9 @@ pub(crate) async fn offset(
         let frame_id = observation.world_of(&inner.document).map(|world| &*world.frame_id);
         let owner = frame_id.and_then(|id| world?.id_of(*observation.owners.get(id)?));
         if let (Some(world), Some(owner)) = (world, owner)
-            && let Ok(Some([left, top])) =
-                world.ask::<Option<[f32; 2]>>(&format!("agbrowse.corner({owner})"), deadline).await
+            && let Ok(Some([left, top])) = world
+                .ask::<Option<[f32; 2]>>(&format!("agbrowse.frameContentOrigin({owner})"), deadline)
+                .await
         {
             x += left;
             y += top;

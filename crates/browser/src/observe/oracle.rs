@@ -138,7 +138,7 @@ impl Document<'_> {
 
     /// The numbers of all its elements.
     async fn elements(&self, deadline: Deadline) -> std::result::Result<Vec<u32>, ObserveError> {
-        let all: String = self.world.ask("agbrowse.find('*')", deadline).await?;
+        let all: String = self.world.ask("agbrowse.findBySelector('*')", deadline).await?;
         Ok(all.split(',').filter_map(|number| number.parse().ok()).collect())
     }
 

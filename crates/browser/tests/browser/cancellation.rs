@@ -161,7 +161,7 @@ fn a_guard_whose_owner_was_killed_ends_by_itself() {
     bench(async |t| {
         t.page("/", PAGE);
         t.open("/").await;
-        let arm = "agbrowse.isGuarding() || agbrowse.beginBeside(1)";
+        let arm = "agbrowse.isGuarding() || agbrowse.beginInAncestor(1)";
         t.browser.meddle(&t.context, arm).await.unwrap();
         // Nobody releases it. Its own test limit ends a wait in vain.
         let check = "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()";

@@ -45,7 +45,7 @@ fn what_a_page_does_to_prototypes_makes_no_difference() {
             "for (const it of [Node, Element, HTMLElement, Document, DocumentFragment, ShadowRoot, HTMLInputElement])
                for (const name of Object.getOwnPropertyNames(it.prototype))
                  try { Object.defineProperty(it.prototype, name, { get() { throw 'caught' }, configurable: true }) } catch {}",
-            "Object.prototype.value = Object.prototype.get = Object.prototype.isStrange = 'polluted';
+            "Object.prototype.value = Object.prototype.get = Object.prototype.isNotInjected = 'polluted';
              Object.prototype.toJSON = () => 'polluted'; Array.prototype.toJSON = () => 'polluted'",
             "Object.defineProperty(Object.prototype, 'root', { value: 7 }); Object.prototype.firewall = false",
             "window.getComputedStyle = document.querySelectorAll = document.createTreeWalker = () => { throw 'caught' };

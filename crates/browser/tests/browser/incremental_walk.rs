@@ -107,7 +107,7 @@ fn who_listens_is_told_also_when_it_was_found_out_between_a_walk_and_its_end() {
         see(&t, Snapshot::default()).await;
         // As when that comes to its end at that moment.
         let beside = "MutationObserver.prototype.observe = ((was) => function (...all) {
-            queueMicrotask(() => agbrowse.hears(document.getElementById('heard')));
+            queueMicrotask(() => agbrowse.addListenerTargets(document.getElementById('heard')));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
         t.browser.meddle(&t.context, beside).await.expect("it is in between");

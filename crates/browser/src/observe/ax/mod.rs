@@ -134,7 +134,7 @@ async fn read_document(
         }
     };
     let (secrets, url, origin): (Vec<LossyString>, LossyString, LossyString) =
-        world.ask("[agbrowse.secrets(), location.href, origin]", deadline).await?;
+        world.ask("[agbrowse.secretValues(), location.href, origin]", deadline).await?;
     let mut nodes = pending_tree.wait(deadline).await?.nodes.unwrap_or_default();
     read::mask_secrets(&mut nodes, &secrets);
     let ids: Vec<i64> = nodes.iter().filter_map(read::element).collect();

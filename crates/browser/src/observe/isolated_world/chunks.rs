@@ -1,6 +1,6 @@
 //! A long frame report, transferred in chunks: they are read while the page still sends the next ones.
 
-use super::HAND;
+use super::CHUNK_BINDING;
 use cdp::protocol::CdpEvent as _;
 use cdp::protocol::runtime::BindingCalled;
 use cdp::{Channel, Delivery, Events};
@@ -29,7 +29,7 @@ impl ReportChunks {
 
     /// The observer option that requests chunks.
     pub(super) fn option(&self) -> String {
-        format!("hand: \"{}\"", self.prefix)
+        format!("chunkKey: \"{}\"", self.prefix)
     }
 
     /// Waits for the next chunk. Returns false when there are no more events.
@@ -40,7 +40,7 @@ impl ReportChunks {
             None => return false,
         };
         let called: BindingCalled = event.decode().unwrap_or_default();
-        let payload = called.payload.filter(|_| called.name.as_deref() == Some(HAND));
+        let payload = called.payload.filter(|_| called.name.as_deref() == Some(CHUNK_BINDING));
         let chunk = payload.as_deref().and_then(|it| it.strip_prefix(&*self.prefix));
         if let Some(chunk) = chunk.and_then(|it| it.strip_prefix('\n')) {
             self.text.push_str(chunk);

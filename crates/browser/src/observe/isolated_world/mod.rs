@@ -21,29 +21,40 @@ use std::sync::Arc;
 pub(crate) const NAME: &str = "agbrowse";
 
 /// The binding by which the observer sends a long report in chunks.
-pub(crate) const HAND: &str = "agbrowseHand";
+pub(crate) const CHUNK_BINDING: &str = "agbrowseSendChunk";
 
 /// The observer script, from source files.
 pub(crate) const SOURCE: &str = concat!(
     "if (!globalThis.agbrowse) (() => { \"use strict\";\n",
-    include_str!("../../../js/observer/1-dom.js"),
-    include_str!("../../../js/observer/2-style.js"),
-    include_str!("../../../js/observer/3-roles.js"),
-    include_str!("../../../js/observer/4-names.js"),
-    include_str!("../../../js/observer/5-states.js"),
-    include_str!("../../../js/observer/6-sight.js"),
-    include_str!("../../../js/observer/7-beside.js"),
-    include_str!("../../../js/observer/7-blocks.js"),
-    include_str!("../../../js/observer/7-walk.js"),
-    include_str!("../../../js/observer/8-act.js"),
-    include_str!("../../../js/observer/8-cause.js"),
-    include_str!("../../../js/observer/8-deed.js"),
-    include_str!("../../../js/observer/8-fields.js"),
-    include_str!("../../../js/observer/8-files.js"),
-    include_str!("../../../js/observer/8-read.js"),
-    include_str!("../../../js/observer/8-shot.js"),
-    include_str!("../../../js/observer/8-watch.js"),
-    include_str!("../../../js/observer/9-world.js"),
+    include_str!("../../../js/injected/dom.js"),
+    include_str!("../../../js/injected/element_ids.js"),
+    include_str!("../../../js/injected/closed_shadow_roots.js"),
+    include_str!("../../../js/injected/stylesheets.js"),
+    include_str!("../../../js/injected/generated_content.js"),
+    include_str!("../../../js/injected/roles.js"),
+    include_str!("../../../js/injected/click_listeners.js"),
+    include_str!("../../../js/injected/accessible_name.js"),
+    include_str!("../../../js/injected/secrets.js"),
+    include_str!("../../../js/injected/states.js"),
+    include_str!("../../../js/injected/visibility.js"),
+    include_str!("../../../js/injected/colors.js"),
+    include_str!("../../../js/injected/visual_alternates.js"),
+    include_str!("../../../js/injected/subtree_cache.js"),
+    include_str!("../../../js/injected/report_writer.js"),
+    include_str!("../../../js/injected/walk.js"),
+    include_str!("../../../js/injected/actionable.js"),
+    include_str!("../../../js/injected/hit_test.js"),
+    include_str!("../../../js/injected/identity.js"),
+    include_str!("../../../js/injected/causality.js"),
+    include_str!("../../../js/injected/event_guard.js"),
+    include_str!("../../../js/injected/effects.js"),
+    include_str!("../../../js/injected/external_links.js"),
+    include_str!("../../../js/injected/fields.js"),
+    include_str!("../../../js/injected/files.js"),
+    include_str!("../../../js/injected/read_element.js"),
+    include_str!("../../../js/injected/screenshot_points.js"),
+    include_str!("../../../js/injected/change_watch.js"),
+    include_str!("../../../js/injected/api.js"),
     "})()"
 );
 
@@ -121,9 +132,9 @@ impl World {
         script: &str,
         deadline: Deadline,
     ) -> Result<T, ObserveError> {
-        let guarded = format!("globalThis.agbrowse ? {script} : {{ isStrange: true }}");
+        let guarded = format!("globalThis.agbrowse ? {script} : {{ isNotInjected: true }}");
         let value = self.evaluate(guarded, deadline).await?;
-        if value.get() != r#"{"isStrange":true}"# {
+        if value.get() != r#"{"isNotInjected":true}"# {
             return read(&value);
         }
         self.install_observer(deadline).await?;
@@ -135,7 +146,7 @@ impl World {
         let (channel, context_id) = (self.channel.clone(), Some(self.context));
         ArmedState::new(move || {
             channel.post(&Evaluate {
-                expression: format!("globalThis.agbrowse && agbrowse.release({id})"),
+                expression: format!("globalThis.agbrowse && agbrowse.releaseGuard({id})"),
                 context_id,
                 return_by_value: Some(true),
                 silent: Some(true),
@@ -200,7 +211,7 @@ impl World {
     pub(crate) async fn is_dirty(&self, deadline: Deadline) -> bool {
         let ask = match self.is_blank {
             true => format!("!{BLANK}"),
-            false => "agbrowse.isSpoiled()".into(),
+            false => "agbrowse.isDirty()".into(),
         };
         match self.evaluate(ask, deadline).await {
             Ok(value) => value.get() != "false",
@@ -213,7 +224,7 @@ impl World {
         let evaluate = Evaluate {
             expression: match self.is_blank {
                 true => format!("!{BLANK} || {BLANK_DIRTIED}"),
-                false => "agbrowse.dirtied()".into(),
+                false => "agbrowse.whenDirty()".into(),
             },
             context_id: Some(self.context),
             return_by_value: Some(true),

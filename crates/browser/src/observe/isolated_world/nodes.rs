@@ -31,7 +31,7 @@ impl World {
     ) -> Result<(), ObserveError> {
         let is_known = |node: &i64| self.ids.contains_key(node);
         let unknown: Vec<i64> = nodes.iter().copied().filter(|node| !is_known(node)).collect();
-        self.learn("numbers", &unknown, deadline).await?;
+        self.learn("ids", &unknown, deadline).await?;
         Ok(())
     }
 
@@ -44,7 +44,7 @@ impl World {
     ) -> Result<(Vec<u32>, bool), ObserveError> {
         let is_new = |node: &i64| !self.listener_ids.contains(node);
         let new: Vec<i64> = nodes.iter().copied().filter(is_new).take(MAX_NODES).collect();
-        let is_missed = self.learn("hears", &new, deadline).await?;
+        let is_missed = self.learn("addListenerTargets", &new, deadline).await?;
         self.listener_ids.extend(new.into_iter().filter(|node| self.ids.contains_key(node)));
         let numbers = nodes.iter().filter_map(|node| self.ids.get(node).copied()).collect();
         Ok((numbers, is_missed))
@@ -170,7 +170,7 @@ impl World {
             ..Evaluate::default()
         };
         let window = self.channel.start(&window)?;
-        let path = self.backend_ids_of(format!("agbrowse.path({element})"), deadline).await?;
+        let path = self.backend_ids_of(format!("agbrowse.eventPath({element})"), deadline).await?;
         let requests = path.into_iter().flatten().map(|node| ResolveNode {
             backend_node_id: Some(node),
             object_group: Some(group.clone()),

@@ -111,7 +111,7 @@ impl World {
         Evaluate {
             expression: format!(
                 "{BLANK} || (globalThis.agbrowse \
-                 ? agbrowse.observe({{learn: {learns}, since: {since}, {options}, {chunks}}}) : {{}})"
+                 ? agbrowse.observe({{reportUnreadable: {learns}, since: {since}, {options}, {chunks}}}) : {{}})"
             ),
             context_id: Some(self.context),
             return_by_value: Some(true),
@@ -123,7 +123,7 @@ impl World {
     /// Options for an observer function that reports inline.
     pub(crate) fn inline_options(&self, options: &str) -> String {
         let since = self.last.as_deref().map_or("0", |last| head(last, 8));
-        format!("{{learn: true, since: {since}, {options}}}")
+        format!("{{reportUnreadable: true, since: {since}, {options}}}")
     }
 
     /// Stores an inline report. `None` when it is incomplete: the document has frames, or unread stylesheets.
@@ -247,7 +247,7 @@ impl World {
     /// observation yet. `with_holders`: frame owner elements follow.
     fn hosts(&self, is_first: bool, with_holders: bool) -> Evaluate {
         Evaluate {
-            expression: format!("agbrowse.hosts({is_first}, {with_holders})"),
+            expression: format!("agbrowse.nextShadowHosts({is_first}, {with_holders})"),
             context_id: Some(self.context),
             serialization_options: Some(deep("all")),
             object_group: Some(GROUP.into()),
@@ -291,7 +291,11 @@ impl World {
                     _ => None,
                 },
             };
-            script.push_str(&format!("agbrowse.learnSheet({}, {});", json(href), json(&text)));
+            script.push_str(&format!(
+                "agbrowse.supplyStylesheet({}, {});",
+                json(href),
+                json(&text)
+            ));
         }
         script.push_str("return true })()");
         self.ask::<bool>(&script, deadline).await?;
@@ -309,7 +313,7 @@ impl World {
         if roots.is_empty() {
             return Ok(false);
         }
-        let attach = "function(...roots) { agbrowse.reveal(...roots); return '' }";
+        let attach = "function(...roots) { agbrowse.attachClosedRoots(...roots); return '' }";
         let (found, _) = self.call_with(&roots, attach, deadline).await?;
         Ok(!found.is_empty())
     }

@@ -1,4 +1,4 @@
-// What the page's origin keeps in its local storage: [origin, [[name, value] …], how many entries are no valid text].
+// Local storage of the page's origin: [origin, [[name, value] …], number of entries with lone surrogates].
 (() => {
   const names = Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index));
   const entries = names.map((name) => [name, localStorage.getItem(name)]);

@@ -1,4 +1,4 @@
-// Draws boxes with labels on a picture. Nothing of it is part of the page.
+// Draws labelled boxes on a screenshot, outside the page.
 async (data, boxes, type, quality) => {
   const bytes = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
   const picture = await createImageBitmap(new Blob([bytes]));

@@ -1,4 +1,4 @@
-// What an element is: WAI-ARIA roles, and what HTML means without them (HTML-AAM).
+// Roles: WAI-ARIA, and the implicit roles of HTML elements (HTML-AAM).
 
 const ARIA_ROLES = new Set((
   "alert alertdialog application article banner blockquote button caption cell checkbox code columnheader " +
@@ -16,7 +16,7 @@ const ARIA_ROLES = new Set((
   "doc-pageheader doc-pagelist doc-part doc-preface doc-prologue doc-pullquote doc-qna doc-subtitle doc-tip " +
   "doc-toc").split(" "));
 
-/** Attributes that any element may carry: with one of them, an element is not mere decoration. */
+/** Global ARIA attributes: with one of them, `role=none` does not apply. */
 const GLOBAL_ARIA = [
   "aria-atomic", "aria-busy", "aria-controls", "aria-current", "aria-describedby", "aria-description",
   "aria-details", "aria-dropeffect", "aria-flowto", "aria-grabbed", "aria-keyshortcuts", "aria-label",
@@ -24,7 +24,7 @@ const GLOBAL_ARIA = [
   "aria-relevant", "aria-roledescription",
 ];
 
-/** Tags whose role is always the same. */
+/** Tags with a fixed role. */
 const TAG_ROLES = {
   __proto__: null,
   abbr: "abbr", address: "group", article: "article", aside: "complementary", audio: "audio", blockquote: "blockquote",
@@ -49,8 +49,8 @@ const INPUT_ROLES = {
   submit: "button", tel: "textbox", text: "textbox", time: "inputtime", url: "textbox", week: "datetime",
 };
 
-/** Fields that can have a list of suggestions. */
-const SUGGESTING = new Set("textbox searchbox date datetime inputtime spinbutton".split(" "));
+/** Roles of inputs that can have a `datalist`. */
+const LIST_INPUT_ROLES = new Set("textbox searchbox date datetime inputtime spinbutton".split(" "));
 
 const inputTypeOf = getter(HTMLInputElement.prototype, "type");
 const inputListOf = getter(HTMLInputElement.prototype, "list");
@@ -61,29 +61,29 @@ const selectSizeOf = getter(HTMLSelectElement.prototype, "size");
 const SECTIONING = new Set(["article", "aside", "main", "nav", "section"]);
 const SECTIONS = new Set(["article", "complementary", "main", "navigation"]);
 
-/** The section that an element is in, by what it is and not by its tag alone. */
-function sectionAround(el) {
+/** Nearest sectioning element around an element, by role or tag. */
+function enclosingSection(el) {
   for (let at = flatParentOf(el); at !== null && nodeTypeOf.call(at) === 1; at = flatParentOf(at)) {
-    const said = attributeOf.call(at, "role");
-    let role = said === null ? "" : firstRole(said);
+    const attribute = attributeOf.call(at, "role");
+    let role = attribute === null ? "" : firstRole(attribute);
     if ((role === "region" || role === "form") && SECTIONING.has(localNameOf.call(at))) role = "";
     if (role === "" ? SECTIONING.has(localNameOf.call(at)) : SECTIONS.has(role)) return at;
   }
   return null;
 }
 
-/** The role an element has by its tag, or "" when it has none. */
+/** Implicit role of an element by its tag, or "" when it has none. */
 function nativeRole(el, tag) {
   const role = TAG_ROLES[tag];
   switch (tag) {
     case "div": case "span": case "b": case "i": case "u": case "body": case "font": return "generic";
     case "a":
-      return hasAttribute.call(el, "href") || hearing.has(el) || hasAttribute.call(el, "onclick") ||
+      return hasAttribute.call(el, "href") || listenerTargets.has(el) || hasAttribute.call(el, "onclick") ||
         hasAttribute.call(el, "onmousedown") || hasAttribute.call(el, "onmouseup") ? "link" : "generic";
     case "input": {
       const type = inputTypeOf.call(el);
       const role = INPUT_ROLES[type] || "textbox";
-      if (SUGGESTING.has(role) && type !== "password" && inputListOf.call(el)) return "combobox";
+      if (LIST_INPUT_ROLES.has(role) && type !== "password" && inputListOf.call(el)) return "combobox";
       if (type === "button" && hasAttribute.call(el, "aria-pressed")) return "button";
       return role;
     }
@@ -95,9 +95,9 @@ function nativeRole(el, tag) {
       if (alt === "" && !hasAuthorName(el)) return "none";
       return "img";
     }
-    case "li": return isItem(el) ? "listitem" : "generic";
-    case "header": return sectionAround(el) ? "sectionheader" : "banner";
-    case "footer": return sectionAround(el) ? "sectionfooter" : "contentinfo";
+    case "li": return isListItem(el) ? "listitem" : "generic";
+    case "header": return enclosingSection(el) ? "sectionheader" : "banner";
+    case "footer": return enclosingSection(el) ? "sectionfooter" : "contentinfo";
     case "section": return "section";
     case "table": case "td": case "th": case "tr": case "tbody": case "thead": case "tfoot":
       return tableRole(el, tag);
@@ -106,10 +106,10 @@ function nativeRole(el, tag) {
       const isFirst = parent && localNameOf.call(parent) === "details" && summaryOf(parent) === el;
       return isFirst ? "disclosuretriangle" : "generic";
     }
-    // The browser draws one of its own in it.
+    // Without a `summary`, the browser renders a default one.
     case "details": if (summaryOf(el) === null) return "disclosuretriangle"; break;
     case "aside":
-      return sectionAround(el) && !hasAuthorName(el) && !isTopLevelAside(el) ? "generic" : "complementary";
+      return enclosingSection(el) && !hasAuthorName(el) && !isTopLevelAside(el) ? "generic" : "complementary";
     case "br": return "linebreak";
     case "label": return labelRole(el);
     case "slot": return "generic";
@@ -117,34 +117,34 @@ function nativeRole(el, tag) {
   return role || "generic";
 }
 
-/** What opens and closes a `details`; null when its author wrote none. */
+/** First `summary` of a `details`; null when there is none. */
 const summaryOf = (details) => findInside.call(details, ":scope > summary");
 
-/** Whether the list that an item is directly in, if any, was not made something else: the same for all items of it. */
-function isItem(el) {
+/** Returns whether the parent of an `li` is a list, or no list element at all: the same for all items of it. */
+function isListItem(el) {
   const parent = flatParentOf(el);
-  // Items of a list come one after the other; to look up an element in a map costs more than all the rest.
+  // Items of a list follow one another, and a map lookup costs more than all the rest.
   if (parent === memo.list) return memo.isList;
-  let known = memo.lists.get(parent);
-  if (known === undefined) memo.lists.set(parent, known = isListOrNone(parent));
+  let cached = memo.lists.get(parent);
+  if (cached === undefined) memo.lists.set(parent, cached = isListOrNone(parent));
   memo.list = parent;
-  return memo.isList = known;
+  return memo.isList = cached;
 }
 
 function isListOrNone(parent) {
   if (parent === null || nodeTypeOf.call(parent) !== 1 || !/^(?:ul|ol|menu|dir)$/.test(localNameOf.call(parent))) return true;
-  const said = attributeOf.call(parent, "role");
-  return !said || /^(?:list|directory)$/.test(firstRole(said));
+  const attribute = attributeOf.call(parent, "role");
+  return !attribute || /^(?:list|directory)$/.test(firstRole(attribute));
 }
 
-/** Directly in the page or its main part: such an aside stands for itself. */
+/** Returns whether an `aside` is directly in the page or its main part, and so stays complementary. */
 const isTopLevelAside = (el) => {
-  const section = sectionAround(el);
+  const section = enclosingSection(el);
   return section !== null && (localNameOf.call(section) === "main" || firstRole(attributeOf.call(section, "role") || "") === "main") &&
-    sectionAround(section) === null;
+    enclosingSection(section) === null;
 };
 
-/** The label of a box to tick is that box's name and nothing else, as long as the box is there. */
+/** Role of a label: generic for one that only names a rendered checkbox or radio button. */
 function labelRole(el) {
   const control = labelControlOf.call(el);
   if (control === null || localNameOf.call(control) !== "input") return "label";
@@ -153,7 +153,7 @@ function labelRole(el) {
     findInside.call(el, "a[href], button, select, textarea") === null ? "generic" : "label";
 }
 
-/** The table an element belongs to. */
+/** Table that an element belongs to. */
 const tableOf = (el) => closest.call(el, "table");
 
 function tableRole(el, tag) {
@@ -162,7 +162,7 @@ function tableRole(el, tag) {
   if (!table) return "generic";
   const explicit = attributeOf.call(table, "role");
   const kind = explicit === null ? (isDataTable(table) ? "table" : "none") : firstRole(explicit) || "table";
-  // A row that only places things side by side holds them together all the same.
+  // A row of a layout table still groups its cells.
   if (kind === "none" || kind === "presentation") return tag === "tr" && explicit === null ? "generic" : "none";
   const isGrid = kind === "grid" || kind === "treegrid";
   switch (tag) {
@@ -176,11 +176,11 @@ function tableRole(el, tag) {
       return headerKind(el);
     }
     default:
-      return (kind === "table" || isGrid) && (tag !== "tbody" || standsOut(el)) ? "rowgroup" : "generic";
+      return (kind === "table" || isGrid) && (tag !== "tbody" || hasOwnSemantics(el)) ? "rowgroup" : "generic";
   }
 }
 
-/** A `th` without a scope heads its row when the row has data in it too, else its column. */
+/** Role of a `th` without a scope: row header when the row also has data cells, else column header. */
 function headerKind(el) {
   const row = closest.call(el, "tr");
   for (let cell = row && firstChildOf.call(row); cell; cell = nextSiblingOf.call(cell)) {
@@ -189,20 +189,23 @@ function headerKind(el) {
   return "columnheader";
 }
 
-/** Whether a table holds data, or only places things side by side. */
+/** Returns whether a table holds data, as opposed to a layout table. */
 function isDataTable(table) {
-  let known = memo.tables.get(table);
-  if (known === undefined) memo.tables.set(table, known = decideDataTable(table));
-  return known;
+  let cached = memo.tables.get(table);
+  if (cached === undefined) memo.tables.set(table, cached = computeIsDataTable(table));
+  return cached;
 }
 
-/** Whether an element means something by itself, whatever its tag: somebody refers to it, listens to it or says so. */
-function standsOut(el) {
-  return hearing.has(el) || hasAttribute.call(el, "id") || !!attributeOf.call(el, "title") || tabIndexAttribute(el) !== null ||
+/**
+ * Returns whether an element has semantics besides its tag: an id, a title, a tabindex, a click listener, an ARIA
+ * attribute.
+ */
+function hasOwnSemantics(el) {
+  return listenerTargets.has(el) || hasAttribute.call(el, "id") || !!attributeOf.call(el, "title") || tabIndexAttribute(el) !== null ||
     attributeNamesOf.call(el).some((name) => name.startsWith("aria-") || /^on(?:click|mousedown|mouseup)$/.test(name));
 }
 
-function decideDataTable(table) {
+function computeIsDataTable(table) {
   if (hasAttribute.call(table, "role") || table.isContentEditable) return true;
   if (findInside.call(table, ":scope > caption, :scope > thead, :scope > tfoot, :scope > colgroup, :scope > col")) return true;
   if (attributeOf.call(table, "summary") || attributeOf.call(table, "rules")) return true;
@@ -218,14 +221,14 @@ function decideDataTable(table) {
     for (const cell of rows[at].cells) {
       if (localNameOf.call(cell) === "th") return true;
       for (const name of ["headers", "abbr", "axis", "scope"]) if (attributeOf.call(cell, name)) return true;
-      // One in which there is no room says nothing.
+      // A cell without size is no evidence.
       if (widthOf.call(cell) === 0 || heightOf.call(cell) === 0) continue;
       count++;
       const drawn = computed(cell);
       const has = ["Top", "Bottom", "Left", "Right"].map((side) => parseFloat(drawn[`border${side}Width`]) > 0);
       if (has[0] && has[1] || has[2] && has[3]) bordered++;
       has.forEach((is, side) => { if (is) sides[side]++; });
-      if (isSpaced && drawn.backgroundColor !== style.backgroundColor && !isClear(drawn.backgroundColor)) colored++;
+      if (isSpaced && drawn.backgroundColor !== style.backgroundColor && !isTransparent(drawn.backgroundColor)) colored++;
       if (bordered >= 10 || colored >= 10) return true;
       if (at < 5 && at === stripes.length) stripes.push(computed(rows[at]).backgroundColor);
     }
@@ -236,7 +239,7 @@ function decideDataTable(table) {
   return stripes.length > 2 && stripes.every((color, at) => (color === stripes[0]) === (at % 2 === 0));
 }
 
-/** The first role of a list that is one. */
+/** First valid role of a `role` attribute. */
 function firstRole(value) {
   for (const word of value.trim().toLowerCase().split(/\s+/)) {
     if (ARIA_ROLES.has(word)) return word === "image" ? "img" : word === "presentation" ? "none" : word;
@@ -244,27 +247,27 @@ function firstRole(value) {
   return "";
 }
 
-/** Whether an element has an attribute that gives it a name. */
+/** Returns whether an element has an attribute that names it. */
 const hasAuthorName = (el) =>
   !!(attributeOf.call(el, "aria-label") || "").trim() ||
   referenced(el, attributeOf.call(el, "aria-labelledby") || "").length > 0 ||
   !!(attributeOf.call(el, "title") || "").trim();
 
-/** Boxes that mean something when they can be dragged, shown or gone to. */
-const GROUPED = new Set(["div", "center", "pre"]);
+/** Tags that become groups when draggable, popovers or autofocused. */
+const GROUP_TAGS = new Set(["div", "center", "pre"]);
 
-/** The role an element has, by what its author said and by its tag; "none" for one that is not to be told of. */
+/** Role of an element from its `role` attribute and tag; "none" for presentational elements. */
 function roleOf(el, tag, isHtml, attributes) {
   const native = isHtml ? nativeRole(el, tag) : tag === "svg" ? "img" : foreignRole(el, tag, attributes);
   if (attributes === null) return native === "section" ? "generic" : native;
-  const said = attributes.role;
-  if (said === undefined && GROUPED.has(tag) && (attributes.isGrouped || attributes.draggable !== undefined)) return "group";
-  if (said) {
-    for (const word of said.trim().toLowerCase().split(/\s+/)) {
+  const attribute = attributes.role;
+  if (attribute === undefined && GROUP_TAGS.has(tag) && (attributes.isGrouped || attributes.draggable !== undefined)) return "group";
+  if (attribute) {
+    for (const word of attribute.trim().toLowerCase().split(/\s+/)) {
       if (!ARIA_ROLES.has(word)) continue;
       const role = word === "image" ? "img" : word === "presentation" ? "none" : word === "directory" ? "list" : word;
       if (role === "none") {
-        // Decoration that can be reached or that says something about itself is none.
+        // Presentational role conflict: a focusable element, or one with global ARIA attributes, keeps its own role.
         if (isFocusable(el, tag, attributes) || GLOBAL_ARIA.some((name) => hasAttribute.call(el, name))) break;
         return "none";
       }
@@ -282,7 +285,7 @@ function foreignRole(el, tag, attributes) {
     case "image": return svgTitle(el) !== null || hasAuthorName(el) ? "img" : "none";
     case "g": case "use": case "path": case "rect": case "circle": case "ellipse": case "line": case "polygon":
     case "polyline":
-      return svgTitle(el) !== null || hearing.has(el) || attributes !== null && !attributes.isBare &&
+      return svgTitle(el) !== null || listenerTargets.has(el) || attributes !== null && !attributes.isBare &&
         (hasAuthorName(el) || attributes.tabindex !== undefined || attributes.onclick !== undefined ||
           Object.keys(attributes).some((name) => name.startsWith("aria-")))
         ? (tag === "g" ? "group" : tag === "use" ? "graphics-object" : "graphics-symbol") : "none";
@@ -290,19 +293,6 @@ function foreignRole(el, tag, attributes) {
     case "foreignObject": return "generic";
     default: return "generic";
   }
-}
-
-/** How far around a drawing the box is whose clicks a script listens to. */
-const ICON_LEVELS = 4;
-
-/** Whether a drawing is all that tells what a box is for whose clicks a script listens to. */
-function isListenedIcon(el) {
-  if (hearingCount === 0) return false;
-  let at = el;
-  for (let level = 0; level < ICON_LEVELS && at !== null && nodeTypeOf.call(at) === 1; level++, at = parentOf(at)) {
-    if (hearing.has(at)) return textContentOf.call(at).trim() === "";
-  }
-  return false;
 }
 
 function svgTitle(el) {
@@ -330,11 +320,11 @@ const isDisabled = (el, tag) => DISABLEABLE.has(tag) && matches.call(el, ":disab
 
 const objectWindowOf = getter(HTMLObjectElement.prototype, "contentWindow");
 
-/** Whether what is embedded is a picture, by what its author says: pictures cannot be used. */
-const isPicture = (embed) => /^image\/(?!svg)/i.test(attributeOf.call(embed, "type") || "") ||
+/** Returns whether an embed is an image by its type or URL: images take no focus. */
+const isImageEmbed = (embed) => /^image\/(?!svg)/i.test(attributeOf.call(embed, "type") || "") ||
   !attributeOf.call(embed, "src") || /\.(?:png|jpe?g|gif|webp|avif|bmp|ico)(?:[?#]|$)/i.test(attributeOf.call(embed, "src"));
 
-/** Whether the keyboard or a script can bring the focus to an element with these attributes. */
+/** Returns whether an element with these attributes can be focused. */
 function isFocusable(el, tag, attributes, isOff = isDisabled(el, tag)) {
   if (isOff) return false;
   if (attributes !== null && attributes.tabindex !== undefined && tabIndexAttribute(el) !== null) return true;
@@ -347,7 +337,7 @@ function isFocusable(el, tag, attributes, isOff = isDisabled(el, tag)) {
     case "summary": case "details": return nativeRole(el, tag) === "disclosuretriangle";
     case "dialog": return true;
     case "object": return objectWindowOf.call(el) !== null;
-    case "embed": return !isPicture(el);
+    case "embed": return !isImageEmbed(el);
     default: return attributes !== null && attributes.contenteditable !== undefined && isEditableHost(el);
   }
 }
