@@ -1,14 +1,14 @@
 //! The command line: what is understood, and which door each command takes.
 
 use crate::config::{Config, PROJECT_FILE, Settings, json_errors};
-use crate::daemon::{self, BlockingClient, DaemonRequest, SessionPaths};
+use crate::daemon::{self, DaemonClient, SessionPaths};
 use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
 use crate::{demo, mcp, sessions};
 use browser::command::Caller;
 use browser::page::refs::Dialect;
-use browser::{Code, Command, Error, Note, Outcome, Request, Result};
+use browser::{Code, Command, Driver as _, Error, Note, Outcome, Request, Result};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use serde::Serialize;
@@ -16,14 +16,11 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-
-/// How long a stopping daemon may take before its clients give up on it.
-const HANDOVER: Duration = Duration::from_secs(10);
 
 /// The browser substrate for AI agents.
 ///
@@ -207,13 +204,13 @@ fn run(door: Subcommand, config: &Config, output: Output) -> Result<ExitCode> {
         Subcommand::Browser(command) => {
             let mut command = command;
             localize(&mut command, output)?;
-            let mut outcome = ask(&command, config)?;
+            let mut outcome = runtime()?.block_on(run_in_daemon(&command, config))?;
             if output.json {
                 outcome.notes.extend(config.notes.iter().cloned());
             }
             output.outcome(config.session(), &command, outcome)?;
         }
-        Subcommand::Sessions => output.result(&sessions::sessions()?)?,
+        Subcommand::Sessions => output.result(&runtime()?.block_on(sessions::sessions())?)?,
         Subcommand::Daemon(verb) => daemon_verb(&verb, config, output)?,
         Subcommand::Doctor(doctor) => {
             let report = runtime()?.block_on(doctor.run(config))?;
@@ -250,56 +247,33 @@ fn run(door: Subcommand, config: &Config, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has the session's daemon run a command. A daemon that was just stopping has done nothing: ask the next.
-fn ask(command: &Command, config: &Config) -> Result<Outcome> {
-    let place = SessionPaths::of(config.session())?;
+/// Runs a command in the session's daemon.
+async fn run_in_daemon(command: &Command, config: &Config) -> Result<Outcome> {
     let settings = &config.settings;
-    let action = DaemonRequest::Run {
-        request: Request {
-            command: command.clone(),
-            context: settings.context.as_ref().map(|name| name.0.clone()),
-            tab: settings.tab,
-            timeout_ms: Some(millis(config.timeout())),
-            // Who says how long a command may take says how long to wait for an element.
-            patience_ms: settings.timeout.map(|_| millis(config.timeout())),
-            dialect: Dialect::Cli,
-            access: None,
-        },
-        overrides: config.launch_overrides(),
+    let request = Request {
+        command: command.clone(),
+        context: settings.context.as_ref().map(|name| name.0.clone()),
+        tab: settings.tab,
+        timeout_ms: Some(millis(config.timeout())),
+        // The time limit of a command that the caller set is also that for its element.
+        patience_ms: settings.timeout.map(|_| millis(config.timeout())),
+        dialect: Dialect::Cli,
+        access: None,
     };
-    let began = Instant::now();
-    let only_looks = command.spec().is_repeatable();
-    let mut is_second = false;
-    let mut slip = None;
-    loop {
-        let mut client = match BlockingClient::connect(&place) {
-            Some(client) => client,
-            None => {
-                slip = check_session(command, config)?.or(slip);
-                daemon::ensure(&place, config.idle_timeout())?
-            }
-        };
-        match client.run(&action, config.timeout()) {
-            // It has done nothing, and its successor starts when it is gone.
-            Err(error) if error.code() == Code::DaemonStopping && began.elapsed() < HANDOVER => {
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            // A daemon that was killed takes connections until the system has cleaned up after it. What only
-            // looks can be asked of its successor.
-            Err(error) if error.code() == Code::DaemonLost && only_looks && !is_second => {
-                is_second = true;
-            }
-            Ok(mut outcome) => {
-                outcome.notes.splice(0..0, slip);
-                return Ok(outcome);
-            }
-            Err(error) => {
-                return Err(match slip {
-                    Some(slip) => error.evidence("note", slip.message),
-                    None => error,
-                });
-            }
+    let paths = SessionPaths::of(config.session())?;
+    let overrides = config.launch_overrides();
+    let client = DaemonClient::new(paths, overrides, config.timeout(), config.idle_timeout());
+    let slip = match client.is_running().await {
+        true => None,
+        false => check_session(command, config)?,
+    };
+    match (client.run(request).await, slip) {
+        (Ok(mut outcome), slip) => {
+            outcome.notes.splice(0..0, slip);
+            Ok(outcome)
         }
+        (Err(error), Some(slip)) => Err(error.evidence("note", slip.message)),
+        (Err(error), None) => Err(error),
     }
 }
 
@@ -347,7 +321,9 @@ fn daemon_verb(verb: &DaemonCommand, config: &Config, output: Output) -> Result<
     let place = SessionPaths::of(config.session())?;
     match verb {
         DaemonCommand::Status => {
-            let status = sessions::status(&place).ok_or_else(|| sessions::no_daemon(&place))??;
+            let status = runtime()?
+                .block_on(sessions::status(&place))
+                .ok_or_else(|| sessions::no_daemon(&place))??;
             output.result(&status)
         }
         DaemonCommand::Stop(Stop { all }) => {
@@ -355,7 +331,9 @@ fn daemon_verb(verb: &DaemonCommand, config: &Config, output: Output) -> Result<
             let mut stopped = Vec::new();
             let mut failed = Ok(());
             for name in names {
-                match SessionPaths::of(&name).and_then(|place| sessions::stop(&place)) {
+                match SessionPaths::of(&name)
+                    .and_then(|place| runtime()?.block_on(sessions::stop(&place)))
+                {
                     Ok(true) => stopped.push(name),
                     Ok(false) => {}
                     // The others shall end all the same.

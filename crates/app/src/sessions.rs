@@ -2,8 +2,7 @@
 
 use crate::config::closest;
 use crate::daemon::{
-    BlockingClient, DaemonRequest, DaemonResponse, DaemonState, DaemonStatus, SessionPaths, ensure,
-    list,
+    Connection, DaemonRequest, DaemonResponse, DaemonState, DaemonStatus, SessionPaths, list,
 };
 use browser::{Code, Error, OrphanTabs, Result, RetryHint};
 use rustix::io::Errno;
@@ -50,11 +49,11 @@ pub struct Session {
 ///
 /// # Errors
 /// When the runtime directory cannot be used.
-pub fn sessions() -> Result<Sessions> {
+pub async fn sessions() -> Result<Sessions> {
     let mut sessions = Vec::new();
     for name in list() {
         let paths = SessionPaths::of(&name)?;
-        let (state, daemon, detail) = match status(&paths) {
+        let (state, daemon, detail) = match status(&paths).await {
             Some(Ok(status)) => ("running", Some(status), None),
             Some(Err(error)) if error.code() == Code::DaemonStopping => continue,
             Some(Err(error)) => ("stuck", None, Some(error.to_string())),
@@ -69,9 +68,9 @@ pub fn sessions() -> Result<Sessions> {
 }
 
 /// Requests the status of a session's daemon; `None` if none is running.
-pub fn status(paths: &SessionPaths) -> Option<Result<DaemonStatus>> {
-    let mut client = BlockingClient::connect(paths)?;
-    Some(match client.ask(&DaemonRequest::Status, STATUS_TIMEOUT) {
+pub async fn status(paths: &SessionPaths) -> Option<Result<DaemonStatus>> {
+    let mut client = Connection::open(paths).await?;
+    Some(match client.ask(&DaemonRequest::Status, STATUS_TIMEOUT).await {
         Ok(DaemonResponse::Status(status)) => Ok(status),
         Ok(_) => {
             Err(Error::new(Code::DaemonBadFrame).message("unexpected response from the daemon"))
@@ -87,36 +86,41 @@ pub fn status(paths: &SessionPaths) -> Option<Result<DaemonStatus>> {
 ///
 /// # Errors
 /// When a killed daemon does not exit.
-pub fn stop(paths: &SessionPaths) -> Result<bool> {
-    let (mut daemon, mut client) = find(paths);
+pub async fn stop(paths: &SessionPaths) -> Result<bool> {
+    let (mut daemon, mut client) = find(paths).await;
     let is_stopped = client.is_none() && !daemon.is_alive();
     // It left tabs in an attached browser. A new daemon adopts them and closes them when it is stopped.
     if is_stopped
         && DaemonState::read(paths).is_some_and(|state| state.left.is_some())
-        && ensure(paths, SHUTDOWN_TIMEOUT).is_ok()
+        && Connection::ensure(paths, SHUTDOWN_TIMEOUT).await.is_ok()
     {
-        (daemon, client) = find(paths);
+        (daemon, client) = find(paths).await;
     }
     if is_stopped && client.is_none() {
         // The caller wants the files of a lost session removed.
         return Ok(paths.clear());
     }
     // A daemon that holds the lock without listening is shutting down.
-    let response = client.map(|mut client| client.ask(&DaemonRequest::Stop, STATUS_TIMEOUT));
+    let response = match &mut client {
+        Some(client) => Some(client.ask(&DaemonRequest::Stop, STATUS_TIMEOUT).await),
+        None => None,
+    };
+    // Its end of the connection would keep a stopping daemon waiting.
+    drop(client);
     // Another version or stuck: it is our process all the same.
     if let Some(Err(error)) = response
         && error.code() != Code::DaemonStopping
     {
         daemon.signal(paths, Signal::TERM)?;
     }
-    if daemon.exits_within(SHUTDOWN_TIMEOUT) {
+    if daemon.exits_within(SHUTDOWN_TIMEOUT).await {
         if is_stopped {
             paths.clear();
         }
         return Ok(true);
     }
     daemon.signal(paths, Signal::KILL)?;
-    if daemon.exits_within(KILL_TIMEOUT) {
+    if daemon.exits_within(KILL_TIMEOUT).await {
         return Ok(true);
     }
     let message =
@@ -176,17 +180,17 @@ struct DaemonHandle {
 }
 
 /// Finds the daemon of a session and connects to it if it is listening.
-fn find(paths: &SessionPaths) -> (DaemonHandle, Option<BlockingClient>) {
+async fn find(paths: &SessionPaths) -> (DaemonHandle, Option<Connection>) {
     loop {
         // Opened before the connection: if the file is still current after it, it is the lock of the listening daemon.
         let lock = File::open(paths.lock()).ok();
-        let client = BlockingClient::connect(paths);
+        let client = Connection::open(paths).await;
         let is_current = match &lock {
             Some(lock) => paths.is_lock(lock).unwrap_or(true),
             None => !paths.lock().exists(),
         };
         if client.is_none() || is_current {
-            let listener = client.as_ref().and_then(BlockingClient::peer);
+            let listener = client.as_ref().and_then(Connection::peer);
             return (DaemonHandle { lock, listener, recorded: recorded_pid(paths) }, client);
         }
     }
@@ -224,13 +228,13 @@ impl DaemonHandle {
         }
     }
 
-    fn exits_within(&self, limit: Duration) -> bool {
+    async fn exits_within(&self, limit: Duration) -> bool {
         let started = Instant::now();
         while self.is_alive() {
             if started.elapsed() > limit {
                 return false;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
         true
     }
@@ -308,15 +312,15 @@ mod tests {
         }
     }
 
-    #[test]
-    fn successor_of_a_daemon_is_not_signalled() {
+    #[tokio::test]
+    async fn successor_of_a_daemon_is_not_signalled() {
         let folder = tempfile::tempdir().unwrap();
         let paths = SessionPaths::in_folder(folder.path(), "a");
         let (first, next) = (process(), process());
         for was_killed in [false, true] {
             write_state(&paths, &first);
             let lock = acquire_lock(&paths);
-            let (daemon, client) = find(&paths);
+            let (daemon, client) = find(&paths).await;
             assert!(client.is_none() && daemon.is_alive());
             if !was_killed {
                 std::fs::remove_file(paths.lock()).unwrap();
@@ -325,20 +329,24 @@ mod tests {
             let _lock = acquire_lock(&paths);
             write_state(&paths, &next);
             // A killed daemon's lock file is reused by its successor.
-            assert!(if was_killed { daemon.is_alive() } else { daemon.exits_within(KILL_TIMEOUT) });
+            assert!(if was_killed {
+                daemon.is_alive()
+            } else {
+                daemon.exits_within(KILL_TIMEOUT).await
+            });
             daemon.signal(&paths, Signal::KILL).unwrap();
         }
         assert!(exits_successfully(first) && exits_successfully(next));
     }
 
-    #[test]
-    fn lock_holder_is_signalled() {
+    #[tokio::test]
+    async fn lock_holder_is_signalled() {
         let folder = tempfile::tempdir().unwrap();
         let paths = SessionPaths::in_folder(folder.path(), "a");
         let daemon = process();
         write_state(&paths, &daemon);
         let _lock = acquire_lock(&paths);
-        find(&paths).0.signal(&paths, Signal::KILL).unwrap();
+        find(&paths).await.0.signal(&paths, Signal::KILL).unwrap();
         assert!(!exits_successfully(daemon));
     }
 }

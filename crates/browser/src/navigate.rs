@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn observer_has_the_same_schemes() {
-        let list = format!("SHOWN_SCHEMES = new Set({SHOWN_SCHEMES:?})");
+        let list = format!("BROWSER_SCHEMES = new Set({SHOWN_SCHEMES:?})");
         assert!(crate::observe::SOURCE.contains(&list), "{list}");
     }
 

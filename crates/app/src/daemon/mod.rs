@@ -1,18 +1,15 @@
 //! The daemon: one process per session, which owns its browser and answers on a local socket.
 //!
-//! It is started by the first command of a session and stops by itself when it has been idle. The client
-//! side uses no async runtime: one frame out, one frame in.
+//! It is started by the first command of a session and stops by itself when it has been idle.
 
 mod client;
 mod connection_limit;
-mod line;
 mod server;
 mod session_paths;
 mod state;
 mod wire;
 
-pub use client::{BlockingClient, ensure};
-pub use line::AsyncClient;
+pub use client::{Connection, DaemonClient};
 pub use server::serve;
 pub use session_paths::{SessionPaths, list, list_all, runtime_dir};
 pub use state::{DaemonState, ExitReason};

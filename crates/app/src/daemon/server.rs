@@ -6,9 +6,9 @@ use super::wire::{
     self, DaemonRequest, DaemonResponse, DaemonStatus, HEADER, MAX_REQUEST, RequestEnvelope,
     ResponseEnvelope,
 };
-use super::{BlockingClient, DaemonState, ExitReason, SessionPaths};
+use super::{DaemonState, ExitReason, SessionPaths};
 use crate::{VERSION, idle_memory};
-use browser::{Browser, Code, Error, Reply, Result};
+use browser::{Browser, Code, Driver, Error, EventStream, Reply, Result};
 use std::fs::File;
 use std::future::Future;
 use std::io::{ErrorKind, Write};
@@ -198,7 +198,7 @@ impl Daemon {
                 tracing::debug!("client gone, command dropped");
                 return;
             };
-            if matches!(done, DaemonResponse::Holding) && !std::mem::replace(holds, true) {
+            if matches!(done, DaemonResponse::KeepAlive) && !std::mem::replace(holds, true) {
                 self.holders.fetch_add(1, Ordering::AcqRel);
                 self.is_private.store(true, Ordering::Release);
             }
@@ -207,7 +207,12 @@ impl Daemon {
                 // Before it is told: what comes after the answer must not be done by this daemon.
                 self.is_stopping.store(true, Ordering::Release);
             }
+            let events =
+                matches!(done, DaemonResponse::Events).then(|| Driver::events(&self.browser));
             let written = write_answer(&mut stream, done).await;
+            if let Some(events) = events {
+                return send_events(stream, events).await;
+            }
             if is_last {
                 self.stop.send_replace(true);
             }
@@ -253,7 +258,8 @@ impl Daemon {
                 self.save_state();
                 outcome.map_or_else(DaemonResponse::Error, DaemonResponse::Outcome)
             }
-            DaemonRequest::Hold => DaemonResponse::Holding,
+            DaemonRequest::KeepAlive => DaemonResponse::KeepAlive,
+            DaemonRequest::Events => DaemonResponse::Events,
             DaemonRequest::Status => DaemonResponse::Status(self.status()),
             DaemonRequest::Stop => DaemonResponse::Stopping,
         }
@@ -379,7 +385,7 @@ async fn listen(place: &SessionPaths) -> Result<Option<(UnixListener, File)>> {
         if let Some(lock) = seized {
             break lock;
         }
-        if BlockingClient::connect(place).is_some() {
+        if super::Connection::open(place).await.is_some() {
             return Ok(None);
         }
         if began.elapsed() > HANDOVER {
@@ -425,8 +431,9 @@ async fn read_call<'r>(
         biased;
         read = stream.read(&mut first) => read,
         () = guest.evicted() => {
-            tracing::debug!("silent client sent away");
-            return Ok(None);
+            tracing::debug!("idle connection evicted");
+            // Its next request has not been read: the client asks again on another connection.
+            return Err(Error::new(Code::DaemonStopping));
         }
     };
     let mut got = match read {
@@ -482,6 +489,23 @@ async fn take_room(bytes: usize, room: &Semaphore) -> Result<Option<SemaphorePer
     match tokio::time::timeout(ROOM_WAIT, room.acquire_many(kib)).await {
         Ok(taken) => Ok(taken.ok()),
         Err(_) => Err(Error::new(Code::DaemonBusy).evidence("bytes", bytes)),
+    }
+}
+
+/// Sends events until the client is gone.
+async fn send_events(mut stream: UnixStream, mut events: EventStream) {
+    let mut byte = [0];
+    loop {
+        tokio::select! {
+            event = events.next() => {
+                let Some(event) = event else { return };
+                if write_answer(&mut stream, DaemonResponse::Event(event)).await.is_err() {
+                    return;
+                }
+            }
+            // A client that listens says nothing more.
+            _ = stream.read(&mut byte) => return,
+        }
     }
 }
 

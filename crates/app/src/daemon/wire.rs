@@ -2,10 +2,9 @@
 
 use crate::VERSION;
 use browser::launch::LaunchOverrides;
-use browser::{Code, Error, InClear, Outcome, Request, Result};
+use browser::{BrowserEvent, Code, Error, InClear, Outcome, Request, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::io::{ErrorKind, Read, Write};
 
 /// The largest request that the daemon reads.
 pub const MAX_REQUEST: usize = 32 << 20;
@@ -39,8 +38,10 @@ pub enum DaemonRequest {
         #[serde(default)]
         overrides: LaunchOverrides,
     },
-    /// Stay for as long as this line is open, and stop when the last such line is closed.
-    Hold,
+    /// Stay for as long as this connection is open, and stop when the last such one is closed.
+    KeepAlive,
+    /// Send the events of the browser from here on, one response each.
+    Events,
     /// Tell about the daemon.
     Status,
     /// Stop the daemon and its browser.
@@ -66,8 +67,12 @@ pub enum DaemonResponse {
     Outcome(Outcome),
     /// About the daemon.
     Status(DaemonStatus),
-    /// The daemon stays for as long as the line is open.
-    Holding,
+    /// The daemon stays for as long as the connection is open.
+    KeepAlive,
+    /// Events follow.
+    Events,
+    /// An event of the browser.
+    Event(BrowserEvent),
     /// The daemon stops.
     Stopping,
     /// It failed.
@@ -89,8 +94,11 @@ impl DaemonResponse {
         }
     }
 
-    /// What came of a command.
-    pub(super) fn outcome(self) -> Result<Outcome> {
+    /// The outcome of a command.
+    ///
+    /// # Errors
+    /// `daemon.bad-frame` when the daemon responded with something else.
+    pub fn outcome(self) -> Result<Outcome> {
         match self {
             Self::Outcome(outcome) => Ok(outcome),
             _ => {
@@ -167,26 +175,4 @@ pub(super) fn lengths(header: &[u8]) -> (usize, usize) {
         u32::from_le_bytes(bytes) as usize
     };
     (number(0), number(4))
-}
-
-/// Sends a request.
-pub(super) fn send(stream: &mut impl Write, call: &RequestEnvelope) -> std::io::Result<()> {
-    stream.write_all(&frame(call, &[])?)
-}
-
-/// Receives an answer and the file beside it.
-pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(ResponseEnvelope, Vec<u8>)> {
-    let mut header = [0; HEADER];
-    stream.read_exact(&mut header)?;
-    let (json, file) = lengths(&header);
-    if json > MAX_ANSWER || file > MAX_ANSWER {
-        return Err(std::io::Error::new(ErrorKind::InvalidData, "it is too large"));
-    }
-    let mut body = vec![0; json];
-    stream.read_exact(&mut body)?;
-    let mut data = vec![0; file];
-    stream.read_exact(&mut data)?;
-    let answer = serde_json::from_slice(&body)
-        .map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))?;
-    Ok((answer, data))
 }

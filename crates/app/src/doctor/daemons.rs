@@ -33,8 +33,8 @@ pub(super) async fn query_all() -> Result<Vec<Daemon>> {
         list().iter().map(|name| SessionPaths::of(name)).collect::<Result<Vec<SessionPaths>>>()?;
     let mut queries = JoinSet::new();
     for paths in all_paths {
-        queries.spawn_blocking(move || {
-            let condition = condition(&paths)?;
+        queries.spawn(async move {
+            let condition = condition(&paths).await?;
             Some(Daemon { session: paths.session, condition })
         });
     }
@@ -44,8 +44,8 @@ pub(super) async fn query_all() -> Result<Vec<Daemon>> {
 }
 
 /// Returns `None` for a session without a daemon or with a stopping one.
-fn condition(paths: &SessionPaths) -> Option<Condition> {
-    match status(paths) {
+async fn condition(paths: &SessionPaths) -> Option<Condition> {
+    match status(paths).await {
         Some(Ok(status)) => Some(Condition::Running(status.version)),
         Some(Err(error)) => match error.code() {
             Code::DaemonVersionMismatch => Some(Condition::Running(version_in(&error))),

@@ -4,32 +4,25 @@ use super::approval::PendingApprovals;
 use super::reply::Continuations;
 use super::tools::ToolGroup;
 use crate::config::Config;
-use crate::daemon::{AsyncClient, DaemonRequest, SessionPaths};
+use crate::daemon::{DaemonClient, SessionPaths};
 use browser::command::{CloseTab, NewTab, TabAction, TabCommand};
-use browser::launch::LaunchOverrides;
 use browser::page::refs::Dialect;
-use browser::{Access, Code, Command, Error, Outcome, Request, Result, TabId};
+use browser::{Access, Code, Command, Driver as _, Error, Outcome, Request, Result, TabId};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Mutex;
-
-/// How long a stopping daemon may take before we give up on it.
-const HANDOVER: Duration = Duration::from_secs(10);
 
 /// How long a daemon may take to say that it stops.
 const STOPPING: Duration = Duration::from_secs(2);
 
 /// Where calls go to.
 pub(super) struct Backend {
-    place: SessionPaths,
-    overrides: LaunchOverrides,
+    client: DaemonClient,
     pub(super) timeout: Duration,
     pub(super) idle_timeout: Duration,
     /// The session is ours alone: its daemon stays for us, and ends with us.
     is_private: bool,
-    held: Mutex<Option<AsyncClient>>,
     /// The context that clients begin in.
     pub(super) context: String,
     pub(super) caps: Vec<ToolGroup>,
@@ -81,13 +74,13 @@ impl Backend {
         if is_private && overrides.downloads.is_none() {
             overrides.downloads = std::path::absolute(&options.output_dir).ok();
         }
+        let paths = SessionPaths::of(&session)?;
+        let client = DaemonClient::new(paths, overrides, config.timeout(), config.idle_timeout());
         Ok(Self {
-            place: SessionPaths::of(&session)?,
-            overrides,
+            client: if is_private { client.keep_alive() } else { client },
             timeout: config.timeout(),
             idle_timeout: config.idle_timeout(),
             is_private,
-            held: Mutex::new(None),
             context: config
                 .settings
                 .context
@@ -111,7 +104,7 @@ impl Backend {
 
     /// The session's name.
     pub(super) fn session(&self) -> &str {
-        &self.place.session
+        self.client.session()
     }
 
     /// Whether the session ends with this server.
@@ -140,51 +133,16 @@ impl Backend {
 
     /// Runs a command. Dropped half-way, the command is dropped too.
     pub(super) async fn run(&self, command: Command, to: &CallTarget) -> Result<Outcome> {
-        let allowed = self.timeout;
-        let action = DaemonRequest::Run {
-            request: Request {
-                command,
-                context: Some(to.context.clone()).filter(|name| name != DEFAULT_CONTEXT),
-                tab: to.page,
-                timeout_ms: u64::try_from(allowed.as_millis()).ok(),
-                patience_ms: to.patience.and_then(|time| u64::try_from(time.as_millis()).ok()),
-                dialect: Dialect::Mcp,
-                access: Some(to.access.clone().unwrap_or_else(|| self.access(None))),
-            },
-            overrides: self.overrides.clone(),
+        let request = Request {
+            command,
+            context: Some(to.context.clone()).filter(|name| name != DEFAULT_CONTEXT),
+            tab: to.page,
+            timeout_ms: u64::try_from(self.timeout.as_millis()).ok(),
+            patience_ms: to.patience.and_then(|time| u64::try_from(time.as_millis()).ok()),
+            dialect: Dialect::Mcp,
+            access: Some(to.access.clone().unwrap_or_else(|| self.access(None))),
         };
-        let began = Instant::now();
-        loop {
-            let mut line = self.line().await?;
-            match line.run(&action, allowed).await {
-                // It has done nothing, and its successor starts when it is gone.
-                Err(error)
-                    if error.code() == Code::DaemonStopping && began.elapsed() < HANDOVER =>
-                {
-                    tokio::time::sleep(Duration::from_millis(2)).await;
-                }
-                done => return done,
-            }
-        }
-    }
-
-    async fn line(&self) -> Result<AsyncClient> {
-        let known = AsyncClient::connect(&self.place).await;
-        let is_new = known.is_none();
-        let line = match known {
-            Some(line) => line,
-            None => AsyncClient::ensure(&self.place, self.idle_timeout).await?,
-        };
-        if self.is_private {
-            let mut held = self.held.lock().await;
-            // A call that was cancelled may have started it without coming so far.
-            if is_new || held.is_none() {
-                let mut hold = AsyncClient::ensure(&self.place, self.idle_timeout).await?;
-                hold.ask(&DaemonRequest::Hold, self.timeout).await?;
-                *held = Some(hold);
-            }
-        }
-        Ok(line)
+        self.client.run(request).await
     }
 
     fn strays(&self) -> MutexGuard<'_, HashMap<TabId, Instant>> {
@@ -236,11 +194,8 @@ impl Backend {
         if !self.is_private {
             return;
         }
-        if let Some(mut line) = AsyncClient::connect(&self.place).await {
-            // It ends with the line that it is held by, too.
-            _ = line.ask(&DaemonRequest::Stop, STOPPING).await;
-        }
-        *self.held.lock().await = None;
+        // It ends with the connection that it stays alive for, too.
+        _ = self.client.stop(STOPPING).await;
     }
 }
 

@@ -492,7 +492,7 @@ fn silent_connections_lock_nobody_out() {
     let home = Home::new();
     home.ok(["status"]);
     let mut held = client(&home.socket("default"));
-    held.ask(&DaemonRequest::Hold, Duration::from_secs(5)).unwrap();
+    held.ask(&DaemonRequest::KeepAlive, Duration::from_secs(5)).unwrap();
     let silent: Vec<UnixStream> =
         (0..300).map(|_| UnixStream::connect(home.socket("default")).unwrap()).collect();
     for _ in 0..3 {

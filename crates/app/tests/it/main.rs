@@ -11,6 +11,7 @@ mod action_torture;
 mod architecture;
 mod cli;
 mod daemon;
+mod daemon_client;
 mod determinism;
 mod doctor;
 mod fidelity;

@@ -1,6 +1,6 @@
 //! A home for one test: sockets, settings and caches of its own, and the real program.
 
-use agbrowse::daemon::{BlockingClient, SessionPaths};
+use agbrowse::daemon::{Connection, DaemonRequest, DaemonResponse, SessionPaths};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -203,9 +203,35 @@ fn names(pid: u32, part: &str) -> bool {
         .is_ok_and(|line| String::from_utf8_lossy(&line).contains(part))
 }
 
+/// A connection to the daemon of a socket, for tests that are not asynchronous.
+pub struct RawClient {
+    runtime: tokio::runtime::Runtime,
+    connection: Connection,
+}
+
 /// Talks to the daemon of a socket without the program in between.
-pub fn client(socket: &Path) -> BlockingClient {
+pub fn client(socket: &Path) -> RawClient {
     let folder = socket.parent().unwrap();
     let session = socket.file_stem().unwrap().to_str().unwrap();
-    BlockingClient::connect(&SessionPaths::in_folder(folder, session)).expect("a daemon")
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let connection = runtime.block_on(Connection::open(&SessionPaths::in_folder(folder, session)));
+    RawClient { connection: connection.expect("a daemon"), runtime }
+}
+
+impl RawClient {
+    pub fn ask(
+        &mut self,
+        request: &DaemonRequest,
+        allowed: Duration,
+    ) -> Result<DaemonResponse, browser::Error> {
+        self.runtime.block_on(self.connection.ask(request, allowed))
+    }
+
+    pub fn run(
+        &mut self,
+        request: &DaemonRequest,
+        allowed: Duration,
+    ) -> Result<browser::Outcome, browser::Error> {
+        self.ask(request, allowed)?.outcome()
+    }
 }
