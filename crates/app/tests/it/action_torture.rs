@@ -34,7 +34,7 @@ struct Reached {
 }
 
 #[test]
-fn torture_random_actions_hit_what_was_meant() {
+fn torture_random_actions_hit_intended_target() {
     let Some(browser) = browser() else { return };
     runtime().block_on(async {
         let site = Site::serve().await.unwrap();

@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn nothing_points_back() {
+fn crate_dependencies_point_one_way() {
     let may_use: BTreeMap<_, _> = MAY_USE.iter().copied().collect();
     let workspace: toml::Table =
         std::fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
@@ -51,7 +51,7 @@ fn dependencies(manifest: &toml::Table) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn every_kind_of_dependency_is_looked_at() {
+fn every_dependency_section_is_checked() {
     let manifest: toml::Table = "[dependencies]\na = '1'\n[dev-dependencies]\nb = '1'\n\
          [build-dependencies]\nc = '1'\n[target.'cfg(unix)'.dependencies]\nd = '1'"
         .parse()
@@ -62,14 +62,14 @@ fn every_kind_of_dependency_is_looked_at() {
 }
 
 #[test]
-fn only_the_doors_print_or_exit() {
+fn only_app_crate_prints_or_exits() {
     for krate in ["cdp", "page", "browser"] {
         has_none_of(krate, &["println!", "eprintln!", "process::exit", "env::args"]);
     }
 }
 
 #[test]
-fn a_page_is_data_and_does_no_io() {
+fn page_crate_does_no_io() {
     has_none_of(
         "page",
         &[
@@ -111,14 +111,14 @@ fn has_none_of(krate: &str, words: &[&str]) {
 }
 
 #[test]
-fn only_browser_speaks_the_protocol() {
+fn only_browser_crate_uses_cdp() {
     for (path, text) in sources(&root().join("crates/app/src")) {
         assert!(!text.contains("cdp::"), "{} reaches past `browser`", path.display());
     }
 }
 
 #[test]
-fn scripts_for_the_page_are_files() {
+fn page_scripts_are_files() {
     let scripts = std::fs::read_dir(root().join("crates/browser/js")).unwrap();
     let all: String =
         sources(&root().join("crates/browser/src")).into_iter().map(|(_, text)| text).collect();

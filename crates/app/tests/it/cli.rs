@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_page_is_opened_looked_at_and_closed() {
+fn page_is_opened_inspected_and_closed() {
     if !has_browser() {
         return;
     }
@@ -45,7 +45,7 @@ fn a_page_is_opened_looked_at_and_closed() {
 }
 
 #[test]
-fn what_a_page_says_commands_no_terminal() {
+fn page_text_cannot_control_terminal() {
     if !has_browser() {
         return;
     }
@@ -74,7 +74,7 @@ fn what_a_page_says_commands_no_terminal() {
 }
 
 #[test]
-fn scripts_come_from_standard_input_too() {
+fn eval_reads_script_from_stdin() {
     if !has_browser() {
         return;
     }
@@ -86,7 +86,7 @@ fn scripts_come_from_standard_input_too() {
 }
 
 #[test]
-fn an_error_is_told_once_on_standard_error() {
+fn error_is_printed_once_on_stderr() {
     if !has_browser() {
         return;
     }
@@ -119,7 +119,7 @@ fn an_error_is_told_once_on_standard_error() {
 }
 
 #[test]
-fn a_wrong_call_ends_with_2_and_says_what_may_be_meant() {
+fn usage_error_exits_with_2_and_suggests_correction() {
     let home = Home::new();
     for (args, part) in [
         (vec!["tabz"], "similar subcommand"),
@@ -146,7 +146,7 @@ fn a_wrong_call_ends_with_2_and_says_what_may_be_meant() {
 }
 
 #[test]
-fn a_wrong_call_is_json_wherever_json_was_asked_for() {
+fn usage_error_is_json_with_json_flag() {
     let home = Home::new();
     let is_json = |home: &Home, args: &[&str], variables: &[(&str, &str)]| {
         let mut command = home.command(args);
@@ -168,7 +168,7 @@ fn a_wrong_call_is_json_wherever_json_was_asked_for() {
 }
 
 #[test]
-fn a_mistyped_session_is_not_made() {
+fn mistyped_session_is_not_created() {
     if !has_browser() {
         return;
     }
@@ -213,7 +213,7 @@ fn a_mistyped_session_is_not_made() {
 }
 
 #[test]
-fn settings_come_from_five_places() {
+fn settings_come_from_five_sources() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("config/agbrowse")).unwrap();
     std::fs::write(
@@ -245,7 +245,7 @@ fn settings_come_from_five_places() {
 }
 
 #[test]
-fn a_project_file_that_others_may_write_to_runs_no_program() {
+fn world_writable_project_file_sets_no_executable() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let file = home.path("agbrowse.toml");
@@ -270,7 +270,7 @@ fn a_project_file_that_others_may_write_to_runs_no_program() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_lock_whose_owner_nobody_reaps_is_left_behind() {
+fn profile_lock_of_zombie_process_is_stale() {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let home = Home::new();
     let mut owner = std::process::Command::new("true").spawn().unwrap();
@@ -286,7 +286,7 @@ fn a_lock_whose_owner_nobody_reaps_is_left_behind() {
 }
 
 #[test]
-fn no_browser_is_said_with_what_to_do() {
+fn missing_browser_error_suggests_install() {
     let home = Home::new();
     let mut command = home.command(["eval", "1", "--json", "--chrome", "/nonexistent/chrome"]);
     let done = command.output().unwrap();
@@ -295,7 +295,7 @@ fn no_browser_is_said_with_what_to_do() {
 }
 
 #[test]
-fn a_bare_name_of_a_browser_is_looked_for_on_the_path() {
+fn bare_browser_name_is_searched_on_path() {
     let home = Home::new();
     let make = |path: &str| {
         let path = home.path(path);
@@ -319,7 +319,7 @@ fn a_bare_name_of_a_browser_is_looked_for_on_the_path() {
 }
 
 #[test]
-fn a_window_needs_a_display() {
+fn headed_mode_requires_display() {
     if !has_browser() {
         return;
     }
@@ -331,7 +331,7 @@ fn a_window_needs_a_display() {
 }
 
 #[test]
-fn a_window_needs_a_browser_that_has_some() {
+fn headed_mode_refuses_headless_shell() {
     let home = Home::new();
     let shell = home.path("headless_shell");
     std::os::unix::fs::symlink("/bin/true", &shell).unwrap();
@@ -344,7 +344,7 @@ fn a_window_needs_a_browser_that_has_some() {
 }
 
 #[test]
-fn shells_and_man_are_served() {
+fn completions_and_man_page_are_generated() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish"] {
         assert!(home.ok(["completions", shell]).contains("screenshot"), "{shell}");
@@ -356,7 +356,7 @@ fn shells_and_man_are_served() {
 }
 
 #[test]
-fn a_session_of_its_own_options_refuses_others() {
+fn session_refuses_different_launch_options() {
     if !has_browser() {
         return;
     }
@@ -370,7 +370,7 @@ fn a_session_of_its_own_options_refuses_others() {
 }
 
 #[test]
-fn a_page_that_never_ends_does_not_hold_up_the_rest() {
+fn looping_page_does_not_block_other_commands() {
     if !has_browser() {
         return;
     }
@@ -413,7 +413,7 @@ fn timed(home: &Home, verb: &str) -> Duration {
 }
 
 #[test]
-fn the_demo_keeps_its_promises() {
+fn demo_tour_passes() {
     if !has_browser() {
         return;
     }
@@ -433,7 +433,7 @@ fn the_demo_keeps_its_promises() {
 }
 
 #[test]
-fn a_demo_that_cannot_write_its_files_has_failed() {
+fn demo_fails_when_files_cannot_be_written() {
     if !has_browser() {
         return;
     }
@@ -454,7 +454,7 @@ fn a_demo_that_cannot_write_its_files_has_failed() {
 }
 
 #[test]
-fn storage_is_saved_for_its_owner_alone_and_never_printed() {
+fn storage_file_is_owner_only_and_values_are_not_printed() {
     use std::os::unix::fs::PermissionsExt;
     if !has_browser() {
         return;

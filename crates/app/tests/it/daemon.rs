@@ -42,7 +42,7 @@ fn rss_kb(home: &Home) -> u32 {
 }
 
 #[test]
-fn malformed_requests_are_refused_and_harm_nobody() {
+fn malformed_requests_are_refused_without_side_effects() {
     if !has_browser() {
         return;
     }
@@ -85,7 +85,7 @@ fn malformed_requests_are_refused_and_harm_nobody() {
 }
 
 #[test]
-fn a_client_that_never_reads_is_left_behind() {
+fn client_that_never_reads_does_not_block_others() {
     if !has_browser() {
         return;
     }
@@ -115,7 +115,7 @@ fn a_client_that_never_reads_is_left_behind() {
 }
 
 #[test]
-fn killing_a_client_cancels_its_command() {
+fn killed_client_cancels_its_command() {
     if !has_browser() {
         return;
     }
@@ -129,7 +129,7 @@ fn killing_a_client_cancels_its_command() {
 }
 
 #[test]
-fn many_first_commands_make_one_daemon() {
+fn concurrent_first_commands_start_one_daemon() {
     if !has_browser() {
         return;
     }
@@ -143,7 +143,7 @@ fn many_first_commands_make_one_daemon() {
 }
 
 #[test]
-fn an_idle_daemon_ends_and_the_next_command_says_so() {
+fn idle_daemon_exits_and_next_command_reports_it() {
     if !has_browser() {
         return;
     }
@@ -164,7 +164,7 @@ fn an_idle_daemon_ends_and_the_next_command_says_so() {
 }
 
 #[test]
-fn a_stopped_daemon_leaves_nothing() {
+fn stopped_daemon_leaves_no_files_or_processes() {
     if !has_browser() {
         return;
     }
@@ -183,7 +183,7 @@ fn a_stopped_daemon_leaves_nothing() {
 }
 
 #[test]
-fn no_temporary_file_outlives_a_browser() {
+fn temporary_files_are_removed_with_browser() {
     if !has_browser() {
         return;
     }
@@ -220,7 +220,7 @@ fn no_temporary_file_outlives_a_browser() {
 }
 
 #[test]
-fn a_browser_starts_however_long_the_path_to_temporary_files_is() {
+fn browser_starts_with_long_temporary_path() {
     if !has_browser() {
         return;
     }
@@ -232,7 +232,7 @@ fn a_browser_starts_however_long_the_path_to_temporary_files_is() {
 }
 
 #[test]
-fn a_daemon_whose_browser_hangs_at_its_start_can_be_stopped() {
+fn daemon_with_hanging_browser_launch_can_be_stopped() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let script = home.path("project/hangs.sh");
@@ -248,7 +248,7 @@ fn a_daemon_whose_browser_hangs_at_its_start_can_be_stopped() {
 }
 
 #[test]
-fn a_command_that_somebodys_close_cuts_off_is_told_so() {
+fn command_interrupted_by_close_reports_it() {
     if !has_browser() {
         return;
     }
@@ -264,7 +264,7 @@ fn a_command_that_somebodys_close_cuts_off_is_told_so() {
 }
 
 #[test]
-fn a_wedged_daemon_is_stopped_and_its_browser_with_it() {
+fn hung_daemon_is_stopped_with_its_browser() {
     if !has_browser() {
         return;
     }
@@ -282,7 +282,7 @@ fn a_wedged_daemon_is_stopped_and_its_browser_with_it() {
 }
 
 #[test]
-fn all_that_a_killed_daemon_left_goes_with_a_stop() {
+fn stop_cleans_up_after_killed_daemon() {
     if !has_browser() {
         return;
     }
@@ -301,7 +301,7 @@ fn all_that_a_killed_daemon_left_goes_with_a_stop() {
 }
 
 #[test]
-fn what_is_not_ours_stays_wherever_the_sockets_are() {
+fn foreign_files_in_socket_directory_are_kept() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let folder = home.path("run");
@@ -323,7 +323,7 @@ fn what_is_not_ours_stays_wherever_the_sockets_are() {
 }
 
 #[test]
-fn many_large_requests_at_once_find_the_daemon_small() {
+fn concurrent_large_requests_use_bounded_memory() {
     let home = Home::new();
     home.ok(["status"]);
     let before = rss_kb(&home);
@@ -399,7 +399,7 @@ impl Drop for Theirs {
 }
 
 #[test]
-fn tabs_of_a_killed_daemon_do_not_stay_in_somebodys_browser() {
+fn orphan_tabs_in_attached_browser_are_closed() {
     if !has_browser() {
         return;
     }
@@ -438,7 +438,7 @@ fn tabs_of_a_killed_daemon_do_not_stay_in_somebodys_browser() {
 }
 
 #[test]
-fn a_tab_in_somebodys_browser_is_known_before_its_page_has_come() {
+fn tab_in_attached_browser_is_recorded_before_its_page_loads() {
     if !has_browser() {
         return;
     }
@@ -468,7 +468,7 @@ fn a_tab_in_somebodys_browser_is_known_before_its_page_has_come() {
 }
 
 #[test]
-fn a_client_in_the_middle_of_its_request_makes_no_room() {
+fn client_with_partial_request_is_not_evicted() {
     let home = Home::new();
     home.ok(["status"]);
     let call = format!(r#"{{"version":"{}","action":{{"do":"status"}}}}"#, agbrowse::VERSION);
@@ -488,7 +488,7 @@ fn a_client_in_the_middle_of_its_request_makes_no_room() {
 }
 
 #[test]
-fn silent_connections_lock_nobody_out() {
+fn idle_connections_do_not_block_new_clients() {
     let home = Home::new();
     home.ok(["status"]);
     let mut held = client(&home.socket("default"));
@@ -506,7 +506,7 @@ fn silent_connections_lock_nobody_out() {
 }
 
 #[test]
-fn one_line_can_carry_many_requests() {
+fn one_connection_carries_many_requests() {
     if !has_browser() {
         return;
     }
@@ -525,7 +525,7 @@ fn one_line_can_carry_many_requests() {
 }
 
 #[test]
-fn a_daemon_holds_nothing_of_its_starters() {
+fn daemon_inherits_no_descriptors() {
     if !has_browser() {
         return;
     }
@@ -549,7 +549,7 @@ fn a_daemon_holds_nothing_of_its_starters() {
 }
 
 #[test]
-fn whether_a_snapshot_was_remembered_is_logged_for_those_who_look_closely() {
+fn snapshot_cache_hits_are_logged_at_debug_level() {
     if !has_browser() {
         return;
     }
@@ -585,7 +585,7 @@ fn is_restart_told(told: &Value) -> bool {
 }
 
 #[test]
-fn no_step_of_a_batch_runs_on_a_page_that_replaced_a_lost_one() {
+fn batch_does_not_run_on_page_of_restarted_browser() {
     if !has_browser() {
         return;
     }
@@ -607,7 +607,7 @@ fn no_step_of_a_batch_runs_on_a_page_that_replaced_a_lost_one() {
 }
 
 #[test]
-fn a_loss_is_told_with_an_error_too() {
+fn browser_loss_is_reported_with_errors_too() {
     if !has_browser() {
         return;
     }
@@ -625,7 +625,7 @@ fn a_loss_is_told_with_an_error_too() {
 }
 
 #[test]
-fn chromium_gets_no_secrets_from_the_environment() {
+fn chromium_environment_has_no_secrets() {
     if !has_browser() {
         return;
     }
@@ -645,7 +645,7 @@ fn chromium_gets_no_secrets_from_the_environment() {
 }
 
 #[test]
-fn downloads_go_with_the_browser_or_stay_where_the_caller_says() {
+fn downloads_are_temporary_unless_directory_is_given() {
     if !has_browser() {
         return;
     }

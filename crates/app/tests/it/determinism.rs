@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 const LOOKS: usize = 25;
 
 #[test]
-fn fifty_looks_in_two_browsers_are_one_text() {
+fn fifty_snapshots_in_two_browsers_are_identical() {
     let (Some(one), Some(other)) = (browser(), browser()) else { return };
     runtime().block_on(async {
         let mut pages = corpus("pages");

@@ -53,7 +53,7 @@ fn program(home: &Home, name: &str, script: &str) -> String {
 }
 
 #[test]
-fn every_check_of_the_doctor_runs_with_a_real_browser() {
+fn all_doctor_checks_run_with_real_browser() {
     if !has_browser() {
         return;
     }
@@ -81,7 +81,7 @@ fn every_check_of_the_doctor_runs_with_a_real_browser() {
 }
 
 #[test]
-fn a_broken_browser_is_told_by_the_check_that_meets_it() {
+fn broken_browser_is_reported_by_first_failing_check() {
     let home = Home::new();
     // One that does nothing at all, and one that only knows its name.
     let dead = program(&home, "dead", "echo 'it cannot go on' >&2; exit 3");
@@ -110,7 +110,7 @@ fn a_broken_browser_is_told_by_the_check_that_meets_it() {
 }
 
 #[test]
-fn a_browser_that_never_answers_does_not_hold_up_the_doctor() {
+fn unresponsive_browser_does_not_block_doctor() {
     let home = Home::new();
     let silent = program(&home, "silent", "exec sleep 60");
     let began = Instant::now();

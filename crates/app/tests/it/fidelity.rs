@@ -375,7 +375,7 @@ fn roles_and_names_agree_with_the_browser() {
 }
 
 #[test]
-fn expected_labels_and_roles_are_met_as_often_as_by_the_browser() {
+fn accname_expectations_are_met_as_often_as_by_browser() {
     let Some(browser) = browser() else { return };
     runtime().block_on(async {
         let pages = corpus("accname");

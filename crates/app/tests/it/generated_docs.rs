@@ -21,7 +21,7 @@ fn check(name: &str, text: &str) {
 }
 
 #[test]
-fn the_error_table_is_current() {
+fn error_table_is_current() {
     let mut text = String::from(
         "# Errors\n\nEvery failure has a code that never changes its meaning. With `--json` (or `AGBROWSE_JSON_ERRORS=1`)\n\
          the error is printed once, on standard error, as\n\n```json\n{ \"ok\": false, \"status\": \"error\", \"error\": { … } }\n```\n\n\
@@ -48,7 +48,7 @@ fn the_error_table_is_current() {
 }
 
 #[test]
-fn the_command_reference_is_current() {
+fn command_reference_is_current() {
     let mut root = agbrowse::cli::Cli::command();
     root.build();
     let mut text = String::from(
@@ -131,7 +131,7 @@ fn every_verb_has_a_schema() {
 }
 
 #[test]
-fn the_guide_lists_every_code_of_a_note() {
+fn guide_lists_every_note_code() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut codes = BTreeSet::new();
     for krate in ["app", "browser"] {

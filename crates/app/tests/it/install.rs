@@ -21,7 +21,7 @@ const VERSION: &str = "131.0.6778.204";
 const PROGRAM: &str = "chrome-linux64/chrome";
 
 #[test]
-fn a_browser_is_installed_whole() {
+fn browser_is_installed_completely() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&browser_zip()),
         _ => request.index(),
@@ -43,7 +43,7 @@ fn a_browser_is_installed_whole() {
 }
 
 #[test]
-fn the_plan_and_the_progress_go_to_stderr() {
+fn plan_and_progress_go_to_stderr() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&browser_zip()),
         _ => request.index(),
@@ -55,7 +55,7 @@ fn the_plan_and_the_progress_go_to_stderr() {
 }
 
 #[test]
-fn a_second_install_finds_the_first() {
+fn second_install_reuses_the_first() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&browser_zip()),
         _ => request.index(),
@@ -73,7 +73,7 @@ fn a_second_install_finds_the_first() {
 }
 
 #[test]
-fn a_dropped_connection_costs_only_the_missing_bytes() {
+fn dropped_connection_resumes_download() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
         ("/chrome.zip", None) => Answer::whole(&browser_zip()).cut_after(700),
         ("/chrome.zip", Some(range)) => Answer::rest(&browser_zip(), range),
@@ -89,7 +89,7 @@ fn a_dropped_connection_costs_only_the_missing_bytes() {
 }
 
 #[test]
-fn a_killed_download_goes_on_in_the_next_run() {
+fn interrupted_download_resumes_in_next_run() {
     // The first run never gets past byte 700: its second attempt brings nothing.
     let server = Server::start({
         let downloads = Mutex::new(0);
@@ -117,7 +117,7 @@ fn a_killed_download_goes_on_in_the_next_run() {
 }
 
 #[test]
-fn a_changed_file_on_the_server_is_downloaded_anew() {
+fn changed_server_file_restarts_download() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
         ("/chrome.zip", None) if request.nth == 2 => Answer::whole(&[b'x'; 900]).cut_after(700),
         // What `If-Range` asks of a server whose file has changed: all of it.
@@ -131,7 +131,7 @@ fn a_changed_file_on_the_server_is_downloaded_anew() {
 }
 
 #[test]
-fn a_file_that_never_comes_whole_is_an_error() {
+fn incomplete_download_is_an_error() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&browser_zip()).cut_after(700),
         _ => request.index(),
@@ -140,7 +140,7 @@ fn a_file_that_never_comes_whole_is_an_error() {
 }
 
 #[test]
-fn a_truncated_archive_is_corrupt() {
+fn truncated_archive_is_corrupt() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&browser_zip()[..700]),
         _ => request.index(),
@@ -151,7 +151,7 @@ fn a_truncated_archive_is_corrupt() {
 }
 
 #[test]
-fn a_corrupt_archive_is_refused_and_can_be_fetched_again() {
+fn corrupt_archive_is_refused_and_can_be_downloaded_again() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" if request.nth == 2 => {
             let mut bytes = browser_zip();
@@ -170,7 +170,7 @@ fn a_corrupt_archive_is_refused_and_can_be_fetched_again() {
 }
 
 #[test]
-fn an_archive_that_leads_outside_is_refused() {
+fn archive_with_path_traversal_is_refused() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&zipped(|zip, options| {
             zip.start_file(PROGRAM, options.unix_permissions(0o755)).unwrap();
@@ -185,7 +185,7 @@ fn an_archive_that_leads_outside_is_refused() {
 }
 
 #[test]
-fn an_archive_without_a_browser_is_refused() {
+fn archive_without_browser_is_refused() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&zipped(|zip, options| {
             zip.start_file("readme.txt", options).unwrap();
@@ -196,7 +196,7 @@ fn an_archive_without_a_browser_is_refused() {
 }
 
 #[test]
-fn a_browser_that_does_not_start_is_not_kept() {
+fn browser_that_does_not_start_is_removed() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&zip_of_script("#!/bin/sh\necho no display >&2\nexit 3\n")),
         _ => request.index(),
@@ -207,7 +207,7 @@ fn a_browser_that_does_not_start_is_not_kept() {
 }
 
 #[test]
-fn missing_libraries_are_named_and_the_download_is_kept() {
+fn missing_libraries_are_listed_and_download_is_kept() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
         ("/chrome.zip", Some(range)) => Answer::rest(&browser_zip(), range),
         ("/chrome.zip", None) => Answer::whole(&browser_zip()),
@@ -224,7 +224,7 @@ fn missing_libraries_are_named_and_the_download_is_kept() {
 }
 
 #[test]
-fn a_silent_server_is_left_in_time() {
+fn unresponsive_server_times_out() {
     let index = Server::start(|_| Answer::Silence);
     Home::impatient().check_failure(&index, "install.failed", "no answer in 300 ms");
     let download = Server::start(|request| match request.path.as_str() {
@@ -235,7 +235,7 @@ fn a_silent_server_is_left_in_time() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_with_its_address() {
+fn missing_download_error_names_url() {
     let index = Server::start(|_| Answer::status("404 Not Found"));
     Home::new().check_failure(&index, "install.failed", "/index.json` answered 404");
     let download = Server::start(|request| match request.path.as_str() {
@@ -246,13 +246,13 @@ fn what_is_not_there_is_an_error_with_its_address() {
 }
 
 #[test]
-fn an_index_that_is_none_is_an_error() {
+fn invalid_index_is_an_error() {
     let server = Server::start(|_| Answer::whole(b"<html>welcome to this network</html>"));
     Home::new().check_failure(&server, "install.failed", "is no use as a Chrome for Testing index");
 }
 
 #[test]
-fn without_a_yes_and_a_terminal_nothing_happens() {
+fn install_without_confirmation_does_nothing() {
     let server = Server::start(Request::index);
     let home = Home::new();
     let done = home.install(&server, &[]);
@@ -267,7 +267,7 @@ fn without_a_yes_and_a_terminal_nothing_happens() {
 }
 
 #[test]
-fn two_installs_at_once_take_turns() {
+fn concurrent_installs_are_serialized() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&browser_zip()),
         _ => request.index(),
@@ -284,7 +284,7 @@ fn two_installs_at_once_take_turns() {
 }
 
 #[test]
-fn a_failing_package_manager_leads_to_chrome_for_testing() {
+fn failed_package_manager_falls_back_to_chrome_for_testing() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::whole(&browser_zip()),
         _ => request.index(),

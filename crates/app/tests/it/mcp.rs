@@ -178,7 +178,7 @@ pub(crate) fn ref_of(text: &str, what: &str) -> String {
 }
 
 #[test]
-fn the_tool_list_is_short() {
+fn tool_list_is_short() {
     let home = Home::new();
     for (caps, most) in [(&[][..], 1500), (&["--caps", "all"], 4000)] {
         let mut raw = Raw::greeted(&home, caps);
@@ -192,7 +192,7 @@ fn the_tool_list_is_short() {
 }
 
 #[test]
-fn rmcp_clients_of_three_revisions_are_served() {
+fn rmcp_clients_of_three_protocol_revisions_are_served() {
     if !has_browser() {
         return;
     }
@@ -289,7 +289,7 @@ fn text_of(result: &CallToolResult) -> String {
 }
 
 #[test]
-fn a_person_is_asked_before_what_is_delicate() {
+fn sensitive_tools_require_user_approval() {
     if !has_browser() {
         return;
     }
@@ -326,7 +326,7 @@ fn a_person_is_asked_before_what_is_delicate() {
 }
 
 #[test]
-fn a_cancelled_call_stops_at_once_and_is_told_of() {
+fn cancelled_call_stops_at_once_and_is_reported() {
     if !has_browser() {
         return;
     }
@@ -354,7 +354,7 @@ fn a_cancelled_call_stops_at_once_and_is_told_of() {
 }
 
 #[test]
-fn who_wants_to_know_hears_that_a_call_is_under_way() {
+fn progress_is_sent_when_requested() {
     let home = Home::new();
     let mut raw = Raw::greeted(&home, &[]);
     let params = json!({ "name": "browser_wait_for", "arguments": { "time": 1.3 }, "_meta": { "progressToken": "p" } });
@@ -366,7 +366,7 @@ fn who_wants_to_know_hears_that_a_call_is_under_way() {
 }
 
 #[test]
-fn a_hundred_calls_at_once_are_answered_each_with_its_own() {
+fn hundred_concurrent_calls_get_their_own_replies() {
     if !has_browser() {
         return;
     }
@@ -390,7 +390,7 @@ fn a_hundred_calls_at_once_are_answered_each_with_its_own() {
 }
 
 #[test]
-fn a_client_that_goes_in_the_middle_of_a_call_leaves_nothing_behind() {
+fn client_disconnect_during_call_leaves_nothing() {
     if !has_browser() {
         return;
     }
@@ -419,7 +419,7 @@ fn a_client_that_goes_in_the_middle_of_a_call_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_browser_that_dies_is_replaced_with_a_word() {
+fn dead_browser_is_replaced_with_note() {
     if !has_browser() {
         return;
     }
@@ -455,7 +455,7 @@ const FORM: &str = "<title>Form</title><label>Name <input></label><button onclic
     <select multiple aria-label=Many><option>One<option>Two</select>";
 
 #[test]
-fn clumsy_and_hostile_calls_do_no_harm() {
+fn malformed_and_hostile_calls_do_no_harm() {
     if !has_browser() {
         return;
     }
@@ -517,7 +517,7 @@ fn clumsy_and_hostile_calls_do_no_harm() {
 }
 
 #[test]
-fn what_is_wrong_with_a_message_is_said_under_its_id() {
+fn invalid_message_error_has_its_id() {
     let home = Home::new();
     let mut raw = Raw::start(&home, &[]);
     // What comes before the first request means nothing.
@@ -545,7 +545,7 @@ fn what_is_wrong_with_a_message_is_said_under_its_id() {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_not_read_from() {
+fn client_that_does_not_read_gets_backpressure() {
     let home = Home::new();
     let mut command = home.command(["mcp"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -581,7 +581,7 @@ fn a_client_that_does_not_read_is_not_read_from() {
 }
 
 #[test]
-fn a_server_that_is_told_to_stop_stops_though_its_client_listens_on() {
+fn server_stops_on_signal_with_connected_client() {
     let home = Home::new();
     let mut raw = Raw::greeted(&home, &[]);
     raw.ask("ping", &json!({}));
@@ -658,7 +658,7 @@ fn nonsense(dice: &mut Dice) -> Vec<u8> {
 }
 
 #[test]
-fn torture_a_server_survives_what_is_not_the_protocol() {
+fn torture_server_survives_protocol_violations() {
     let seed = match std::env::var("AGBROWSE_SEED") {
         Ok(seed) => seed.parse().unwrap(),
         Err(_) => u64::from(std::process::id()),
@@ -700,7 +700,7 @@ fn torture_a_server_survives_what_is_not_the_protocol() {
 }
 
 #[test]
-fn half_closed_pipes_end_the_server() {
+fn half_closed_pipes_end_server() {
     let home = Home::new();
     // Nothing was ever said.
     Raw::start(&home, &[]).end();
@@ -765,7 +765,7 @@ fn send_body(address: &str, method: &str, headers: &[(&str, &str)], body: &Value
 }
 
 #[test]
-fn over_http_only_who_may_is_let_in() {
+fn http_requires_token_host_and_origin() {
     let home = Home::new();
     let (mut child, address, token) = http(&home, &[]);
     let right = format!("Bearer {token}");
@@ -800,7 +800,7 @@ fn over_http_only_who_may_is_let_in() {
 }
 
 #[test]
-fn sessions_over_http_are_bounded_and_active_ones_live_on() {
+fn http_sessions_are_bounded_and_active_ones_survive() {
     let home = Home::new();
     let (mut child, address, token) = http(&home, &["--max-clients", "10"]);
     let bearer = format!("Bearer {token}");
@@ -840,7 +840,7 @@ fn sessions_over_http_are_bounded_and_active_ones_live_on() {
 }
 
 #[test]
-fn hosts_get_what_to_paste() {
+fn host_configurations_are_printed() {
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_agbrowse");
     for host in ["claude", "cursor"] {
@@ -865,7 +865,7 @@ fn hosts_get_what_to_paste() {
 }
 
 #[test]
-fn the_guide_for_agents_is_short_and_of_this_build() {
+fn agent_guide_is_short_and_matches_build() {
     let guide = Home::new().ok(["skill"]);
     let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&guide).len();
     println!("{tokens} tokens");
@@ -905,12 +905,12 @@ fn driven_by_python(way: &str, half: &str) {
 }
 
 #[test]
-fn the_specification_holds_for_pythons_client_over_stdio() {
+fn specification_holds_for_pythons_client_over_stdio() {
     driven_by_python("stdio", "0");
 }
 
 #[test]
-fn the_specification_holds_for_pythons_client_over_http() {
+fn specification_holds_for_pythons_client_over_http() {
     driven_by_python("http", "1");
 }
 
@@ -935,7 +935,7 @@ fn inspected(home: &Home, method: &[&str]) -> Option<Value> {
 }
 
 #[test]
-fn the_inspector_sees_the_tools_and_calls_them() {
+fn inspector_lists_and_calls_tools() {
     let home = Home::new();
     let Some(list) = inspected(&home, &["tools/list"]) else { return };
     let tools = list["tools"].as_array().unwrap();

@@ -3,7 +3,7 @@
 use crate::snapshot_output::{home_with, ref_of};
 
 #[test]
-fn a_ref_means_what_it_meant() {
+fn stale_refs_are_refused_and_minor_changes_noted() {
     let page = "<title>Refs</title><button id=a onclick='this.dataset.hit = 1'>Save</button>\
                 <button id=b onclick='this.dataset.hit = 1'>Send (1)</button><button id=c>Leave</button>";
     let Some(home) = home_with(page) else { return };
@@ -41,7 +41,7 @@ fn a_ref_means_what_it_meant() {
 }
 
 #[test]
-fn options_of_a_snapshot_do_what_they_say() {
+fn snapshot_options_select_content() {
     let buttons: String = (0..99).map(|n| format!("<button>B{n}</button>")).collect();
     let page = format!(
         "<title>Options</title><style>body {{ margin: 0 }} .away {{ position: absolute; left: -9999px }}</style>\
@@ -85,7 +85,7 @@ fn options_of_a_snapshot_do_what_they_say() {
 }
 
 #[test]
-fn what_is_looked_for_is_found_with_its_ref() {
+fn find_returns_matches_with_refs() {
     let page = "<title>Find</title><ul><li>Ann <button>Call</button><li>Bob <button>Call</button></ul>\
                 <h2>Calls today</h2>";
     let Some(home) = home_with(page) else { return };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
 #[test]
-fn a_terminal_gets_colours_and_counts_and_a_pipe_the_text_alone() {
+fn terminal_output_has_colors_and_counts_and_pipe_is_plain() {
     let Some(home) = home_with(&shop()) else { return };
     // The first command, too: what it starts is not to end with the terminal.
     let coloured = on_terminal(&home, &["snapshot", "./page.html"]);
@@ -24,7 +24,7 @@ fn a_terminal_gets_colours_and_counts_and_a_pipe_the_text_alone() {
 }
 
 #[test]
-fn one_thing_of_an_element_is_read_by_its_ref() {
+fn get_reads_properties_by_ref() {
     let Some(home) = home_with(&shop()) else { return };
     let whole = home.ok(["snapshot", "./page.html"]);
     let (button, field) = (ref_of(&whole, "button \"Buy now\""), ref_of(&whole, "textbox"));
@@ -50,7 +50,7 @@ fn one_thing_of_an_element_is_read_by_its_ref() {
 }
 
 #[test]
-fn a_part_of_the_page_is_shown_alone() {
+fn root_limits_snapshot_to_subtree() {
     let Some(home) = home_with(&shop()) else { return };
     let whole = home.ok(["snapshot", "./page.html"]);
     let main = home.ok(["snapshot", "--root-selector", "main"]);
@@ -73,7 +73,7 @@ fn a_part_of_the_page_is_shown_alone() {
 }
 
 #[test]
-fn what_a_limit_leaves_out_is_told_with_how_to_see_it() {
+fn truncation_note_says_how_to_see_the_rest() {
     let Some(home) = home_with(&shop()) else { return };
     let whole = home.ok(["snapshot", "./page.html"]);
     let short = home.run(["snapshot", "--budget", "300"]);
@@ -101,7 +101,7 @@ fn what_a_limit_leaves_out_is_told_with_how_to_see_it() {
 }
 
 #[test]
-fn redaction_covers_every_word_and_the_names_of_frames() {
+fn redaction_covers_all_text_and_frame_names() {
     let page = "<!doctype html><title>quince</title><h1>quince</h1><a href=quince.html>quince</a>\
                 <input aria-label=quince value=quince>\
                 <iframe name=quince-frame title=quince srcdoc='<p>quince</p><button>quince</button>'>\
@@ -129,7 +129,7 @@ fn redaction_covers_every_word_and_the_names_of_frames() {
 }
 
 #[test]
-fn a_delta_shows_what_changed_and_nothing_else() {
+fn delta_shows_only_changes() {
     let Some(home) = home_with(&shop()) else { return };
     home.ok(["snapshot", "./page.html"]);
     home.ok(["eval", "document.querySelector('h1').textContent = 'Autumn sale'; 1"]);
@@ -139,7 +139,7 @@ fn a_delta_shows_what_changed_and_nothing_else() {
 }
 
 #[test]
-fn json_has_the_prescribed_snapshot_in_its_envelope() {
+fn json_envelope_has_specified_snapshot() {
     let Some(home) = home_with(&shop()) else { return };
     let told = home.json(["snapshot", "./page.html"]);
     assert_eq!(
@@ -187,7 +187,7 @@ fn json_has_the_prescribed_snapshot_in_its_envelope() {
 }
 
 #[test]
-fn pictures_are_as_large_as_what_they_show() {
+fn screenshot_size_matches_content() {
     let Some(home) = home_with(&shop()) else { return };
     let button = ref_of(&home.ok(["snapshot", "./page.html"]), "button \"Buy now\"");
     let picture = |name: &str| std::fs::read(home.path("project").join(name)).unwrap();
@@ -204,7 +204,7 @@ fn pictures_are_as_large_as_what_they_show() {
 }
 
 #[test]
-fn a_root_that_is_not_there_is_an_error() {
+fn missing_root_is_an_error() {
     let Some(home) = home_with(&shop()) else { return };
     home.ok(["open", "./page.html"]);
     for (option, root) in [("--root-selector", "#none"), ("--root", "css=#none")] {

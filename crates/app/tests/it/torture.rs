@@ -38,7 +38,7 @@ impl Random {
 }
 
 #[test]
-fn torture_kill_anything() {
+fn torture_random_kills_are_recovered() {
     if !has_browser() {
         return;
     }
@@ -128,7 +128,7 @@ fn gone(browser: u32, profile: &str, what: &str) {
 }
 
 #[test]
-fn torture_many_clients() {
+fn torture_concurrent_clients() {
     if !has_browser() {
         return;
     }

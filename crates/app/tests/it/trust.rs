@@ -49,7 +49,7 @@ fn check(what: &str, answer: &Value) -> String {
 }
 
 #[test]
-fn over_mcp_a_page_cannot_speak_for_the_server() {
+fn mcp_page_text_cannot_impersonate_server() {
     if !has_browser() {
         return;
     }
@@ -98,7 +98,7 @@ fn over_mcp_a_page_cannot_speak_for_the_server() {
 }
 
 #[test]
-fn on_the_command_line_page_text_is_quoted_and_attributed() {
+fn cli_page_text_is_quoted_and_attributed() {
     if !has_browser() {
         return;
     }
@@ -165,7 +165,7 @@ fn with_files() -> (Home, impl Fn(&str) -> String) {
 }
 
 #[test]
-fn over_mcp_files_and_other_schemes_are_refused_unless_allowed() {
+fn mcp_file_and_other_schemes_are_refused_unless_allowed() {
     if !has_browser() {
         return;
     }
@@ -228,7 +228,7 @@ fn over_mcp_files_and_other_schemes_are_refused_unless_allowed() {
 }
 
 #[test]
-fn over_mcp_files_are_those_of_the_clients_roots() {
+fn mcp_file_access_is_limited_to_client_roots() {
     if !has_browser() {
         return;
     }
@@ -266,7 +266,7 @@ fn over_mcp_files_are_those_of_the_clients_roots() {
 }
 
 #[test]
-fn over_mcp_files_are_written_in_place_of_links() {
+fn mcp_output_files_replace_symlinks() {
     if !has_browser() {
         return;
     }

@@ -8,7 +8,7 @@ use agbrowse_browser::{Command, StorageState};
 use std::sync::{Arc, Mutex};
 
 #[test]
-fn no_tab_is_left_behind_by_loading_storage() {
+fn storage_load_leaves_no_tab() {
     bench(async |t| {
         t.page("/", "<title>shop</title>");
         t.open("/").await;
@@ -26,7 +26,7 @@ fn no_tab_is_left_behind_by_loading_storage() {
 }
 
 #[test]
-fn the_phases_of_a_snapshot_are_traced() {
+fn snapshot_phases_are_traced() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     tracing::subscriber::set_global_default(Tracer { seen: seen.clone() }).expect("the only one");
     bench(async |t| {
@@ -43,7 +43,7 @@ fn the_phases_of_a_snapshot_are_traced() {
 }
 
 #[test]
-fn a_long_report_comes_in_pieces_and_is_whole() {
+fn long_report_is_reassembled_from_chunks() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     tracing::subscriber::set_global_default(Tracer { seen: seen.clone() }).expect("the only one");
     bench(async |t| {

@@ -122,7 +122,7 @@ fn trace() -> (tempfile::TempDir, PathBuf, PathBuf) {
 }
 
 #[test]
-fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_a_headed_browser() {
+fn torture_command_cancelled_at_any_await_releases_everything_headed() {
     bench(async |t| {
         t.page("/", PAGE);
         let (_folder, trace, file) = trace();
@@ -140,7 +140,7 @@ fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_a_headed_brows
 }
 
 #[test]
-fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_an_attached_browser() {
+fn torture_command_cancelled_at_any_await_releases_everything_attached() {
     bench(async |t| {
         t.page("/", PAGE);
         let (_folder, trace, file) = trace();
@@ -157,7 +157,7 @@ fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_an_attached_br
 }
 
 #[test]
-fn a_guard_whose_owner_was_killed_ends_by_itself() {
+fn event_guard_of_killed_client_expires() {
     bench(async |t| {
         t.page("/", PAGE);
         t.open("/").await;

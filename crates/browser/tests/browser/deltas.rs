@@ -17,7 +17,7 @@ async fn click(t: &Bench, text: &str) -> String {
 }
 
 #[test]
-fn what_is_new_and_listens_has_its_ref_at_once() {
+fn added_element_with_listener_has_ref_in_delta() {
     bench(async |t| {
         let html = "<button id=b>Load</button><button id=n>Other</button><p id=o></p><ul id=l></ul><script>
             b.onclick = () => { for (const name of ['User', 'Admin']) {
@@ -44,7 +44,7 @@ fn what_is_new_and_listens_has_its_ref_at_once() {
 }
 
 #[test]
-fn a_modal_dialog_is_told_in_a_line_each_way() {
+fn modal_dialog_takes_one_line_when_opened_and_closed() {
     bench(async |t| {
         let list: String = (0..50).map(|n| format!("<li><a href=#{n}>Entry {n}</a>")).collect();
         let html = format!(
@@ -79,7 +79,7 @@ fn a_modal_dialog_is_told_in_a_line_each_way() {
 }
 
 #[test]
-fn what_was_only_asked_for_in_a_snapshot_is_no_change_afterwards() {
+fn snapshot_options_do_not_appear_as_changes() {
     bench(async |t| {
         let html =
             "<button onclick=\"o.textContent = 'hi'\">Go</button><a href=#x>Link</a><p id=o></p>";
@@ -97,7 +97,7 @@ fn what_was_only_asked_for_in_a_snapshot_is_no_change_afterwards() {
 }
 
 #[test]
-fn a_part_is_compared_with_itself_however_often() {
+fn root_delta_compares_with_same_root() {
     bench(async |t| {
         let html = "<nav><a href=/a>One</a><a href=/b id=b>Two</a></nav><main><p>Words</main>";
         show(&t, html, Snapshot::default()).await;
@@ -113,7 +113,7 @@ fn a_part_is_compared_with_itself_however_often() {
 }
 
 #[test]
-fn a_delta_spells_refs_as_its_format_does() {
+fn delta_refs_have_output_format() {
     bench(async |t| {
         show(&t, "<button id=b>Go</button><p>Words and more words</p>", Snapshot::default()).await;
         t.eval("b.textContent = 'Went'; 1").await;
@@ -124,7 +124,7 @@ fn a_delta_spells_refs_as_its_format_does() {
 }
 
 #[test]
-fn a_title_that_is_told_is_told_when_it_changes() {
+fn changed_title_attribute_is_in_delta() {
     bench(async |t| {
         let html = "<div id=d onclick=\"d.title = 'Unmute'\" title=Mute style='width: 20px; height: 20px'></div>
             <button onclick=\"n.innerHTML = '<div onclick=1 title=Pause style=width:9px;height:9px></div>'\">More</button><p id=n></p>";
@@ -139,7 +139,7 @@ fn a_title_that_is_told_is_told_when_it_changes() {
 }
 
 #[test]
-fn texts_of_a_delta_carry_their_origins() {
+fn delta_texts_have_origins() {
     bench(async |t| {
         t.page(
             "/inner",

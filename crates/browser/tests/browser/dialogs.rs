@@ -9,7 +9,7 @@ fn answer(answer: Answer) -> Command {
 }
 
 #[test]
-fn a_dialog_is_told_and_answered() {
+fn dialog_is_reported_and_answered() {
     bench(async |t| {
         t.page("/", "<title>asks</title>");
         t.open("/").await;
@@ -36,7 +36,7 @@ fn a_dialog_is_told_and_answered() {
 }
 
 #[test]
-fn a_dialog_during_loading_is_a_note() {
+fn dialog_during_load_is_a_note() {
     bench(async |t| {
         t.page("/", "<title>hello</title><script>alert('hello')</script><p>after");
         let outcome = t.open("/").await;
@@ -47,7 +47,7 @@ fn a_dialog_during_loading_is_a_note() {
 }
 
 #[test]
-fn leaving_a_page_that_objects_asks() {
+fn beforeunload_dialog_is_reported() {
     bench(async |t| {
         t.page(
             "/",
@@ -65,7 +65,7 @@ fn leaving_a_page_that_objects_asks() {
 }
 
 #[test]
-fn a_dialog_that_comes_while_a_page_is_looked_at_is_told_at_once() {
+fn dialog_during_snapshot_is_reported_at_once() {
     bench(async |t| {
         t.page("/early", "<p>before<script>alert('hi')</script>");
         t.page("/late", "<body onload=\"confirm('sure?')\"><p>words");

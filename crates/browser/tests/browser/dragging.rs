@@ -17,7 +17,7 @@ const FOLLOWER: &str = "<!doctype html><style>div { position:absolute; width:60p
     </script>";
 
 #[test]
-fn a_drag_lets_the_page_follow_before_the_release() {
+fn drag_lets_page_follow_before_release() {
     bench(async |t| {
         for follow in [
             "go()",
@@ -38,7 +38,7 @@ fn a_drag_lets_the_page_follow_before_the_release() {
 }
 
 #[test]
-fn a_drag_draws_a_straight_line_on_a_canvas() {
+fn drag_draws_straight_line_on_canvas() {
     bench(async |t| {
         t.page(
             "/",
@@ -65,7 +65,7 @@ fn a_drag_draws_a_straight_line_on_a_canvas() {
 }
 
 #[test]
-fn dragged_data_is_dropped_after_the_page_made_room() {
+fn drop_waits_for_delayed_drop_target() {
     bench(async |t| {
         // What takes the data is put there by what the page does about the drag, later.
         t.page(
@@ -88,7 +88,7 @@ fn dragged_data_is_dropped_after_the_page_made_room() {
 }
 
 #[test]
-fn sortable_lists_are_reordered_by_data_and_by_mouse() {
+fn sortable_lists_are_reordered_by_html_and_mouse_drag() {
     bench(async |t| {
         let Some(modules) = modules() else { return };
         serve(&t, &modules, "sortablejs/Sortable.js");

@@ -159,7 +159,7 @@ async fn fill(t: &Bench, target: &str, value: &str) -> Result<Outcome, Error> {
 }
 
 #[test]
-fn editors_are_filled_whatever_part_of_them_is_named() {
+fn editors_are_filled_through_any_target() {
     bench(async |t| {
         let Some(modules) = modules() else { return };
         t.page("/editors", include_str!("../widgets/editors.html"));
@@ -240,7 +240,7 @@ const MASKS: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn masked_fields_hold_what_was_filled_in_or_say_that_they_do_not() {
+fn masked_fields_hold_filled_value_or_report_mismatch() {
     bench(async |t| {
         let Some(modules) = modules() else { return };
         for file in

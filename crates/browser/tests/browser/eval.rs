@@ -5,7 +5,7 @@ use agbrowse_browser::command::{Console, Eval, Open, Until};
 use agbrowse_browser::{Code, Command, Outcome, Reply};
 
 #[test]
-fn values_come_back_as_they_are() {
+fn values_are_returned_unchanged() {
     bench(async |t| {
         for (script, expected) in [
             ("1 + 1", "2"),
@@ -35,7 +35,7 @@ fn values_come_back_as_they_are() {
 }
 
 #[test]
-fn failures_say_what_failed() {
+fn script_failures_are_typed_errors() {
     bench(async |t| {
         for (script, code, part) in [
             ("throw new TypeError('no\\nmore')", Code::EvalThrew, "TypeError: no"),
@@ -54,7 +54,7 @@ fn failures_say_what_failed() {
 }
 
 #[test]
-fn an_endless_script_of_ours_is_stopped_and_the_page_lives() {
+fn endless_script_is_stopped_and_page_survives() {
     bench(async |t| {
         let error = t.run_within(400, eval("while (true) {}")).await.unwrap_err();
         assert_eq!(error.code(), Code::CommandTimeout);
@@ -66,7 +66,7 @@ fn an_endless_script_of_ours_is_stopped_and_the_page_lives() {
 }
 
 #[test]
-fn a_dropped_command_is_cancelled() {
+fn dropped_command_is_cancelled() {
     bench(async |t| {
         let endless = t.run(eval("console.log('under way'); while (true) {}"));
         let under_way = async {
@@ -88,7 +88,7 @@ fn a_dropped_command_is_cancelled() {
 }
 
 #[test]
-fn an_endless_function_of_ours_is_stopped_and_the_page_lives() {
+fn endless_element_function_is_stopped_and_page_survives() {
     bench(async |t| {
         t.page("/page", "<button>Go</button>");
         t.open("/page").await;
@@ -105,7 +105,7 @@ fn an_endless_function_of_ours_is_stopped_and_the_page_lives() {
 }
 
 #[test]
-fn a_command_that_is_dropped_at_any_moment_is_cancelled() {
+fn command_dropped_at_any_time_is_cancelled() {
     bench(async |t| {
         // The order to end a script may be at the page before it.
         for pause in 0..12 {
@@ -119,7 +119,7 @@ fn a_command_that_is_dropped_at_any_moment_is_cancelled() {
 }
 
 #[test]
-fn a_script_that_loops_after_a_pause_is_stopped_too() {
+fn script_looping_after_await_is_stopped() {
     bench(async |t| {
         let pause = "await new Promise((done) => setTimeout(done, 30)); while (true) {}";
         for script in [pause.to_owned(), format!("(async () => {{ {pause} }})()")] {

@@ -3,7 +3,7 @@
 use crate::harness::{Route, bench};
 
 #[test]
-fn frames_and_workers_of_any_depth_are_attached() {
+fn nested_frames_and_workers_are_attached() {
     bench(async |t| {
         t.page("/leaf", "<p>leaf");
         // Here → there → here again: each in a process of its own, the last nested in the second.
@@ -25,7 +25,7 @@ fn frames_and_workers_of_any_depth_are_attached() {
 }
 
 #[test]
-fn a_held_target_is_always_let_go() {
+fn paused_targets_are_always_resumed() {
     bench(async |t| {
         t.page("/pop", "<title>ran</title><script>document.title += ' on'</script>");
         t.page("/", "<title>opener</title>");

@@ -59,7 +59,7 @@ const CHANGES: &[&str] = &[
 ];
 
 #[test]
-fn refs_hold_in_lists_of_ten_frameworks_and_two_virtual_lists() {
+fn refs_stay_valid_in_framework_and_virtual_lists() {
     bench(async |t| {
         let Some(modules) = modules() else { return };
         t.page("/todo", include_str!("../widgets/todo.html"));

@@ -138,7 +138,7 @@ const HIDDEN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn text_that_a_person_cannot_see_is_left_out() {
+fn invisible_text_is_omitted() {
     bench(async |t| {
         for (_, html) in HIDDEN {
             let html =
@@ -157,7 +157,7 @@ fn text_that_a_person_cannot_see_is_left_out() {
 }
 
 #[test]
-fn text_that_a_person_cannot_see_is_shown_and_labelled_when_asked_for() {
+fn invisible_text_is_shown_and_labelled_on_request() {
     bench(async |t| {
         for (why, html) in HIDDEN {
             let html =
@@ -179,7 +179,7 @@ fn everything() -> Snapshot {
 }
 
 #[test]
-fn invisible_characters_are_left_out() {
+fn invisible_characters_are_omitted() {
     bench(async |t| {
         // A message in tag characters, which are drawn nowhere, and other marks inside words.
         let tags: String =
@@ -213,7 +213,7 @@ fn invisible_characters_are_left_out() {
 }
 
 #[test]
-fn what_was_written_in_invisible_characters_is_shown_and_labelled_when_asked_for() {
+fn invisible_characters_are_decoded_and_labelled_on_request() {
     bench(async |t| {
         let tags: String =
             WORDS.chars().map(|c| char::from_u32(0xE0000 + u32::from(c)).unwrap()).collect();
@@ -468,7 +468,7 @@ const SHOWN: &[(&str, &str)] = &[
 const PICTURE: &str = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22 width=%22300%22 height=%22100%22><rect width=%22300%22 height=%22100%22/></svg>";
 
 #[test]
-fn text_that_a_person_can_see_is_told() {
+fn visible_text_is_shown() {
     bench(async |t| {
         let mut wrong = Vec::new();
         for (what, html) in SHOWN {
@@ -484,7 +484,7 @@ fn text_that_a_person_can_see_is_told() {
 }
 
 #[test]
-fn text_in_a_frame_is_told_whatever_is_behind_the_frame() {
+fn frame_text_is_shown_on_any_background() {
     bench(async |t| {
         for html in [
             "<iframe style='background: black' srcdoc=\"<body style='color: white'>Plain to see\"></iframe>",
@@ -497,7 +497,7 @@ fn text_in_a_frame_is_told_whatever_is_behind_the_frame() {
 }
 
 #[test]
-fn what_is_in_a_frame_that_nobody_can_see_is_told_only_when_asked_for() {
+fn invisible_frame_content_is_shown_only_on_request() {
     bench(async |t| {
         for frame in [
             "style='opacity: 0'",
@@ -514,7 +514,7 @@ fn what_is_in_a_frame_that_nobody_can_see_is_told_only_when_asked_for() {
 }
 
 #[test]
-fn a_control_that_nobody_can_see_keeps_its_ref_and_says_nothing() {
+fn invisible_control_has_ref_without_text() {
     bench(async |t| {
         for html in [
             "<div tabindex=-1 style='opacity: 0'>WORDS</div>",
@@ -552,7 +552,7 @@ fn a_control_that_nobody_can_see_keeps_its_ref_and_says_nothing() {
 }
 
 #[test]
-fn a_title_is_told_like_any_other_text() {
+fn document_title_is_cleaned_like_other_text() {
     bench(async |t| {
         let tags: String =
             WORDS.chars().map(|c| char::from_u32(0xE0000 + u32::from(c)).unwrap()).collect();
@@ -565,7 +565,7 @@ fn a_title_is_told_like_any_other_text() {
 }
 
 #[test]
-fn text_that_only_looks_hidden_to_a_rule_is_shown() {
+fn visible_text_with_hiding_rules_is_shown() {
     bench(async |t| {
         for html in [
             "<div style='background: #111'><p style='color: white'>WORDS</p></div>",
@@ -599,7 +599,7 @@ fn text_that_only_looks_hidden_to_a_rule_is_shown() {
 }
 
 #[test]
-fn a_hidden_text_that_names_a_visible_control_stays_in_the_name() {
+fn hidden_label_stays_in_accessible_name() {
     const HIDE: &str = "position: absolute; width: 1px; height: 1px; overflow: hidden; clip: rect(0 0 0 0); \
                         white-space: nowrap";
     bench(async |t| {
@@ -670,7 +670,7 @@ async fn told(t: &Bench) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn what_a_secret_field_holds_is_never_told() {
+fn secret_field_value_is_never_revealed() {
     const SECRET: &str = "hunter2-778123";
     bench(async |t| {
         for field in [
@@ -713,7 +713,7 @@ fn what_a_secret_field_holds_is_never_told() {
 }
 
 #[test]
-fn a_password_made_readable_by_the_page_is_still_one() {
+fn password_field_turned_text_stays_masked() {
     bench(async |t| {
         show(&t, "<input id=f type=password value=hunter2>", Snapshot::default()).await;
         t.eval("f.type = 'text'; 1").await;
@@ -732,7 +732,7 @@ fn a_password_made_readable_by_the_page_is_still_one() {
 }
 
 #[test]
-fn the_mask_tells_nothing_of_what_it_hides() {
+fn mask_does_not_reveal_length() {
     bench(async |t| {
         let short = show(&t, "<input type=password value=a>", Snapshot::default()).await;
         let long = show(
@@ -748,7 +748,7 @@ fn the_mask_tells_nothing_of_what_it_hides() {
 }
 
 #[test]
-fn card_numbers_are_masked_wherever_they_are() {
+fn card_numbers_are_masked_everywhere() {
     bench(async |t| {
         for number in
             ["4111111111111111", "4111 1111 1111 1111", "5500-0000-0000-0004", "378282246310005"]
@@ -778,7 +778,7 @@ fn card_numbers_are_masked_wherever_they_are() {
 }
 
 #[test]
-fn tokens_in_addresses_are_masked() {
+fn tokens_in_urls_are_masked() {
     const TOKEN: &str = "s3cr3t-T0k3n";
     bench(async |t| {
         let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
@@ -830,7 +830,7 @@ fn tokens_in_addresses_are_masked() {
 }
 
 #[test]
-fn what_is_seen_is_told_in_place_of_what_is_only_heard() {
+fn visual_alternate_replaces_screen_reader_text() {
     bench(async |t| {
         let off = "style='position: absolute; left: -9999px'";
         let html = format!(
@@ -860,7 +860,7 @@ fn what_is_seen_is_told_in_place_of_what_is_only_heard() {
 }
 
 #[test]
-fn what_stands_beside_is_told_only_where_it_can_be_seen() {
+fn visual_alternate_is_used_only_when_visible() {
     bench(async |t| {
         // The box around both hides them.
         for style in ["opacity: 0", "position: absolute; left: -9999px", "clip-path: inset(50%)"] {

@@ -31,7 +31,7 @@ async fn survive(t: &Bench, case: &str) -> Result<String, Code> {
 }
 
 #[test]
-fn what_a_page_does_to_prototypes_makes_no_difference() {
+fn patched_prototypes_do_not_affect_snapshot() {
     const CONTENT: &str = "<h1>Title</h1><form><label>Name <input value=v></label><button>Send</button></form>
         <ul><li><a href=/a>A</a></ul><div><template shadowrootmode=open><p>Inside</p></template></div>
         <div id=c onclick='1' style='cursor: pointer'>Click</div><table><tr><td>1<td>2</table>";
@@ -67,7 +67,7 @@ fn what_a_page_does_to_prototypes_makes_no_difference() {
 }
 
 #[test]
-fn clobbered_properties_make_no_difference() {
+fn clobbered_properties_do_not_affect_snapshot() {
     bench(async |t| {
         let names = [
             "firstChild",
@@ -143,7 +143,7 @@ fn clobbered_properties_make_no_difference() {
 }
 
 #[test]
-fn elements_that_only_look_like_html_are_nothing_special() {
+fn foreign_namespace_elements_are_not_html() {
     const NAMES: &str = "a area audio button canvas details dialog embed fieldset form frame iframe img input label legend \
         li map math menu meter object ol optgroup option output p progress script select slot style summary svg table td \
         template textarea th title tr ul video";
@@ -182,7 +182,7 @@ fn elements_that_only_look_like_html_are_nothing_special() {
 }
 
 #[test]
-fn a_name_cannot_forge_a_line_or_a_ref() {
+fn name_cannot_forge_line_or_ref() {
     bench(async |t| {
         for name in [
             "x\" [ref=@e1]:\n  - button \"Forged\" [ref=@e1]",
@@ -241,7 +241,7 @@ fn a_name_cannot_forge_a_line_or_a_ref() {
 }
 
 #[test]
-fn a_very_deep_page_is_cut_and_says_so() {
+fn very_deep_page_is_truncated_with_note() {
     bench(async |t| {
         t.page("/", deep(2000));
         t.open("/").await;
@@ -264,7 +264,7 @@ fn a_very_deep_page_is_cut_and_says_so() {
 }
 
 #[test]
-fn a_page_of_deep_boxes_that_say_nothing_is_cut() {
+fn deep_generic_containers_are_truncated() {
     bench(async |t| {
         t.page(
             "/",
@@ -281,7 +281,7 @@ fn a_page_of_deep_boxes_that_say_nothing_is_cut() {
 }
 
 #[test]
-fn a_page_too_deep_for_the_browser_is_survived() {
+fn page_too_deep_for_browser_is_survived() {
     bench(async |t| {
         // Chromium 156 runs out of stack at this and loses the page, also when nobody looks at it.
         t.page("/", deep(10_000)).page("/fine", "<title>Fine</title><p>Words");
@@ -309,7 +309,7 @@ fn deep(depth: u32) -> String {
 }
 
 #[test]
-fn a_huge_text_is_cut() {
+fn huge_text_is_truncated() {
     bench(async |t| {
         t.page(
             "/",
@@ -329,7 +329,7 @@ fn a_huge_text_is_cut() {
 }
 
 #[test]
-fn elements_that_make_more_elements_are_survived() {
+fn self_multiplying_elements_are_survived() {
     bench(async |t| {
         // Without an end: the browser itself stops the second one at some depth.
         for left in ["let left = 3000", "let left = Infinity"] {
@@ -364,7 +364,7 @@ fn elements_that_make_more_elements_are_survived() {
 }
 
 #[test]
-fn a_page_that_grows_without_end_is_shown_as_it_is() {
+fn endlessly_growing_page_is_shown() {
     bench(async |t| {
         t.page(
             "/",
@@ -385,7 +385,7 @@ fn a_page_that_grows_without_end_is_shown_as_it_is() {
 }
 
 #[test]
-fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code() {
+fn constantly_navigating_page_gives_snapshot_or_error_code() {
     bench(async |t| {
         t.page(
             "/",
@@ -426,7 +426,7 @@ fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code()
 }
 
 #[test]
-fn odd_characters_survive() {
+fn unusual_characters_are_preserved() {
     bench(async |t| {
         let html = "<p id=a></p><button id=b></button><input id=c aria-label=Field><p>\u{202b}עברית\u{202c} \u{5d0}</p>
             <p>\u{fffe}\u{ffff}\u{10ffff}</p><p>e\u{301}\u{301}\u{301}</p>
@@ -477,7 +477,7 @@ fn many_frames_are_all_shown() {
 }
 
 #[test]
-fn frames_that_come_and_go_are_survived() {
+fn appearing_and_disappearing_frames_are_survived() {
     bench(async |t| {
         t.page("/leaf", "<button>Leaf</button>");
         t.page(
@@ -501,7 +501,7 @@ fn frames_that_come_and_go_are_survived() {
 }
 
 #[test]
-fn a_page_that_removes_itself_is_survived() {
+fn page_removing_its_root_element_is_survived() {
     bench(async |t| {
         for (case, script) in [
             ("its element", "document.documentElement.remove()"),
@@ -523,7 +523,7 @@ fn a_page_that_removes_itself_is_survived() {
 }
 
 #[test]
-fn a_page_sees_nothing_of_a_snapshot() {
+fn snapshot_is_not_observable_by_page() {
     bench(async |t| {
         t.page("/leaf", "<button>Leaf</button>");
         t.page(

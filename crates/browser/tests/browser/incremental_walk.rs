@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const PAGE: &str = include_str!("changes.html");
 
 #[test]
-fn torture_what_was_seen_before_never_shows() {
+fn torture_incremental_walk_equals_fresh_walk() {
     bench(async |t| {
         let seed = seed();
         let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 100 };
@@ -57,7 +57,7 @@ fn torture_what_was_seen_before_never_shows() {
 }
 
 #[test]
-fn another_title_shows() {
+fn changed_document_title_is_shown() {
     bench(async |t| {
         t.page("/", "<title>One</title><ul><li>a<li>b<li>c</ul><button>Go</button>");
         t.open("/").await;
@@ -70,7 +70,7 @@ fn another_title_shows() {
 }
 
 #[test]
-fn what_is_gone_from_a_page_is_not_kept_by_looking_at_it() {
+fn removed_elements_are_garbage_collected() {
     bench(async |t| {
         t.page("/", "<h1>Here</h1><p-art id=gone>Gone soon</p-art>");
         let collecting =
@@ -99,7 +99,7 @@ const LISTENING: &str = "<a id=heard>Listens</a>";
 const LISTEN: &str = "document.getElementById('heard').addEventListener('click', () => {})";
 
 #[test]
-fn who_listens_is_told_also_when_it_was_found_out_between_a_walk_and_its_end() {
+fn listener_found_at_end_of_walk_is_reported() {
     bench(async |t| {
         t.page("/", LISTENING);
         t.open("/").await;
@@ -118,7 +118,7 @@ fn who_listens_is_told_also_when_it_was_found_out_between_a_walk_and_its_end() {
 }
 
 #[test]
-fn who_begins_to_listen_during_a_first_walk_is_told_soon() {
+fn listener_added_during_first_walk_is_reported() {
     bench(async |t| {
         let script = format!("<script>document.addEventListener('now', () => {LISTEN})</script>");
         t.page("/", format!("{LISTENING}{script}"));
@@ -138,7 +138,7 @@ fn who_begins_to_listen_during_a_first_walk_is_told_soon() {
 }
 
 #[test]
-fn who_listens_is_told_also_when_the_browser_was_asked_for_its_own_tree_before() {
+fn listener_added_after_ax_snapshot_is_reported() {
     bench(async |t| {
         t.page("/", LISTENING);
         t.open("/").await;
@@ -150,7 +150,7 @@ fn who_listens_is_told_also_when_the_browser_was_asked_for_its_own_tree_before()
 }
 
 #[test]
-fn a_rule_in_a_shadow_tree_that_asks_what_is_in_an_element_holds() {
+fn has_selector_in_shadow_tree_is_applied() {
     bench(async |t| {
         let items = "<li>One<li>Two<li>Three<li>Four<li>Five<li>Six<li>Seven";
         t.page(
@@ -170,7 +170,7 @@ fn a_rule_in_a_shadow_tree_that_asks_what_is_in_an_element_holds() {
 }
 
 #[test]
-fn what_changed_is_not_forgotten_when_getting_ready_is_cut_short() {
+fn changes_survive_interrupted_prewalk() {
     bench(async |t| {
         // Gone through when its text has come; all of it is changed when it has loaded, more than is gone through at once.
         t.page(

@@ -72,7 +72,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn a_click_in_a_label_reaches_its_control() {
+fn label_click_reaches_control() {
     bench(async |t| {
         let cases = cases();
         let mut html = String::from(
@@ -139,7 +139,7 @@ fn a_click_in_a_label_reaches_its_control() {
 }
 
 #[test]
-fn a_hidden_file_input_takes_files_by_its_selector() {
+fn hidden_file_input_accepts_files_by_selector() {
     bench(async |t| {
         t.page(
             "/",
@@ -169,7 +169,7 @@ fn a_hidden_file_input_takes_files_by_its_selector() {
 }
 
 #[test]
-fn a_click_in_a_label_tells_the_new_state_of_its_control() {
+fn label_click_reports_new_control_state() {
     bench(async |t| {
         t.page("/", "<!doctype html><label><span>Agree</span><input type=checkbox hidden></label>
             <label><span>Photo</span><input type=file hidden></label><label><span>Off</span><input id=d type=checkbox hidden disabled></label>");

@@ -45,7 +45,7 @@ async fn wait_until(what: &str, limit: Duration, mut done: impl FnMut() -> bool)
 }
 
 #[test]
-fn a_killed_browser_is_noticed_and_never_replaced_in_silence() {
+fn killed_browser_is_detected_and_reported() {
     bench(async |t| {
         t.page("/", "<title>here</title>");
         let browser = Browser::new(Options::default());
@@ -82,7 +82,7 @@ fn a_killed_browser_is_noticed_and_never_replaced_in_silence() {
 }
 
 #[test]
-fn nothing_is_left_of_a_closed_or_dropped_browser() {
+fn closed_or_dropped_browser_leaves_nothing() {
     bench(async |_| {
         for drop_it in [false, true] {
             let mark = format!("--agbrowse-test-mark={}-{drop_it}", std::process::id());
@@ -110,7 +110,7 @@ fn nothing_is_left_of_a_closed_or_dropped_browser() {
 }
 
 #[test]
-fn a_named_profile_is_kept_and_has_one_user() {
+fn named_profile_persists_and_is_exclusive() {
     bench(async |t| {
         t.page("/", "<title>x</title>");
         let name = format!("test-{}", std::process::id());
@@ -168,7 +168,7 @@ pub async fn their_browser(url: &str) -> TheirBrowser {
 }
 
 #[test]
-fn an_attached_browser_is_never_ended() {
+fn attached_browser_is_never_terminated() {
     bench(async |t| {
         t.page("/", "<title>theirs</title>");
         let mut browser_of_theirs = their_browser(&t.url("/")).await;
@@ -214,7 +214,7 @@ fn an_attached_browser_is_never_ended() {
 }
 
 #[test]
-fn what_is_no_browser_is_said_to_be_none() {
+fn attach_to_non_browser_is_refused() {
     bench(async |t| {
         let attach =
             |address: String| Browser::new(Options { cdp: Some(address), ..Options::default() });
@@ -246,7 +246,7 @@ fn hanging_browser(folder: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_browser_that_hangs_at_its_start_can_be_closed() {
+fn browser_hanging_at_launch_can_be_closed() {
     bench(async |_| {
         let folder = tempfile::tempdir().unwrap();
         let chrome = hanging_browser(folder.path());
@@ -277,7 +277,7 @@ fn a_browser_that_hangs_at_its_start_can_be_closed() {
 }
 
 #[test]
-fn a_command_that_a_close_cuts_off_says_so() {
+fn command_interrupted_by_close_reports_it() {
     bench(async |_| {
         let browser = Browser::new(Options::default());
         run(&browser, eval("1")).await.unwrap();
@@ -300,7 +300,7 @@ fn a_command_that_a_close_cuts_off_says_so() {
 }
 
 #[test]
-fn other_options_are_refused_while_it_runs() {
+fn different_launch_options_are_refused_while_running() {
     bench(async |_| {
         let browser = Browser::new(Options::default());
         let overrides =
@@ -323,7 +323,7 @@ fn other_options_are_refused_while_it_runs() {
 }
 
 #[test]
-fn many_first_commands_start_one_browser() {
+fn concurrent_first_commands_start_one_browser() {
     bench(async |_| {
         let mark = format!("--agbrowse-test-mark={}-many", std::process::id());
         let browser = Browser::new(Options { args: vec![mark], ..Options::default() });
@@ -338,7 +338,7 @@ fn many_first_commands_start_one_browser() {
 }
 
 #[test]
-fn many_new_tabs_at_once_are_many_tabs() {
+fn concurrent_new_tabs_are_separate_tabs() {
     bench(async |_| {
         let browser = Browser::new(Options::default());
         let new = || Command::Tab(TabCommand { action: TabAction::New(NewTab::default()) });

@@ -63,7 +63,7 @@ fn write_files(top: &Path) -> Access {
 }
 
 #[test]
-fn a_page_of_a_restricted_caller_loads_no_files_from_elsewhere() {
+fn restricted_page_loads_no_outside_files() {
     bench(async |t| {
         let place = tempfile::tempdir().unwrap();
         let top = std::fs::canonicalize(place.path()).unwrap();

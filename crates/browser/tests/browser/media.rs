@@ -30,7 +30,7 @@ const PLAYERS: &str = "<!doctype html><title>Players</title><audio controls aria
     </script>";
 
 #[test]
-fn a_click_plays_and_pauses_media_and_tells_of_it() {
+fn click_plays_and_pauses_media_and_reports_it() {
     bench(async |t| {
         t.page("/", PLAYERS);
         t.open("/").await;

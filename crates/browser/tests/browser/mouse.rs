@@ -17,7 +17,7 @@ async fn play(t: &Bench, steps: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_click_that_is_held_is_a_long_press() {
+fn held_click_is_long_press() {
     bench(async |t| {
         t.page(
             "/",
@@ -50,7 +50,7 @@ fn a_click_that_is_held_is_a_long_press() {
 }
 
 #[test]
-fn the_mouse_is_moved_pressed_and_released_step_by_step() {
+fn mouse_moves_presses_and_releases_stepwise() {
     bench(async |t| {
         t.page(
             "/",
@@ -93,7 +93,7 @@ fn the_mouse_is_moved_pressed_and_released_step_by_step() {
 }
 
 #[test]
-fn typing_without_a_target_goes_to_what_has_the_focus() {
+fn type_without_target_goes_to_focused_element() {
     bench(async |t| {
         t.page("/inner", "<!doctype html><input id=i aria-label=Inner>");
         t.page(
@@ -132,7 +132,7 @@ fn typing_without_a_target_goes_to_what_has_the_focus() {
 }
 
 #[test]
-fn scrolling_goes_to_every_edge() {
+fn scroll_reaches_every_edge() {
     bench(async |t| {
         t.page(
             "/",

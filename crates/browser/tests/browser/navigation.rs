@@ -5,7 +5,7 @@ use agbrowse_browser::command::{Back, Forward, Open, Reload, Requests, Resize, S
 use agbrowse_browser::{Code, Command, Phase};
 
 #[test]
-fn open_tells_where_one_arrived() {
+fn open_reports_final_url_title_and_status() {
     bench(async |t| {
         t.page("/end", "<title>The \u{1F343} end</title>");
         t.serve("/start", Route::Redirect(t.url("/end")));
@@ -21,7 +21,7 @@ fn open_tells_where_one_arrived() {
 }
 
 #[test]
-fn a_status_is_a_result_not_an_error() {
+fn http_error_status_is_not_an_error() {
     bench(async |t| {
         t.serve("/gone", Route::Status(410));
         assert_eq!(arrival(t.open("/gone").await).status, Some(410));
@@ -29,7 +29,7 @@ fn a_status_is_a_result_not_an_error() {
 }
 
 #[test]
-fn a_refused_connection_is_a_typed_error() {
+fn refused_connection_is_typed_error() {
     bench(async |t| {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = t.run(open(&format!("http://{free}/?token=secret"))).await.unwrap_err();
@@ -40,7 +40,7 @@ fn a_refused_connection_is_a_typed_error() {
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up_at_the_deadline() {
+fn unresponsive_server_ends_at_deadline() {
     bench(async |t| {
         t.serve("/never", Route::Hang).page("/ok", "<title>fine</title>");
         let error = t.run_within(300, open(&t.url("/never"))).await.unwrap_err();
@@ -50,7 +50,7 @@ fn a_server_that_never_answers_is_given_up_at_the_deadline() {
 }
 
 #[test]
-fn a_page_that_keeps_loading_is_there_with_a_note() {
+fn endlessly_loading_page_opens_with_note() {
     bench(async |t| {
         t.serve("/slow.png", Route::Hang);
         t.page("/x/slow", "<title>mostly</title><img src='../slow.png'>");
@@ -65,7 +65,7 @@ fn a_page_that_keeps_loading_is_there_with_a_note() {
 }
 
 #[test]
-fn a_fragment_is_no_new_page() {
+fn fragment_navigation_keeps_document() {
     bench(async |t| {
         t.page("/", "<title>one</title><script>window.mark = 1</script>");
         t.open("/").await;
@@ -94,7 +94,7 @@ fn history_goes_back_and_forward() {
 }
 
 #[test]
-fn reload_loads_again() {
+fn reload_reloads_page() {
     bench(async |t| {
         t.page("/", "<title>one</title>");
         t.open("/").await;
@@ -105,7 +105,7 @@ fn reload_loads_again() {
 }
 
 #[test]
-fn a_crashed_page_is_told_and_reload_mends_it() {
+fn crashed_page_is_reported_and_reload_recovers_it() {
     bench(async |t| {
         t.page("/", "<title>alive</title>");
         t.open("/").await;
@@ -121,7 +121,7 @@ fn a_crashed_page_is_told_and_reload_mends_it() {
 }
 
 #[test]
-fn a_script_that_goes_on_is_followed() {
+fn script_redirect_is_followed() {
     bench(async |t| {
         t.page("/end", "<title>end</title>");
         t.page("/start", "<title>start</title><script>location.replace('end')</script>");
@@ -132,7 +132,7 @@ fn a_script_that_goes_on_is_followed() {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused() {
+fn invalid_url_is_refused() {
     bench(async |t| {
         assert_eq!(t.run(open("")).await.unwrap_err().code(), Code::CommandInvalid);
         assert_eq!(t.run(open("http://")).await.unwrap_err().code(), Code::NavigationFailed);
@@ -142,7 +142,7 @@ fn an_address_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_page_that_floods_the_browser_with_addresses_holds_up_nobody() {
+fn url_flood_does_not_block_other_commands() {
     bench(async |t| {
         t.page("/a", "<title>a</title>");
         t.page(
@@ -157,7 +157,7 @@ fn a_page_that_floods_the_browser_with_addresses_holds_up_nobody() {
 }
 
 #[test]
-fn a_page_that_changes_its_own_address_is_no_arrival() {
+fn history_update_by_page_is_not_arrival() {
     bench(async |t| {
         t.page("/a", "<title>a</title>");
         t.page("/b", "<title>b</title><script>n = 0; setInterval(() => history.replaceState(0, '', '?' + n++), 1)</script>");
@@ -169,7 +169,7 @@ fn a_page_that_changes_its_own_address_is_no_arrival() {
 }
 
 #[test]
-fn a_view_can_have_another_size() {
+fn viewport_can_be_resized() {
     bench(async |t| {
         t.page("/", "<style>@media (max-width: 500px) { #wide { display: none } }</style><button id=wide>Wide</button>");
         t.open("/").await;
@@ -186,7 +186,7 @@ fn a_view_can_have_another_size() {
 }
 
 #[test]
-fn a_load_that_nobody_waits_for_is_ended() {
+fn cancelled_navigation_stops_loading() {
     bench(async |t| {
         t.page("/a", "<title>a</title>");
         t.serve("/never", Route::Hang);
@@ -208,7 +208,7 @@ fn a_load_that_nobody_waits_for_is_ended() {
 }
 
 #[test]
-fn a_page_on_its_way_to_a_silent_server_is_not_called_busy() {
+fn pending_navigation_is_not_reported_as_busy() {
     bench(async |t| {
         t.page("/here", "<a href=never>Slow</a>").serve("/never", Route::Hang);
         t.open("/here").await;

@@ -70,7 +70,7 @@ fn shop(how: &str) -> String {
 }
 
 #[test]
-fn a_list_is_told_by_its_items_and_old_refs_act_on_no_other() {
+fn list_delta_is_matched_by_item_and_old_refs_stay_bound() {
     bench(async |t| {
         for how in ["keyed", "unkeyed", "anew"] {
             let text = show(&t, &shop(how), Snapshot::default()).await;
@@ -99,7 +99,7 @@ fn a_list_is_told_by_its_items_and_old_refs_act_on_no_other() {
 }
 
 #[test]
-fn refs_that_a_delta_does_not_tell_mean_what_they_meant() {
+fn refs_omitted_from_delta_stay_bound() {
     bench(async |t| {
         // An order, and more changes than a receipt tells: neither gives refs another meaning, also not in a snapshot
         // that finds nothing new.
@@ -138,7 +138,7 @@ fn refs_that_a_delta_does_not_tell_mean_what_they_meant() {
 }
 
 #[test]
-fn a_page_that_an_action_leads_to_is_told_with_its_main_refs() {
+fn receipt_of_navigation_lists_main_refs() {
     bench(async |t| {
         let links: String =
             (0..80).map(|n| format!("<li><a href=#{n}>Menu entry {n}</a>")).collect();
@@ -194,7 +194,7 @@ fn a_page_that_an_action_leads_to_is_told_with_its_main_refs() {
 }
 
 #[test]
-fn a_new_page_that_is_busy_is_told_without_refs() {
+fn receipt_of_navigation_to_busy_page_has_no_refs() {
     bench(async |t| {
         t.page("/", "<title>Start</title><a href=busy>Go</a>");
         t.page(
@@ -218,7 +218,7 @@ async fn answer(t: &Bench, answer: Answer) -> DialogReply {
 }
 
 #[test]
-fn an_answer_tells_what_came_of_it() {
+fn dialog_answer_reports_effects() {
     bench(async |t| {
         t.page("/next", "<title>Next</title><main><button>Here</button></main>");
         let html = "<h1 id=n>Zero</h1><p id=o></p>
@@ -298,7 +298,7 @@ enum End {
 }
 
 #[test]
-fn a_wait_ends_at_once_with_its_tab_page_or_browser() {
+fn wait_ends_when_tab_page_or_browser_is_gone() {
     bench(async |t| {
         t.page("/restless", RESTLESS);
         t.serve("/hang", Route::Hang);

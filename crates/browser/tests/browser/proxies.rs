@@ -71,7 +71,7 @@ async fn within(t: &Bench, name: &str, command: Command) -> Result<Outcome, Erro
 }
 
 #[test]
-fn a_proxy_is_that_of_one_context() {
+fn proxy_applies_to_one_context() {
     bench(async |t| {
         t.page("/", "").page("/straight", "<title>straight</title>");
         let toll = Toll::new(None).await;
@@ -100,7 +100,7 @@ fn a_proxy_is_that_of_one_context() {
 }
 
 #[test]
-fn a_proxy_is_signed_in_to() {
+fn proxy_authentication_is_answered() {
     bench(async |t| {
         // `me` and `hunter2`.
         let toll = Toll::new(Some("bWU6aHVudGVyMg==")).await;
@@ -132,7 +132,7 @@ fn a_proxy_is_signed_in_to() {
 }
 
 #[test]
-fn storage_is_loaded_where_a_proxy_is_signed_in_to() {
+fn storage_loads_through_authenticated_proxy() {
     bench(async |t| {
         let toll = Toll::new(Some("bWU6aHVudGVyMg==")).await;
         within(&t, "in", new_tab(&format!("http://me:hunter2@{}", toll.address))).await.unwrap();

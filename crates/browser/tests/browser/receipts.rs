@@ -171,17 +171,17 @@ fn all_on(pages: &'static [(&str, &str)]) {
 }
 
 #[test]
-fn every_consequence_shows_on_a_quiet_page() {
+fn every_effect_is_reported_on_quiet_page() {
     all_on(&[("quiet", "")]);
 }
 
 #[test]
-fn every_consequence_shows_on_a_page_that_changes_by_itself() {
+fn every_effect_is_reported_on_self_mutating_page() {
     all_on(RESTLESS);
 }
 
 #[test]
-fn what_a_page_does_by_itself_is_no_effect() {
+fn self_mutation_is_not_an_effect() {
     // Each is clicked right after it was opened, and, where somebody hears that, when it has gone on for a second.
     let pages = [
         "<p id=p></p><script>setInterval(() => p.textContent = Date.now(), 1000)</script>",
@@ -227,7 +227,7 @@ fn what_a_page_does_by_itself_is_no_effect() {
 }
 
 #[test]
-fn no_effect_states_how_long_it_was_watched_for() {
+fn no_effect_states_observation_time() {
     bench(async |t| {
         t.page("/dead", "<button>Dead</button>");
         t.open("/dead").await;
@@ -241,7 +241,7 @@ fn no_effect_states_how_long_it_was_watched_for() {
 }
 
 #[test]
-fn a_change_in_another_tab_is_an_effect() {
+fn change_in_another_tab_is_an_effect() {
     bench(async |t| {
         t.page("/other", "<p id=p>waits<script>new BroadcastChannel('c').onmessage = (e) => p.textContent = e.data</script>");
         t.page("/one", "<button onclick=\"new BroadcastChannel('c').postMessage('x')\">Tell</button><button>Dead</button>");
@@ -261,7 +261,7 @@ fn a_change_in_another_tab_is_an_effect() {
 }
 
 #[test]
-fn a_form_that_the_browser_does_not_send_is_blocked_and_its_field_named() {
+fn form_validation_failure_is_blocked_and_names_field() {
     let cases = [
         (
             "<form><label>E-mail <input required></label><button>Send</button></form>",
@@ -329,7 +329,7 @@ fn a_form_that_the_browser_does_not_send_is_blocked_and_its_field_named() {
 }
 
 #[test]
-fn a_click_that_the_element_escapes_is_told() {
+fn click_missed_by_moving_element_is_reported() {
     bench(async |t| {
         let moves = "this.style.left = '300px'";
         t.page("/away", format!("<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"{moves}\" onclick='n.textContent = 1'>Go</button>"));
@@ -355,7 +355,7 @@ fn a_click_that_the_element_escapes_is_told() {
 }
 
 #[test]
-fn a_click_on_a_download_link_is_a_download() {
+fn download_link_click_is_download() {
     bench(async |t| {
         t.serve("/file", Route::File("a.txt".into(), b"x".to_vec())).serve("/never", Route::Hang);
         let html = [

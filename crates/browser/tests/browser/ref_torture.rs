@@ -14,7 +14,7 @@ use std::time::Duration;
 const PAGE: &str = include_str!("meaning.html");
 
 #[test]
-fn torture_a_ref_means_what_it_meant_or_is_refused() {
+fn torture_ref_keeps_its_meaning_or_is_refused() {
     bench(async |t| {
         let seed = seed();
         let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 100 };

@@ -20,7 +20,7 @@ fn png_size(data: &[u8]) -> (u32, u32) {
 }
 
 #[test]
-fn pictures_are_of_the_view_or_of_the_whole_page() {
+fn screenshot_covers_viewport_or_full_page() {
     bench(async |t| {
         t.page("/", "<style>body{margin:0}div{height:3000px;background:linear-gradient(red,blue)}</style><div>");
         t.open("/").await;
@@ -45,7 +45,7 @@ fn pictures_are_of_the_view_or_of_the_whole_page() {
 }
 
 #[test]
-fn a_page_taller_than_a_picture_can_be_is_cut_with_a_note() {
+fn screenshot_of_too_tall_page_is_cropped_with_note() {
     bench(async |t| {
         t.page("/", "<body style='margin:0'><div style='height:40000px'>");
         t.open("/").await;
@@ -57,7 +57,7 @@ fn a_page_taller_than_a_picture_can_be_is_cut_with_a_note() {
 }
 
 #[test]
-fn two_tabs_can_be_pictured_at_the_same_time() {
+fn two_tabs_are_captured_concurrently() {
     bench(async |t| {
         t.page("/", "<body style='background:teal'>");
         let new = |url| {
@@ -78,7 +78,7 @@ fn two_tabs_can_be_pictured_at_the_same_time() {
 }
 
 #[test]
-fn a_page_can_be_printed() {
+fn page_is_printed_to_pdf() {
     bench(async |t| {
         t.page("/", "<h1>On paper</h1><div style='height:3000px'>");
         t.open("/").await;
@@ -92,7 +92,7 @@ fn a_page_can_be_printed() {
 }
 
 #[test]
-fn an_element_is_pictured_wherever_it_is() {
+fn element_screenshot_works_at_any_position() {
     bench(async |t| {
         t.page(
             "/",
@@ -116,7 +116,7 @@ fn an_element_is_pictured_wherever_it_is() {
 }
 
 #[test]
-fn an_area_of_a_picture_is_where_the_picture_has_it() {
+fn image_map_area_has_correct_box() {
     bench(async |t| {
         let image = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=";
         t.page(
@@ -144,7 +144,7 @@ fn an_area_of_a_picture_is_where_the_picture_has_it() {
 }
 
 #[test]
-fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
+fn ref_labels_are_drawn_on_screenshot_only() {
     bench(async |t| {
         t.page(
             "/",
@@ -178,7 +178,7 @@ fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
 }
 
 #[test]
-fn boxes_are_where_the_page_has_them_also_in_frames() {
+fn boxes_match_page_geometry_including_frames() {
     bench(async |t| {
         t.page("/inner", "<body style='margin:0'><button style='margin:7px'>Inner</button>");
         t.page(
@@ -213,7 +213,7 @@ fn boxes_are_where_the_page_has_them_also_in_frames() {
 }
 
 #[test]
-fn labels_are_drawn_on_what_one_sees() {
+fn ref_labels_are_drawn_only_on_visible_elements() {
     bench(async |t| {
         t.page(
             "/inner",

@@ -52,7 +52,7 @@ async fn told(t: &Bench) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_a_secret_field_holds_is_told_by_nothing() {
+fn secret_field_value_is_in_no_output() {
     bench(async |t| {
         for field in [
             "<input type=password value='HELD'>",
@@ -111,7 +111,7 @@ fn what_a_secret_field_holds_is_told_by_nothing() {
 }
 
 #[test]
-fn what_an_ordinary_field_holds_is_told() {
+fn ordinary_field_value_is_shown() {
     bench(async |t| {
         for field in [
             "<input name=q value='HELD'>",
@@ -137,7 +137,7 @@ fn what_an_ordinary_field_holds_is_told() {
 }
 
 #[test]
-fn a_password_that_is_shown_in_another_field_is_still_one() {
+fn password_copied_to_another_field_is_masked() {
     bench(async |t| {
         let html = "<div id=box></div><button onclick='draw(\"text\")'>Show</button><script>
             const draw = (type) => { const value = box.firstChild ? box.firstChild.value : '';
@@ -158,7 +158,7 @@ fn a_password_that_is_shown_in_another_field_is_still_one() {
 
 /// Every case of the table, as a text, a name, a value, an address and an attribute, told in every way.
 #[test]
-fn secrets_are_masked_in_texts_names_and_addresses() {
+fn secrets_are_masked_in_texts_names_and_urls() {
     bench(async |t| {
         let cases: Vec<(String, Option<String>)> = serde_json::from_str(CASES).unwrap();
         let escaped = |text: &str| {
@@ -249,7 +249,7 @@ fn strings(json: &serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn addresses_are_told_without_their_tokens() {
+fn urls_are_shown_without_tokens() {
     bench(async |t| {
         let secret = format!("{SECRET}a1b2");
         t.page("/", format!("<title>Paid with 4111 1111 1111 1111</title><p>There<iframe src='/leaf?accessToken={secret}'></iframe>"));
@@ -291,7 +291,7 @@ fn addresses_are_told_without_their_tokens() {
 }
 
 #[test]
-fn what_the_page_says_is_told_without_secrets() {
+fn console_and_dialog_messages_have_no_secrets() {
     bench(async |t| {
         t.page("/", "<title>Says</title>");
         t.open("/").await;
@@ -315,7 +315,7 @@ fn what_the_page_says_is_told_without_secrets() {
 }
 
 #[test]
-fn a_number_in_several_parts_is_masked_where_it_is_put_together() {
+fn split_card_number_is_masked_where_joined() {
     bench(async |t| {
         let html = "<a href=/>4111<span> 1111</span> 1111 <b>1111</b></a><p tabindex=0>5500<i> 0000</i> 0000 0004</p>";
         show(&t, html, Snapshot::default()).await;

@@ -22,7 +22,7 @@ fn there(url: String) -> Snapshot {
 }
 
 #[test]
-fn a_page_that_does_not_end_to_load_is_shown() {
+fn page_still_loading_is_shown_with_note() {
     bench(async |t| {
         t.serve("/never", Route::Hang);
         let pages = [
@@ -42,7 +42,7 @@ fn a_page_that_does_not_end_to_load_is_shown() {
 }
 
 #[test]
-fn a_bad_answer_of_the_server_is_told() {
+fn http_error_status_is_noted() {
     bench(async |t| {
         t.serve("/gone", Route::Status(410));
         t.page("/good", "<p>fine");
@@ -53,7 +53,7 @@ fn a_bad_answer_of_the_server_is_told() {
 }
 
 #[test]
-fn a_page_that_cannot_be_left_is_to_blame_and_not_the_server() {
+fn navigation_blocked_by_stuck_page_is_page_error() {
     bench(async |t| {
         t.page("/loop", "<script>setTimeout(() => { while (true) {} }, 0)</script>");
         t.page("/ok", "<p>fine");
@@ -74,7 +74,7 @@ fn a_page_that_cannot_be_left_is_to_blame_and_not_the_server() {
 }
 
 #[test]
-fn errors_of_a_page_are_not_told_as_those_of_the_next() {
+fn page_errors_are_not_attributed_to_next_page() {
     bench(async |t| {
         t.page("/bad", "<title>bad</title>").page("/good", "<p>fine");
         t.open("/bad").await;
@@ -92,7 +92,7 @@ fn errors_of_a_page_are_not_told_as_those_of_the_next() {
 }
 
 #[test]
-fn a_delta_compares_like_with_like() {
+fn delta_compares_snapshots_of_same_options() {
     bench(async |t| {
         let list: String =
             (0..60).map(|n| format!("<li><a href=/{n}>Entry {n}</a></li>")).collect();
@@ -144,7 +144,7 @@ fn a_delta_compares_like_with_like() {
 }
 
 #[test]
-fn the_counts_of_a_delta_are_of_what_is_told() {
+fn delta_counts_match_shown_lines() {
     bench(async |t| {
         let list: String = (0..40).map(|n| format!("<li><a href=/{n}>Entry {n}</a>")).collect();
         show(&t, &format!("<button id=b>Go</button><ul>{list}</ul>"), Snapshot::default()).await;
@@ -168,7 +168,7 @@ fn the_counts_of_a_delta_are_of_what_is_told() {
 }
 
 #[test]
-fn texts_that_were_left_out_are_counted() {
+fn omitted_texts_are_counted() {
     bench(async |t| {
         let html =
             "<h1>Title</h1><p>Words</p><p style='opacity:0'>One</p><p style='opacity:0'>Two</p>";
@@ -189,7 +189,7 @@ fn texts_that_were_left_out_are_counted() {
 }
 
 #[test]
-fn every_element_that_shows_a_document_says_whose() {
+fn embedded_documents_have_origins() {
     bench(async |t| {
         t.page("/leaf", "<title>Leaf</title><button>There</button>");
         for tag in ["object data", "embed src"] {
@@ -216,7 +216,7 @@ fn origin_of(url: &str) -> String {
 }
 
 #[test]
-fn a_frame_that_does_not_answer_is_named_by_its_origin() {
+fn unresponsive_frame_is_named_by_origin() {
     bench(async |t| {
         t.page("/busy", "<script>setTimeout(() => { while (true) {} }, 200)</script>");
         let html = format!("<button>Here</button><iframe src='{}'></iframe>", t.other_url("/busy"));
@@ -243,7 +243,7 @@ fn a_frame_that_does_not_answer_is_named_by_its_origin() {
 }
 
 #[test]
-fn frames_that_do_not_answer_are_waited_for_at_once() {
+fn unresponsive_frames_are_awaited_concurrently() {
     bench(async |t| {
         t.serve("/never", Route::Hang);
         // Stuck without wearing out the machine.
@@ -304,7 +304,7 @@ fn notes_say_how_to_see_the_rest() {
 }
 
 #[test]
-fn nothing_is_told_as_nothing() {
+fn empty_results_have_explicit_text() {
     bench(async |t| {
         show(&t, "<p>Words</p>", Snapshot::default()).await;
         let find = Snapshot { find: Some("zzzz".into()), ..Snapshot::default() };
@@ -322,7 +322,7 @@ fn nothing_is_told_as_nothing() {
 }
 
 #[test]
-fn one_of_several_is_named() {
+fn first_of_several_root_matches_is_noted() {
     bench(async |t| {
         show(&t, "<p>A</p><button>One</button><button>Two</button>", Snapshot::default()).await;
         let root = Snapshot { root: Some("role=button".parse().unwrap()), ..Snapshot::default() };
@@ -340,7 +340,7 @@ fn one_of_several_is_named() {
 }
 
 #[test]
-fn a_ref_may_be_pasted_as_it_stands() {
+fn ref_with_snapshot_brackets_is_accepted() {
     bench(async |t| {
         let text = show(&t, "<button>One</button>", Snapshot::default()).await;
         assert!(text.contains("[ref=@e1]"), "{text}");
@@ -358,7 +358,7 @@ fn a_ref_may_be_pasted_as_it_stands() {
 }
 
 #[test]
-fn areas_of_a_picture_are_labelled() {
+fn image_map_areas_are_labelled() {
     bench(async |t| {
         let picture =
             "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='200' height='100'/>";

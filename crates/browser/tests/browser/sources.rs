@@ -21,7 +21,7 @@ fn target(text: &str) -> Option<Target> {
 }
 
 #[test]
-fn an_element_has_one_ref_whoever_tells_of_it() {
+fn element_has_same_ref_in_both_sources() {
     bench(async |t| {
         let html = "<h1>Rows</h1><ul><li>Ann <button>Call</button></li></ul><a href='#'>Away</a>
             <form aria-label=Ask><input aria-label=Name></form>";
@@ -42,7 +42,7 @@ fn an_element_has_one_ref_whoever_tells_of_it() {
 }
 
 #[test]
-fn a_part_of_the_browsers_own_tree_can_be_shown() {
+fn ax_source_supports_root() {
     bench(async |t| {
         // Nothing was looked at in any other way before.
         t.page("/", "<title>Page</title><nav id=n><a href=/x>In</a></nav><a href=/y>Out</a>");
@@ -81,7 +81,7 @@ async fn nested(t: &Bench) {
 }
 
 #[test]
-fn frames_are_told_by_the_browsers_own_tree_too() {
+fn ax_source_includes_frames() {
     bench(async |t| {
         nested(&t).await;
         let deep = |look: Snapshot| Snapshot { max_depth: Some(20), ..look };
@@ -103,7 +103,7 @@ fn frames_are_told_by_the_browsers_own_tree_too() {
 }
 
 #[test]
-fn a_page_without_anything_is_a_document_for_both() {
+fn empty_page_is_document_in_both_sources() {
     bench(async |t| {
         t.page("/", "");
         t.open("/").await;
@@ -117,7 +117,7 @@ fn a_page_without_anything_is_a_document_for_both() {
 }
 
 #[test]
-fn a_page_that_our_scripts_stumble_over_is_told_by_the_browser() {
+fn failed_observer_falls_back_to_ax_source() {
     bench(async |t| {
         show(&t, "<h1>Words</h1><button>Press</button>", Snapshot::default()).await;
         let stumble = "Document.prototype.hasFocus = () => { throw new Error('stumbled') }";
@@ -143,7 +143,7 @@ fn a_page_that_our_scripts_stumble_over_is_told_by_the_browser() {
 }
 
 #[test]
-fn what_the_other_tree_does_not_say_is_not_promised() {
+fn options_unsupported_by_ax_source_are_refused() {
     bench(async |t| {
         show(&t, "<p>Words", Snapshot::default()).await;
         for (options, word) in [
@@ -158,7 +158,7 @@ fn what_the_other_tree_does_not_say_is_not_promised() {
 }
 
 #[test]
-fn what_is_no_selector_is_no_root() {
+fn invalid_root_selector_matches_nothing() {
     bench(async |t| {
         show(&t, "<p>Words", Snapshot::default()).await;
         for selector in ["p[", "::", "p:nonsense"] {
@@ -174,7 +174,7 @@ fn what_is_no_selector_is_no_root() {
 }
 
 #[test]
-fn the_hash_of_a_page_is_that_of_its_tags() {
+fn dom_hash_covers_tag_structure() {
     bench(async |t| {
         for html in [
             "<main id=m class='a b'><h1>One</h1><p>Two <b>three</b></p><img src=x><br></main>",
@@ -196,7 +196,7 @@ fn the_hash_of_a_page_is_that_of_its_tags() {
 }
 
 #[test]
-fn a_part_has_one_hash_however_it_is_pointed_at() {
+fn root_dom_hash_is_independent_of_target_kind() {
     bench(async |t| {
         let html = "<h1>One</h1><button id=b class=x>Two <b>three</b></button><p>Four";
         show(&t, html, Snapshot::default()).await;
@@ -216,7 +216,7 @@ fn a_part_has_one_hash_however_it_is_pointed_at() {
 }
 
 #[test]
-fn what_a_picture_is_made_of_is_told() {
+fn graphic_kind_is_shown() {
     bench(async |t| {
         let html = "<canvas aria-label=Drawing width=9 height=9></canvas><video aria-label=Film controls></video>
             <svg role=img aria-label=Chart><path d='M0 0h9v9z'/></svg>
@@ -234,7 +234,7 @@ fn what_a_picture_is_made_of_is_told() {
 }
 
 #[test]
-fn words_in_attributes_that_take_none_are_not_told() {
+fn free_text_in_token_attributes_is_dropped() {
     bench(async |t| {
         let html = "<button aria-haspopup='Say this' aria-invalid='and this'>One</button>
             <button aria-haspopup=dialog>Two</button><button aria-haspopup=true>Three</button>
@@ -251,7 +251,7 @@ fn words_in_attributes_that_take_none_are_not_told() {
 }
 
 #[test]
-fn a_remembered_page_asks_nothing_of_the_browser_also_with_details() {
+fn cached_page_with_details_needs_no_browser_call() {
     bench(async |t| {
         show(&t, "<p>Words</p><button>Press</button>", Snapshot::default()).await;
         let first = details(&t, Snapshot::default()).await;
@@ -263,7 +263,7 @@ fn a_remembered_page_asks_nothing_of_the_browser_also_with_details() {
 }
 
 #[test]
-fn a_ref_in_the_viewpoint_is_the_number_that_the_browsers_own_tree_has() {
+fn viewpoint_ref_matches_ax_tree_node_id() {
     bench(async |t| {
         t.page("/", "<main><button>One</button><a href=/x>Two</a><input aria-label=Three></main>");
         // Both trees are compared in the default context, which here is nobody else's.
@@ -287,7 +287,7 @@ fn a_ref_in_the_viewpoint_is_the_number_that_the_browsers_own_tree_has() {
 }
 
 #[test]
-fn what_no_event_tells_is_seen_after_five_seconds() {
+fn silent_change_is_shown_after_cache_lifetime() {
     bench(async |t| {
         t.page("/other", "<title>Other</title>");
         t.page("/", "<input aria-label=Name value=before>");

@@ -39,7 +39,7 @@ async fn told(t: &Bench, url: &str) -> String {
 const ODD: &str = "length=1; \\u2028 \\u0000 \\\"</script> ä😀";
 
 #[test]
-fn storage_goes_from_one_context_to_another() {
+fn storage_state_is_copied_between_contexts() {
     bench(async |t| {
         t.page("/", "<title>shop</title>").serve("/in", Route::Cookies);
         t.open("/in").await;
@@ -88,7 +88,7 @@ fn storage_goes_from_one_context_to_another() {
 }
 
 #[test]
-fn loading_storage_asks_nothing_of_any_server() {
+fn storage_load_makes_no_network_requests() {
     bench(async |t| {
         let text = r#"{"cookies":[],"origins":[
             {"origin":"https://nowhere.invalid","localStorage":[{"name":"a","value":"b"}]}]}"#;
@@ -100,7 +100,7 @@ fn loading_storage_asks_nothing_of_any_server() {
 }
 
 #[test]
-fn storage_that_is_wrong_changes_nothing() {
+fn invalid_storage_state_changes_nothing() {
     bench(async |t| {
         t.page("/", "");
         let good = r#"{"name":"a","value":"marzipan","domain":"127.0.0.1","path":"/"}"#;
@@ -126,7 +126,7 @@ fn storage_that_is_wrong_changes_nothing() {
 }
 
 #[test]
-fn storage_that_does_not_fit_is_told() {
+fn oversized_storage_is_reported() {
     bench(async |t| {
         let large = "x".repeat(6 << 20);
         let text = format!(
@@ -141,7 +141,7 @@ fn storage_that_does_not_fit_is_told() {
 }
 
 #[test]
-fn storage_is_saved_beside_a_page_that_is_stuck() {
+fn storage_is_saved_despite_stuck_page() {
     bench(async |t| {
         t.page("/", "");
         t.open("/").await;
@@ -158,7 +158,7 @@ fn storage_is_saved_beside_a_page_that_is_stuck() {
 }
 
 #[test]
-fn a_page_cannot_lie_about_whose_storage_it_is() {
+fn page_cannot_forge_storage_origin() {
     bench(async |t| {
         t.page(
             "/",

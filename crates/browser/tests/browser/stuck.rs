@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const LOOP: &str = "<title>stuck</title><script>setTimeout(() => { while (true) {} }, 0)</script>";
 
 #[test]
-fn the_control_plane_answers_while_a_page_is_stuck() {
+fn control_commands_respond_while_page_is_stuck() {
     bench(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
         get_stuck(&t).await;
@@ -45,7 +45,7 @@ fn the_control_plane_answers_while_a_page_is_stuck() {
 }
 
 #[test]
-fn a_waiting_command_ends_at_its_own_deadline() {
+fn waiting_command_ends_at_its_deadline() {
     bench(async |t| {
         t.page("/", "<title>x</title>");
         t.open("/").await;
@@ -58,7 +58,7 @@ fn a_waiting_command_ends_at_its_own_deadline() {
 }
 
 #[test]
-fn a_stuck_tab_can_be_left_by_opening_another_page() {
+fn stuck_tab_can_navigate_away() {
     bench(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
         get_stuck(&t).await;
@@ -87,7 +87,7 @@ async fn close(t: &crate::harness::Bench, id: TabId) {
 }
 
 #[test]
-fn what_covers_an_element_is_told_when_its_page_stops_answering() {
+fn covering_element_is_reported_when_page_hangs() {
     bench(async |t| {
         // It gets stuck when the button is brought into view, which is when it is found to be covered.
         t.page(

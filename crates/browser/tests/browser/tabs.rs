@@ -18,7 +18,7 @@ fn switch(id: TabId) -> Command {
 }
 
 #[test]
-fn tabs_are_opened_chosen_and_closed() {
+fn tabs_are_opened_switched_and_closed() {
     bench(async |t| {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
@@ -40,7 +40,7 @@ fn tabs_are_opened_chosen_and_closed() {
 }
 
 #[test]
-fn a_tab_that_stays_aside_is_nobodys_current_one() {
+fn background_tab_is_not_current() {
     bench(async |t| {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
@@ -56,7 +56,7 @@ fn a_tab_that_stays_aside_is_nobodys_current_one() {
 }
 
 #[test]
-fn a_tab_that_the_page_closes_is_missed_not_replaced() {
+fn tab_closed_by_page_is_reported_missing() {
     bench(async |t| {
         t.page("/", "<title>main</title>").page("/pop", "<title>pop</title>");
         t.open("/").await;
@@ -74,7 +74,7 @@ fn a_tab_that_the_page_closes_is_missed_not_replaced() {
 }
 
 #[test]
-fn closing_the_current_tab_goes_to_its_opener() {
+fn closing_current_tab_switches_to_opener() {
     bench(async |t| {
         t.page("/", "<title>main</title>");
         t.open("/").await;
@@ -89,7 +89,7 @@ fn closing_the_current_tab_goes_to_its_opener() {
 }
 
 #[test]
-fn contexts_have_their_own_cookies() {
+fn contexts_have_separate_cookies() {
     bench(async |t| {
         t.serve("/", Route::Cookies);
         t.open("/").await;

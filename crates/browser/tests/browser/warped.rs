@@ -22,7 +22,7 @@ const DRAWN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn clicks_hit_in_frames_however_they_are_drawn() {
+fn clicks_hit_targets_in_transformed_frames() {
     bench(async |t| {
         let inner =
             "<!doctype html><style>button { position: absolute; width: 40px; height: 24px }</style>
@@ -72,7 +72,7 @@ fn clicks_hit_in_frames_however_they_are_drawn() {
 }
 
 #[test]
-fn a_point_in_a_rotated_frame_means_what_is_drawn_there() {
+fn coordinates_in_rotated_frame_hit_drawn_element() {
     bench(async |t| {
         t.page(
             "/",

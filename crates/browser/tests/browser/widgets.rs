@@ -37,7 +37,7 @@ const fn scenario(name: &'static str, steps: &'static [Step], then: &'static str
 // The widgets.
 
 #[test]
-fn tabulator_rows_are_sorted_edited_and_never_mistaken() {
+fn tabulator_rows_are_sorted_and_edited_with_correct_refs() {
     bench(async |t| {
         drive(
             &t,
@@ -53,14 +53,14 @@ fn tabulator_rows_are_sorted_edited_and_never_mistaken() {
 }
 
 #[test]
-fn rows_whose_elements_are_recycled_are_never_mistaken() {
+fn refs_in_recycled_rows_are_never_mistaken() {
     bench(async |t| {
         drive(&t, include_str!("../widgets/recycler.html"), &[], RECYCLER).await;
     });
 }
 
 #[test]
-fn tinymce_takes_text_and_formats_in_its_frame() {
+fn tinymce_accepts_text_and_formats_in_its_frame() {
     bench(async |t| {
         drive(
             &t,
@@ -81,7 +81,7 @@ fn tinymce_takes_text_and_formats_in_its_frame() {
 }
 
 #[test]
-fn shoelace_is_used_through_its_shadow_trees() {
+fn shoelace_works_through_shadow_trees() {
     bench(async |t| {
         drive(
             &t,
@@ -103,7 +103,7 @@ fn shoelace_is_used_through_its_shadow_trees() {
 }
 
 #[test]
-fn react_state_follows_its_fields_and_lists() {
+fn react_state_follows_fields_and_lists() {
     bench(async |t| {
         drive(
             &t,
@@ -116,7 +116,7 @@ fn react_state_follows_its_fields_and_lists() {
 }
 
 #[test]
-fn flatpickr_days_are_clicked_and_written() {
+fn flatpickr_accepts_clicked_and_typed_days() {
     bench(async |t| {
         drive(
             &t,
@@ -129,7 +129,7 @@ fn flatpickr_days_are_clicked_and_written() {
 }
 
 #[test]
-fn select2_takes_one_option_and_several() {
+fn select2_accepts_one_and_several_options() {
     bench(async |t| {
         drive(
             &t,
@@ -148,28 +148,28 @@ fn select2_takes_one_option_and_several() {
 // The patterns.
 
 #[test]
-fn combobox_is_typed_into_and_chosen_from() {
+fn combobox_filters_and_selects() {
     bench(async |t| {
         drive(&t, include_str!("../widgets/combobox.html"), &[], COMBOBOX).await;
     });
 }
 
 #[test]
-fn tree_is_expanded_and_its_entries_are_told_apart() {
+fn tree_expands_and_distinguishes_entries() {
     bench(async |t| {
         drive(&t, include_str!("../widgets/tree.html"), &[], TREE).await;
     });
 }
 
 #[test]
-fn menu_is_used_by_mouse_and_by_keyboard() {
+fn menu_works_by_mouse_and_keyboard() {
     bench(async |t| {
         drive(&t, include_str!("../widgets/menu.html"), &[], MENU).await;
     });
 }
 
 #[test]
-fn modal_dialog_keeps_the_page_behind_it_away() {
+fn modal_dialog_makes_background_inert() {
     bench(async |t| {
         drive(&t, include_str!("../widgets/dialog.html"), &[], DIALOG).await;
     });

@@ -34,7 +34,7 @@ const QUIETLY: &str =
 const SHEET: &str = "<style></style><p>first</p><p>second</p>";
 
 #[test]
-fn a_snapshot_is_remembered_while_nothing_is_heard_of_the_page() {
+fn unchanged_page_is_served_from_cache() {
     bench(async |t| {
         let (first, side) = two_tabs(&t, SHEET).await;
         assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
@@ -48,7 +48,7 @@ fn a_snapshot_is_remembered_while_nothing_is_heard_of_the_page() {
 }
 
 #[test]
-fn all_refs_looks_anew_and_leaves_what_is_remembered_alone() {
+fn all_refs_takes_fresh_snapshot_and_keeps_cache() {
     bench(async |t| {
         let (first, side) = two_tabs(&t, SHEET).await;
         assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
@@ -65,7 +65,7 @@ fn all_refs_looks_anew_and_leaves_what_is_remembered_alone() {
 }
 
 #[test]
-fn what_a_script_did_is_seen_at_once() {
+fn script_change_is_visible_at_once() {
     bench(async |t| {
         show(&t, "<h1 id=x>0</h1><input id=y aria-label=Name>", Snapshot::default()).await;
         for n in 1..=40 {
@@ -80,7 +80,7 @@ fn what_a_script_did_is_seen_at_once() {
 }
 
 #[test]
-fn what_a_script_did_to_a_sheet_is_seen_at_once() {
+fn stylesheet_change_is_visible_at_once() {
     bench(async |t| {
         let html = "<style id=s>.a { color: green } .b { color: blue }</style><p class=a>One</p><p class=b>Two</p>
             <script>added = new CSSStyleSheet(); added.replaceSync('.c { color: red }');
@@ -105,7 +105,7 @@ fn what_a_script_did_to_a_sheet_is_seen_at_once() {
 }
 
 #[test]
-fn rules_hide_what_they_are_about_however_it_is_spelled() {
+fn css_rules_of_any_spelling_hide_elements() {
     bench(async |t| {
         for (style, html) in [
             (r".\32 xl\:hidden { display: none }", "<p class='2xl:hidden'>Hidden</p>"),
@@ -145,7 +145,7 @@ fn rules_hide_what_they_are_about_however_it_is_spelled() {
 }
 
 #[test]
-fn what_happens_in_a_page_by_itself_is_seen() {
+fn spontaneous_page_change_invalidates_cache() {
     bench(async |t| {
         let (first, side) =
             two_tabs(&t, "<h1 id=x>Before</h1><input aria-label=Name><div id=h></div>
@@ -173,7 +173,7 @@ fn what_happens_in_a_page_by_itself_is_seen() {
 }
 
 #[test]
-fn focus_and_scrolling_are_seen() {
+fn focus_and_scroll_invalidate_cache() {
     bench(async |t| {
         let html = "<button id=b>Press</button><p style='margin-top: 3000px'>Below";
         let (first, side) = two_tabs(&t, html).await;
@@ -199,7 +199,7 @@ fn focus_and_scrolling_are_seen() {
 }
 
 #[test]
-fn an_address_that_became_another_one_is_told() {
+fn changed_url_is_shown() {
     bench(async |t| {
         t.page("/", "<!doctype html><title>Page</title><a href=x>Words</a>")
             .page("/side", "<p>Side");
@@ -230,7 +230,7 @@ fn an_address_that_became_another_one_is_told() {
 }
 
 #[test]
-fn a_page_that_was_left_is_not_remembered() {
+fn cache_is_dropped_on_navigation() {
     bench(async |t| {
         assert!(show(&t, "<p>Here</p>", Snapshot::default()).await.contains("Here"));
         assert!(show(&t, "<p>There</p>", Snapshot::default()).await.contains("There"));

@@ -6,7 +6,7 @@ use agbrowse_browser::command::{Find, Property, Snapshot, SnapshotReply, TextFor
 use agbrowse_browser::{Code, Command, Reply};
 
 #[test]
-fn a_root_is_shown_alone_and_in_full() {
+fn root_is_shown_alone_and_in_full() {
     bench(async |t| {
         let long = "word ".repeat(1200);
         let html = format!(
@@ -33,7 +33,7 @@ fn a_root_is_shown_alone_and_in_full() {
 }
 
 #[test]
-fn a_root_that_is_not_there_is_its_own_error() {
+fn missing_root_is_typed_error() {
     bench(async |t| {
         show(&t, "<p hidden id=h>x</p>", Snapshot::default()).await;
         for css in ["#nothing", "main"] {
@@ -57,7 +57,7 @@ fn a_root_that_is_not_there_is_its_own_error() {
 }
 
 #[test]
-fn a_budget_folds_the_rest_and_says_how_much() {
+fn budget_folds_rest_with_counts() {
     bench(async |t| {
         let list: String =
             (0..300).map(|n| format!("<li><a href=/{n}>Entry number {n}</a></li>")).collect();
@@ -94,7 +94,7 @@ fn a_budget_folds_the_rest_and_says_how_much() {
 }
 
 #[test]
-fn a_search_keeps_what_matches_and_what_it_is_in() {
+fn find_keeps_matches_and_ancestors() {
     bench(async |t| {
         let html = "<main><h1>Shop</h1><form aria-label=Login><button>Sign in</button></form>
                     <form aria-label=Other><button>Sign out</button></form></main>";
@@ -122,7 +122,7 @@ fn a_search_keeps_what_matches_and_what_it_is_in() {
 }
 
 #[test]
-fn nothing_is_not_searched_for() {
+fn empty_search_text_is_refused() {
     bench(async |t| {
         show(&t, "<p>Words</p>", Snapshot::default()).await;
         for text in ["", "  "] {
@@ -137,7 +137,7 @@ fn nothing_is_not_searched_for() {
 }
 
 #[test]
-fn a_product_leads_to_its_button() {
+fn find_by_item_text_includes_its_button() {
     bench(async |t| {
         let list: String = (0..1000)
             .map(|n| {
@@ -171,7 +171,7 @@ fn a_product_leads_to_its_button() {
 }
 
 #[test]
-fn options_that_nobody_sees_are_counted_in_a_flat_list() {
+fn collapsed_options_are_counted_in_flat_list() {
     bench(async |t| {
         let options: String = (0..250).map(|n| format!("<option>Land {n}")).collect();
         let html = format!(
@@ -184,7 +184,7 @@ fn options_that_nobody_sees_are_counted_in_a_flat_list() {
 }
 
 #[test]
-fn counts_are_of_what_is_shown_also_with_a_budget() {
+fn counts_match_shown_lines_with_budget() {
     bench(async |t| {
         let list: String =
             (0..300).map(|n| format!("<li><a href=/{n}>Entry number {n}</a></li>")).collect();
@@ -198,7 +198,7 @@ fn counts_are_of_what_is_shown_also_with_a_budget() {
 }
 
 #[test]
-fn a_delta_tells_only_what_changed() {
+fn delta_contains_only_changes() {
     bench(async |t| {
         let list: String =
             (0..200).map(|n| format!("<li><a href=/{n}>Entry {n}</a></li>")).collect();
@@ -221,7 +221,7 @@ fn a_delta_tells_only_what_changed() {
 }
 
 #[test]
-fn refs_alone_are_a_flat_list() {
+fn refs_only_output_is_flat_list() {
     bench(async |t| {
         let html = "<main><h1>Title</h1><p>Words <a href=/>Link</a></p><div><div><button>Deep</button></div></div></main>";
         let text = show(&t, html, Snapshot { refs_only: true, ..Snapshot::default() }).await;
@@ -230,7 +230,7 @@ fn refs_alone_are_a_flat_list() {
 }
 
 #[test]
-fn an_unchanged_page_has_one_text_and_one_hash() {
+fn unchanged_page_has_stable_text_and_hash() {
     bench(async |t| {
         t.page("/leaf", "<p>Leaf</p><button>There</button>");
         let html = format!(
@@ -262,7 +262,7 @@ fn an_unchanged_page_has_one_text_and_one_hash() {
 }
 
 #[test]
-fn what_is_found_can_be_used_also_in_a_long_list() {
+fn found_element_is_usable_in_long_list() {
     bench(async |t| {
         let options: String = (0..200).map(|n| format!("<option>Land {n}")).collect();
         show(&t, &format!("<select aria-label=Country>{options}</select>"), Snapshot::default())

@@ -7,7 +7,7 @@ use agbrowse_browser::{Code, Outcome};
 use std::time::{Duration, Instant};
 
 #[test]
-fn frames_are_shown_below_their_boundary() {
+fn frame_content_is_nested_below_boundary() {
     bench(async |t| {
         t.page("/leaf", "<title>Leaf</title><p>Leaf words</p><button>Leaf button</button>");
         t.page(
@@ -79,7 +79,7 @@ fn frames_are_shown_below_their_boundary() {
 }
 
 #[test]
-fn a_frame_is_told_with_its_origin() {
+fn frame_boundary_has_origin() {
     bench(async |t| {
         t.page("/leaf", "<button>Inside</button>");
         let (here, there) = (t.url("/leaf"), t.other_url("/leaf"));
@@ -108,7 +108,7 @@ fn a_frame_is_told_with_its_origin() {
 }
 
 #[test]
-fn frames_of_one_process_that_are_looked_at_at_once_all_answer() {
+fn concurrently_walked_frames_of_one_process_all_report() {
     bench(async |t| {
         // Those with little to ask about are done while the others are still in the middle of it.
         let counts = [1, 600, 2, 500, 3, 400];
@@ -137,7 +137,7 @@ fn frames_of_one_process_that_are_looked_at_at_once_all_answer() {
 }
 
 #[test]
-fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
+fn unresponsive_frame_is_marked_and_rest_is_shown() {
     bench(async |t| {
         t.page("/loop", "<title>Stuck</title><script>onload = () => setTimeout(() => { while (true) {} })</script>");
         t.page("/fine", "<p>Fine words");
@@ -178,7 +178,7 @@ fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
 }
 
 #[test]
-fn frames_of_a_page_that_was_left_are_forgotten() {
+fn frames_of_previous_page_are_dropped() {
     bench(async |t| {
         t.page("/leaf", "<p>Leaf words");
         t.page("/middle", format!("<iframe src='{}'></iframe>", t.url("/leaf")));
@@ -196,7 +196,7 @@ fn frames_of_a_page_that_was_left_are_forgotten() {
 }
 
 #[test]
-fn the_first_look_finds_closed_trees_beside_sheets_of_another_origin() {
+fn first_walk_finds_closed_shadow_roots_with_cross_origin_stylesheets() {
     bench(async |t| {
         t.serve("/away.css", Route::Style(".off { display: none }".into()));
         let html = format!(
@@ -210,7 +210,7 @@ fn the_first_look_finds_closed_trees_beside_sheets_of_another_origin() {
 }
 
 #[test]
-fn refs_from_the_browsers_own_tree_can_be_used() {
+fn refs_from_ax_source_are_usable() {
     bench(async |t| {
         let page =
             "<ul><li>Ann <button id=a>Call</button></li><li>Bob <button>Call</button></li></ul>

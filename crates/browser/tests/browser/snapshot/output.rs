@@ -5,7 +5,7 @@ use crate::harness::{bench, open};
 use agbrowse_browser::command::{Property, Snapshot};
 
 #[test]
-fn a_page_is_shown_as_a_tree_of_roles_and_names() {
+fn page_is_rendered_as_accessibility_tree() {
     bench(async |t| {
         let text = show(
             &t,
@@ -48,7 +48,7 @@ fn a_page_is_shown_as_a_tree_of_roles_and_names() {
 }
 
 #[test]
-fn an_empty_page_is_a_document_and_a_note() {
+fn empty_page_is_document_with_note() {
     bench(async |t| {
         let expected = "Page snapshot (1 elements, 0 refs)\n\n- document\n\n\
                         [Note: The page has no accessible content.]";
@@ -66,7 +66,7 @@ fn an_empty_page_is_a_document_and_a_note() {
 }
 
 #[test]
-fn a_page_without_a_tree_is_a_document() {
+fn page_without_accessibility_tree_is_document() {
     bench(async |t| {
         for script in [
             "document.documentElement.remove()",
@@ -90,7 +90,7 @@ fn a_page_without_a_tree_is_a_document() {
 }
 
 #[test]
-fn the_text_is_that_of_the_specification() {
+fn snapshot_text_matches_specification() {
     bench(async |t| {
         let text = show(
             &t,
@@ -118,7 +118,7 @@ fn the_text_is_that_of_the_specification() {
 }
 
 #[test]
-fn long_text_is_cut_and_can_be_read_in_full() {
+fn long_text_is_truncated_and_readable_in_full() {
     bench(async |t| {
         let (short, long) = ("s".repeat(100), "word ".repeat(60));
         let html = format!("<p id=s>{short}</p><p id=l>{long}</p><button>{long}</button>");
@@ -137,7 +137,7 @@ fn long_text_is_cut_and_can_be_read_in_full() {
 }
 
 #[test]
-fn a_document_that_is_no_page_says_what_it_is() {
+fn non_html_document_names_its_type() {
     bench(async |t| {
         t.run(open("data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=")).await.unwrap();
         let outcome = t.run(snapshot(Snapshot::default())).await.unwrap();

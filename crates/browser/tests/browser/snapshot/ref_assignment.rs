@@ -58,7 +58,7 @@ fn controls_always_get_refs() {
 }
 
 #[test]
-fn words_of_a_chart_are_told_unless_its_name_says_it() {
+fn svg_text_is_shown_unless_image_is_named() {
     bench(async |t| {
         let chart = |inside: &str| {
             format!(
@@ -73,7 +73,7 @@ fn words_of_a_chart_are_told_unless_its_name_says_it() {
 }
 
 #[test]
-fn a_label_stands_in_for_a_box_that_is_not_drawn() {
+fn label_represents_invisible_checkbox() {
     bench(async |t| {
         for (case, style) in [
             ("transparent", "opacity: 0; position: absolute"),
@@ -98,7 +98,7 @@ fn a_label_stands_in_for_a_box_that_is_not_drawn() {
 }
 
 #[test]
-fn names_are_put_together_with_the_spaces_that_one_sees() {
+fn accessible_names_have_visible_spacing() {
     bench(async |t| {
         let icon = "<svg width=9 height=9 aria-label=Icon><path d='M0 0h9v9'/></svg>";
         let hidden = "<span style='position:absolute'>1/5</span>";
@@ -120,7 +120,7 @@ fn names_are_put_together_with_the_spaces_that_one_sees() {
 }
 
 #[test]
-fn a_drawing_that_is_taken_from_elsewhere_names_its_link() {
+fn svg_use_title_names_link() {
     bench(async |t| {
         let sprite = "<svg style='display:none'><symbol id=s><title>search</title><path d='M0 0h9v9'/></symbol></svg>";
         let html = format!("{sprite}<a href=/><svg width=9 height=9><use href='#s'/></svg></a>");
@@ -134,7 +134,7 @@ fn a_drawing_that_is_taken_from_elsewhere_names_its_link() {
 }
 
 #[test]
-fn an_icon_that_only_a_listener_makes_a_control_has_its_name() {
+fn icon_with_click_listener_has_accessible_name() {
     bench(async |t| {
         let icons = "<svg hidden><symbol id=s><title>Delete</title><path d='M0 0h9v9'/></symbol></svg>
             <svg class=on width=9 height=9><use href='#s'/></svg>
@@ -160,7 +160,7 @@ fn an_icon_that_only_a_listener_makes_a_control_has_its_name() {
 }
 
 #[test]
-fn items_get_refs_where_one_chooses_from_them() {
+fn items_of_composite_widgets_get_refs() {
     bench(async |t| {
         for (html, words) in [
             ("<div role=listbox><div role=option>Target</div></div>", "option \"Target\""),
@@ -190,7 +190,7 @@ fn items_get_refs_where_one_chooses_from_them() {
 }
 
 #[test]
-fn structure_gets_no_refs() {
+fn structural_elements_get_no_refs() {
     bench(async |t| {
         let text = show(
             &t,
@@ -218,7 +218,7 @@ fn structure_gets_no_refs() {
 }
 
 #[test]
-fn a_page_with_many_refs_is_compact_and_says_so() {
+fn page_with_many_refs_is_compact_with_note() {
     bench(async |t| {
         let page = |buttons: usize| {
             let buttons: String = (0..buttons).map(|n| format!("<button>B{n}</button>")).collect();
@@ -254,7 +254,7 @@ fn a_page_with_many_refs_is_compact_and_says_so() {
 }
 
 #[test]
-fn a_ref_in_the_viewpoint_is_the_browsers_number_of_the_node() {
+fn viewpoint_ref_is_backend_node_id() {
     bench(async |t| {
         t.page("/leaf", "<button>There</button>");
         let html = format!(
@@ -285,7 +285,7 @@ fn a_ref_in_the_viewpoint_is_the_browsers_number_of_the_node() {
 }
 
 #[test]
-fn pictures_that_rules_draw_say_nothing_and_quotation_marks_do() {
+fn css_images_have_no_text_and_css_quotes_do() {
     bench(async |t| {
         let names = [
             (".x::before { content: url(x.png) }", "A", "A"),
@@ -312,7 +312,7 @@ fn pictures_that_rules_draw_say_nothing_and_quotation_marks_do() {
 }
 
 #[test]
-fn what_is_disabled_is_told_as_the_browser_has_it() {
+fn disabled_state_matches_browser() {
     bench(async |t| {
         let html = "<fieldset disabled><legend><input aria-label=Legend></legend><input aria-label=Field>\
             <a href=#>Link</a></fieldset>\
@@ -363,7 +363,7 @@ fn details_without_a_summary_can_be_opened() {
 }
 
 #[test]
-fn what_can_be_focused_gets_a_ref() {
+fn focusable_elements_get_refs() {
     bench(async |t| {
         t.page("/inner", "<title>Inner</title>words");
         let inner = t.url("/inner");
@@ -378,7 +378,7 @@ fn what_can_be_focused_gets_a_ref() {
 }
 
 #[test]
-fn a_button_says_whether_what_it_opens_is_open() {
+fn popover_button_has_expanded_state() {
     bench(async |t| {
         let html = "<button popovertarget=p>More</button><div popover id=p>News</div>";
         let text = show(&t, html, Snapshot::default()).await;
@@ -390,7 +390,7 @@ fn a_button_says_whether_what_it_opens_is_open() {
 }
 
 #[test]
-fn a_field_that_the_page_draws_itself_keeps_its_name_and_value() {
+fn custom_drawn_field_keeps_name_and_value() {
     bench(async |t| {
         let html = "<span style='position: relative; display: block; width: 200px; height: 20px; background: teal'>\
             <input type=range aria-label=Volume value=30 style='opacity: 0; position: absolute; inset: 0'></span>\
@@ -405,7 +405,7 @@ fn a_field_that_the_page_draws_itself_keeps_its_name_and_value() {
 }
 
 #[test]
-fn what_has_no_name_is_described_by_its_title() {
+fn unnamed_element_is_described_by_title() {
     bench(async |t| {
         let html = "<div title='Delete item' onclick='1' style='width: 20px; height: 20px'></div>";
         let text = show(&t, html, Snapshot::default()).await;

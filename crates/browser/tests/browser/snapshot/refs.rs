@@ -6,7 +6,7 @@ use agbrowse_browser::command::{Get, NewTab, Property, Snapshot, TabAction, TabC
 use agbrowse_browser::{Code, Command, Target};
 
 #[test]
-fn a_ref_of_the_current_snapshot_is_used() {
+fn ref_of_current_snapshot_resolves() {
     bench(async |t| {
         let text = show(&t, "<button>Submit</button>", Snapshot::default()).await;
         let outcome = t.run(get(Property::Text, &ref_of(&text, "Submit"))).await.unwrap();
@@ -16,7 +16,7 @@ fn a_ref_of_the_current_snapshot_is_used() {
 }
 
 #[test]
-fn a_ref_to_an_element_that_changed_is_refused() {
+fn ref_to_changed_element_is_refused() {
     bench(async |t| {
         for (script, now) in [
             ("x.textContent = 'Loading...'", "button 'Loading...'"),
@@ -44,7 +44,7 @@ fn a_ref_to_an_element_that_changed_is_refused() {
 }
 
 #[test]
-fn a_ref_to_an_element_that_is_gone_is_refused() {
+fn ref_to_removed_element_is_refused() {
     bench(async |t| {
         for script in [
             "x.remove()",
@@ -75,7 +75,7 @@ fn a_ref_to_an_element_that_is_gone_is_refused() {
 }
 
 #[test]
-fn a_ref_moves_to_the_one_element_that_was_made_in_its_place() {
+fn ref_moves_to_unique_replacement_element() {
     bench(async |t| {
         for script in [
             "x.replaceWith(x.cloneNode(true))",
@@ -103,7 +103,7 @@ fn a_ref_moves_to_the_one_element_that_was_made_in_its_place() {
 }
 
 #[test]
-fn a_state_that_changed_in_the_row_is_told() {
+fn changed_state_in_row_is_noted() {
     bench(async |t| {
         let rows = "<table><tr><td>Ann<td id=s>Late<td><button>Delete</button>\
                     <tr><td>Bob<td>Paid<td><button>Delete</button>\
@@ -117,7 +117,7 @@ fn a_state_that_changed_in_the_row_is_told() {
 }
 
 #[test]
-fn what_the_caller_fills_in_does_not_make_it_another_row() {
+fn own_fill_does_not_change_row_fingerprint() {
     bench(async |t| {
         let rows = "<ul><li><input aria-label=Name value=Ann><button onclick='document.title = 1'>Save</button>\
                     <li><input aria-label=Name value=Bob><button>Save</button></ul>";
@@ -142,7 +142,7 @@ async fn show_raw(t: &Bench, html: &str) -> String {
 }
 
 #[test]
-fn a_ref_to_an_element_with_a_minor_change_is_used_with_a_note() {
+fn ref_with_minor_change_is_used_with_note() {
     bench(async |t| {
         for (html, script) in [
             ("<button id=x>Cart (2)</button>", "x.textContent = 'Cart (3)'"),
@@ -165,7 +165,7 @@ fn a_ref_to_an_element_with_a_minor_change_is_used_with_a_note() {
 }
 
 #[test]
-fn refs_of_the_previous_snapshot_are_remembered_and_no_older_ones() {
+fn refs_of_current_and_previous_snapshot_are_known() {
     bench(async |t| {
         let name = ref_of(&show_raw(&t, "<button id=x>First</button>").await, "First");
         let other = |n: u32| format!("document.body.innerHTML = '<button>Other {n}</button>'; 1");
@@ -182,7 +182,7 @@ fn refs_of_the_previous_snapshot_are_remembered_and_no_older_ones() {
 }
 
 #[test]
-fn a_ref_that_no_snapshot_gave_is_not_found() {
+fn unknown_ref_is_not_found() {
     bench(async |t| {
         show(&t, "<button>Submit</button>", Snapshot::default()).await;
         let error = t.run(get(Property::Text, "@e999")).await.unwrap_err();
@@ -198,7 +198,7 @@ fn a_ref_that_no_snapshot_gave_is_not_found() {
 }
 
 #[test]
-fn a_malformed_ref_is_answered_with_the_expected_format() {
+fn malformed_ref_error_gives_expected_format() {
     for given in ["@", "@e", "@e0", "@x3", "@3", "@e-1", "@e3x", "e0", "e99999999999"] {
         let error = given.parse::<Target>().unwrap_err();
         assert!(
@@ -212,7 +212,7 @@ fn a_malformed_ref_is_answered_with_the_expected_format() {
 }
 
 #[test]
-fn an_element_keeps_its_ref() {
+fn element_keeps_its_ref() {
     bench(async |t| {
         let first = show_raw(&t, "<button id=x>Stays</button><button id=y>Goes</button>").await;
         t.eval(

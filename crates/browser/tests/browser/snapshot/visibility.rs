@@ -5,7 +5,7 @@ use crate::harness::bench;
 use agbrowse_browser::command::Snapshot;
 
 #[test]
-fn shadow_trees_are_shown_as_they_are_drawn() {
+fn shadow_trees_are_shown_in_flat_tree_order() {
     bench(async |t| {
         check(
             &t,
@@ -57,7 +57,7 @@ fn shadow_trees_are_shown_as_they_are_drawn() {
 }
 
 #[test]
-fn what_comes_into_an_empty_frame_is_seen() {
+fn content_written_into_empty_frame_is_shown() {
     bench(async |t| {
         t.page("/framed", "<p>From elsewhere</p>");
         t.page(
@@ -105,7 +105,7 @@ fn what_comes_into_an_empty_frame_is_seen() {
 }
 
 #[test]
-fn a_shadow_root_that_comes_later_is_seen() {
+fn late_shadow_root_is_shown() {
     bench(async |t| {
         t.page(
             "/",
@@ -137,7 +137,7 @@ fn a_shadow_root_that_comes_later_is_seen() {
 }
 
 #[test]
-fn a_shadow_root_that_comes_later_to_one_of_many_is_seen() {
+fn late_shadow_root_among_many_hosts_is_shown() {
     bench(async |t| {
         t.page(
             "/",
@@ -173,7 +173,7 @@ fn a_shadow_root_that_comes_later_to_one_of_many_is_seen() {
 }
 
 #[test]
-fn only_what_can_be_used_and_read_is_shown() {
+fn only_usable_and_readable_content_is_shown() {
     bench(async |t| {
         check(
             &t,
