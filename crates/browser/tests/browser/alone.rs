@@ -1,15 +1,15 @@
 //! What takes a process of its own: the other tests share one, with its browser, when they run at a time.
 
-use crate::harness::{bench, tab_id};
-use crate::snapshot::{see, show};
-use crate::storage::{elsewhere, load, save, stored};
+use crate::harness::{browser_test, tab_id};
+use crate::snapshot::{open_html, snapshot_text};
+use crate::storage::{load, run_in_other_context, save, stored};
 use agbrowse_browser::command::{NewTab, Snapshot, TabAction, TabCommand};
 use agbrowse_browser::{Command, StorageState};
 use std::sync::{Arc, Mutex};
 
 #[test]
 fn storage_load_leaves_no_tab() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>shop</title>");
         t.open("/").await;
         t.eval("localStorage.name = 'kept'; 1").await;
@@ -19,7 +19,7 @@ fn storage_load_leaves_no_tab() {
         let before = t.browser.tab_count();
         let (saved, _) = stored(t.run(save()).await);
         let state = StorageState::parse(&saved.data).unwrap();
-        let (loaded, _) = stored(elsewhere(&t, load(state)).await);
+        let (loaded, _) = stored(run_in_other_context(&t, load(state)).await);
         assert_eq!(loaded.origins, 2);
         assert_eq!(t.browser.tab_count(), before);
     });
@@ -27,26 +27,28 @@ fn storage_load_leaves_no_tab() {
 
 #[test]
 fn snapshot_phases_are_traced() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    tracing::subscriber::set_global_default(Tracer { seen: seen.clone() }).expect("the only one");
-    bench(async |t| {
-        show(&t, "<p>Words", Snapshot::default()).await;
-        see(&t, Snapshot::default()).await;
+    let recorded = Arc::new(Mutex::new(Vec::new()));
+    tracing::subscriber::set_global_default(Tracer { recorded: recorded.clone() })
+        .expect("the only one");
+    browser_test(async |t| {
+        open_html(&t, "<p>Words", Snapshot::default()).await;
+        snapshot_text(&t, Snapshot::default()).await;
     });
-    let seen = seen.lock().unwrap();
-    for wanted in
+    let recorded = recorded.lock().unwrap();
+    for expected in
         ["browser_initialize", "capture_snapshot", "format_snapshot", "cache=miss", "cache=hit"]
     {
-        let is_there = |name: &String| name == wanted || name.replace('"', "") == wanted;
-        assert!(seen.iter().any(is_there), "{wanted} in {seen:?}");
+        let is_there = |name: &String| name == expected || name.replace('"', "") == expected;
+        assert!(recorded.iter().any(is_there), "{expected} in {recorded:?}");
     }
 }
 
 #[test]
 fn long_report_is_reassembled_from_chunks() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    tracing::subscriber::set_global_default(Tracer { seen: seen.clone() }).expect("the only one");
-    bench(async |t| {
+    let recorded = Arc::new(Mutex::new(Vec::new()));
+    tracing::subscriber::set_global_default(Tracer { recorded: recorded.clone() })
+        .expect("the only one");
+    browser_test(async |t| {
         // With characters that JavaScript counts as two, and half of one at the end.
         let list = |name: &str, frames: &str| {
             format!(
@@ -67,23 +69,23 @@ fn long_report_is_reassembled_from_chunks() {
         t.open("/").await;
         let all = || Snapshot { max_depth: Some(20), fresh: true, ..Snapshot::default() };
         for round in 0..2 {
-            let text = see(&t, all()).await;
+            let text = snapshot_text(&t, all()).await;
             for name in ["top", "same", "other"] {
                 let numbers = (0..4000).map(|n| {
                     format!("button \"{name} {n} \u{1f600} and so many more words that all of them together are more than goes at once\"")
                 });
                 let mut rest = &*text;
-                for wanted in numbers.chain([format!("The end of {name}\u{fffd}")]) {
-                    let found = rest.find(&wanted);
-                    let at = found.unwrap_or_else(|| panic!("no {wanted} in its place, {round}"));
-                    rest = &rest[at + wanted.len()..];
+                for expected in numbers.chain([format!("The end of {name}\u{fffd}")]) {
+                    let found = rest.find(&expected);
+                    let at = found.unwrap_or_else(|| panic!("no {expected} in its place, {round}"));
+                    rest = &rest[at + expected.len()..];
                 }
                 assert_eq!(text.matches(&format!("button \"{name} ")).count(), 4000);
             }
         }
     });
-    let seen = seen.lock().unwrap();
-    let pieces = seen.iter().filter_map(|it| it.strip_prefix("pieces=")?.parse().ok());
+    let recorded = recorded.lock().unwrap();
+    let pieces = recorded.iter().filter_map(|it| it.strip_prefix("pieces=")?.parse().ok());
     // A fresh look takes nothing from the one before: three documents each time.
     let counts: Vec<u32> = pieces.filter(|count| *count > 0).collect();
     assert!(counts.len() >= 6 && counts.iter().all(|count| *count > 1), "{counts:?}");
@@ -91,7 +93,7 @@ fn long_report_is_reassembled_from_chunks() {
 
 /// Remembers the names of spans, and what is said about the cache and about pieces.
 struct Tracer {
-    seen: Arc<Mutex<Vec<String>>>,
+    recorded: Arc<Mutex<Vec<String>>>,
 }
 
 impl tracing::Subscriber for Tracer {
@@ -99,9 +101,9 @@ impl tracing::Subscriber for Tracer {
         metadata.target().starts_with("agbrowse")
     }
     fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        let mut seen = self.seen.lock().unwrap();
-        seen.push(span.metadata().name().to_owned());
-        tracing::span::Id::from_u64(seen.len() as u64)
+        let mut recorded = self.recorded.lock().unwrap();
+        recorded.push(span.metadata().name().to_owned());
+        tracing::span::Id::from_u64(recorded.len() as u64)
     }
     fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
@@ -118,7 +120,7 @@ impl tracing::Subscriber for Tracer {
         if *event.metadata().level() != tracing::Level::DEBUG {
             return;
         }
-        event.record(&mut Fields(&mut self.seen.lock().unwrap()));
+        event.record(&mut Fields(&mut self.recorded.lock().unwrap()));
     }
     fn enter(&self, _: &tracing::span::Id) {}
     fn exit(&self, _: &tracing::span::Id) {}

@@ -3,8 +3,8 @@
 //! A client that is killed makes the daemon drop its command. So does this test: the command is polled so many times
 //! and dropped, for every number of polls until it is over by itself.
 
-use crate::harness::{bench, eval, open, seed};
-use crate::launch::their_browser;
+use crate::harness::{browser_test, eval, open, seed};
+use crate::launch::start_external_browser;
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{Browser, Command, Error, Outcome, Request};
 use std::future::Future;
@@ -13,12 +13,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A future that is given up after so many polls.
-struct CutAfter<F> {
+struct CancelAfter<F> {
     polls: usize,
     inner: Pin<Box<F>>,
 }
 
-impl<F: Future> Future for CutAfter<F> {
+impl<F: Future> Future for CancelAfter<F> {
     /// Nothing when it was cut off.
     type Output = Option<F::Output>;
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -95,13 +95,13 @@ async fn check_released(browser: &Browser, trace: &Path, story: &str) {
 }
 
 /// Cuts every command off at every await, on one browser.
-async fn cut_everywhere(browser: &Browser, url: &str, trace: &Path, file: &Path) {
+async fn cancel_everywhere(browser: &Browser, url: &str, trace: &Path, file: &Path) {
     for command in commands(file) {
         run(browser, open(url)).await.unwrap();
         // Every await in the long version; in the others a part of them, another one each time.
         let step = if std::env::var_os("AGBROWSE_SOAK").is_some() { 1 } else { 10 };
         for polls in (1 + seed() as usize % step..).step_by(step) {
-            let cut = CutAfter { polls, inner: Box::pin(run(browser, command.clone())) };
+            let cut = CancelAfter { polls, inner: Box::pin(run(browser, command.clone())) };
             let over = cut.await;
             let story = format!("{command:?} after {polls} polls");
             check_released(browser, trace, &story).await;
@@ -123,7 +123,7 @@ fn trace() -> (tempfile::TempDir, PathBuf, PathBuf) {
 
 #[test]
 fn torture_command_cancelled_at_any_await_releases_everything_headed() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", PAGE);
         let (_folder, trace, file) = trace();
         let options = Options {
@@ -134,31 +134,31 @@ fn torture_command_cancelled_at_any_await_releases_everything_headed() {
             ..Options::default()
         };
         let browser = Browser::new(options);
-        cut_everywhere(&browser, &t.url("/"), &trace, &file).await;
+        cancel_everywhere(&browser, &t.url("/"), &trace, &file).await;
         browser.close().await;
     });
 }
 
 #[test]
 fn torture_command_cancelled_at_any_await_releases_everything_attached() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", PAGE);
         let (_folder, trace, file) = trace();
-        let theirs = their_browser(&t.url("/")).await;
+        let external = start_external_browser(&t.url("/")).await;
         let options = Options {
-            cdp: Some(theirs.port.clone()),
+            cdp: Some(external.port.clone()),
             trace: Some(trace.clone()),
             ..Options::default()
         };
         let browser = Browser::new(options);
-        cut_everywhere(&browser, &t.url("/"), &trace, &file).await;
+        cancel_everywhere(&browser, &t.url("/"), &trace, &file).await;
         browser.close().await;
     });
 }
 
 #[test]
 fn event_guard_of_killed_client_expires() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", PAGE);
         t.open("/").await;
         let arm = "agbrowse.isGuarding() || agbrowse.beginBeside(1)";

@@ -3,7 +3,7 @@
 //! They are read from `AGBROWSE_CORPUS` (default `../shared/corpus` beside the checkout); without it the
 //! test says so and passes.
 
-use crate::harness::{Route, bench, eval, open};
+use crate::harness::{Route, browser_test, eval, open};
 use agbrowse_browser::command::Screenshot;
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{Browser, Command, Reply, Request};
@@ -23,7 +23,7 @@ fn pages() -> Vec<PathBuf> {
 
 #[test]
 fn real_pages_open() {
-    bench(async |t| {
+    browser_test(async |t| {
         // They name dead third parties: everything but loopback fails at once.
         let blocked = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1".to_owned();
         let browser = Browser::new(Options { args: vec![blocked], ..Options::default() });

@@ -1,6 +1,6 @@
 //! Dialogs: told at once, never in the way of other tabs, answered when the caller says so.
 
-use crate::harness::{bench, eval, open};
+use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Answer, DialogCommand, Eval, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Command};
 
@@ -10,7 +10,7 @@ fn answer(answer: Answer) -> Command {
 
 #[test]
 fn dialog_is_reported_and_answered() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>asks</title>");
         t.open("/").await;
         for (script, reply, expected) in [
@@ -37,18 +37,18 @@ fn dialog_is_reported_and_answered() {
 
 #[test]
 fn dialog_during_load_is_a_note() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>hello</title><script>alert('hello')</script><p>after");
         let outcome = t.open("/").await;
         assert_eq!(outcome.notes.last().unwrap().code, "dialog-open");
         t.run(answer(Answer::Accept { text: None })).await.unwrap();
-        t.until("document.readyState === 'complete'").await;
+        t.wait_until("document.readyState === 'complete'").await;
     });
 }
 
 #[test]
 fn beforeunload_dialog_is_reported() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<title>stay</title><script>onbeforeunload = event => event.preventDefault()</script>",
@@ -60,20 +60,20 @@ fn beforeunload_dialog_is_reported() {
         t.run(Command::Eval(used)).await.unwrap();
         assert_eq!(t.run(open(&t.url("/next"))).await.unwrap_err().code(), Code::PageDialogOpen);
         t.run(answer(Answer::Accept { text: None })).await.unwrap();
-        t.until("document.title === 'next'").await;
+        t.wait_until("document.title === 'next'").await;
     });
 }
 
 #[test]
 fn dialog_during_snapshot_is_reported_at_once() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/early", "<p>before<script>alert('hi')</script>");
         t.page("/late", "<body onload=\"confirm('sure?')\"><p>words");
         for (path, source) in
             [("/early", TreeSource::Page), ("/late", TreeSource::Page), ("/early", TreeSource::Ax)]
         {
-            let look = Snapshot { url: Some(t.url(path)), source, ..Snapshot::default() };
-            let error = t.run(Command::Snapshot(look)).await.unwrap_err();
+            let snapshot = Snapshot { url: Some(t.url(path)), source, ..Snapshot::default() };
+            let error = t.run(Command::Snapshot(snapshot)).await.unwrap_err();
             assert_eq!(error.code(), Code::PageDialogOpen, "{path}: {error}");
             t.run(answer(Answer::Dismiss)).await.unwrap();
         }

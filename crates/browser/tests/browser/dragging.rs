@@ -1,9 +1,9 @@
 //! A drag lets the page follow the mouse before the button is released, whatever the page follows it by.
 
-use crate::harness::bench;
-use crate::probes::{is_what_came, told};
-use crate::snapshot::see;
-use crate::widgets::{modules, serve};
+use crate::harness::browser_test;
+use crate::probes::{describe, matches_outcome};
+use crate::snapshot::snapshot_text;
+use crate::widgets::{serve, widget_directory};
 use agbrowse_browser::command::Snapshot;
 
 /// A box that is dragged onto another one by a script that follows the mouse by `FOLLOW(callback)`.
@@ -18,7 +18,7 @@ const FOLLOWER: &str = "<!doctype html><style>div { position:absolute; width:60p
 
 #[test]
 fn drag_lets_page_follow_before_release() {
-    bench(async |t| {
+    browser_test(async |t| {
         for follow in [
             "go()",
             "requestAnimationFrame(go)",
@@ -30,8 +30,12 @@ fn drag_lets_page_follow_before_release() {
             t.page("/", FOLLOWER.replace("FOLLOW", follow));
             t.open("/").await;
             let command = r#"{"verb":"drag","target":"css=#a","to":"css=#b"}"#;
-            let came = t.run(serde_json::from_str(command).unwrap()).await;
-            assert!(is_what_came("changed +content", &came), "{follow}: {}", told(&came));
+            let outcome = t.run(serde_json::from_str(command).unwrap()).await;
+            assert!(
+                matches_outcome("changed +content", &outcome),
+                "{follow}: {}",
+                describe(&outcome)
+            );
             assert_eq!(t.eval("o.textContent").await, "\"in\"", "{follow}");
         }
     });
@@ -39,7 +43,7 @@ fn drag_lets_page_follow_before_release() {
 
 #[test]
 fn drag_draws_straight_line_on_canvas() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><canvas id=c width=400 height=300 style='position:fixed;left:0;top:0' aria-label=Board></canvas>
@@ -54,10 +58,10 @@ fn drag_draws_straight_line_on_canvas() {
              </script>",
         );
         t.open("/").await;
-        see(&t, Snapshot::default()).await;
+        snapshot_text(&t, Snapshot::default()).await;
         let command = r#"{"verb":"drag","target":"xy=20,40","to":"xy=380,40"}"#;
-        let came = t.run(serde_json::from_str(command).unwrap()).await;
-        assert!(is_what_came("changed +content", &came), "{}", told(&came));
+        let outcome = t.run(serde_json::from_str(command).unwrap()).await;
+        assert!(matches_outcome("changed +content", &outcome), "{}", describe(&outcome));
         // From end to end, in several strokes, never off the line.
         let drawn = t.eval("points.length >= 5 && points.every(([, y]) => y === 40) && points.at(-1)[0] === 380 && points.every(([x], at) => at === 0 || x >= points[at - 1][0])").await;
         assert_eq!(drawn, "true", "{}", t.eval("JSON.stringify(points)").await);
@@ -66,7 +70,7 @@ fn drag_draws_straight_line_on_canvas() {
 
 #[test]
 fn drop_waits_for_delayed_drop_target() {
-    bench(async |t| {
+    browser_test(async |t| {
         // What takes the data is put there by what the page does about the drag, later.
         t.page(
             "/",
@@ -81,16 +85,16 @@ fn drop_waits_for_delayed_drop_target() {
         );
         t.open("/").await;
         let command = r#"{"verb":"drag","target":"css=#a","to":"css=#z"}"#;
-        let came = t.run(serde_json::from_str(command).unwrap()).await;
-        assert!(is_what_came("changed +content", &came), "{}", told(&came));
+        let outcome = t.run(serde_json::from_str(command).unwrap()).await;
+        assert!(matches_outcome("changed +content", &outcome), "{}", describe(&outcome));
         assert_eq!(t.eval("o.textContent").await, "\"card\"");
     });
 }
 
 #[test]
 fn sortable_lists_are_reordered_by_html_and_mouse_drag() {
-    bench(async |t| {
-        let Some(modules) = modules() else { return };
+    browser_test(async |t| {
+        let Some(modules) = widget_directory() else { return };
         serve(&t, &modules, "sortablejs/Sortable.js");
         t.page(
             "/",
@@ -114,10 +118,19 @@ fn sortable_lists_are_reordered_by_html_and_mouse_drag() {
                 let item = |at: u32| format!("css=#list > :nth-child({})", at + 1);
                 let command =
                     serde_json::json!({ "verb": "drag", "target": item(from), "to": item(to) });
-                let came = t.run(serde_json::from_value(command).unwrap()).await;
+                let outcome = t.run(serde_json::from_value(command).unwrap()).await;
                 let now = t.eval("order()").await;
-                assert_eq!(now, format!("{order:?}"), "{options} {from} {to}: {}", told(&came));
-                assert!(is_what_came("changed +content", &came), "{options}: {}", told(&came));
+                assert_eq!(
+                    now,
+                    format!("{order:?}"),
+                    "{options} {from} {to}: {}",
+                    describe(&outcome)
+                );
+                assert!(
+                    matches_outcome("changed +content", &outcome),
+                    "{options}: {}",
+                    describe(&outcome)
+                );
             }
         }
     });

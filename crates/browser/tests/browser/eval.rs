@@ -1,12 +1,12 @@
 //! Scripts in the page.
 
-use crate::harness::{bench, eval};
+use crate::harness::{browser_test, eval};
 use agbrowse_browser::command::{Console, Eval, Open, Until};
 use agbrowse_browser::{Code, Command, Outcome, Reply};
 
 #[test]
 fn values_are_returned_unchanged() {
-    bench(async |t| {
+    browser_test(async |t| {
         for (script, expected) in [
             ("1 + 1", "2"),
             ("'text'", "\"text\""),
@@ -36,7 +36,7 @@ fn values_are_returned_unchanged() {
 
 #[test]
 fn script_failures_are_typed_errors() {
-    bench(async |t| {
+    browser_test(async |t| {
         for (script, code, part) in [
             ("throw new TypeError('no\\nmore')", Code::EvalThrew, "TypeError: no"),
             ("throw 7", Code::EvalThrew, "7"),
@@ -55,7 +55,7 @@ fn script_failures_are_typed_errors() {
 
 #[test]
 fn endless_script_is_stopped_and_page_survives() {
-    bench(async |t| {
+    browser_test(async |t| {
         let error = t.run_within(400, eval("while (true) {}")).await.unwrap_err();
         assert_eq!(error.code(), Code::CommandTimeout);
         assert_eq!(t.eval("1").await, "1");
@@ -67,7 +67,7 @@ fn endless_script_is_stopped_and_page_survives() {
 
 #[test]
 fn dropped_command_is_cancelled() {
-    bench(async |t| {
+    browser_test(async |t| {
         let endless = t.run(eval("console.log('under way'); while (true) {}"));
         let under_way = async {
             // What a page says is known without asking it.
@@ -89,7 +89,7 @@ fn dropped_command_is_cancelled() {
 
 #[test]
 fn endless_element_function_is_stopped_and_page_survives() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/page", "<button>Go</button>");
         t.open("/page").await;
         let on = |script: &str| {
@@ -106,7 +106,7 @@ fn endless_element_function_is_stopped_and_page_survives() {
 
 #[test]
 fn command_dropped_at_any_time_is_cancelled() {
-    bench(async |t| {
+    browser_test(async |t| {
         // The order to end a script may be at the page before it.
         for pause in 0..12 {
             let endless = t.run(eval("while (true) {}"));
@@ -120,7 +120,7 @@ fn command_dropped_at_any_time_is_cancelled() {
 
 #[test]
 fn script_looping_after_await_is_stopped() {
-    bench(async |t| {
+    browser_test(async |t| {
         let pause = "await new Promise((done) => setTimeout(done, 30)); while (true) {}";
         for script in [pause.to_owned(), format!("(async () => {{ {pause} }})()")] {
             let error = t.run_within(600, eval(&script)).await.unwrap_err();

@@ -1,10 +1,10 @@
 //! Auto-attach reaches every depth: frames of other sites, frames in those, pop-ups, workers.
 
-use crate::harness::{Route, bench};
+use crate::harness::{Route, browser_test};
 
 #[test]
 fn nested_frames_and_workers_are_attached() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/leaf", "<p>leaf");
         // Here → there → here again: each in a process of its own, the last nested in the second.
         t.page("/middle", format!("<iframe src='{}'></iframe>", t.url("/leaf")));
@@ -26,7 +26,7 @@ fn nested_frames_and_workers_are_attached() {
 
 #[test]
 fn paused_targets_are_always_resumed() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/pop", "<title>ran</title><script>document.title += ' on'</script>");
         t.page("/", "<title>opener</title>");
         t.open("/").await;

@@ -20,17 +20,17 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 /// Runs a test on the bench. Says so, and passes, when there is no Chromium and none is required.
-pub fn bench<F: Future<Output = ()>>(test: impl FnOnce(Bench) -> F) {
+pub fn browser_test<F: Future<Output = ()>>(test: impl FnOnce(TestContext) -> F) {
     if let Err(error) = find(&BrowserQuery::default()) {
         assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
         eprintln!("skipped: {error}");
         return;
     }
     RUNTIME.block_on(async {
-        let bench = Bench::new().await;
+        let bench = TestContext::new().await;
         // A test's own deadlines are not about the start of the browser or of its first tab.
         bench.eval("1").await;
-        let mut closing = Closing(Some(bench.context.clone()));
+        let mut closing = ContextGuard(Some(bench.context.clone()));
         let limit = if std::env::var_os("AGBROWSE_SOAK").is_some() { SOAK_LIMIT } else { LIMIT };
         tokio::time::timeout(limit, test(bench)).await.expect("the test is over in time");
         closing.now().await.expect("its context closes");
@@ -42,16 +42,16 @@ const LIMIT: Duration = Duration::from_secs(600);
 const SOAK_LIMIT: Duration = Duration::from_secs(7200);
 
 /// Closes the context of a test, also of one that failed: its pages would go on beside the others.
-struct Closing(Option<String>);
+struct ContextGuard(Option<String>);
 
-impl Closing {
+impl ContextGuard {
     fn now(&mut self) -> impl Future<Output = Result<Outcome, Error>> + use<> {
         let context = self.0.take();
         browser().run(Request { context, ..Request::new(Command::Close(Close {})) })
     }
 }
 
-impl Drop for Closing {
+impl Drop for ContextGuard {
     fn drop(&mut self) {
         if self.0.is_some() {
             drop(RUNTIME.spawn(self.now()));
@@ -94,8 +94,8 @@ type Routes = Arc<Mutex<HashMap<String, Route>>>;
 
 struct Server {
     routes: Routes,
-    here: String,
-    there: String,
+    main_origin: String,
+    other_origin: String,
 }
 
 static SERVER: tokio::sync::OnceCell<Server> = tokio::sync::OnceCell::const_new();
@@ -104,12 +104,12 @@ async fn server() -> &'static Server {
     SERVER
         .get_or_init(|| async {
             let routes = Routes::default();
-            let here = listen(routes.clone()).await;
-            let there = listen(routes.clone()).await;
+            let main_port = listen(routes.clone()).await;
+            let other_port = listen(routes.clone()).await;
             Server {
                 routes,
-                here: format!("http://127.0.0.1:{here}"),
-                there: format!("http://localhost:{there}"),
+                main_origin: format!("http://127.0.0.1:{main_port}"),
+                other_origin: format!("http://localhost:{other_port}"),
             }
         })
         .await
@@ -162,13 +162,13 @@ async fn answer(
 }
 
 /// A test's corner of the bench.
-pub struct Bench {
+pub struct TestContext {
     pub browser: &'static Browser,
     pub context: String,
     server: &'static Server,
 }
 
-impl Bench {
+impl TestContext {
     async fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -188,12 +188,12 @@ impl Bench {
 
     /// The address of a path of this test.
     pub fn url(&self, path: &str) -> String {
-        format!("{}{}", self.server.here, self.path(path))
+        format!("{}{}", self.server.main_origin, self.path(path))
     }
 
     /// The same on the other site.
     pub fn other_url(&self, path: &str) -> String {
-        format!("{}{}", self.server.there, self.path(path))
+        format!("{}{}", self.server.other_origin, self.path(path))
     }
 
     fn path(&self, path: &str) -> String {
@@ -202,17 +202,17 @@ impl Bench {
 
     /// Runs a command in this test's context.
     pub async fn run(&self, command: Command) -> Result<Outcome, Error> {
-        self.ask(Request::new(command)).await
+        self.send(Request::new(command)).await
     }
 
     /// Runs a command that must be over after so many milliseconds.
     pub async fn run_within(&self, ms: u64, command: Command) -> Result<Outcome, Error> {
-        self.ask(Request { timeout_ms: Some(ms), ..Request::new(command) }).await
+        self.send(Request { timeout_ms: Some(ms), ..Request::new(command) }).await
     }
 
     /// Runs a command on a tab.
     pub async fn run_on(&self, tab: TabId, command: Command) -> Result<Outcome, Error> {
-        self.ask(Request { tab: Some(tab), ..Request::new(command) }).await
+        self.send(Request { tab: Some(tab), ..Request::new(command) }).await
     }
 
     /// Runs a command on a tab that must be over after so many milliseconds.
@@ -222,7 +222,7 @@ impl Bench {
         ms: u64,
         command: Command,
     ) -> Result<Outcome, Error> {
-        self.ask(Request { tab: Some(tab), timeout_ms: Some(ms), ..Request::new(command) }).await
+        self.send(Request { tab: Some(tab), timeout_ms: Some(ms), ..Request::new(command) }).await
     }
 
     /// Runs a command for a caller that may not have everything.
@@ -231,10 +231,10 @@ impl Bench {
         access: &Access,
         command: Command,
     ) -> Result<Outcome, Error> {
-        self.ask(Request { access: Some(access.clone()), ..Request::new(command) }).await
+        self.send(Request { access: Some(access.clone()), ..Request::new(command) }).await
     }
 
-    async fn ask(&self, request: Request) -> Result<Outcome, Error> {
+    async fn send(&self, request: Request) -> Result<Outcome, Error> {
         self.browser.run(Request { context: Some(self.context.clone()), ..request }).await
     }
 
@@ -256,7 +256,7 @@ impl Bench {
     }
 
     /// Waits until a script gives `true`. The test's own time limit ends a wait that is in vain.
-    pub async fn until(&self, script: &str) {
+    pub async fn wait_until(&self, script: &str) {
         while self.eval(script).await != "true" {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -320,9 +320,9 @@ pub fn tab_id(outcome: Result<Outcome, Error>) -> TabId {
 
 /// A fresh seed, or the one that `AGBROWSE_SEED` gives; printed, so that what failed can be repeated.
 pub fn seed() -> u64 {
-    let given = std::env::var("AGBROWSE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let from_env = std::env::var("AGBROWSE_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seed = given.unwrap_or_else(|| now.map_or(1, |now| now.as_secs()));
+    let seed = from_env.unwrap_or_else(|| now.map_or(1, |now| now.as_secs()));
     eprintln!("seed: {seed} (repeat with AGBROWSE_SEED={seed})");
     seed
 }

@@ -3,8 +3,8 @@
 //!
 //! Seeded; the seed is printed, and `AGBROWSE_SEED` repeats a run. The long version runs under `./dev soak`.
 
-use crate::harness::{bench, eval, open, seed};
-use crate::snapshot::{see, snapshot};
+use crate::harness::{browser_test, eval, open, seed};
+use crate::snapshot::{snapshot, snapshot_text};
 use agbrowse_browser::command::{Snapshot, TreeSource};
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{Browser, Request};
@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("changes.html");
 
 #[test]
 fn torture_incremental_walk_equals_fresh_walk() {
-    bench(async |t| {
+    browser_test(async |t| {
         let seed = seed();
         let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 100 };
         t.page("/", PAGE);
@@ -25,7 +25,7 @@ fn torture_incremental_walk_equals_fresh_walk() {
             if round % 40 == 0 {
                 t.open("/").await;
                 steps.clear();
-                see(&t, Snapshot::default()).await;
+                snapshot_text(&t, Snapshot::default()).await;
             }
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             // Every fourth time the mouse goes somewhere too, mostly into nested shadow trees.
@@ -33,16 +33,16 @@ fn torture_incremental_walk_equals_fresh_walk() {
                 let at = t.eval(&format!("spot({})", state >> 33)).await;
                 let at = at.trim_matches('"');
                 let hover = format!(r#"{{"verb":"hover","target":"xy={at}","noDelta":true}}"#);
-                let came = t.run(serde_json::from_str(&hover).unwrap()).await;
-                steps.push(format!("hover {at}: {}", came.is_ok()));
+                let outcome = t.run(serde_json::from_str(&hover).unwrap()).await;
+                steps.push(format!("hover {at}: {}", outcome.is_ok()));
             } else {
                 steps.push(t.eval(&format!("step({})", state >> 33)).await);
             }
             // What moved under the mouse is under it from the next picture on.
             t.eval("frames(1)").await;
             let over = t.eval("hovered()").await;
-            let quick = see(&t, Snapshot::default()).await;
-            let fresh = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+            let quick = snapshot_text(&t, Snapshot::default()).await;
+            let fresh = snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
             // Where something moved, the browser finds out later what is under the mouse: that was in between.
             if quick != fresh && over == t.eval("hovered()").await {
                 let lines = quick.lines().zip(fresh.lines()).find(|(quick, fresh)| quick != fresh);
@@ -58,20 +58,20 @@ fn torture_incremental_walk_equals_fresh_walk() {
 
 #[test]
 fn changed_document_title_is_shown() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>One</title><ul><li>a<li>b<li>c</ul><button>Go</button>");
         t.open("/").await;
-        assert!(see(&t, Snapshot::default()).await.contains("webarea \"One\""));
+        assert!(snapshot_text(&t, Snapshot::default()).await.contains("webarea \"One\""));
         t.eval("document.title = 'Two'").await;
-        let quick = see(&t, Snapshot::default()).await;
+        let quick = snapshot_text(&t, Snapshot::default()).await;
         assert!(quick.contains("webarea \"Two\""), "{quick}");
-        assert_eq!(quick, see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await);
+        assert_eq!(quick, snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await);
     });
 }
 
 #[test]
 fn removed_elements_are_garbage_collected() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<h1>Here</h1><p-art id=gone>Gone soon</p-art>");
         let collecting =
             Options { args: vec!["--js-flags=--expose-gc".into()], ..Options::default() };
@@ -95,35 +95,36 @@ fn removed_elements_are_garbage_collected() {
 }
 
 /// Words that are a link from the moment on at which a script listens to them.
-const LISTENING: &str = "<a id=heard>Listens</a>";
-const LISTEN: &str = "document.getElementById('heard').addEventListener('click', () => {})";
+const LATE_LINK: &str = "<a id=heard>Listens</a>";
+const ADD_LISTENER: &str = "document.getElementById('heard').addEventListener('click', () => {})";
 
 #[test]
 fn listener_found_at_end_of_walk_is_reported() {
-    bench(async |t| {
-        t.page("/", LISTENING);
+    browser_test(async |t| {
+        t.page("/", LATE_LINK);
         t.open("/").await;
         // Nothing gets ready any more after a first look.
-        see(&t, Snapshot::default()).await;
+        snapshot_text(&t, Snapshot::default()).await;
         // As when that comes to its end at that moment.
         let beside = "MutationObserver.prototype.observe = ((was) => function (...all) {
             queueMicrotask(() => agbrowse.hears(document.getElementById('heard')));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
         t.browser.meddle(&t.context, beside).await.expect("it is in between");
-        t.eval(LISTEN).await;
-        let seen = see(&t, Snapshot::default()).await;
-        assert!(seen.contains("link \"Listens\""), "{seen}");
+        t.eval(ADD_LISTENER).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
+        assert!(text.contains("link \"Listens\""), "{text}");
     });
 }
 
 #[test]
 fn listener_added_during_first_walk_is_reported() {
-    bench(async |t| {
-        let script = format!("<script>document.addEventListener('now', () => {LISTEN})</script>");
-        t.page("/", format!("{LISTENING}{script}"));
+    browser_test(async |t| {
+        let script =
+            format!("<script>document.addEventListener('now', () => {ADD_LISTENER})</script>");
+        t.page("/", format!("{LATE_LINK}{script}"));
         t.open("/").await;
-        see(&t, Snapshot::default()).await;
+        snapshot_text(&t, Snapshot::default()).await;
         let during = "MutationObserver.prototype.observe = ((was) => function (...all) {
             document.dispatchEvent(new Event('now'));
             return was.apply(this, all);
@@ -131,27 +132,27 @@ fn listener_added_during_first_walk_is_reported() {
         t.browser.meddle(&t.context, during).await.expect("it is in between");
         let tab = t.tabs().await[0].id;
         t.browser.set_cache_lifetime(tab, Duration::from_secs(3600)).await.unwrap();
-        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         // No change of the page tells of it, and what is remembered does not grow old here.
-        while !see(&t, Snapshot::default()).await.contains("link \"Listens\"") {}
+        while !snapshot_text(&t, Snapshot::default()).await.contains("link \"Listens\"") {}
     });
 }
 
 #[test]
 fn listener_added_after_ax_snapshot_is_reported() {
-    bench(async |t| {
-        t.page("/", LISTENING);
+    browser_test(async |t| {
+        t.page("/", LATE_LINK);
         t.open("/").await;
-        see(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
-        t.eval(LISTEN).await;
-        let seen = see(&t, Snapshot::default()).await;
-        assert!(seen.contains("link \"Listens\""), "{seen}");
+        snapshot_text(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
+        t.eval(ADD_LISTENER).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
+        assert!(text.contains("link \"Listens\""), "{text}");
     });
 }
 
 #[test]
 fn has_selector_in_shadow_tree_is_applied() {
-    bench(async |t| {
+    browser_test(async |t| {
         let items = "<li>One<li>Two<li>Three<li>Four<li>Five<li>Six<li>Seven";
         t.page(
             "/",
@@ -162,16 +163,16 @@ fn has_selector_in_shadow_tree_is_applied() {
         );
         t.open("/").await;
         let count = |text: String| text.matches("Seven").count();
-        assert_eq!(count(see(&t, Snapshot::default()).await), 2);
+        assert_eq!(count(snapshot_text(&t, Snapshot::default()).await), 2);
         t.eval("document.querySelector('div').shadowRoot.querySelector('li').className = 'chosen'")
             .await;
-        assert_eq!(count(see(&t, Snapshot::default()).await), 1);
+        assert_eq!(count(snapshot_text(&t, Snapshot::default()).await), 1);
     });
 }
 
 #[test]
 fn changes_survive_interrupted_prewalk() {
-    bench(async |t| {
+    browser_test(async |t| {
         // Gone through when its text has come; all of it is changed when it has loaded, more than is gone through at once.
         t.page(
             "/",
@@ -188,9 +189,11 @@ fn changes_survive_interrupted_prewalk() {
         );
         t.open("/").await;
         t.eval("new Promise((over) => { const look = () => document.title === 'Ready' ? over(1) : setTimeout(look, 5); look() })").await;
-        let text =
-            see(&t, Snapshot { no_interactive: true, max_depth: Some(20), ..Snapshot::default() })
-                .await;
+        let text = snapshot_text(
+            &t,
+            Snapshot { no_interactive: true, max_depth: Some(20), ..Snapshot::default() },
+        )
+        .await;
         for n in 0..150 {
             assert!(text.contains(&format!("\"New {n}\"")), "New {n} is missing");
             assert!(!text.contains(&format!("\"Old {n}\"")), "Old {n} is told");

@@ -1,6 +1,6 @@
 //! Browsers of their own: how they start, how they end, who may end them.
 
-use crate::harness::{bench, eval, open};
+use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Close, CloseTab, NewTab, Reload, Status, TabAction, TabCommand};
 use agbrowse_browser::launch::{LaunchOverrides, Options, find};
 use agbrowse_browser::{Browser, Code, Command, Outcome, Reply, Request, TabId};
@@ -46,7 +46,7 @@ async fn wait_until(what: &str, limit: Duration, mut done: impl FnMut() -> bool)
 
 #[test]
 fn killed_browser_is_detected_and_reported() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>here</title>");
         let browser = Browser::new(Options::default());
         run(&browser, open(&t.url("/"))).await.unwrap();
@@ -83,7 +83,7 @@ fn killed_browser_is_detected_and_reported() {
 
 #[test]
 fn closed_or_dropped_browser_leaves_nothing() {
-    bench(async |_| {
+    browser_test(async |_| {
         for drop_it in [false, true] {
             let mark = format!("--agbrowse-test-mark={}-{drop_it}", std::process::id());
             let browser = Browser::new(Options { args: vec![mark.clone()], ..Options::default() });
@@ -111,7 +111,7 @@ fn closed_or_dropped_browser_leaves_nothing() {
 
 #[test]
 fn named_profile_persists_and_is_exclusive() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>x</title>");
         let name = format!("test-{}", std::process::id());
         let options = Options { profile: Some(name.clone()), ..Options::default() };
@@ -122,21 +122,21 @@ fn named_profile_persists_and_is_exclusive() {
         assert_eq!(run(&second, eval("1")).await.unwrap_err().code(), Code::ProfileLocked);
         first.close().await;
         run(&second, open(&t.url("/"))).await.unwrap();
-        let kept = run(&second, eval("localStorage.kept")).await.unwrap();
-        assert_eq!(kept.reply.to_string(), "yes");
+        let stored = run(&second, eval("localStorage.kept")).await.unwrap();
+        assert_eq!(stored.reply.to_string(), "yes");
         second.close().await;
         std::fs::remove_dir_all(agbrowse_browser::launch::profiles_dir().join(name)).unwrap();
     });
 }
 
 /// A browser that somebody else started. It ends when this is dropped.
-pub struct TheirBrowser {
+pub struct ExternalBrowser {
     process: std::process::Child,
     _profile: tempfile::TempDir,
     pub port: String,
 }
 
-impl Drop for TheirBrowser {
+impl Drop for ExternalBrowser {
     fn drop(&mut self) {
         _ = self.process.kill();
         _ = self.process.wait();
@@ -144,7 +144,7 @@ impl Drop for TheirBrowser {
 }
 
 /// Starts a browser with a debugging port, as somebody else would.
-pub async fn their_browser(url: &str) -> TheirBrowser {
+pub async fn start_external_browser(url: &str) -> ExternalBrowser {
     let profile = tempfile::tempdir().unwrap();
     let found = find(&Default::default()).unwrap();
     let process = std::process::Command::new(found.path)
@@ -164,15 +164,15 @@ pub async fn their_browser(url: &str) -> TheirBrowser {
         !port.is_empty()
     })
     .await;
-    TheirBrowser { process, _profile: profile, port }
+    ExternalBrowser { process, _profile: profile, port }
 }
 
 #[test]
 fn attached_browser_is_never_terminated() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>theirs</title>");
-        let mut browser_of_theirs = their_browser(&t.url("/")).await;
-        let (theirs, port) = (&mut browser_of_theirs.process, browser_of_theirs.port.clone());
+        let mut browser_of_theirs = start_external_browser(&t.url("/")).await;
+        let (process, port) = (&mut browser_of_theirs.process, browser_of_theirs.port.clone());
 
         for address in
             [port.clone(), format!("http://127.0.0.1:{port}"), format!("127.0.0.1:{port}/")]
@@ -187,7 +187,7 @@ fn attached_browser_is_never_terminated() {
             };
             assert!(list.tabs.iter().any(|tab| !tab.current && tab.url == t.url("/")), "{list:?}");
             browser.close().await;
-            assert_eq!(theirs.try_wait().unwrap(), None, "still running");
+            assert_eq!(process.try_wait().unwrap(), None, "still running");
         }
         let url = agbrowse_browser::launch::discover(
             &port,
@@ -197,8 +197,8 @@ fn attached_browser_is_never_terminated() {
         .unwrap();
         let dropped = Browser::new(Options { cdp: Some(url), ..Options::default() });
         run(&dropped, eval("1")).await.unwrap();
-        kill(theirs.id());
-        theirs.wait().unwrap();
+        kill(process.id());
+        process.wait().unwrap();
         let error = loop {
             match run(&dropped, eval("1")).await {
                 Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
@@ -215,7 +215,7 @@ fn attached_browser_is_never_terminated() {
 
 #[test]
 fn attach_to_non_browser_is_refused() {
-    bench(async |t| {
+    browser_test(async |t| {
         let attach =
             |address: String| Browser::new(Options { cdp: Some(address), ..Options::default() });
         let here = t.url("/").split("/test").next().unwrap().to_owned();
@@ -247,7 +247,7 @@ fn hanging_browser(folder: &Path) -> std::path::PathBuf {
 
 #[test]
 fn browser_hanging_at_launch_can_be_closed() {
-    bench(async |_| {
+    browser_test(async |_| {
         let folder = tempfile::tempdir().unwrap();
         let chrome = hanging_browser(folder.path());
         let number = chrome.with_extension("sh.pid");
@@ -278,7 +278,7 @@ fn browser_hanging_at_launch_can_be_closed() {
 
 #[test]
 fn command_interrupted_by_close_reports_it() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         run(&browser, eval("1")).await.unwrap();
         for by_command in [true, false] {
@@ -301,7 +301,7 @@ fn command_interrupted_by_close_reports_it() {
 
 #[test]
 fn different_launch_options_are_refused_while_running() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let overrides =
             LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
@@ -324,7 +324,7 @@ fn different_launch_options_are_refused_while_running() {
 
 #[test]
 fn concurrent_first_commands_start_one_browser() {
-    bench(async |_| {
+    browser_test(async |_| {
         let mark = format!("--agbrowse-test-mark={}-many", std::process::id());
         let browser = Browser::new(Options { args: vec![mark], ..Options::default() });
         let all = (0..20).map(|number| run(&browser, eval(&format!("{number}"))));
@@ -339,7 +339,7 @@ fn concurrent_first_commands_start_one_browser() {
 
 #[test]
 fn concurrent_new_tabs_are_separate_tabs() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let new = || Command::Tab(TabCommand { action: TabAction::New(NewTab::default()) });
         let all = futures_util::future::join_all((0..5).map(|_| run(&browser, new()))).await;

@@ -4,7 +4,7 @@
 //! (`layouts.html`) knows which item each control is about. Seeded: `AGBROWSE_SEED` repeats a run. The long version runs
 //! under `./dev soak`.
 
-use crate::harness::{Bench, bench, seed};
+use crate::harness::{TestContext, browser_test, seed};
 use crate::ref_torture::{Opener, Random};
 use agbrowse_browser::command::{Get, Property, Snapshot};
 use agbrowse_browser::{Code, Command, Error, Reply};
@@ -13,7 +13,7 @@ use std::fmt;
 
 #[test]
 fn torture_a_ref_never_acts_on_another_item() {
-    bench(async |t| {
+    browser_test(async |t| {
         if let Ok(named) = std::env::var("AGBROWSE_LAYOUTS") {
             let score = run(&t, Round::named(&named).into_iter()).await;
             assert!(score.is_right(), "{score}");
@@ -95,27 +95,27 @@ impl fmt::Display for Round {
 
 const MOST_REFS: usize = 60;
 
-async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
+async fn run(t: &TestContext, rounds: impl Iterator<Item = Round>) -> Results {
     t.page("/page", include_str!("layouts.html")).page("/other", "other");
     let opener = Opener::open(t, "/page").await;
-    let mut score = Score::default();
+    let mut score = Results::default();
     for round in rounds {
         let Round { plan, chosen, change, turn } = round;
-        let layout: String = opener.ask(&format!("opener.build({plan})")).await;
+        let layout: String = opener.eval_other_tab(&format!("opener.build({plan})")).await;
         let snapshot = Snapshot { all_refs: true, ..Snapshot::default() };
         let text = opener.run(Command::Snapshot(snapshot)).await.unwrap().reply.to_string();
         let Some((name, key)) = chosen_target(&opener, &text, chosen).await else { continue };
-        let was: Option<Truth> = opener.ask(&format!("opener.truth('{key}')")).await;
+        let was: Option<Truth> = opener.eval_other_tab(&format!("opener.truth('{key}')")).await;
         let was = was.unwrap_or_else(|| panic!("{key} was not there"));
-        let _: bool = opener.ask(&format!("opener.change('{change}', {turn})")).await;
-        let now: Option<Truth> = opener.ask(&format!("opener.truth('{key}')")).await;
+        let _: bool = opener.eval_other_tab(&format!("opener.change('{change}', {turn})")).await;
+        let now: Option<Truth> = opener.eval_other_tab(&format!("opener.truth('{key}')")).await;
         let heir = format!(
             "opener.heir({}, {}, {})",
             was.0,
             serde_json::to_string(&was.1).unwrap(),
             serde_json::to_string(&was.2).unwrap()
         );
-        let heir: Option<String> = opener.ask(&heir).await;
+        let heir: Option<String> = opener.eval_other_tab(&heir).await;
         let (used, has_note) = key_of(&opener, &name).await;
         // Its own element if that still means the same; otherwise the one that was made in its place.
         let is_kept = now.as_ref() == Some(&was);
@@ -184,7 +184,7 @@ async fn key_of(opener: &Opener<'_>, name: &str) -> (Result<Option<String>, Erro
 
 /// Results of a run.
 #[derive(Default)]
-struct Score {
+struct Results {
     layouts: BTreeSet<String>,
     changes: BTreeMap<&'static str, Tally>,
     /// Uses that reached another item.
@@ -203,7 +203,7 @@ struct Tally {
     missed: u32,
 }
 
-impl Score {
+impl Results {
     fn is_right(&self) -> bool {
         let is_safe = self.wrong.is_empty() && self.silent.is_empty();
         is_safe && self.missed.len() as u32 * 100 <= self.sum().kept
@@ -218,7 +218,7 @@ impl Score {
     }
 }
 
-impl fmt::Display for Score {
+impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut row = |name: &str, tally: &Tally| {
             let Tally { kept, changed, missed } = tally;

@@ -1,6 +1,6 @@
 //! What a page of a restricted caller may load of this machine's files, whatever it loads them by.
 
-use crate::harness::{bench, eval, open};
+use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Json, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Access, Code, Command, Outcome, Phase, Reply};
 use std::path::Path;
@@ -64,7 +64,7 @@ fn write_files(top: &Path) -> Access {
 
 #[test]
 fn restricted_page_loads_no_outside_files() {
-    bench(async |t| {
+    browser_test(async |t| {
         let place = tempfile::tempdir().unwrap();
         let top = std::fs::canonicalize(place.path()).unwrap();
         let access = write_files(&top);
@@ -80,8 +80,8 @@ fn restricted_page_loads_no_outside_files() {
         let tabs = t.tabs_until(|tabs| tabs.len() == 2).await;
         t.tabs_until(|tabs| tabs.iter().all(|tab| tab.phase == Phase::Loaded)).await;
         let first = tabs.iter().find(|tab| tab.title == "Inside").unwrap().id;
-        let told = t.run_on(first, eval("told.includes('SECRET')")).await.unwrap();
-        assert_eq!(result(told), "false");
+        let result_value = t.run_on(first, eval("told.includes('SECRET')")).await.unwrap();
+        assert_eq!(result(result_value), "false");
         let back = TabCommand { action: TabAction::Switch(SwitchTab { id: first }) };
         t.run(Command::Tab(back)).await.unwrap();
 
@@ -95,7 +95,7 @@ fn restricted_page_loads_no_outside_files() {
         let framed = t.run_restricted(&access, open(&url("framed.html"))).await;
         assert_eq!(framed.unwrap_err().code(), Code::AccessDenied);
         // Who is not restricted may look, and sees that nothing was loaded.
-        t.until("told.includes(1) && told.includes(2)").await;
+        t.wait_until("told.includes(1) && told.includes(2)").await;
         assert_eq!(t.eval("told.sort().join()").await, "\"1,2\"");
 
         // And has everything loaded when it opens the page.

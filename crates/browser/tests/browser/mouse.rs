@@ -1,24 +1,24 @@
 //! The mouse step by step, long presses, typing where the focus is, and scrolling to the edges.
 
-use crate::harness::{Bench, bench};
-use crate::probes::{is_what_came, told};
+use crate::harness::{TestContext, browser_test};
+use crate::probes::{describe, matches_outcome};
 
 /// Runs commands one after the other; each must come to what stands beside it.
-async fn play(t: &Bench, steps: &[(&str, &str)]) {
-    for (step, comes) in steps {
+async fn run_steps(t: &TestContext, steps: &[(&str, &str)]) {
+    for (step, expected) in steps {
         if let Some(script) = step.strip_prefix("js ") {
-            assert_eq!(t.eval(script).await, *comes, "{script}");
+            assert_eq!(t.eval(script).await, *expected, "{script}");
             continue;
         }
-        let came = t.run(serde_json::from_str(step).unwrap()).await;
-        let is_met = comes.split('|').any(|comes| is_what_came(comes, &came));
-        assert!(is_met, "{step}: expected {comes}, got {}", told(&came));
+        let outcome = t.run(serde_json::from_str(step).unwrap()).await;
+        let is_met = expected.split('|').any(|expected| matches_outcome(expected, &outcome));
+        assert!(is_met, "{step}: expected {expected}, got {}", describe(&outcome));
     }
 }
 
 #[test]
 fn held_click_is_long_press() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><button id=b>Press</button><p id=o></p><script>let from;
@@ -28,7 +28,7 @@ fn held_click_is_long_press() {
         );
         t.open("/").await;
         // Longer than the guard would stay up by itself.
-        play(
+        run_steps(
             &t,
             &[
                 (r#"{"verb":"click","target":"text=Press","holdMs":3500}"#, "changed +content"),
@@ -51,7 +51,7 @@ fn held_click_is_long_press() {
 
 #[test]
 fn mouse_moves_presses_and_releases_stepwise() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><body style='margin:0;height:3000px'><div id=c style='width:400px;height:300px;background:#eee'>Canvas</div>
@@ -63,7 +63,7 @@ fn mouse_moves_presses_and_releases_stepwise() {
              z.ondrop = (e) => { e.preventDefault(); z.textContent = e.dataTransfer.getData('text'); }</script>",
         );
         t.open("/").await;
-        play(
+        run_steps(
             &t,
             &[
                 (r#"{"verb":"mouse","action":"down"}"#, "command.invalid nowhere"),
@@ -94,7 +94,7 @@ fn mouse_moves_presses_and_releases_stepwise() {
 
 #[test]
 fn type_without_target_goes_to_focused_element() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/inner", "<!doctype html><input id=i aria-label=Inner>");
         t.page(
             "/",
@@ -107,7 +107,7 @@ fn type_without_target_goes_to_focused_element() {
         );
         t.open("/").await;
         let typed = r#"{"verb":"type","text":"xy"}"#;
-        play(
+        run_steps(
             &t,
             &[
                 (typed, "act.not-editable nothing that can be typed into"),
@@ -133,7 +133,7 @@ fn type_without_target_goes_to_focused_element() {
 
 #[test]
 fn scroll_reaches_every_edge() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><body style='margin:0;width:4000px;height:3000px'><div id=s dir=rtl style='width:200px;height:100px;overflow:auto'>
@@ -142,7 +142,7 @@ fn scroll_reaches_every_edge() {
         t.open("/").await;
         let is_at = "js [scrollX === document.documentElement.scrollWidth - innerWidth || scrollX, scrollY === document.documentElement.scrollHeight - innerHeight || scrollY].join()";
         let inside = "js [s.scrollLeft, s.scrollTop].join()";
-        play(
+        run_steps(
             &t,
             &[
                 (r#"{"verb":"scroll","to":"right"}"#, "changed +scroll"),

@@ -1,12 +1,12 @@
 //! Going places, and knowing when one has arrived.
 
-use crate::harness::{Route, arrival, bench, eval, open};
+use crate::harness::{Route, arrival, browser_test, eval, open};
 use agbrowse_browser::command::{Back, Forward, Open, Reload, Requests, Resize, Snapshot, Until};
 use agbrowse_browser::{Code, Command, Phase};
 
 #[test]
 fn open_reports_final_url_title_and_status() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/end", "<title>The \u{1F343} end</title>");
         t.serve("/start", Route::Redirect(t.url("/end")));
         let outcome = t.open("/start").await;
@@ -22,7 +22,7 @@ fn open_reports_final_url_title_and_status() {
 
 #[test]
 fn http_error_status_is_not_an_error() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.serve("/gone", Route::Status(410));
         assert_eq!(arrival(t.open("/gone").await).status, Some(410));
     });
@@ -30,7 +30,7 @@ fn http_error_status_is_not_an_error() {
 
 #[test]
 fn refused_connection_is_typed_error() {
-    bench(async |t| {
+    browser_test(async |t| {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = t.run(open(&format!("http://{free}/?token=secret"))).await.unwrap_err();
         assert_eq!(error.code(), Code::NavigationFailed);
@@ -41,7 +41,7 @@ fn refused_connection_is_typed_error() {
 
 #[test]
 fn unresponsive_server_ends_at_deadline() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.serve("/never", Route::Hang).page("/ok", "<title>fine</title>");
         let error = t.run_within(300, open(&t.url("/never"))).await.unwrap_err();
         assert_eq!(error.code(), Code::NavigationTimeout);
@@ -51,7 +51,7 @@ fn unresponsive_server_ends_at_deadline() {
 
 #[test]
 fn endlessly_loading_page_opens_with_note() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.serve("/slow.png", Route::Hang);
         t.page("/x/slow", "<title>mostly</title><img src='../slow.png'>");
         let outcome = t.run_within(1500, open(&t.url("/x/slow"))).await.unwrap();
@@ -66,7 +66,7 @@ fn endlessly_loading_page_opens_with_note() {
 
 #[test]
 fn fragment_navigation_keeps_document() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>one</title><script>window.mark = 1</script>");
         t.open("/").await;
         assert_eq!(arrival(t.run(open(&t.url("/#part"))).await.unwrap()).url, t.url("/#part"));
@@ -78,7 +78,7 @@ fn fragment_navigation_keeps_document() {
 
 #[test]
 fn history_goes_back_and_forward() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
         t.open("/b").await;
@@ -95,7 +95,7 @@ fn history_goes_back_and_forward() {
 
 #[test]
 fn reload_reloads_page() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>one</title>");
         t.open("/").await;
         t.page("/", "<title>two</title>");
@@ -106,7 +106,7 @@ fn reload_reloads_page() {
 
 #[test]
 fn crashed_page_is_reported_and_reload_recovers_it() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>alive</title>");
         t.open("/").await;
         assert_eq!(t.run(open("chrome://crash")).await.unwrap_err().code(), Code::TabCrashed);
@@ -122,18 +122,18 @@ fn crashed_page_is_reported_and_reload_recovers_it() {
 
 #[test]
 fn script_redirect_is_followed() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/end", "<title>end</title>");
         t.page("/start", "<title>start</title><script>location.replace('end')</script>");
         let there = arrival(t.open("/start").await);
-        t.until("document.title === 'end' && document.readyState === 'complete'").await;
+        t.wait_until("document.title === 'end' && document.readyState === 'complete'").await;
         assert!(there.url == t.url("/start") || there.url == t.url("/end"), "{}", there.url);
     });
 }
 
 #[test]
 fn invalid_url_is_refused() {
-    bench(async |t| {
+    browser_test(async |t| {
         assert_eq!(t.run(open("")).await.unwrap_err().code(), Code::CommandInvalid);
         assert_eq!(t.run(open("http://")).await.unwrap_err().code(), Code::NavigationFailed);
         let foreign = t.run(open("no-such-scheme:x")).await.unwrap_err();
@@ -143,7 +143,7 @@ fn invalid_url_is_refused() {
 
 #[test]
 fn url_flood_does_not_block_other_commands() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>");
         t.page(
             "/flood",
@@ -158,7 +158,7 @@ fn url_flood_does_not_block_other_commands() {
 
 #[test]
 fn history_update_by_page_is_not_arrival() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>");
         t.page("/b", "<title>b</title><script>n = 0; setInterval(() => history.replaceState(0, '', '?' + n++), 1)</script>");
         t.open("/a").await;
@@ -170,16 +170,16 @@ fn history_update_by_page_is_not_arrival() {
 
 #[test]
 fn viewport_can_be_resized() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<style>@media (max-width: 500px) { #wide { display: none } }</style><button id=wide>Wide</button>");
         t.open("/").await;
-        let seen = |outcome: agbrowse_browser::Outcome| outcome.reply.to_string();
+        let text_of = |outcome: agbrowse_browser::Outcome| outcome.reply.to_string();
         let snapshot = || Command::Snapshot(Snapshot::default());
-        assert!(seen(t.run(snapshot()).await.unwrap()).contains("Wide"));
+        assert!(text_of(t.run(snapshot()).await.unwrap()).contains("Wide"));
         let resize = |width, height| Command::Resize(Resize { width, height });
-        assert_eq!(seen(t.run(resize(400, 300)).await.unwrap()), "400×300");
+        assert_eq!(text_of(t.run(resize(400, 300)).await.unwrap()), "400×300");
         assert_eq!(t.eval("innerWidth * 1000 + innerHeight").await, "400300");
-        assert!(!seen(t.run(snapshot()).await.unwrap()).contains("Wide"));
+        assert!(!text_of(t.run(snapshot()).await.unwrap()).contains("Wide"));
         let error = t.run(resize(0, 300)).await.unwrap_err();
         assert_eq!(error.code(), Code::CommandInvalid);
     });
@@ -187,7 +187,7 @@ fn viewport_can_be_resized() {
 
 #[test]
 fn cancelled_navigation_stops_loading() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>");
         t.serve("/never", Route::Hang);
         t.open("/a").await;
@@ -209,7 +209,7 @@ fn cancelled_navigation_stops_loading() {
 
 #[test]
 fn pending_navigation_is_not_reported_as_busy() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/here", "<a href=never>Slow</a>").serve("/never", Route::Hang);
         t.open("/here").await;
         let click = r#"{"verb":"click","target":"text=Slow","settleMs":200}"#;

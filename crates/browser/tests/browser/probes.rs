@@ -1,7 +1,7 @@
 //! What acting has to get right: named behaviours, each a page of its own, what is done to it, and what must come of
 //! it. The table in `docs/benchmarks.md` is written from here.
 
-use crate::harness::{Bench, Route, bench};
+use crate::harness::{Route, TestContext, browser_test};
 use crate::snapshot::ref_of;
 use agbrowse_browser::command::{Receipt, Snapshot, SnapshotReply};
 use agbrowse_browser::{Code, Command, Error, Outcome, Reply, Request};
@@ -18,7 +18,7 @@ struct Probe {
     steps: &'static [&'static str],
     /// What comes of the last step: an effect and what goes with it (`+content`, `!new-tab`, `note:formatted`), or
     /// an error's code with words that are in its message.
-    comes: &'static str,
+    expected: &'static str,
     /// A script that must be true then.
     then: &'static str,
 }
@@ -27,10 +27,10 @@ const fn probe(
     name: &'static str,
     page: &'static str,
     steps: &'static [&'static str],
-    comes: &'static str,
+    expected: &'static str,
     then: &'static str,
 ) -> Probe {
-    Probe { name, page, steps, comes, then }
+    Probe { name, page, steps, expected, then }
 }
 
 /// A button that counts its clicks.
@@ -449,7 +449,7 @@ const PROBES: &[Probe] = &[
 
 #[test]
 fn probes_table_is_current() {
-    bench(async |t| {
+    browser_test(async |t| {
         let file = std::env::temp_dir().join(format!("{}-{}", std::process::id(), t.context));
         std::fs::create_dir_all(&file).unwrap();
         let file = file.join("upload.txt");
@@ -474,11 +474,11 @@ fn probes_table_is_current() {
             if only.as_ref().is_some_and(|only| !probe.name.contains(only)) {
                 continue;
             }
-            if let Err(why) = try_out(&t, probe, &file).await {
+            if let Err(why) = run_probe(&t, probe, &file).await {
                 let _ = writeln!(wrong, "{}: {why}", probe.name);
             }
-            let comes = probe.comes.split([' ', '|']).next().unwrap_or_default();
-            let _ = writeln!(table, "| {} | `{comes}` |", probe.name);
+            let expected = probe.expected.split([' ', '|']).next().unwrap_or_default();
+            let _ = writeln!(table, "| {} | `{expected}` |", probe.name);
         }
         _ = std::fs::remove_dir_all(file.parent().unwrap());
         assert!(wrong.is_empty(), "\n{wrong}");
@@ -509,7 +509,7 @@ fn write_table(table: &str) {
     assert!(text[from..to] == section, "docs/benchmarks.md is not current: run `./dev bless`");
 }
 
-async fn try_out(t: &Bench, probe: &Probe, file: &Path) -> Result<(), String> {
+async fn run_probe(t: &TestContext, probe: &Probe, file: &Path) -> Result<(), String> {
     // What the probe before left open.
     for tab in t.tabs().await.iter().skip(1) {
         _ = t
@@ -525,7 +525,7 @@ async fn try_out(t: &Bench, probe: &Probe, file: &Path) -> Result<(), String> {
     let body = probe.page.replace("OTHER", t.other_url("").trim_end_matches('/'));
     t.page("/probe", format!("<!doctype html><title>Probe</title>{body}"));
     t.open("/probe").await;
-    let seen = match t.run(Command::Snapshot(Snapshot::default())).await {
+    let page_text = match t.run(Command::Snapshot(Snapshot::default())).await {
         Ok(Outcome { reply: Reply::Snapshot(SnapshotReply::Text(text)), .. }) => text.text,
         other => return Err(format!("no snapshot: {other:?}")),
     };
@@ -535,7 +535,7 @@ async fn try_out(t: &Bench, probe: &Probe, file: &Path) -> Result<(), String> {
             t.eval(script).await;
             continue;
         }
-        let step = with_refs(step, &seen).replace("FILE", &file.display().to_string());
+        let step = with_refs(step, &page_text).replace("FILE", &file.display().to_string());
         let command: Command =
             serde_json::from_str(&step).map_err(|error| format!("{step}: {error}"))?;
         let request = Request {
@@ -545,10 +545,10 @@ async fn try_out(t: &Bench, probe: &Probe, file: &Path) -> Result<(), String> {
         };
         last = Some(t.browser.run(request).await);
     }
-    let came = last.expect("a step");
-    let is_met = probe.comes.split('|').any(|comes| is_what_came(comes, &came));
+    let outcome = last.expect("a step");
+    let is_met = probe.expected.split('|').any(|expected| matches_outcome(expected, &outcome));
     if !is_met {
-        return Err(format!("expected `{}`, got {}", probe.comes, told(&came)));
+        return Err(format!("expected `{}`, got {}", probe.expected, describe(&outcome)));
     }
     if probe.then.is_empty() {
         return Ok(());
@@ -557,26 +557,26 @@ async fn try_out(t: &Bench, probe: &Probe, file: &Path) -> Result<(), String> {
     if then == "true" {
         Ok(())
     } else {
-        Err(format!("`{}` is not so; {}", probe.then, told(&came)))
+        Err(format!("`{}` is not so; {}", probe.then, describe(&outcome)))
     }
 }
 
 /// A step with refs in place of the words in braces. JSON has braces of its own.
-fn with_refs(step: &str, seen: &str) -> String {
+fn with_refs(step: &str, page_text: &str) -> String {
     let mut out = String::new();
     let mut rest = step;
     while let Some(at) = rest.find("\"{") {
         let Some(end) = rest[at..].find("}\"") else { break };
         out.push_str(&rest[..=at]);
         let words = rest[at + 2..at + end].replace("\\\"", "\"");
-        out.push_str(&ref_of(seen, &words));
+        out.push_str(&ref_of(page_text, &words));
         rest = &rest[at + end + 1..];
     }
     out + rest
 }
 
-pub fn told(came: &Result<Outcome, Error>) -> String {
-    match came {
+pub fn describe(actual: &Result<Outcome, Error>) -> String {
+    match actual {
         Ok(outcome) => format!("{} {:?}", outcome.reply, outcome.notes),
         Err(error) => error.to_string(),
     }
@@ -604,17 +604,17 @@ fn receipt(outcome: &Outcome) -> Option<&Receipt> {
     }
 }
 
-pub fn is_what_came(comes: &str, came: &Result<Outcome, Error>) -> bool {
-    let (first, rest) = comes.trim().split_once(' ').unwrap_or((comes.trim(), ""));
+pub fn matches_outcome(expected: &str, actual: &Result<Outcome, Error>) -> bool {
+    let (first, rest) = expected.trim().split_once(' ').unwrap_or((expected.trim(), ""));
     if first == "reply" {
-        return came.is_ok();
+        return actual.is_ok();
     }
     if let Some(code) = Code::ALL.iter().find(|code| code.as_str() == first) {
-        return came
+        return actual
             .as_ref()
             .is_err_and(|error| error.code() == *code && error.to_string().contains(rest));
     }
-    let Ok(outcome) = came else { return false };
+    let Ok(outcome) = actual else { return false };
     if let ("can", Reply::Can(row)) = (first, &outcome.reply) {
         return row.state == rest;
     }

@@ -3,8 +3,8 @@
 //! Each consequence is tried on a page that is quiet and on one that changes all the time, with the first click after the
 //! page was opened. The right effect is known by construction.
 
-use crate::harness::{Bench, Route, bench, open};
-use crate::probes::{is_what_came, told};
+use crate::harness::{Route, TestContext, browser_test, open};
+use crate::probes::{describe, matches_outcome};
 use agbrowse_browser::command::{Open, Receipt, Until};
 use agbrowse_browser::{Command, Error, Outcome, Reply};
 use futures_util::StreamExt;
@@ -12,62 +12,62 @@ use std::fmt::Write as _;
 use tokio::net::TcpListener;
 
 /// What a click causes.
-struct Consequence {
+struct EffectCase {
     name: &'static str,
     /// What else is on the page.
     body: &'static str,
     /// The listener of the click.
     listener: &'static str,
     /// The effect and what goes with it.
-    comes: &'static str,
+    expected: &'static str,
 }
 
-const fn caused(
+const fn effect_case(
     name: &'static str,
     body: &'static str,
     listener: &'static str,
-    comes: &'static str,
-) -> Consequence {
-    Consequence { name, body, listener, comes }
+    expected: &'static str,
+) -> EffectCase {
+    EffectCase { name, body, listener, expected }
 }
 
 /// What is on the page in `OTHER` words is served by the other site, in a process of its own; `SOCKET` is the address of a
 /// WebSocket that takes everything.
 #[rustfmt::skip]
-const CONSEQUENCES: &[Consequence] = &[
-    caused("nothing", "", "", "none"),
-    caused("nothing, heard", "", "window.x = 1", "none"),
-    caused("a text", "", "out.textContent = 'x'", "changed +content"),
-    caused("a text after a promise", "", "Promise.resolve().then(() => out.textContent = 'x')", "changed +content"),
-    caused("a text after a timer of 150 ms", "", "setTimeout(() => out.textContent = 'x', 150)", "changed +content"),
-    caused("a text after a timer of 300 ms", "", "setTimeout(() => out.textContent = 'x', 300)", "changed +content"),
-    caused("a text after timers in a row", "", "setTimeout(() => setTimeout(() => out.textContent = 'x', 200), 200)", "changed +content"),
-    caused("a text after some frames", "", "let n = 0; const f = () => ++n < 12 ? requestAnimationFrame(f) : out.textContent = 'x'; f()", "changed +content"),
-    caused("a frame of this site", "<iframe id=f srcdoc='<p>inside'></iframe>", "f.contentDocument.body.append('x')", "changed +frame"),
-    caused("a frame of another site", "<iframe id=f src='OTHER/listener'></iframe>", "f.contentWindow.postMessage('x', '*')", "changed +frame"),
-    caused("a frame of another site, later", "<iframe id=f src='OTHER/listener'></iframe>", "setTimeout(() => f.contentWindow.postMessage('x', '*'), 250)", "changed +frame"),
-    caused("local storage", "", "localStorage.x = Math.random()", "changed +storage"),
-    caused("session storage, later", "", "setTimeout(() => sessionStorage.x = Math.random(), 200)", "changed +storage"),
-    caused("a cookie", "", "document.cookie = 'x=' + Math.random()", "changed +storage"),
-    caused("a cookie, later", "", "setTimeout(() => document.cookie = 'x=' + Math.random(), 200)", "changed +storage"),
-    caused("a database", "<script>indexedDB.open('d').onupgradeneeded = (e) => e.target.result.createObjectStore('s')</script>",
+const CONSEQUENCES: &[EffectCase] = &[
+    effect_case("nothing", "", "", "none"),
+    effect_case("nothing, heard", "", "window.x = 1", "none"),
+    effect_case("a text", "", "out.textContent = 'x'", "changed +content"),
+    effect_case("a text after a promise", "", "Promise.resolve().then(() => out.textContent = 'x')", "changed +content"),
+    effect_case("a text after a timer of 150 ms", "", "setTimeout(() => out.textContent = 'x', 150)", "changed +content"),
+    effect_case("a text after a timer of 300 ms", "", "setTimeout(() => out.textContent = 'x', 300)", "changed +content"),
+    effect_case("a text after timers in a row", "", "setTimeout(() => setTimeout(() => out.textContent = 'x', 200), 200)", "changed +content"),
+    effect_case("a text after some frames", "", "let n = 0; const f = () => ++n < 12 ? requestAnimationFrame(f) : out.textContent = 'x'; f()", "changed +content"),
+    effect_case("a frame of this site", "<iframe id=f srcdoc='<p>inside'></iframe>", "f.contentDocument.body.append('x')", "changed +frame"),
+    effect_case("a frame of another site", "<iframe id=f src='OTHER/listener'></iframe>", "f.contentWindow.postMessage('x', '*')", "changed +frame"),
+    effect_case("a frame of another site, later", "<iframe id=f src='OTHER/listener'></iframe>", "setTimeout(() => f.contentWindow.postMessage('x', '*'), 250)", "changed +frame"),
+    effect_case("local storage", "", "localStorage.x = Math.random()", "changed +storage"),
+    effect_case("session storage, later", "", "setTimeout(() => sessionStorage.x = Math.random(), 200)", "changed +storage"),
+    effect_case("a cookie", "", "document.cookie = 'x=' + Math.random()", "changed +storage"),
+    effect_case("a cookie, later", "", "setTimeout(() => document.cookie = 'x=' + Math.random(), 200)", "changed +storage"),
+    effect_case("a database", "<script>indexedDB.open('d').onupgradeneeded = (e) => e.target.result.createObjectStore('s')</script>",
         "indexedDB.open('d').onsuccess = (e) => e.target.result.transaction('s', 'readwrite').objectStore('s').put(Math.random(), 1)", "changed +storage"),
-    caused("a socket", "", "window.s = new WebSocket('SOCKET')", "changed +socket"),
-    caused("what is sent through a socket", "<script>window.s = new WebSocket('SOCKET')</script>", "s.send('x')", "changed +socket"),
-    caused("a beacon", "", "navigator.sendBeacon('/beacon', 'x')", "changed +requests"),
-    caused("a request", "", "fetch('/data')", "changed +requests"),
-    caused("a request, later", "", "setTimeout(() => fetch('/data'), 250)", "changed +requests"),
-    caused("what a worker answers", "<script>const w = new Worker(URL.createObjectURL(new Blob(['onmessage = () => setTimeout(() => postMessage(1), 200)']))); w.onmessage = () => out.textContent = 'x'</script>",
+    effect_case("a socket", "", "window.s = new WebSocket('SOCKET')", "changed +socket"),
+    effect_case("what is sent through a socket", "<script>window.s = new WebSocket('SOCKET')</script>", "s.send('x')", "changed +socket"),
+    effect_case("a beacon", "", "navigator.sendBeacon('/beacon', 'x')", "changed +requests"),
+    effect_case("a request", "", "fetch('/data')", "changed +requests"),
+    effect_case("a request, later", "", "setTimeout(() => fetch('/data'), 250)", "changed +requests"),
+    effect_case("what a worker answers", "<script>const w = new Worker(URL.createObjectURL(new Blob(['onmessage = () => setTimeout(() => postMessage(1), 200)']))); w.onmessage = () => out.textContent = 'x'</script>",
         "w.postMessage(1)", "changed +content"),
-    caused("what a worker asks a server for", "<script>const w = new Worker(URL.createObjectURL(new Blob(['onmessage = (e) => fetch(e.data)'])))</script>",
+    effect_case("what a worker asks a server for", "<script>const w = new Worker(URL.createObjectURL(new Blob(['onmessage = (e) => fetch(e.data)'])))</script>",
         "w.postMessage(location.origin + '/data')", "changed +requests"),
-    caused("a worker", "", "new Worker(URL.createObjectURL(new Blob(['1'])))", "changed +worker"),
-    caused("a canvas", "<canvas id=c width=200 height=100></canvas>", "c.getContext('2d').fillRect(3, 4, 5, 6)", "changed +canvas"),
-    caused("a canvas, later", "<canvas id=c width=200 height=100></canvas>", "setTimeout(() => c.getContext('2d').fillRect(3, 4, 5, 6), 200)", "changed +canvas"),
-    caused("a player", "<audio id=a controls></audio>", "a.muted = true", "changed +media"),
-    caused("scrolling inside of a shadow tree", "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); root.innerHTML = '<div style=\"height:50px;overflow:auto\"><p style=\"height:500px\">long</p></div>'</script>",
+    effect_case("a worker", "", "new Worker(URL.createObjectURL(new Blob(['1'])))", "changed +worker"),
+    effect_case("a canvas", "<canvas id=c width=200 height=100></canvas>", "c.getContext('2d').fillRect(3, 4, 5, 6)", "changed +canvas"),
+    effect_case("a canvas, later", "<canvas id=c width=200 height=100></canvas>", "setTimeout(() => c.getContext('2d').fillRect(3, 4, 5, 6), 200)", "changed +canvas"),
+    effect_case("a player", "<audio id=a controls></audio>", "a.muted = true", "changed +media"),
+    effect_case("scrolling inside of a shadow tree", "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); root.innerHTML = '<div style=\"height:50px;overflow:auto\"><p style=\"height:500px\">long</p></div>'</script>",
         "root.firstChild.scrollTop = 40", "changed +scroll"),
-    caused("an event inside of a shadow tree", "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); root.innerHTML = '<input type=checkbox aria-label=x>'</script>",
+    effect_case("an event inside of a shadow tree", "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); root.innerHTML = '<input type=checkbox aria-label=x>'</script>",
         "root.firstChild.checked = true; root.firstChild.dispatchEvent(new Event('change'))", "changed +value"),
 ];
 
@@ -100,7 +100,7 @@ fn command(json: &str) -> Command {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
 }
 
-async fn click(t: &Bench, target: &str) -> Result<Outcome, Error> {
+async fn click(t: &TestContext, target: &str) -> Result<Outcome, Error> {
     t.run(command(&format!(r#"{{"verb":"click","target":"{target}"}}"#))).await
 }
 
@@ -120,8 +120,8 @@ async fn socket() -> String {
 }
 
 /// Every consequence on one of the pages that do this by themselves.
-fn all_on(pages: &'static [(&str, &str)]) {
-    bench(async |t| {
+fn check_all_on(pages: &'static [(&str, &str)]) {
+    browser_test(async |t| {
         let socket = socket().await;
         t.page(
             "/listener",
@@ -145,24 +145,27 @@ fn all_on(pages: &'static [(&str, &str)]) {
             t.open("/page").await;
             // Scripts that get something ready have done so.
             if it.body.contains("WebSocket") {
-                t.until("s.readyState === 1").await;
+                t.wait_until("s.readyState === 1").await;
             }
             if it.body.contains("indexedDB") {
-                t.until("new Promise((go) => indexedDB.open('d').onsuccess = (e) => go(e.target.result.objectStoreNames.length === 1))").await;
+                t.wait_until("new Promise((go) => indexedDB.open('d').onsuccess = (e) => go(e.target.result.objectStoreNames.length === 1))").await;
             }
             if itself.contains("beat") {
-                t.until("window.beats > 3").await;
+                t.wait_until("window.beats > 3").await;
             }
-            let came = click(&t, "text=Go").await;
+            let outcome = click(&t, "text=Go").await;
             // Where a page does something all the time, that may come first and be all that is told.
-            let comes =
-                if itself.is_empty() { it.comes } else { it.comes.split(' ').next().unwrap() };
-            if !is_what_came(comes, &came) {
+            let expected = if itself.is_empty() {
+                it.expected
+            } else {
+                it.expected.split(' ').next().unwrap()
+            };
+            if !matches_outcome(expected, &outcome) {
                 let _ = writeln!(
                     wrong,
-                    "{} on a {name} page: expected `{comes}`, got {}",
+                    "{} on a {name} page: expected `{expected}`, got {}",
                     it.name,
-                    told(&came)
+                    describe(&outcome)
                 );
             }
         }
@@ -172,12 +175,12 @@ fn all_on(pages: &'static [(&str, &str)]) {
 
 #[test]
 fn every_effect_is_reported_on_quiet_page() {
-    all_on(&[("quiet", "")]);
+    check_all_on(&[("quiet", "")]);
 }
 
 #[test]
 fn every_effect_is_reported_on_self_mutating_page() {
-    all_on(RESTLESS);
+    check_all_on(RESTLESS);
 }
 
 #[test]
@@ -197,28 +200,28 @@ fn self_mutation_is_not_an_effect() {
         "<canvas id=c></canvas><script>const g = c.getContext('2d'); const f = (at) => { g.clearRect(0, 0, 300, 150); g.fillRect(at / 9 % 200, 9, 9, 9); requestAnimationFrame(f) }; f(0)</script>",
         "<iframe srcdoc='<p id=p></p><script>setInterval(() => p.textContent = Date.now(), 120)</script>'></iframe>",
     ];
-    bench(async |t| {
+    browser_test(async |t| {
         let mut wrong = String::new();
         let dead = r#"{"verb":"click","target":"text=Dead","settleMs":300}"#;
         let beat = "<script>var ticks = setInterval(() => window.beats = (window.beats || 0) + 1, 250)</script>";
         for html in pages {
             // Nobody hears the click; somebody hears every click, as in pages made with frameworks.
-            for heard in ["", "<script>addEventListener('click', () => 0)</script>"] {
+            for listener in ["", "<script>addEventListener('click', () => 0)</script>"] {
                 t.page(
                     "/itself",
                     format!(
-                        "<!doctype html><button>Dead</button>{heard}{html}{}",
+                        "<!doctype html><button>Dead</button>{listener}{html}{}",
                         if html.contains("beats") { "" } else { beat }
                     ),
                 );
                 t.open("/itself").await;
                 // A clock that nobody has seen tick may tick just then, once: whoever hears every click may have done that.
-                if html.contains("beats") || !heard.is_empty() {
-                    t.until("window.beats > 3").await;
+                if html.contains("beats") || !listener.is_empty() {
+                    t.wait_until("window.beats > 3").await;
                 }
-                let came = receipt(t.run(command(dead)).await);
-                if came.effect.as_str() != "none" {
-                    let _ = writeln!(wrong, "{heard}{html}: {came}");
+                let outcome = receipt(t.run(command(dead)).await);
+                if outcome.effect.as_str() != "none" {
+                    let _ = writeln!(wrong, "{listener}{html}: {outcome}");
                 }
             }
         }
@@ -228,21 +231,21 @@ fn self_mutation_is_not_an_effect() {
 
 #[test]
 fn no_effect_states_observation_time() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/dead", "<button>Dead</button>");
         t.open("/dead").await;
-        let came = receipt(click(&t, "text=Dead").await);
-        assert_eq!((came.effect.as_str(), came.watched_ms), ("none", Some(600)), "{came}");
-        assert!(came.to_string().contains(": no effect seen in 600 ms"), "{came}");
+        let outcome = receipt(click(&t, "text=Dead").await);
+        assert_eq!((outcome.effect.as_str(), outcome.watched_ms), ("none", Some(600)), "{outcome}");
+        assert!(outcome.to_string().contains(": no effect seen in 600 ms"), "{outcome}");
         let brief = r#"{"verb":"click","target":"text=Dead","settleMs":200}"#;
-        let came = receipt(t.run(command(brief)).await);
-        assert!(came.watched_ms.is_some_and(|ms| ms <= 200), "{came}");
+        let outcome = receipt(t.run(command(brief)).await);
+        assert!(outcome.watched_ms.is_some_and(|ms| ms <= 200), "{outcome}");
     });
 }
 
 #[test]
 fn change_in_another_tab_is_an_effect() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/other", "<p id=p>waits<script>new BroadcastChannel('c').onmessage = (e) => p.textContent = e.data</script>");
         t.page("/one", "<button onclick=\"new BroadcastChannel('c').postMessage('x')\">Tell</button><button>Dead</button>");
         t.open("/one").await;
@@ -253,10 +256,10 @@ fn change_in_another_tab_is_an_effect() {
             let click = format!(r#"{{"verb":"click","target":"{target}"}}"#);
             t.run_on(first, command(&click)).await
         };
-        let came = on_first("text=Tell").await;
-        assert!(is_what_came("changed +other-tab", &came), "{}", told(&came));
-        let came = on_first("text=Dead").await;
-        assert!(is_what_came("none", &came), "{}", told(&came));
+        let outcome = on_first("text=Tell").await;
+        assert!(matches_outcome("changed +other-tab", &outcome), "{}", describe(&outcome));
+        let outcome = on_first("text=Dead").await;
+        assert!(matches_outcome("none", &outcome), "{}", describe(&outcome));
     });
 }
 
@@ -301,20 +304,20 @@ fn form_validation_failure_is_blocked_and_names_field() {
             "\"Secret\" is required",
         ),
     ];
-    bench(async |t| {
+    browser_test(async |t| {
         for (html, target, said) in cases {
             t.page("/form", format!("<!doctype html>{html}"));
             t.open("/form").await;
-            let came = receipt(click(&t, target).await);
-            assert_eq!(came.effect.as_str(), "blocked", "{html}: {came}");
-            assert!(came.to_string().contains(said), "{html}: {came}");
+            let outcome = receipt(click(&t, target).await);
+            assert_eq!(outcome.effect.as_str(), "blocked", "{html}: {outcome}");
+            assert!(outcome.to_string().contains(said), "{html}: {outcome}");
         }
         // By the key.
         t.page("/form", "<form><input aria-label=First id=i><input aria-label=Second required><button>Send</button></form>");
         t.open("/form").await;
         let press = r#"{"verb":"press","keys":["Enter"],"on":"label=First"}"#;
-        let came = receipt(t.run(command(press)).await);
-        assert!(came.to_string().contains("blocked: \"Second\" is required"), "{came}");
+        let outcome = receipt(t.run(command(press)).await);
+        assert!(outcome.to_string().contains("blocked: \"Second\" is required"), "{outcome}");
         // Whoever only asks whether it could be sent is not blocked, and what is sent is not.
         for html in [
             "<form id=f novalidate><input required aria-label=x><button type=button onclick='o.textContent = f.checkValidity()'>Send</button></form><p id=o>",
@@ -322,41 +325,49 @@ fn form_validation_failure_is_blocked_and_names_field() {
         ] {
             t.page("/form", format!("<!doctype html>{html}"));
             t.open("/form").await;
-            let came = click(&t, "text=Send").await;
-            assert!(is_what_came("changed +content", &came), "{html}: {}", told(&came));
+            let outcome = click(&t, "text=Send").await;
+            assert!(
+                matches_outcome("changed +content", &outcome),
+                "{html}: {}",
+                describe(&outcome)
+            );
         }
     });
 }
 
 #[test]
 fn click_missed_by_moving_element_is_reported() {
-    bench(async |t| {
+    browser_test(async |t| {
         let moves = "this.style.left = '300px'";
         t.page("/away", format!("<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"{moves}\" onclick='n.textContent = 1'>Go</button>"));
         t.open("/away").await;
         let outcome = click(&t, "text=Go").await;
-        assert!(told(&outcome).contains("not-clicked"), "{}", told(&outcome));
-        let came = receipt(outcome);
-        assert_eq!(came.effect.as_str(), "blocked", "{came}");
-        assert!(came.to_string().contains("moved away"), "{came}");
+        assert!(describe(&outcome).contains("not-clicked"), "{}", describe(&outcome));
+        let actual = receipt(outcome);
+        assert_eq!(actual.effect.as_str(), "blocked", "{actual}");
+        assert!(actual.to_string().contains("moved away"), "{actual}");
         assert_eq!(t.eval("n.textContent").await, "\"0\"");
         // What came of the press all the same is told.
         t.page("/away", format!("<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"{moves}; n.textContent = 'down'\">Go</button>"));
         t.open("/away").await;
         let outcome = click(&t, "text=Go").await;
-        assert!(is_what_came("changed +content note:not-clicked", &outcome), "{}", told(&outcome));
+        assert!(
+            matches_outcome("changed +content note:not-clicked", &outcome),
+            "{}",
+            describe(&outcome)
+        );
         // One that is only pressed in is clicked.
         t.page("/away", "<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"this.style.transform = 'translateY(2px)'\" onclick='n.textContent = 1'>Go</button>");
         t.open("/away").await;
         let outcome = click(&t, "text=Go").await;
-        assert!(is_what_came("changed +content", &outcome), "{}", told(&outcome));
-        assert!(!told(&outcome).contains("not-clicked"), "{}", told(&outcome));
+        assert!(matches_outcome("changed +content", &outcome), "{}", describe(&outcome));
+        assert!(!describe(&outcome).contains("not-clicked"), "{}", describe(&outcome));
     });
 }
 
 #[test]
 fn download_link_click_is_download() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.serve("/file", Route::File("a.txt".into(), b"x".to_vec())).serve("/never", Route::Hang);
         let html = [
             format!("<a download href='{}'>Fast</a>", t.url("/file")),
@@ -370,8 +381,8 @@ fn download_link_click_is_download() {
         t.page("/links", html.join(" "));
         for name in ["Fast", "Slow", "Script", "Plain"] {
             t.run(open(&t.url("/links"))).await.unwrap();
-            let came = receipt(click(&t, &format!("text={name}")).await);
-            assert_eq!(came.effect.as_str(), "download", "{name}: {came}");
+            let outcome = receipt(click(&t, &format!("text={name}")).await);
+            assert_eq!(outcome.effect.as_str(), "download", "{name}: {outcome}");
         }
     });
 }

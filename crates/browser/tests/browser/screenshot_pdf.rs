@@ -1,12 +1,15 @@
 //! Screenshots and PDF files: what is in them, by their own headers.
 
-use crate::harness::bench;
+use crate::harness::browser_test;
 use agbrowse_browser::command::{
     ImageFormat, Pdf, Property, Screenshot, ScreenshotReply, Snapshot,
 };
 use agbrowse_browser::{Command, Outcome, Reply};
 
-async fn shoot(t: &crate::harness::Bench, screenshot: Screenshot) -> (ScreenshotReply, Outcome) {
+async fn shoot(
+    t: &crate::harness::TestContext,
+    screenshot: Screenshot,
+) -> (ScreenshotReply, Outcome) {
     let mut outcome = t.run(Command::Screenshot(screenshot)).await.unwrap();
     let Reply::Screenshot(shot) = &mut outcome.reply else { panic!("no picture") };
     (shot.clone(), outcome)
@@ -21,7 +24,7 @@ fn png_size(data: &[u8]) -> (u32, u32) {
 
 #[test]
 fn screenshot_covers_viewport_or_full_page() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<style>body{margin:0}div{height:3000px;background:linear-gradient(red,blue)}</style><div>");
         t.open("/").await;
         let (shot, _) = shoot(&t, Screenshot::default()).await;
@@ -31,9 +34,9 @@ fn screenshot_covers_viewport_or_full_page() {
         for (format, magic) in
             [(ImageFormat::Jpeg, &b"\xff\xd8\xff"[..]), (ImageFormat::Webp, b"RIFF")]
         {
-            let asked =
+            let options =
                 Screenshot { format: Some(format), quality: Some(40), ..Screenshot::default() };
-            let (shot, _) = shoot(&t, asked).await;
+            let (shot, _) = shoot(&t, options).await;
             assert!(shot.data.starts_with(magic), "{format:?}");
             let named = Screenshot {
                 path: Some(format!("x.{}", format.as_str()).into()),
@@ -46,7 +49,7 @@ fn screenshot_covers_viewport_or_full_page() {
 
 #[test]
 fn screenshot_of_too_tall_page_is_cropped_with_note() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<body style='margin:0'><div style='height:40000px'>");
         t.open("/").await;
         let (shot, outcome) =
@@ -58,7 +61,7 @@ fn screenshot_of_too_tall_page_is_cropped_with_note() {
 
 #[test]
 fn two_tabs_are_captured_concurrently() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<body style='background:teal'>");
         let new = |url| {
             use agbrowse_browser::command::{NewTab, TabAction, TabCommand};
@@ -79,7 +82,7 @@ fn two_tabs_are_captured_concurrently() {
 
 #[test]
 fn page_is_printed_to_pdf() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<h1>On paper</h1><div style='height:3000px'>");
         t.open("/").await;
         let outcome = t.run(Command::Pdf(Pdf::default())).await.unwrap();
@@ -93,7 +96,7 @@ fn page_is_printed_to_pdf() {
 
 #[test]
 fn element_screenshot_works_at_any_position() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<body style='margin:0'><div style='height:2000px'></div>\
@@ -117,7 +120,7 @@ fn element_screenshot_works_at_any_position() {
 
 #[test]
 fn image_map_area_has_correct_box() {
-    bench(async |t| {
+    browser_test(async |t| {
         let image = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=";
         t.page(
             "/",
@@ -129,15 +132,15 @@ fn image_map_area_has_correct_box() {
             ),
         );
         t.open("/").await;
-        for (target, place, size) in [
+        for (target, expected_box, size) in [
             ("role=link[name=\"Corner\"]", "15 2025 30 40", (30, 40)),
             ("role=link[name=\"Ring\"]", "85 2035 40 40", (40, 40)),
         ] {
             let found = t.run(crate::snapshot::get(Property::Box, target)).await.unwrap();
-            assert_eq!(found.reply.to_string(), place, "{target}");
-            let asked =
+            assert_eq!(found.reply.to_string(), expected_box, "{target}");
+            let options =
                 Screenshot { target: Some(target.parse().unwrap()), ..Screenshot::default() };
-            let (shot, _) = shoot(&t, asked).await;
+            let (shot, _) = shoot(&t, options).await;
             assert_eq!(png_size(&shot.data), size, "{target}");
         }
     });
@@ -145,7 +148,7 @@ fn image_map_area_has_correct_box() {
 
 #[test]
 fn ref_labels_are_drawn_on_screenshot_only() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<body style='margin:0'><script>window.seen = 0; \
@@ -157,8 +160,8 @@ fn ref_labels_are_drawn_on_screenshot_only() {
         let (plain, _) = shoot(&t, Screenshot::default()).await;
         let before = t.eval("seen").await;
         for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp] {
-            let asked = Screenshot { refs: true, format: Some(format), ..Screenshot::default() };
-            let (shot, _) = shoot(&t, asked).await;
+            let options = Screenshot { refs: true, format: Some(format), ..Screenshot::default() };
+            let (shot, _) = shoot(&t, options).await;
             assert_eq!((shot.format, shot.width, shot.height), (format, 1280, 720));
             if format == ImageFormat::Png {
                 assert_eq!(png_size(&shot.data), (1280, 720));
@@ -179,7 +182,7 @@ fn ref_labels_are_drawn_on_screenshot_only() {
 
 #[test]
 fn boxes_match_page_geometry_including_frames() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/inner", "<body style='margin:0'><button style='margin:7px'>Inner</button>");
         t.page(
             "/",
@@ -192,19 +195,20 @@ fn boxes_match_page_geometry_including_frames() {
             ),
         );
         t.open("/").await;
-        let asked = Snapshot { boxes: true, ..Snapshot::default() };
-        let full = crate::snapshot::details(&t, asked.clone()).await;
-        let text = crate::snapshot::see(&t, asked).await;
+        let options = Snapshot { boxes: true, ..Snapshot::default() };
+        let full = crate::snapshot::details(&t, options.clone()).await;
+        let text = crate::snapshot::snapshot_text(&t, options).await;
         assert!(text.contains("heading \"Heading\" [level=1 box=0,0,1280,40]"), "{text}");
         let mut places = Vec::new();
         for line in text.lines().filter(|line| line.contains("Inner")) {
             let name = crate::snapshot::ref_of(line, "Inner");
             let got =
                 t.run(crate::snapshot::get(Property::Box, &name)).await.unwrap().reply.to_string();
-            let place = got.split(' ').map(|it| it.parse::<f32>().unwrap().round().to_string());
-            let place = place.collect::<Vec<_>>().join(",");
-            assert!(line.contains(&format!("box={place}]")), "{line} {got}");
-            places.push(place);
+            let expected_box =
+                got.split(' ').map(|it| it.parse::<f32>().unwrap().round().to_string());
+            let expected_box = expected_box.collect::<Vec<_>>().join(",");
+            assert!(line.contains(&format!("box={expected_box}]")), "{line} {got}");
+            places.push(expected_box);
         }
         assert_eq!(places.len(), 2, "{text}");
         assert_ne!(places[0], places[1]);
@@ -214,7 +218,7 @@ fn boxes_match_page_geometry_including_frames() {
 
 #[test]
 fn ref_labels_are_drawn_only_on_visible_elements() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/inner",
             "<body style='margin:0'><div style='height:90px'></div><button>Below</button>",

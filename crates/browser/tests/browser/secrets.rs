@@ -1,7 +1,7 @@
 //! Secrets: passwords, one-time codes, card numbers and tokens are in nothing that is told of a page.
 
-use crate::harness::{Bench, bench, eval, open};
-use crate::snapshot::{details, get, see, show};
+use crate::harness::{TestContext, browser_test, eval, open};
+use crate::snapshot::{details, get, open_html, snapshot_text};
 use agbrowse_browser::Command;
 use agbrowse_browser::command::{
     Answer, Console, DialogCommand, Find, Get, Property, Requests, Snapshot, TabAction, TabCommand,
@@ -19,7 +19,7 @@ fn ax() -> Snapshot {
 }
 
 /// Everything, in every form.
-async fn told(t: &Bench) -> Vec<(String, String)> {
+async fn all_outputs(t: &TestContext) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for source in [TreeSource::Page, TreeSource::Ax] {
         let loud = || Snapshot {
@@ -32,7 +32,7 @@ async fn told(t: &Bench) -> Vec<(String, String)> {
             include_hidden: source == TreeSource::Page,
             ..Snapshot::default()
         };
-        all.push((format!("{source:?}"), see(t, loud()).await));
+        all.push((format!("{source:?}"), snapshot_text(t, loud()).await));
         let json = serde_json::to_string(&details(t, loud()).await).unwrap();
         all.push((format!("{source:?} json"), json));
     }
@@ -53,7 +53,7 @@ async fn told(t: &Bench) -> Vec<(String, String)> {
 
 #[test]
 fn secret_field_value_is_in_no_output() {
-    bench(async |t| {
+    browser_test(async |t| {
         for field in [
             "<input type=password value='HELD'>",
             "<input autocomplete=current-password value='HELD'>",
@@ -84,8 +84,8 @@ fn secret_field_value_is_in_no_output() {
             let html = format!(
                 "<style>.dots {{ -webkit-text-security: disc }}</style><main>{field}</main>"
             );
-            show(&t, &html, Snapshot::default()).await;
-            for (what, text) in told(&t).await {
+            open_html(&t, &html, Snapshot::default()).await;
+            for (what, text) in all_outputs(&t).await {
                 assert!(!text.contains(SECRET), "{what} of {field}:\n{text}");
                 assert!(
                     !text.contains("•••••••"),
@@ -112,7 +112,7 @@ fn secret_field_value_is_in_no_output() {
 
 #[test]
 fn ordinary_field_value_is_shown() {
-    bench(async |t| {
+    browser_test(async |t| {
         for field in [
             "<input name=q value='HELD'>",
             "<label>Search passwords <input value='HELD'></label>",
@@ -129,7 +129,7 @@ fn ordinary_field_value_is_shown() {
         ] {
             let html = field.replace("HELD", "held-1");
             for options in [Snapshot::default(), ax()] {
-                let text = show(&t, &html, options).await;
+                let text = open_html(&t, &html, options).await;
                 assert!(text.contains("held-1") && !text.contains('•'), "{html}:\n{text}");
             }
         }
@@ -138,20 +138,20 @@ fn ordinary_field_value_is_shown() {
 
 #[test]
 fn password_copied_to_another_field_is_masked() {
-    bench(async |t| {
+    browser_test(async |t| {
         let html = "<div id=box></div><button onclick='draw(\"text\")'>Show</button><script>
             const draw = (type) => { const value = box.firstChild ? box.firstChild.value : '';
               box.innerHTML = `<input aria-label=Field type=${type}>`; box.firstChild.value = value; };
             draw('password')</script>";
-        show(&t, html, Snapshot::default()).await;
+        open_html(&t, html, Snapshot::default()).await;
         t.eval("box.firstChild.value = 'S3K-typed'; 1").await;
-        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         t.eval("draw('text'); 1").await;
         assert_eq!(t.eval("box.firstChild.type").await, "\"text\"");
-        for (what, text) in told(&t).await {
+        for (what, text) in all_outputs(&t).await {
             assert!(!text.contains("S3K-typed"), "{what}:\n{text}");
         }
-        let text = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("textbox \"Field\"") && text.contains("value=\"••••••\""), "{text}");
     });
 }
@@ -159,7 +159,7 @@ fn password_copied_to_another_field_is_masked() {
 /// Every case of the table, as a text, a name, a value, an address and an attribute, told in every way.
 #[test]
 fn secrets_are_masked_in_texts_names_and_urls() {
-    bench(async |t| {
+    browser_test(async |t| {
         let cases: Vec<(String, Option<String>)> = serde_json::from_str(CASES).unwrap();
         let escaped = |text: &str| {
             text.replace('&', "&amp;")
@@ -183,7 +183,7 @@ fn secrets_are_masked_in_texts_names_and_urls() {
                 budget: None,
                 ..Snapshot::default()
             };
-            show(&t, &html, options()).await;
+            open_html(&t, &html, options()).await;
             let json = serde_json::to_value(
                 details(&t, Snapshot { nodes: true, no_interactive: true, ..options() }).await,
             );
@@ -199,43 +199,43 @@ fn secrets_are_masked_in_texts_names_and_urls() {
             for (before, after) in &cases {
                 let plain = |text: &str| text.replace('\u{a0}', " ");
                 let (before, after) = (plain(before), after.as_deref().map(plain));
-                let wanted = after.as_deref().unwrap_or(&before);
-                let short = page_cut(wanted);
+                let expected = after.as_deref().unwrap_or(&before);
+                let short = shared_prefix(expected);
                 assert!(
                     strings.iter().any(|it| it.starts_with(&short)),
-                    "{format}: {wanted} is not told"
+                    "{format}: {expected} is not told"
                 );
                 if after.is_some() {
                     // A number in an address is the number of an article as likely as that of a card.
                     let is_card = !before.contains(char::is_alphabetic);
-                    let told = rest.iter().filter(|it| !is_card || !it.starts_with("http://"));
-                    let told: Vec<_> = told.filter(|it| it.contains(&before)).collect();
-                    assert!(told.is_empty(), "{format}: {before} is told: {told:#?}");
+                    let unmasked = rest.iter().filter(|it| !is_card || !it.starts_with("http://"));
+                    let unmasked: Vec<_> = unmasked.filter(|it| it.contains(&before)).collect();
+                    assert!(unmasked.is_empty(), "{format}: {before} is told: {unmasked:#?}");
                 }
             }
         }
         for (index, (before, after)) in cases.iter().enumerate() {
-            let wanted = after.as_ref().unwrap_or(before).replace('\u{a0}', " ");
+            let expected = after.as_ref().unwrap_or(before).replace('\u{a0}', " ");
             let text = t
                 .run(get(Property::Text, &format!("css=#t{index}")))
                 .await
                 .unwrap()
                 .reply
                 .to_string();
-            assert_eq!(text, wanted);
+            assert_eq!(text, expected);
             let attr = Get {
                 what: Property::Attr,
                 target: format!("css=#a{index}").parse().unwrap(),
                 name: Some("href".into()),
                 nth: None,
             };
-            assert_eq!(t.run(Command::Get(attr)).await.unwrap().reply.to_string(), wanted);
+            assert_eq!(t.run(Command::Get(attr)).await.unwrap().reply.to_string(), expected);
         }
     });
 }
 
 /// As much of a text as every form of it has.
-fn page_cut(text: &str) -> String {
+fn shared_prefix(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -250,7 +250,7 @@ fn strings(json: &serde_json::Value) -> Vec<String> {
 
 #[test]
 fn urls_are_shown_without_tokens() {
-    bench(async |t| {
+    browser_test(async |t| {
         let secret = format!("{SECRET}a1b2");
         t.page("/", format!("<title>Paid with 4111 1111 1111 1111</title><p>There<iframe src='/leaf?accessToken={secret}'></iframe>"));
         t.page("/leaf", "<title>Leaf</title>");
@@ -263,7 +263,7 @@ fn urls_are_shown_without_tokens() {
             }),
         };
         let new = t.run(Command::Tab(new)).await.unwrap();
-        let mut all = told(&t).await;
+        let mut all = all_outputs(&t).await;
         for outcome in [opened, new] {
             assert!(
                 outcome.reply.to_string().contains("?page=2&clientSecret=••••••"),
@@ -278,7 +278,7 @@ fn urls_are_shown_without_tokens() {
         // The page itself has them.
         assert!(t.eval("location.href").await.contains(&secret));
         t.eval("history.pushState(0, '', '?sessionToken=S3Knav1'); 1").await;
-        for (what, text) in told(&t).await {
+        for (what, text) in all_outputs(&t).await {
             assert!(!text.contains("S3Knav1"), "{what}:\n{text}");
         }
         let redacted = Snapshot { redact: true, ..Snapshot::default() };
@@ -292,7 +292,7 @@ fn urls_are_shown_without_tokens() {
 
 #[test]
 fn console_and_dialog_messages_have_no_secrets() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>Says</title>");
         t.open("/").await;
         t.eval("console.log('card 4111111111111111 http://x.test/?token=S3Kc1'); 1").await;
@@ -316,9 +316,9 @@ fn console_and_dialog_messages_have_no_secrets() {
 
 #[test]
 fn split_card_number_is_masked_where_joined() {
-    bench(async |t| {
+    browser_test(async |t| {
         let html = "<a href=/>4111<span> 1111</span> 1111 <b>1111</b></a><p tabindex=0>5500<i> 0000</i> 0000 0004</p>";
-        show(&t, html, Snapshot::default()).await;
+        open_html(&t, html, Snapshot::default()).await;
         for query in [
             Find { role: Some("link".into()), ..Find::default() },
             Find { role: Some("paragraph".into()), ..Find::default() },
@@ -331,9 +331,9 @@ fn split_card_number_is_masked_where_joined() {
         // And where it is never put together.
         let html = "<p>Card 4111 <b>1111</b> <span>1111</span> 1111</p><div><i>5500</i><i>0000</i><i>0000</i><i>0004</i></div>";
         for snapshot in [Snapshot::default(), ax()] {
-            let told = show(&t, html, snapshot).await;
-            assert!(told.contains("\"Card ••••••\""), "{told}");
-            assert!(!told.contains("1111") && !told.contains("0000"), "{told}");
+            let unmasked = open_html(&t, html, snapshot).await;
+            assert!(unmasked.contains("\"Card ••••••\""), "{unmasked}");
+            assert!(!unmasked.contains("1111") && !unmasked.contains("0000"), "{unmasked}");
         }
     });
 }

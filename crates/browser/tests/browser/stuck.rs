@@ -1,6 +1,6 @@
 //! A page in an endless loop: everything else goes on.
 
-use crate::harness::{bench, eval, open, tab_id};
+use crate::harness::{browser_test, eval, open, tab_id};
 use agbrowse_browser::command::{
     CloseTab, NewTab, Open, Screenshot, Status, TabAction, TabCommand, Tabs, Until,
 };
@@ -11,9 +11,9 @@ const LOOP: &str = "<title>stuck</title><script>setTimeout(() => { while (true) 
 
 #[test]
 fn control_commands_respond_while_page_is_stuck() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
-        get_stuck(&t).await;
+        open_looping_page(&t).await;
         let stuck = t.tabs().await[0].id;
 
         let held = t.run_within(1500, eval("1"));
@@ -46,7 +46,7 @@ fn control_commands_respond_while_page_is_stuck() {
 
 #[test]
 fn waiting_command_ends_at_its_deadline() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>x</title>");
         t.open("/").await;
         let first = t.run_within(2000, eval("new Promise(() => {})"));
@@ -59,9 +59,9 @@ fn waiting_command_ends_at_its_deadline() {
 
 #[test]
 fn stuck_tab_can_navigate_away() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
-        get_stuck(&t).await;
+        open_looping_page(&t).await;
         // Another site gets another process, so the loop cannot hold it up.
         t.run(open(&t.other_url("/ok"))).await.unwrap();
         assert_eq!(t.eval("document.title").await, "\"fine\"");
@@ -69,13 +69,13 @@ fn stuck_tab_can_navigate_away() {
 }
 
 /// Opens the page at `/loop` and waits until it really is stuck: an answer would have to come from it.
-async fn get_stuck(t: &crate::harness::Bench) {
+async fn open_looping_page(t: &crate::harness::TestContext) {
     let there = Open { url: t.url("/loop"), until: Until::Commit, new_tab: false };
     t.run(Command::Open(there)).await.unwrap();
     while t.run_within(150, eval("1")).await.is_ok() {}
 }
 
-async fn close(t: &crate::harness::Bench, id: TabId) {
+async fn close(t: &crate::harness::TestContext, id: TabId) {
     let began = Instant::now();
     let close = TabCommand { action: TabAction::Close(CloseTab { id: Some(id) }) };
     t.run(Command::Tab(close)).await.unwrap();
@@ -88,7 +88,7 @@ async fn close(t: &crate::harness::Bench, id: TabId) {
 
 #[test]
 fn covering_element_is_reported_when_page_hangs() {
-    bench(async |t| {
+    browser_test(async |t| {
         // It gets stuck when the button is brought into view, which is when it is found to be covered.
         t.page(
             "/",

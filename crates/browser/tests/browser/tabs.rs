@@ -1,6 +1,6 @@
 //! Tabs and contexts: which is meant, and that none disturbs another.
 
-use crate::harness::{Route, bench, eval, open, tab_id};
+use crate::harness::{Route, browser_test, eval, open, tab_id};
 use agbrowse_browser::command::{CloseTab, NewTab, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Request, TabId};
 use futures_util::future::join_all;
@@ -19,7 +19,7 @@ fn switch(id: TabId) -> Command {
 
 #[test]
 fn tabs_are_opened_switched_and_closed() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
         let second = tab_id(t.run(new_tab(Some(t.url("/b")))).await);
@@ -41,7 +41,7 @@ fn tabs_are_opened_switched_and_closed() {
 
 #[test]
 fn background_tab_is_not_current() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
         let own = NewTab { url: Some(t.url("/b")), aside: true, ..NewTab::default() };
@@ -57,7 +57,7 @@ fn background_tab_is_not_current() {
 
 #[test]
 fn tab_closed_by_page_is_reported_missing() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>main</title>").page("/pop", "<title>pop</title>");
         t.open("/").await;
         t.eval("window.open('pop'); 1").await;
@@ -75,7 +75,7 @@ fn tab_closed_by_page_is_reported_missing() {
 
 #[test]
 fn closing_current_tab_switches_to_opener() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<title>main</title>");
         t.open("/").await;
         t.run(new_tab(None)).await.unwrap();
@@ -90,26 +90,28 @@ fn closing_current_tab_switches_to_opener() {
 
 #[test]
 fn contexts_have_separate_cookies() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.serve("/", Route::Cookies);
         t.open("/").await;
         t.open("/").await;
         assert_eq!(t.eval("document.body.innerText").await, "\"seen=yes\"");
         let other = Some(format!("{}-other", t.context));
-        let elsewhere = |command| Request { context: other.clone(), ..Request::new(command) };
-        t.browser.run(elsewhere(open(&t.url("/")))).await.unwrap();
-        let seen = t.browser.run(elsewhere(eval("document.body.innerText"))).await.unwrap();
-        assert_eq!(seen.reply.to_string(), "none");
-        t.browser.run(elsewhere(Command::Close(Default::default()))).await.unwrap();
+        let in_other_context =
+            |command| Request { context: other.clone(), ..Request::new(command) };
+        t.browser.run(in_other_context(open(&t.url("/")))).await.unwrap();
+        let text = t.browser.run(in_other_context(eval("document.body.innerText"))).await.unwrap();
+        assert_eq!(text.reply.to_string(), "none");
+        t.browser.run(in_other_context(Command::Close(Default::default()))).await.unwrap();
         assert_eq!(t.eval("1").await, "1");
-        let again = t.browser.run(elsewhere(Command::Close(Default::default()))).await.unwrap_err();
-        assert_eq!(again.code(), Code::BrowserContextNotFound);
+        let error =
+            t.browser.run(in_other_context(Command::Close(Default::default()))).await.unwrap_err();
+        assert_eq!(error.code(), Code::BrowserContextNotFound);
     });
 }
 
 #[test]
 fn commands_of_one_tab_run_in_order_and_tabs_run_in_parallel() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<script>log = []; line = new BroadcastChannel('line')</script>");
         let first = tab_id(t.run(new_tab(Some(t.url("/")))).await);
         let second = tab_id(t.run(new_tab(Some(t.url("/")))).await);

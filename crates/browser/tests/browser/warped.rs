@@ -1,8 +1,8 @@
 //! Clicks inside of frames that are drawn rotated, skewed, mirrored, scaled, zoomed or in perspective hit what they
 //! are meant for, also in frames in frames and in other processes.
 
-use crate::harness::bench;
-use crate::probes::told;
+use crate::harness::browser_test;
+use crate::probes::describe;
 use std::fmt::Write as _;
 
 /// Ways in which a frame can be drawn: styles of the element around it, and of itself.
@@ -23,7 +23,7 @@ const DRAWN: &[(&str, &str)] = &[
 
 #[test]
 fn clicks_hit_targets_in_transformed_frames() {
-    bench(async |t| {
+    browser_test(async |t| {
         let inner =
             "<!doctype html><style>button { position: absolute; width: 40px; height: 24px }</style>
             <button style='left:5px;top:5px' onclick='tell(1)'>North</button>
@@ -58,12 +58,12 @@ fn clicks_hit_targets_in_transformed_frames() {
         for (name, body) in pages {
             t.page("/", body);
             t.open("/").await;
-            for (target, wanted) in [("text=North", "1"), ("text=South", "12")] {
+            for (target, expected) in [("text=North", "1"), ("text=South", "12")] {
                 let click = format!(r#"{{"verb":"click","target":"{target}"}}"#);
-                let came = t.run(serde_json::from_str(&click).unwrap()).await;
+                let outcome = t.run(serde_json::from_str(&click).unwrap()).await;
                 let got = t.eval("got").await;
-                if got != format!("\"{wanted}\"") {
-                    let _ = writeln!(wrong, "{name}: {target}: got {got}: {}", told(&came));
+                if got != format!("\"{expected}\"") {
+                    let _ = writeln!(wrong, "{name}: {target}: got {got}: {}", describe(&outcome));
                 }
             }
         }
@@ -73,7 +73,7 @@ fn clicks_hit_targets_in_transformed_frames() {
 
 #[test]
 fn coordinates_in_rotated_frame_hit_drawn_element() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><iframe style='position:absolute;left:100px;top:100px;width:200px;height:100px;border:0;transform:rotate(180deg)'
@@ -81,8 +81,8 @@ fn coordinates_in_rotated_frame_hit_drawn_element() {
         );
         t.open("/").await;
         // What is at the bottom right of the document is at the top left of where it is drawn.
-        let came =
+        let outcome =
             t.run(serde_json::from_str(r#"{"verb":"click","target":"xy=110,108"}"#).unwrap()).await;
-        assert_eq!(t.eval("window.got").await, "1", "{}", told(&came));
+        assert_eq!(t.eval("window.got").await, "1", "{}", describe(&outcome));
     });
 }

@@ -5,9 +5,9 @@
 //! a folder, run `npm install --prefix FOLDER`, and name that folder in `AGBROWSE_WIDGETS`. Without it the tests that
 //! need it say so and pass, unless `AGBROWSE_REQUIRE_WIDGETS` is set.
 
-use crate::harness::{Bench, Route, bench};
-use crate::probes::{is_what_came, told};
-use crate::snapshot::see;
+use crate::harness::{Route, TestContext, browser_test};
+use crate::probes::{describe, matches_outcome};
+use crate::snapshot::snapshot_text;
 use agbrowse_browser::command::Snapshot;
 use agbrowse_browser::{Command, Error, Outcome, Reply};
 use std::fmt::Write as _;
@@ -38,8 +38,8 @@ const fn scenario(name: &'static str, steps: &'static [Step], then: &'static str
 
 #[test]
 fn tabulator_rows_are_sorted_and_edited_with_correct_refs() {
-    bench(async |t| {
-        drive(
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/grid.html"),
             &[
@@ -54,15 +54,15 @@ fn tabulator_rows_are_sorted_and_edited_with_correct_refs() {
 
 #[test]
 fn refs_in_recycled_rows_are_never_mistaken() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/recycler.html"), &[], RECYCLER).await;
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/recycler.html"), &[], RECYCLER).await;
     });
 }
 
 #[test]
 fn tinymce_accepts_text_and_formats_in_its_frame() {
-    bench(async |t| {
-        drive(
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/editor.html"),
             &[
@@ -82,8 +82,8 @@ fn tinymce_accepts_text_and_formats_in_its_frame() {
 
 #[test]
 fn shoelace_works_through_shadow_trees() {
-    bench(async |t| {
-        drive(
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/shoelace.html"),
             &[
@@ -104,8 +104,8 @@ fn shoelace_works_through_shadow_trees() {
 
 #[test]
 fn react_state_follows_fields_and_lists() {
-    bench(async |t| {
-        drive(
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/react.html"),
             &["react/umd/react.production.min.js", "react-dom/umd/react-dom.production.min.js"],
@@ -117,8 +117,8 @@ fn react_state_follows_fields_and_lists() {
 
 #[test]
 fn flatpickr_accepts_clicked_and_typed_days() {
-    bench(async |t| {
-        drive(
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/dates.html"),
             &["flatpickr/dist/flatpickr.min.css", "flatpickr/dist/flatpickr.min.js"],
@@ -130,8 +130,8 @@ fn flatpickr_accepts_clicked_and_typed_days() {
 
 #[test]
 fn select2_accepts_one_and_several_options() {
-    bench(async |t| {
-        drive(
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/select2.html"),
             &[
@@ -149,37 +149,37 @@ fn select2_accepts_one_and_several_options() {
 
 #[test]
 fn combobox_filters_and_selects() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/combobox.html"), &[], COMBOBOX).await;
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/combobox.html"), &[], COMBOBOX).await;
     });
 }
 
 #[test]
 fn tree_expands_and_distinguishes_entries() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/tree.html"), &[], TREE).await;
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/tree.html"), &[], TREE).await;
     });
 }
 
 #[test]
 fn menu_works_by_mouse_and_keyboard() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/menu.html"), &[], MENU).await;
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/menu.html"), &[], MENU).await;
     });
 }
 
 #[test]
 fn modal_dialog_makes_background_inert() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/dialog.html"), &[], DIALOG).await;
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/dialog.html"), &[], DIALOG).await;
     });
 }
 
 /// Plays all scenarios on a page that uses these files of the widgets; each begins with the page opened anew. What
 /// went wrong in any of them is told in the end. `AGBROWSE_SCENARIO` plays only those with this in their name.
-async fn drive(t: &Bench, page: &str, files: &[&str], scenarios: &[Scenario]) {
+async fn run_scenarios(t: &TestContext, page: &str, files: &[&str], scenarios: &[Scenario]) {
     if !files.is_empty() {
-        let Some(modules) = modules() else { return };
+        let Some(modules) = widget_directory() else { return };
         for file in files {
             serve(t, &modules, file);
         }
@@ -191,7 +191,7 @@ async fn drive(t: &Bench, page: &str, files: &[&str], scenarios: &[Scenario]) {
         if only.as_ref().is_some_and(|only| !scenario.name.contains(only)) {
             continue;
         }
-        if let Err(why) = play(t, scenario).await {
+        if let Err(why) = run_scenario(t, scenario).await {
             let _ = writeln!(wrong, "{}: {why}", scenario.name);
         }
     }
@@ -199,7 +199,7 @@ async fn drive(t: &Bench, page: &str, files: &[&str], scenarios: &[Scenario]) {
 }
 
 /// The folder that the widgets were installed into. Says so when there is none and none is required.
-pub(crate) fn modules() -> Option<PathBuf> {
+pub(crate) fn widget_directory() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("AGBROWSE_WIDGETS") else {
         assert!(
             std::env::var_os("AGBROWSE_REQUIRE_WIDGETS").is_none(),
@@ -212,7 +212,7 @@ pub(crate) fn modules() -> Option<PathBuf> {
 }
 
 /// Serves a file of the widgets where the page looks for it, or every script that is right in a folder.
-pub(crate) fn serve(t: &Bench, modules: &Path, name: &str) {
+pub(crate) fn serve(t: &TestContext, modules: &Path, name: &str) {
     let path = modules.join(name);
     if path.is_dir() {
         for entry in std::fs::read_dir(&path).unwrap() {
@@ -233,31 +233,31 @@ pub(crate) fn serve(t: &Bench, modules: &Path, name: &str) {
     t.serve(&format!("/node_modules/{name}"), route);
 }
 
-async fn play(t: &Bench, scenario: &Scenario) -> Result<(), String> {
+async fn run_scenario(t: &TestContext, scenario: &Scenario) -> Result<(), String> {
     t.open("/widget").await;
-    let mut seen = String::new();
-    for &(step, comes) in scenario.steps {
+    let mut page_text = String::new();
+    for &(step, expected) in scenario.steps {
         if step == "look" {
-            seen = see(t, Snapshot::default()).await;
-            let absent = comes.strip_prefix('!');
-            if seen.contains(absent.unwrap_or(comes)) == absent.is_some() {
-                return Err(format!("expected `{comes}` in\n{seen}"));
+            page_text = snapshot_text(t, Snapshot::default()).await;
+            let absent = expected.strip_prefix('!');
+            if page_text.contains(absent.unwrap_or(expected)) == absent.is_some() {
+                return Err(format!("expected `{expected}` in\n{page_text}"));
             }
             continue;
         }
         if let Some(script) = step.strip_prefix("js ") {
             let value = t.eval(script).await;
-            if !comes.is_empty() && value != comes {
-                return Err(format!("`{script}` gives {value}, not {comes}"));
+            if !expected.is_empty() && value != expected {
+                return Err(format!("`{script}` gives {value}, not {expected}"));
             }
             continue;
         }
-        let step = with_refs(step, &seen)?;
+        let step = with_refs(step, &page_text)?;
         let command: Command =
             serde_json::from_str(&step).map_err(|error| format!("{step}: {error}"))?;
-        let came = t.run_within(8_000, command).await;
-        if !comes.split('|').any(|comes| is_come(comes, &came)) {
-            return Err(format!("{step}: expected `{comes}`, got {}", told(&came)));
+        let outcome = t.run_within(8_000, command).await;
+        if !expected.split('|').any(|expected| matches_outcome_or_value(expected, &outcome)) {
+            return Err(format!("{step}: expected `{expected}`, got {}", describe(&outcome)));
         }
     }
     match &*t.eval(&format!("!!({})", scenario.then)).await {
@@ -266,9 +266,11 @@ async fn play(t: &Bench, scenario: &Scenario) -> Result<(), String> {
     }
 }
 
-fn is_come(comes: &str, came: &Result<Outcome, Error>) -> bool {
-    let Some(words) = comes.strip_prefix("reads ") else { return is_what_came(comes, came) };
-    match came {
+fn matches_outcome_or_value(expected: &str, outcome: &Result<Outcome, Error>) -> bool {
+    let Some(words) = expected.strip_prefix("reads ") else {
+        return matches_outcome(expected, outcome);
+    };
+    match outcome {
         Ok(Outcome { reply: Reply::Get(got), .. }) => {
             got.value.as_ref().is_some_and(|value| value.contains(words))
         }
@@ -277,14 +279,14 @@ fn is_come(comes: &str, came: &Result<Outcome, Error>) -> bool {
 }
 
 /// A step with refs in place of the words in braces. JSON has braces of its own.
-fn with_refs(step: &str, seen: &str) -> Result<String, String> {
+fn with_refs(step: &str, page_text: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = step;
     while let Some(at) = rest.find("\"{") {
         let Some(end) = rest[at..].find("}\"") else { break };
         out.push_str(&rest[..=at]);
         let words = rest[at + 2..at + end].replace("\\\"", "\"");
-        out.push_str(ref_below(seen, &words)?);
+        out.push_str(ref_below(page_text, &words)?);
         rest = &rest[at + end + 1..];
     }
     Ok(out + rest)
@@ -292,12 +294,12 @@ fn with_refs(step: &str, seen: &str) -> Result<String, String> {
 
 /// The ref in the line that has the last of these words; each is looked for below the one before it, which is how a
 /// row is named first and then what is in it.
-fn ref_below<'s>(seen: &'s str, words: &str) -> Result<&'s str, String> {
-    let mut lines = seen.lines();
+fn ref_below<'s>(page_text: &'s str, words: &str) -> Result<&'s str, String> {
+    let mut lines = page_text.lines();
     let mut line = "";
     for part in words.split(" > ") {
         let found = lines.find(|line| line.contains(part));
-        line = found.ok_or_else(|| format!("no `{part}` for `{words}` in\n{seen}"))?;
+        line = found.ok_or_else(|| format!("no `{part}` for `{words}` in\n{page_text}"))?;
     }
     let (_, from) = line.rsplit_once("ref=").ok_or_else(|| format!("no ref: {line}"))?;
     Ok(from.split([']', ' ']).next().unwrap_or_default())

@@ -1,14 +1,14 @@
 //! Pages in pages.
 
-use super::{details, get, has_ref, ref_of, see, show, snapshot, value, viewpoint};
-use crate::harness::{Route, bench};
+use super::{details, get, has_ref, open_html, ref_of, snapshot, snapshot_text, value, viewpoint};
+use crate::harness::{Route, browser_test};
 use agbrowse_browser::command::{Property, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Outcome};
 use std::time::{Duration, Instant};
 
 #[test]
 fn frame_content_is_nested_below_boundary() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/leaf", "<title>Leaf</title><p>Leaf words</p><button>Leaf button</button>");
         t.page(
             "/middle",
@@ -56,7 +56,7 @@ fn frame_content_is_nested_below_boundary() {
         ];
         for (case, frame, words) in frames {
             let html = format!("<p>Before</p>{frame}<p>After</p>");
-            let text = show(&t, &html, Snapshot::default()).await;
+            let text = open_html(&t, &html, Snapshot::default()).await;
             let at = |part: &str| {
                 text.find(part).unwrap_or_else(|| panic!("{case}: no {part} in\n{text}"))
             };
@@ -71,7 +71,7 @@ fn frame_content_is_nested_below_boundary() {
             };
             assert!(indent("Before") == indent("After"), "{case}:\n{text}");
             assert!(indent(words) > indent("iframe \"Frame\""), "{case}:\n{text}");
-            let boundaries = see(&t, viewpoint()).await;
+            let boundaries = snapshot_text(&t, viewpoint()).await;
             let line = boundaries.lines().find(|line| line.contains("iframe \"Frame\"")).unwrap();
             assert!(line.contains("[frame-boundary]"), "{case}: {line}");
         }
@@ -80,10 +80,10 @@ fn frame_content_is_nested_below_boundary() {
 
 #[test]
 fn frame_boundary_has_origin() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/leaf", "<button>Inside</button>");
         let (here, there) = (t.url("/leaf"), t.other_url("/leaf"));
-        show(&t, &format!("<iframe title=A name=left src='{here}'></iframe><iframe title=B src='{there}'></iframe>"),
+        open_html(&t, &format!("<iframe title=A name=left src='{here}'></iframe><iframe title=B src='{there}'></iframe>"),
              Snapshot::default()).await;
         let snapshot = details(&t, Snapshot { nodes: true, ..Snapshot::default() }).await;
         let origin = |url: &str| url.split('/').take(3).collect::<Vec<_>>().join("/");
@@ -109,7 +109,7 @@ fn frame_boundary_has_origin() {
 
 #[test]
 fn concurrently_walked_frames_of_one_process_all_report() {
-    bench(async |t| {
+    browser_test(async |t| {
         // Those with little to ask about are done while the others are still in the middle of it.
         let counts = [1, 600, 2, 500, 3, 400];
         for count in counts {
@@ -128,7 +128,7 @@ fn concurrently_walked_frames_of_one_process_all_report() {
         for _ in 0..3 {
             t.open("/").await;
             let deep = Snapshot { max_depth: Some(20), ..Snapshot::default() };
-            let text = see(&t, deep).await;
+            let text = snapshot_text(&t, deep).await;
             assert!(!text.contains("silent"), "{text}");
             let links = counts.iter().sum::<u32>() as usize;
             assert_eq!(text.matches("link \"Part ").count(), links, "{text}");
@@ -138,7 +138,7 @@ fn concurrently_walked_frames_of_one_process_all_report() {
 
 #[test]
 fn unresponsive_frame_is_marked_and_rest_is_shown() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/loop", "<title>Stuck</title><script>onload = () => setTimeout(() => { while (true) {} })</script>");
         t.page("/fine", "<p>Fine words");
         t.page(
@@ -172,24 +172,25 @@ fn unresponsive_frame_is_marked_and_rest_is_shown() {
         };
         assert!(line(&text, "iframe \"Endless\"").contains("silent"), "{text}");
         assert!(!line(&text, "iframe \"Fine\"").contains("silent"), "{text}");
-        let text = see(&t, viewpoint()).await;
+        let text = snapshot_text(&t, viewpoint()).await;
         assert!(line(&text, "iframe \"Endless\"").contains("(no answer)"), "{text}");
     });
 }
 
 #[test]
 fn frames_of_previous_page_are_dropped() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/leaf", "<p>Leaf words");
         t.page("/middle", format!("<iframe src='{}'></iframe>", t.url("/leaf")));
-        show(
+        open_html(
             &t,
             &format!("<iframe src='{}'></iframe>", t.other_url("/middle")),
             Snapshot::default(),
         )
         .await;
         assert_eq!(t.tabs().await[0].frames, 2);
-        let text = show(&t, "<iframe srcdoc='<p>Other words'></iframe>", Snapshot::default()).await;
+        let text =
+            open_html(&t, "<iframe srcdoc='<p>Other words'></iframe>", Snapshot::default()).await;
         assert!(text.contains("Other words"), "{text}");
         t.tabs_until(|tabs| tabs[0].frames == 0).await;
     });
@@ -197,26 +198,27 @@ fn frames_of_previous_page_are_dropped() {
 
 #[test]
 fn first_walk_finds_closed_shadow_roots_with_cross_origin_stylesheets() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.serve("/away.css", Route::Style(".off { display: none }".into()));
         let html = format!(
             "<link rel=stylesheet href='{}'><p>Words</p><p class=off>Off</p><div id=h></div><script>
              h.attachShadow({{ mode: 'closed' }}).innerHTML = '<button>Inside</button>'</script>",
             t.other_url("/away.css")
         );
-        let text = show(&t, &html, Snapshot::default()).await;
+        let text = open_html(&t, &html, Snapshot::default()).await;
         assert!(has_ref(&text, "\"Inside\"") && !text.contains("Off"), "{text}");
     });
 }
 
 #[test]
 fn refs_from_ax_source_are_usable() {
-    bench(async |t| {
+    browser_test(async |t| {
         let page =
             "<ul><li>Ann <button id=a>Call</button></li><li>Bob <button>Call</button></li></ul>
             <a href='#'>Away</a>";
-        show(&t, page, Snapshot::default()).await;
-        let text = see(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
+        open_html(&t, page, Snapshot::default()).await;
+        let text =
+            snapshot_text(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
         assert_eq!(
             value(t.run(get(Property::Text, &ref_of(&text, "\"Away\""))).await.unwrap()),
             "Away"

@@ -9,7 +9,7 @@ mod ref_assignment;
 mod refs;
 mod visibility;
 
-use crate::harness::Bench;
+use crate::harness::TestContext;
 use agbrowse_browser::command::{Get, Property, Snapshot, SnapshotReply, TextFormat};
 use agbrowse_browser::page::snapshot::WebAiSnapshot;
 use agbrowse_browser::{Command, Error, Outcome, Reply};
@@ -31,7 +31,7 @@ pub fn get(what: Property, target: &str) -> Command {
 }
 
 /// The page as text.
-pub async fn see(t: &Bench, options: Snapshot) -> String {
+pub async fn snapshot_text(t: &TestContext, options: Snapshot) -> String {
     t.run(snapshot(options))
         .await
         .unwrap_or_else(|error| panic!("snapshot: {error}"))
@@ -40,14 +40,14 @@ pub async fn see(t: &Bench, options: Snapshot) -> String {
 }
 
 /// Opens a page made of this markup and shows it; refs are numbered from 1.
-pub async fn show(t: &Bench, html: &str, options: Snapshot) -> String {
+pub async fn open_html(t: &TestContext, html: &str, options: Snapshot) -> String {
     t.page("/", format!("<!doctype html><title>Page</title>{html}"));
     t.open("/").await;
-    renumbered(&see(t, options).await)
+    renumbered(&snapshot_text(t, options).await)
 }
 
 /// With hashes, refs and counts.
-pub async fn details(t: &Bench, options: Snapshot) -> WebAiSnapshot {
+pub async fn details(t: &TestContext, options: Snapshot) -> WebAiSnapshot {
     let details = Snapshot { details: true, ..options };
     match t.run(snapshot(details)).await.expect("a snapshot").reply {
         Reply::Snapshot(SnapshotReply::Full(full)) => *full,
@@ -103,9 +103,9 @@ pub fn message(error: &Error) -> &str {
 }
 
 /// Each page and exactly what is shown of it, below its first line.
-pub async fn check(t: &Bench, cases: &[(&str, &str, &str)]) {
+pub async fn check(t: &TestContext, cases: &[(&str, &str, &str)]) {
     for (case, html, expected) in cases {
-        let text = show(t, html, Snapshot::default()).await;
+        let text = open_html(t, html, Snapshot::default()).await;
         let below = text.split_once('\n').map_or("", |(_, below)| below);
         assert_eq!(below, *expected, "{case}");
     }

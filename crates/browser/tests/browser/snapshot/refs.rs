@@ -1,14 +1,14 @@
 //! What a ref stands for later.
 
-use super::{get, message, ref_of, see, show, value};
-use crate::harness::{Bench, bench, tab_id};
+use super::{get, message, open_html, ref_of, snapshot_text, value};
+use crate::harness::{TestContext, browser_test, tab_id};
 use agbrowse_browser::command::{Get, NewTab, Property, Snapshot, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Target};
 
 #[test]
 fn ref_of_current_snapshot_resolves() {
-    bench(async |t| {
-        let text = show(&t, "<button>Submit</button>", Snapshot::default()).await;
+    browser_test(async |t| {
+        let text = open_html(&t, "<button>Submit</button>", Snapshot::default()).await;
         let outcome = t.run(get(Property::Text, &ref_of(&text, "Submit"))).await.unwrap();
         assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
         assert_eq!(value(outcome), "Submit");
@@ -17,14 +17,14 @@ fn ref_of_current_snapshot_resolves() {
 
 #[test]
 fn ref_to_changed_element_is_refused() {
-    bench(async |t| {
+    browser_test(async |t| {
         for (script, now) in [
             ("x.textContent = 'Loading...'", "button 'Loading...'"),
             ("x.setAttribute('role', 'link')", "link 'Submit'"),
             ("x.setAttribute('aria-label', 'Delete all')", "button 'Delete all'"),
         ] {
-            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
-            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
             let error = t.run(get(Property::Text, &name)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRefStale);
@@ -36,7 +36,7 @@ fn ref_to_changed_element_is_refused() {
                 )
             );
             // A new snapshot gives it again, for what it is now.
-            let again = ref_of(&see(&t, Snapshot::default()).await, "ref=");
+            let again = ref_of(&snapshot_text(&t, Snapshot::default()).await, "ref=");
             assert_eq!(again, name);
             t.run(get(Property::Text, &name)).await.unwrap();
         }
@@ -45,14 +45,14 @@ fn ref_to_changed_element_is_refused() {
 
 #[test]
 fn ref_to_removed_element_is_refused() {
-    bench(async |t| {
+    browser_test(async |t| {
         for script in [
             "x.remove()",
             "x.hidden = true",
             "x.remove(); document.body.innerHTML = '<button>Submit all</button>'",
         ] {
-            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
-            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
             let error = t.run(get(Property::Text, &name)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRefStale, "{script}");
@@ -66,7 +66,7 @@ fn ref_to_removed_element_is_refused() {
             );
         }
         // So is one to an element of the page before.
-        let name = ref_of(&show_raw(&t, "<button>Submit</button>").await, "Submit");
+        let name = ref_of(&open_html_raw(&t, "<button>Submit</button>").await, "Submit");
         t.open("/").await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale);
@@ -76,13 +76,13 @@ fn ref_to_removed_element_is_refused() {
 
 #[test]
 fn ref_moves_to_unique_replacement_element() {
-    bench(async |t| {
+    browser_test(async |t| {
         for script in [
             "x.replaceWith(x.cloneNode(true))",
             "document.body.innerHTML = document.body.innerHTML",
         ] {
-            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
-            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
             let outcome = t.run(get(Property::Text, &name)).await.unwrap();
             let codes: Vec<_> = outcome.notes.iter().map(|note| &*note.code).collect();
@@ -91,11 +91,11 @@ fn ref_moves_to_unique_replacement_element() {
             // From here on the number is the new element's.
             let again = t.run(get(Property::Text, &name)).await.unwrap();
             assert!(again.notes.is_empty(), "{:?}", again.notes);
-            assert_eq!(ref_of(&see(&t, Snapshot::default()).await, "Submit"), name);
+            assert_eq!(ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit"), name);
         }
         // Of several none is taken; they are named.
-        show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
-        let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+        open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+        let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
         t.eval("x.replaceWith(x.cloneNode(true), x.cloneNode(true)); 1").await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert!(message(&error).contains("Like it are now: @e"), "{error}");
@@ -104,11 +104,11 @@ fn ref_moves_to_unique_replacement_element() {
 
 #[test]
 fn changed_state_in_row_is_noted() {
-    bench(async |t| {
+    browser_test(async |t| {
         let rows = "<table><tr><td>Ann<td id=s>Late<td><button>Delete</button>\
                     <tr><td>Bob<td>Paid<td><button>Delete</button>\
                     <tr><td>Cid<td>Paid<td><button>Delete</button></table>";
-        let name = ref_of(&show_raw(&t, rows).await, "Delete");
+        let name = ref_of(&open_html_raw(&t, rows).await, "Delete");
         t.eval("s.textContent = 'Paid'; 1").await;
         let outcome = t.run(get(Property::Text, &name)).await.unwrap();
         let notes: Vec<_> = outcome.notes.iter().map(ToString::to_string).collect();
@@ -118,10 +118,10 @@ fn changed_state_in_row_is_noted() {
 
 #[test]
 fn own_fill_does_not_change_row_fingerprint() {
-    bench(async |t| {
+    browser_test(async |t| {
         let rows = "<ul><li><input aria-label=Name value=Ann><button onclick='document.title = 1'>Save</button>\
                     <li><input aria-label=Name value=Bob><button>Save</button></ul>";
-        let text = show_raw(&t, rows).await;
+        let text = open_html_raw(&t, rows).await;
         let (field, save) = (ref_of(&text, "Ann"), ref_of(&text, "Save"));
         let fill = format!(r#"{{"verb":"fill","target":"{field}","value":"Anna"}}"#);
         t.run(serde_json::from_str(&fill).unwrap()).await.unwrap();
@@ -136,19 +136,19 @@ fn own_fill_does_not_change_row_fingerprint() {
 }
 
 /// A page with the refs as they are.
-async fn show_raw(t: &Bench, html: &str) -> String {
-    show(t, html, Snapshot::default()).await;
-    see(t, Snapshot::default()).await
+async fn open_html_raw(t: &TestContext, html: &str) -> String {
+    open_html(t, html, Snapshot::default()).await;
+    snapshot_text(t, Snapshot::default()).await
 }
 
 #[test]
 fn ref_with_minor_change_is_used_with_note() {
-    bench(async |t| {
+    browser_test(async |t| {
         for (html, script) in [
             ("<button id=x>Cart (2)</button>", "x.textContent = 'Cart (3)'"),
             ("<a id=x href=/>Updated 12:01</a>", "x.textContent = 'Updated 12:02'"),
         ] {
-            let name = ref_of(&show_raw(&t, html).await, "ref=");
+            let name = ref_of(&open_html_raw(&t, html).await, "ref=");
             t.eval(&format!("{script}; 1")).await;
             let outcome = t.run(get(Property::Text, &name)).await.unwrap();
             let notes: Vec<_> = outcome.notes.iter().map(|note| &*note.message).collect();
@@ -156,7 +156,7 @@ fn ref_with_minor_change_is_used_with_note() {
             assert!(script.contains(&value(outcome)), "{html}");
         }
         // What a field holds is no change of meaning at all.
-        let name = ref_of(&show_raw(&t, "<input id=x aria-label=Name>").await, "ref=");
+        let name = ref_of(&open_html_raw(&t, "<input id=x aria-label=Name>").await, "ref=");
         t.eval("x.value = 'Ann'; x.disabled = true; 1").await;
         let outcome = t.run(get(Property::Value, &name)).await.unwrap();
         assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
@@ -166,15 +166,15 @@ fn ref_with_minor_change_is_used_with_note() {
 
 #[test]
 fn refs_of_current_and_previous_snapshot_are_known() {
-    bench(async |t| {
-        let name = ref_of(&show_raw(&t, "<button id=x>First</button>").await, "First");
+    browser_test(async |t| {
+        let name = ref_of(&open_html_raw(&t, "<button id=x>First</button>").await, "First");
         let other = |n: u32| format!("document.body.innerHTML = '<button>Other {n}</button>'; 1");
         t.eval(&other(1)).await;
-        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert!(message(&error).starts_with("Element 'First button'"), "{error}");
         t.eval(&other(2)).await;
-        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale);
         assert!(message(&error).contains("older than the previous one"), "{error}");
@@ -183,8 +183,8 @@ fn refs_of_current_and_previous_snapshot_are_known() {
 
 #[test]
 fn unknown_ref_is_not_found() {
-    bench(async |t| {
-        show(&t, "<button>Submit</button>", Snapshot::default()).await;
+    browser_test(async |t| {
+        open_html(&t, "<button>Submit</button>", Snapshot::default()).await;
         let error = t.run(get(Property::Text, "@e999")).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefNotFound);
         // Nor does a ref of one tab mean anything in another.
@@ -199,13 +199,13 @@ fn unknown_ref_is_not_found() {
 
 #[test]
 fn malformed_ref_error_gives_expected_format() {
-    for given in ["@", "@e", "@e0", "@x3", "@3", "@e-1", "@e3x", "e0", "e99999999999"] {
-        let error = given.parse::<Target>().unwrap_err();
+    for malformed in ["@", "@e", "@e0", "@x3", "@3", "@e-1", "@e3x", "e0", "e99999999999"] {
+        let error = malformed.parse::<Target>().unwrap_err();
         assert!(
             error.contains("expected `@e` and a number from the last snapshot, such as `@e3`"),
             "{error}"
         );
-        let json = format!(r#"{{"what":"text","target":"{given}"}}"#);
+        let json = format!(r#"{{"what":"text","target":"{malformed}"}}"#);
         let error = serde_json::from_str::<Get>(&json).unwrap_err().to_string();
         assert!(error.contains("such as `@e3`"), "{error}");
     }
@@ -213,13 +213,14 @@ fn malformed_ref_error_gives_expected_format() {
 
 #[test]
 fn element_keeps_its_ref() {
-    bench(async |t| {
-        let first = show_raw(&t, "<button id=x>Stays</button><button id=y>Goes</button>").await;
+    browser_test(async |t| {
+        let first =
+            open_html_raw(&t, "<button id=x>Stays</button><button id=y>Goes</button>").await;
         t.eval(
             "y.remove(); document.body.insertAdjacentHTML('afterbegin', '<button>New</button>'); 1",
         )
         .await;
-        let second = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        let second = snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         assert_eq!(ref_of(&first, "Stays"), ref_of(&second, "Stays"));
         assert_ne!(ref_of(&first, "Goes"), ref_of(&second, "New"));
     });

@@ -1,12 +1,12 @@
 //! What is drawn and what is not.
 
-use super::{check, see};
-use crate::harness::bench;
+use super::{check, snapshot_text};
+use crate::harness::browser_test;
 use agbrowse_browser::command::Snapshot;
 
 #[test]
 fn shadow_trees_are_shown_in_flat_tree_order() {
-    bench(async |t| {
+    browser_test(async |t| {
         check(
             &t,
             &[
@@ -58,7 +58,7 @@ fn shadow_trees_are_shown_in_flat_tree_order() {
 
 #[test]
 fn content_written_into_empty_frame_is_shown() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/framed", "<p>From elsewhere</p>");
         t.page(
             "/",
@@ -79,7 +79,7 @@ fn content_written_into_empty_frame_is_shown() {
             ),
         ] {
             t.open("/").await;
-            let before = see(&t, Snapshot::default()).await;
+            let before = snapshot_text(&t, Snapshot::default()).await;
             assert!(before.contains("iframe \"Frame\"") && !before.contains(words), "{before}");
             // By the page itself, so that nobody but the page knows.
             t.eval(&format!("late(() => {{ {how} }})")).await;
@@ -88,16 +88,16 @@ fn content_written_into_empty_frame_is_shown() {
             if words != "Named" {
                 // Sooner than the page is looked at anew in any case.
                 let waited = t.run_within(3000, serde_json::from_str(&wait).unwrap()).await;
-                let shown = see(&t, Snapshot::default()).await;
-                assert!(waited.is_ok(), "{how}: {shown}");
+                let text = snapshot_text(&t, Snapshot::default()).await;
+                assert!(waited.is_ok(), "{how}: {text}");
             } else {
-                t.until("f.contentDocument.title === 'Named'").await;
+                t.wait_until("f.contentDocument.title === 'Named'").await;
             }
-            let after = see(&t, Snapshot::default()).await;
+            let after = snapshot_text(&t, Snapshot::default()).await;
             assert!(after.contains(words), "{how}: {after}");
             assert_eq!(
                 after,
-                see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await,
+                snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await,
                 "{how}"
             );
         }
@@ -106,7 +106,7 @@ fn content_written_into_empty_frame_is_shown() {
 
 #[test]
 fn late_shadow_root_is_shown() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<h1>Roots</h1><div id=early></div><div id=late></div><x-late id=own>Words</x-late><script>
@@ -116,29 +116,32 @@ fn late_shadow_root_is_shown() {
              </script>",
         );
         t.open("/").await;
-        let first = see(&t, Snapshot::default()).await;
+        let first = snapshot_text(&t, Snapshot::default()).await;
         assert!(first.contains("button \"In early\""), "{first}");
         for mode in ["open", "closed"] {
             t.open("/").await;
-            let before = see(&t, Snapshot::default()).await;
+            let before = snapshot_text(&t, Snapshot::default()).await;
             assert!(!before.contains("In late") && before.contains("Words"), "{before}");
             // Neither leaves a trace in the tree of the document.
             t.eval(&format!("attach(late, '{mode}', 'position: fixed')")).await;
             t.eval(&format!("attach(own, '{mode}', '')")).await;
-            let after = see(&t, Snapshot::default()).await;
+            let after = snapshot_text(&t, Snapshot::default()).await;
             assert!(after.contains("button \"In late\""), "{mode}: {after}");
             assert!(
                 after.contains("button \"In own\"") && !after.contains("Words"),
                 "{mode}: {after}"
             );
-            assert_eq!(after, see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await);
+            assert_eq!(
+                after,
+                snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await
+            );
         }
     });
 }
 
 #[test]
 fn late_shadow_root_among_many_hosts_is_shown() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page(
             "/",
             "<h1>Roots</h1><script>for (let n = 0; n < 250; n++) document.body.append(document.createElement('div'));
@@ -147,21 +150,21 @@ fn late_shadow_root_among_many_hosts_is_shown() {
         );
         for number in [0, 120, 249] {
             t.open("/").await;
-            see(&t, Snapshot::default()).await;
+            snapshot_text(&t, Snapshot::default()).await;
             t.eval(&format!("attach({number})")).await;
-            let wanted = format!("button \"In {number}\"");
-            let text = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
-            assert!(text.contains(&wanted), "{wanted} in a fresh one:\n{text}");
+            let expected = format!("button \"In {number}\"");
+            let text = snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+            assert!(text.contains(&expected), "{expected} in a fresh one:\n{text}");
         }
         t.open("/").await;
-        see(&t, Snapshot::default()).await;
+        snapshot_text(&t, Snapshot::default()).await;
         t.eval("attach(120)").await;
         let mut looks = 0;
         loop {
             looks += 1;
             // A change, so that nothing is remembered.
             t.eval(&format!("document.querySelector('h1').textContent = 'Look {looks}'")).await;
-            let text = see(&t, Snapshot::default()).await;
+            let text = snapshot_text(&t, Snapshot::default()).await;
             assert!(text.contains(&format!("Look {looks}")), "{text}");
             if text.contains("button \"In 120\"") {
                 break;
@@ -174,7 +177,7 @@ fn late_shadow_root_among_many_hosts_is_shown() {
 
 #[test]
 fn only_usable_and_readable_content_is_shown() {
-    bench(async |t| {
+    browser_test(async |t| {
         check(
             &t,
             &[
