@@ -1,4 +1,4 @@
-//! What takes a process of its own: the other tests share one, with its browser, when they run at a time.
+//! Tests that need a process of their own: the other tests share one process and its browser.
 
 use crate::harness::{browser_test, tab_id};
 use crate::snapshot::{open_html, snapshot_text};
@@ -49,7 +49,7 @@ fn long_report_is_reassembled_from_chunks() {
     tracing::subscriber::set_global_default(Tracer { recorded: recorded.clone() })
         .expect("the only one");
     browser_test(async |t| {
-        // With characters that JavaScript counts as two, and half of one at the end.
+        // With characters that take two UTF-16 units in JavaScript, and a lone surrogate at the end.
         let list = |name: &str, frames: &str| {
             format!(
                 "<!doctype html><title>Page</title><body>{frames}<script>for (let n = 0; n < 4000; n++) {{
@@ -86,12 +86,12 @@ fn long_report_is_reassembled_from_chunks() {
     });
     let recorded = recorded.lock().unwrap();
     let pieces = recorded.iter().filter_map(|it| it.strip_prefix("pieces=")?.parse().ok());
-    // A fresh look takes nothing from the one before: three documents each time.
+    // A fresh snapshot reuses nothing from the cache: three documents each time.
     let counts: Vec<u32> = pieces.filter(|count| *count > 0).collect();
     assert!(counts.len() >= 6 && counts.iter().all(|count| *count > 1), "{counts:?}");
 }
 
-/// Remembers the names of spans, and what is said about the cache and about pieces.
+/// Tracing subscriber that records span names and the `cache` and `pieces` fields.
 struct Tracer {
     recorded: Arc<Mutex<Vec<String>>>,
 }
@@ -116,7 +116,7 @@ impl tracing::Subscriber for Tracer {
                 }
             }
         }
-        // Whether it was remembered is for those who look into how this works.
+        // Cache hits are logged at debug level.
         if *event.metadata().level() != tracing::Level::DEBUG {
             return;
         }

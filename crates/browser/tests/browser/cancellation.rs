@@ -1,7 +1,7 @@
-//! A command that is cut off at any of its awaits leaves nothing armed: no guard, no button, no interception.
+//! A command cancelled at any of its awaits releases everything: event guard, mouse button, interception.
 //!
-//! A client that is killed makes the daemon drop its command. So does this test: the command is polled so many times
-//! and dropped, for every number of polls until it is over by itself.
+//! When a client is killed, the daemon drops its command. So does this test: the command is polled a number of times
+//! and dropped, for every number of polls up to its completion.
 
 use crate::harness::{browser_test, eval, open, seed};
 use crate::launch::start_external_browser;
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A future that is given up after so many polls.
+/// Future that is abandoned after a number of polls.
 struct CancelAfter<F> {
     polls: usize,
     inner: Pin<Box<F>>,
 }
 
 impl<F: Future> Future for CancelAfter<F> {
-    /// Nothing when it was cut off.
+    /// `None` when it was cancelled.
     type Output = Option<F::Output>;
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if self.polls == 0 {
@@ -45,7 +45,7 @@ const PAGE: &str = "<!doctype html><title>Cut</title><style>div { width: 60px; h
         addEventListener('mousemove', (event) => buttons = event.buttons, true);
     </script>";
 
-/// What is cut off: a click, one in a frame, a drag, an upload by what opens a chooser, a batch.
+/// The commands to cancel: a click, a click in a frame, a drag, an upload through a chooser, a batch.
 fn commands(file: &Path) -> Vec<Command> {
     let file = serde_json::to_string(file).unwrap();
     [
@@ -69,16 +69,16 @@ async fn value(browser: &Browser, script: &str) -> String {
     run(browser, eval(script)).await.unwrap().reply.to_string()
 }
 
-/// The last value that a switch of the protocol was set to.
+/// The last value of a CDP switch in the trace.
 fn last_enabled(trace: &Path, method: &str) -> Option<bool> {
     let sent = std::fs::read_to_string(trace).unwrap();
     let line = sent.lines().rfind(|line| line.contains(&format!("\"method\":\"{method}\"")))?;
     Some(line.contains("\"enabled\":true"))
 }
 
-/// Checks that a person can use the page as if nothing had been done.
+/// Checks that user input reaches the page as before the command.
 async fn check_released(browser: &Browser, trace: &Path, story: &str) {
-    // Our own world says whether events are kept from anything, in the page and in its frame.
+    // The isolated world tells whether an event guard is installed, in the page and in its frame.
     browser
         .meddle(CONTEXT, "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()")
         .await
@@ -94,11 +94,11 @@ async fn check_released(browser: &Browser, trace: &Path, story: &str) {
     assert_ne!(choosers, Some(true), "{story}: a person's choosers are caught");
 }
 
-/// Cuts every command off at every await, on one browser.
+/// Cancels every command at every await, on one browser.
 async fn cancel_everywhere(browser: &Browser, url: &str, trace: &Path, file: &Path) {
     for command in commands(file) {
         run(browser, open(url)).await.unwrap();
-        // Every await in the long version; in the others a part of them, another one each time.
+        // Every await in the long version; otherwise a part of them, a different one in each run.
         let step = if std::env::var_os("AGBROWSE_SOAK").is_some() { 1 } else { 10 };
         for polls in (1 + seed() as usize % step..).step_by(step) {
             let cut = CancelAfter { polls, inner: Box::pin(run(browser, command.clone())) };
@@ -128,7 +128,7 @@ fn torture_command_cancelled_at_any_await_releases_everything_headed() {
         let (_folder, trace, file) = trace();
         let options = Options {
             headed: true,
-            // A window that nobody has to show.
+            // A virtual display.
             args: vec!["--ozone-platform=headless".into()],
             trace: Some(trace.clone()),
             ..Options::default()
@@ -163,7 +163,7 @@ fn event_guard_of_killed_client_expires() {
         t.open("/").await;
         let arm = "agbrowse.isGuarding() || agbrowse.beginBeside(1)";
         t.browser.meddle(&t.context, arm).await.unwrap();
-        // Nobody releases it. Its own test limit ends a wait in vain.
+        // Nothing releases it. The time limit of the test ends an endless wait.
         let check = "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()";
         assert!(t.browser.meddle(&t.context, check).await.is_err(), "it is armed");
         while t.browser.meddle(&t.context, check).await.is_err() {

@@ -1,4 +1,4 @@
-//! What a delta tells, in receipts and snapshots: what changed on the page, and nothing that only the look changed.
+//! Deltas in receipts and snapshots: changes of the page, and none caused by snapshot options alone.
 
 use crate::harness::{TestContext, browser_test};
 use crate::snapshot::{details, open_html, snapshot_text};
@@ -6,7 +6,7 @@ use agbrowse_browser::command::{Snapshot, TextFormat};
 use agbrowse_browser::{Command, Reply};
 use std::time::{Duration, Instant};
 
-/// What a click on this text changes.
+/// The receipt delta of a click on this text.
 async fn click(t: &TestContext, text: &str) -> String {
     let command = format!(r#"{{"verb":"click","target":"text={text}"}}"#);
     let command: Command = serde_json::from_str(&command).unwrap();
@@ -25,7 +25,7 @@ fn added_element_with_listener_has_ref_in_delta() {
               s.textContent = name; s.onclick = () => {}; li.append(s); l.append(li) } };
             n.onclick = () => { o.textContent = 'hi ' + Math.random() }</script>";
         for is_shown in [true, false] {
-            // What was shown of another page says nothing of this one.
+            // The delta baseline of another page does not count.
             let many = "<p>words</p>".repeat(50);
             open_html(&t, &many, Snapshot::default()).await;
             t.page("/list", html);
@@ -66,7 +66,7 @@ fn modal_dialog_takes_one_line_when_opened_and_closed() {
             assert!(closed.contains("+ the page behind the dialog is back: 5"), "{closed}");
             assert!(closed.lines().count() <= 5, "{closed}");
         }
-        // A snapshot between knows it too.
+        // The same in a snapshot delta.
         open_html(&t, &html, Snapshot::default()).await;
         t.eval("d.showModal(); 1").await;
         let delta = || Snapshot { delta: true, ..Snapshot::default() };

@@ -1,4 +1,4 @@
-//! Dialogs: told at once, never in the way of other tabs, answered when the caller says so.
+//! Dialogs: reported at once, not blocking other tabs, answered on request.
 
 use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Answer, DialogCommand, Eval, Snapshot, TreeSource};
@@ -25,7 +25,7 @@ fn dialog_is_reported_and_answered() {
             let script = format!("window.said = undefined; window.said = {script} ?? null");
             let error = t.run(eval(&script)).await.unwrap_err();
             assert_eq!(error.code(), Code::PageDialogOpen, "{script}");
-            // Still open: every command says so at once, instead of waiting for its deadline.
+            // Still open: every command fails at once instead of waiting for its deadline.
             assert_eq!(t.run(eval("1")).await.unwrap_err().code(), Code::PageDialogOpen);
             assert!(t.tabs().await[0].dialog.is_some());
             t.run(answer(reply)).await.unwrap();
@@ -55,7 +55,7 @@ fn beforeunload_dialog_is_reported() {
         );
         t.page("/next", "<title>next</title>");
         t.open("/").await;
-        // Chromium asks only on pages that somebody has used.
+        // Chromium shows a beforeunload dialog only after a user gesture.
         let used = Eval { script: "1".into(), gesture: true, ..Eval::default() };
         t.run(Command::Eval(used)).await.unwrap();
         assert_eq!(t.run(open(&t.url("/next"))).await.unwrap_err().code(), Code::PageDialogOpen);

@@ -1,4 +1,4 @@
-//! A drag lets the page follow the mouse before the button is released, whatever the page follows it by.
+//! A drag lets the page follow the mouse before the button is released, by any kind of callback.
 
 use crate::harness::browser_test;
 use crate::probes::{describe, matches_outcome};
@@ -6,7 +6,7 @@ use crate::snapshot::snapshot_text;
 use crate::widgets::{serve, widget_directory};
 use agbrowse_browser::command::Snapshot;
 
-/// A box that is dragged onto another one by a script that follows the mouse by `FOLLOW(callback)`.
+/// A page that drags a box onto another one and follows the mouse through `FOLLOW(callback)`.
 const FOLLOWER: &str = "<!doctype html><style>div { position:absolute; width:60px; height:60px } #a { left:20px; top:20px; background:red; touch-action:none }
     #b { left:320px; top:220px; background:blue; z-index:-1 }</style><div id=b>Bin</div><div id=a>Box</div><p id=o style='position:absolute;top:400px'>out</p><script>
     const follow = (go) => FOLLOW;
@@ -62,7 +62,7 @@ fn drag_draws_straight_line_on_canvas() {
         let command = r#"{"verb":"drag","target":"xy=20,40","to":"xy=380,40"}"#;
         let outcome = t.run(serde_json::from_str(command).unwrap()).await;
         assert!(matches_outcome("changed +content", &outcome), "{}", describe(&outcome));
-        // From end to end, in several strokes, never off the line.
+        // From end to end in several segments, none off the line.
         let drawn = t.eval("points.length >= 5 && points.every(([, y]) => y === 40) && points.at(-1)[0] === 380 && points.every(([x], at) => at === 0 || x >= points[at - 1][0])").await;
         assert_eq!(drawn, "true", "{}", t.eval("JSON.stringify(points)").await);
     });
@@ -71,7 +71,7 @@ fn drag_draws_straight_line_on_canvas() {
 #[test]
 fn drop_waits_for_delayed_drop_target() {
     browser_test(async |t| {
-        // What takes the data is put there by what the page does about the drag, later.
+        // The page adds the drop target some time after `dragstart`.
         t.page(
             "/",
             "<!doctype html><div id=a draggable=true style='width:80px;height:40px;background:red'>Card</div>

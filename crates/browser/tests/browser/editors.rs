@@ -1,5 +1,5 @@
-//! `fill` replaces the text of editors that other people wrote, as they are published, whatever part of them is named, and
-//! tells what they hold then.
+//! `fill` replaces the text of third-party editors, as they are published, through any target in them, and
+//! reads back their content.
 
 use crate::harness::{TestContext, browser_test};
 use crate::probes::{describe, matches_outcome};
@@ -8,13 +8,13 @@ use crate::widgets::{serve, widget_directory};
 use agbrowse_browser::command::Snapshot;
 use agbrowse_browser::{Command, Error, Outcome};
 
-/// An editor, what it is asked to be, its files, and the targets that name it.
+/// An editor, its options, its files, and targets in it.
 struct Editor {
     name: &'static str,
     options: &'static str,
     files: &'static [&'static str],
     targets: &'static [&'static str],
-    /// Of code: blanks and empty lines count.
+    /// A code editor: whitespace and empty lines count.
     is_exact: bool,
 }
 
@@ -142,7 +142,7 @@ const EDITORS: &[Editor] = &[
     },
 ];
 
-/// What code editors indent, close and complete at keys; more lines than they draw; one line; nothing.
+/// Texts: code that editors indent, close and complete on key presses; more lines than are rendered; one line; empty.
 fn texts() -> Vec<String> {
     let long: Vec<String> = (0..120).map(|at| format!("  new(line[{at}],\n\t{{")).collect();
     vec![
@@ -181,7 +181,7 @@ fn editors_are_filled_through_any_target() {
     });
 }
 
-/// Every text by the first target, and the first text by all.
+/// Fills every text through the first target, and the first text through all targets.
 async fn drive(t: &TestContext, editor: &Editor, wrong: &mut Vec<String>) {
     let texts = texts();
     let by_first = texts.iter().map(|text| (editor.targets[0], text));
@@ -216,7 +216,7 @@ async fn drive(t: &TestContext, editor: &Editor, wrong: &mut Vec<String>) {
     }
 }
 
-/// Fields with masks: what is filled in, what their page says they hold then, and what the receipt says of it.
+/// Input masks: id, filled text, resulting value, expected outcome.
 #[rustfmt::skip]
 const MASKS: &[(&str, &str, &str, &str)] = &[
     ("phone", "9161234567", "+7(916)123-45-67", "changed note:formatted =+7(916)123-45-67"),
@@ -230,7 +230,7 @@ const MASKS: &[(&str, &str, &str, &str)] = &[
     ("date", "01/02/2025", "01/02/2025", "changed +value"),
     ("price", "1234567", "$ 1,234,567", "changed note:formatted"),
     ("day", "31122024", "31/12/2024", "changed note:formatted"),
-    // Pasted, it would be one digit short.
+    // A paste would lose one digit.
     ("day", "01/02/2025", "01/02/2025", "changed +value"),
     ("day", "hello", "", "act.not-taken"),
     ("day", "", "", "changed|none"),

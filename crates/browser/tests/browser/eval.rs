@@ -26,7 +26,7 @@ fn values_are_returned_unchanged() {
         ] {
             assert_eq!(t.eval(script).await, expected, "{script}");
         }
-        // Another world's characters survive the journey.
+        // Non-ASCII characters are preserved.
         let odd = t.run(eval("'a\\ud800b\\0c'")).await.unwrap();
         assert_eq!(odd.reply.to_string(), "a\u{FFFD}b\0c");
         let long = t.eval("'x'.repeat(3_000_000)").await;
@@ -70,7 +70,7 @@ fn dropped_command_is_cancelled() {
     browser_test(async |t| {
         let endless = t.run(eval("console.log('under way'); while (true) {}"));
         let under_way = async {
-            // What a page says is known without asking it.
+            // The console is read without a call to the page.
             let console = Command::Console(Console::default());
             while !t.run(console.clone()).await.unwrap().reply.to_string().contains("under way") {
                 tokio::task::yield_now().await;
@@ -80,7 +80,7 @@ fn dropped_command_is_cancelled() {
             done = endless => panic!("it ended: {done:?}"),
             () = under_way => {}
         }
-        // Its turn is given back and its script has been stopped, long before the deadline of 30 s.
+        // The turn is released and the script stopped long before the deadline of 30 s.
         let outcome = t.run_within(5000, eval("1")).await.unwrap();
         let Outcome { reply: Reply::Eval(result), .. } = outcome else { panic!("no result") };
         assert_eq!(result.to_string(), "1");
@@ -107,7 +107,7 @@ fn endless_element_function_is_stopped_and_page_survives() {
 #[test]
 fn command_dropped_at_any_time_is_cancelled() {
     browser_test(async |t| {
-        // The order to end a script may be at the page before it.
+        // The terminate call may reach the page before the script does.
         for pause in 0..12 {
             let endless = t.run(eval("while (true) {}"));
             let pause = std::time::Duration::from_micros(100 * pause);
@@ -127,7 +127,7 @@ fn script_looping_after_await_is_stopped() {
             assert_eq!(error.code(), Code::CommandTimeout, "{script}: {error}");
             assert_eq!(t.run_within(5000, eval("1")).await.unwrap().reply.to_string(), "1");
         }
-        // A page that was busy before is not to be blamed on the script.
+        // A page that was busy before is not caused by the script.
         t.page("/loop", "<script>setTimeout(() => { const end = Date.now() + 3000; while (Date.now() < end) {} }, 0)</script>");
         let stuck = Open { url: t.url("/loop"), until: Until::Commit, new_tab: false };
         t.run(Command::Open(stuck)).await.unwrap();

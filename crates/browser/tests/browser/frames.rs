@@ -1,4 +1,4 @@
-//! Auto-attach reaches every depth: frames of other sites, frames in those, pop-ups, workers.
+//! Auto-attach at every depth: cross-site frames, frames nested in those, pop-ups, workers.
 
 use crate::harness::{Route, browser_test};
 
@@ -6,7 +6,7 @@ use crate::harness::{Route, browser_test};
 fn nested_frames_and_workers_are_attached() {
     browser_test(async |t| {
         t.page("/leaf", "<p>leaf");
-        // Here → there → here again: each in a process of its own, the last nested in the second.
+        // Main origin → other origin → main origin: each in its own process, nested in this order.
         t.page("/middle", format!("<iframe src='{}'></iframe>", t.url("/leaf")));
         t.serve("/worker.js", Route::Script("onmessage = () => {}".into()));
         t.page(

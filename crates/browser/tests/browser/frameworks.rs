@@ -1,5 +1,5 @@
-//! Refs in lists that frameworks draw: ten of them and two virtual lists, as they are published, each with a small list
-//! of todos (`todo.html`). The same changes everywhere; `data-id` tells which todo a button is about.
+//! Refs in lists rendered by ten frameworks and two virtual lists, as they are published, each with a small list
+//! of todos (`todo.html`). All get the same changes; `data-id` identifies the todo of a button.
 
 use crate::harness::{TestContext, browser_test};
 use crate::snapshot::{get, snapshot_text};
@@ -7,7 +7,7 @@ use crate::widgets::{serve, widget_directory};
 use agbrowse_browser::command::{Property, Snapshot};
 use agbrowse_browser::{Code, Reply};
 
-/// Frameworks, their files, and whether they can know rows by key.
+/// Frameworks, their files, and whether their rows are keyed.
 const FRAMEWORKS: &[(&str, &[&str], bool)] = &[
     (
         "react",
@@ -141,7 +141,7 @@ async fn drive(t: &TestContext, framework: &str, is_keyed: bool, score: &mut Res
     }
 }
 
-/// The todo that a ref is about, and whether a note came with it.
+/// The todo id of a ref, and whether its use has a note.
 async fn id_of(t: &TestContext, name: &str) -> (Result<Option<String>, Code>, bool) {
     let agbrowse_browser::Command::Get(mut command) = get(Property::Attr, name) else {
         panic!("no get")

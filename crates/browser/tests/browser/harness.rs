@@ -1,8 +1,8 @@
-//! The test bench: what makes a test a paragraph.
+//! Test harness for tests with a real browser.
 //!
-//! `bench(async |t| …)` gives a test a context of its own in the one browser of this process, and a server
-//! on two origins that belong to different sites (`127.0.0.1` and `localhost`), so that a frame of one in a
-//! page of the other gets a process of its own.
+//! `browser_test(async |t| …)` gives a test its own context in the one browser of this process, and a server
+//! on two cross-site origins (`127.0.0.1` and `localhost`), so that a frame of one in a
+//! page of the other is an out-of-process frame.
 
 use agbrowse_browser::command::{Close, Eval, Json, Open, Tabs};
 use agbrowse_browser::launch::{BrowserQuery, Options, find};
@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-/// Runs a test on the bench. Says so, and passes, when there is no Chromium and none is required.
+/// Runs a test in a context of its own. Skips it with a message when there is no Chromium and none is required.
 pub fn browser_test<F: Future<Output = ()>>(test: impl FnOnce(TestContext) -> F) {
     if let Err(error) = find(&BrowserQuery::default()) {
         assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
@@ -28,7 +28,7 @@ pub fn browser_test<F: Future<Output = ()>>(test: impl FnOnce(TestContext) -> F)
     }
     RUNTIME.block_on(async {
         let bench = TestContext::new().await;
-        // A test's own deadlines are not about the start of the browser or of its first tab.
+        // The launch of the browser and of the first tab does not count against the deadlines of the test.
         bench.eval("1").await;
         let mut closing = ContextGuard(Some(bench.context.clone()));
         let limit = if std::env::var_os("AGBROWSE_SOAK").is_some() { SOAK_LIMIT } else { LIMIT };
@@ -37,11 +37,11 @@ pub fn browser_test<F: Future<Output = ()>>(test: impl FnOnce(TestContext) -> F)
     });
 }
 
-/// How long a test may take. They share a process, so that nobody else ends one that hangs.
+/// Time limit of a test. Tests share a process, so the runner cannot end one that hangs.
 const LIMIT: Duration = Duration::from_secs(600);
 const SOAK_LIMIT: Duration = Duration::from_secs(7200);
 
-/// Closes the context of a test, also of one that failed: its pages would go on beside the others.
+/// Closes the context of a test, also after a failure, because its pages would keep running.
 struct ContextGuard(Option<String>);
 
 impl ContextGuard {
@@ -68,13 +68,13 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         .expect("a runtime")
 });
 
-/// The one browser of this process. It ends with the process.
+/// The one browser of this process. It exits with the process.
 fn browser() -> &'static Browser {
     static BROWSER: OnceLock<Browser> = OnceLock::new();
     BROWSER.get_or_init(|| Browser::new(Options::default()))
 }
 
-/// What a path answers with.
+/// The response to a path.
 #[derive(Clone)]
 pub enum Route {
     Html(String),
@@ -82,11 +82,11 @@ pub enum Route {
     Style(String),
     Status(u16),
     Redirect(String),
-    /// A file to be saved under a name.
+    /// A download with a file name.
     File(String, Vec<u8>),
-    /// Never answers.
+    /// Never responds.
     Hang,
-    /// Answers with its own cookies in the text, and sets one.
+    /// Responds with the received cookies as text, and sets one.
     Cookies,
 }
 
@@ -161,7 +161,7 @@ async fn answer(
     }
 }
 
-/// A test's corner of the bench.
+/// The context and pages of one test.
 pub struct TestContext {
     pub browser: &'static Browser,
     pub context: String,
@@ -191,7 +191,7 @@ impl TestContext {
         format!("{}{}", self.server.main_origin, self.path(path))
     }
 
-    /// The same on the other site.
+    /// The same on the cross-site origin.
     pub fn other_url(&self, path: &str) -> String {
         format!("{}{}", self.server.other_origin, self.path(path))
     }
@@ -205,7 +205,7 @@ impl TestContext {
         self.send(Request::new(command)).await
     }
 
-    /// Runs a command that must be over after so many milliseconds.
+    /// Runs a command with a timeout in milliseconds.
     pub async fn run_within(&self, ms: u64, command: Command) -> Result<Outcome, Error> {
         self.send(Request { timeout_ms: Some(ms), ..Request::new(command) }).await
     }
@@ -215,7 +215,7 @@ impl TestContext {
         self.send(Request { tab: Some(tab), ..Request::new(command) }).await
     }
 
-    /// Runs a command on a tab that must be over after so many milliseconds.
+    /// Runs a command on a tab with a timeout in milliseconds.
     pub async fn run_on_within(
         &self,
         tab: TabId,
@@ -225,7 +225,7 @@ impl TestContext {
         self.send(Request { tab: Some(tab), timeout_ms: Some(ms), ..Request::new(command) }).await
     }
 
-    /// Runs a command for a caller that may not have everything.
+    /// Runs a command with restricted access.
     pub async fn run_restricted(
         &self,
         access: &Access,
@@ -255,7 +255,7 @@ impl TestContext {
         }
     }
 
-    /// Waits until a script gives `true`. The test's own time limit ends a wait that is in vain.
+    /// Waits until a script returns `true`. The time limit of the test ends an endless wait.
     pub async fn wait_until(&self, script: &str) {
         while self.eval(script).await != "true" {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -274,7 +274,7 @@ impl TestContext {
         }
     }
 
-    /// Waits until the tabs are as wanted.
+    /// Waits until the tabs satisfy a condition.
     pub async fn tabs_until(
         &self,
         wanted: impl Fn(&[agbrowse_browser::command::TabInfo]) -> bool,
@@ -299,7 +299,7 @@ pub fn eval(script: &str) -> Command {
     Command::Eval(Eval { script: script.into(), ..Eval::default() })
 }
 
-/// Where an `open` or its like arrived.
+/// The arrival of an `open`, `back`, `forward` or `reload`.
 pub fn arrival(outcome: Outcome) -> agbrowse_browser::command::Arrival {
     match outcome.reply {
         Reply::Open(arrival)
@@ -318,7 +318,7 @@ pub fn tab_id(outcome: Result<Outcome, Error>) -> TabId {
     }
 }
 
-/// A fresh seed, or the one that `AGBROWSE_SEED` gives; printed, so that what failed can be repeated.
+/// A fresh seed, or the one of `AGBROWSE_SEED`; printed, so that a failure can be repeated.
 pub fn seed() -> u64 {
     let from_env = std::env::var("AGBROWSE_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

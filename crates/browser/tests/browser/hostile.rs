@@ -1,4 +1,4 @@
-//! Pages that do their worst: each gives a snapshot or an error with a code, in time, and the next command works.
+//! Hostile pages: each gives a snapshot or an error with a code, in time, and the next command works.
 
 use crate::harness::{TestContext, browser_test, eval, open, tab_id};
 use crate::snapshot::{
@@ -9,7 +9,7 @@ use agbrowse_browser::command::{Open, Property, Snapshot, Until};
 use agbrowse_browser::{Code, Command};
 use std::time::{Duration, Instant};
 
-/// How long a snapshot may take.
+/// Time limit of a snapshot.
 const LIMIT_MS: u64 = 15_000;
 
 fn fresh() -> Snapshot {
@@ -57,7 +57,7 @@ fn patched_prototypes_do_not_affect_snapshot() {
             "JSON.stringify = JSON.parse = () => 'forged'",
         ] {
             open_html(&t, CONTENT, Snapshot::default()).await;
-            // In the page itself, not through a command: nothing else may depend on its world.
+            // In the main world, not through a command: no command may depend on it.
             t.page("/evil", format!("<!doctype html><title>Page</title>{CONTENT}<script>{script}</script>"));
             t.open("/evil").await;
             let text = renumbered(&snapshot_text(&t, fresh()).await);
@@ -128,7 +128,7 @@ fn clobbered_properties_do_not_affect_snapshot() {
             assert!(has_ref(&text, &format!("\"my {name}\"")), "{name}:\n{text}");
         }
         assert!(has_ref(&text, "\"Send\"") && text.contains("\"Rest\""), "{text}");
-        // A form that scrolls, takes the focus or holds a frame is asked for more.
+        // A form that scrolls, is focusable or contains a frame has more of its properties read.
         let style =
             "overflow: auto; height: 20px; position: absolute; opacity: 0.9; cursor: pointer";
         let html = format!(
@@ -161,7 +161,7 @@ fn foreign_namespace_elements_are_not_html() {
             t.page("/", format!("<!doctype html><title>Page</title>{html}"));
             t.open("/").await;
             let outcome = t.run(Command::Snapshot(fresh())).await.unwrap();
-            // Not by way of the browser's own tree, which tells what nobody can see.
+            // Not through the AX source, which includes invisible text.
             assert_eq!(outcome.notes.len(), 1, "{space}: {:?}", outcome.notes);
             assert_eq!(outcome.notes[0].code, "unseen", "{space}: {:?}", outcome.notes);
             let text = outcome.reply.to_string();
@@ -213,7 +213,7 @@ fn name_cannot_forge_line_or_ref() {
                         || line.starts_with("- x")
                 };
                 assert_eq!(lines.iter().filter(is_forged).count(), 0, "{text}");
-                // Outside quotes there is one ref for each of: button, field, frame.
+                // Outside quotes there is exactly one ref for each of button, field and frame.
                 let mut outside = String::new();
                 let (mut is_quoted, mut is_escaped) = (false, false);
                 for c in text.chars() {
@@ -288,7 +288,7 @@ fn deep_generic_containers_are_truncated() {
 #[test]
 fn page_too_deep_for_browser_is_survived() {
     browser_test(async |t| {
-        // Chromium 156 runs out of stack at this and loses the page, also when nobody looks at it.
+        // Chromium 156 runs out of stack here and loses the page, also without a snapshot.
         t.page("/", deep(10_000)).page("/fine", "<title>Fine</title><p>Words");
         let opened = t.run(open(&t.url("/"))).await;
         let snapshot_result = t.run_within(LIMIT_MS, snapshot(fresh())).await;
@@ -306,7 +306,7 @@ fn page_too_deep_for_browser_is_survived() {
     });
 }
 
-/// A page with boxes in boxes, so many deep.
+/// A page with `div` elements nested to this depth.
 fn deep(depth: u32) -> String {
     format!(
         "<title>Deep</title><h1>Top</h1><script>const first = document.createElement('div'); let at = first;
@@ -330,7 +330,7 @@ fn huge_text_is_truncated() {
         let text = check_survival(&t, "huge").await.expect("a snapshot");
         assert!(text.contains("\"Top\"") && text.contains("lorem ipsum"), "{} bytes", text.len());
         assert!(text.len() < 20_000, "{} bytes", text.len());
-        // All of it is there for who asks.
+        // `get text` returns all of it.
         let whole = t.run(get(Property::Text, "css=#p")).await.unwrap().reply.to_string();
         assert!(whole.len() > 5_000_000, "{} bytes", whole.len());
     });
@@ -339,7 +339,7 @@ fn huge_text_is_truncated() {
 #[test]
 fn self_multiplying_elements_are_survived() {
     browser_test(async |t| {
-        // Without an end: the browser itself stops the second one at some depth.
+        // Endless recursion: the browser itself stops the second one at some depth.
         for left in ["let left = 3000", "let left = Infinity"] {
             t.page(
                 "/",
@@ -354,7 +354,7 @@ fn self_multiplying_elements_are_survived() {
             let text = check_survival(&t, left).await.expect("a snapshot");
             assert!(text.contains("\"Top\"") && text.contains("\"After\""), "{text}");
         }
-        // Nobody stops those that come one after the other and never let go.
+        // Nothing stops elements that are created one after the other in an endless loop.
         t.page(
             "/endless",
             "<title>Breeder</title><h1>Top</h1><script>customElements.define('x-breed', class extends HTMLElement {
@@ -385,7 +385,7 @@ fn endlessly_growing_page_is_shown() {
             let text = check_survival(&t, "grower").await.expect("a snapshot");
             assert!(text.contains("\"Top\"") && text.contains("\"B0\""), "{text}");
         }
-        // `snapshot URL` waits for it to settle, and not for ever.
+        // `snapshot URL` waits for it to settle, with a limit.
         let began = Instant::now();
         t.run(snapshot(Snapshot { url: Some(t.url("/")), ..Snapshot::default() })).await.unwrap();
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
@@ -421,7 +421,7 @@ fn constantly_navigating_page_gives_snapshot_or_error_code() {
             );
         }
         loop {
-            // A script can be caught between two pages, too.
+            // A script can fail between two documents, too.
             if t.run(eval("document.title === 'Rested'"))
                 .await
                 .is_ok_and(|done| done.reply.to_string() == "true")
@@ -562,7 +562,7 @@ fn snapshot_is_not_observable_by_page() {
             ),
         );
         t.open("/").await;
-        // What the load itself brought is not ours.
+        // Effects of the load itself do not count.
         t.eval("names = ''; markup = document.documentElement.outerHTML; \
                 observer.takeRecords(); seen.length = 0; names = Object.getOwnPropertyNames(window).sort().join(); 1")
             .await;
@@ -586,10 +586,10 @@ fn snapshot_is_not_observable_by_page() {
         );
         assert_eq!(t.eval("markup === document.documentElement.outerHTML").await, "true");
         assert_eq!(t.eval("typeof agbrowse").await, "\"undefined\"");
-        // Nobody has taken a number before the page does.
+        // No id was taken before the page takes one.
         let numbers = "[requestIdleCallback(() => 0), requestAnimationFrame(() => 0), setTimeout(() => 0)].join()";
         assert_eq!(t.eval(numbers).await, "\"1,1,1\"");
-        // Nor was anything fetched but the frame.
+        // Nothing was fetched but the frame.
         let fetched = "performance.getEntriesByType('resource').filter((it) => it.initiatorType !== 'iframe').map((it) => it.name).join()";
         assert_eq!(t.eval(fetched).await, "\"\"");
     });

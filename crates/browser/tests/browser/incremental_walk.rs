@@ -1,5 +1,5 @@
-//! A look takes from the one before what has not changed. It must never show, because that would be a lie: after any
-//! change, what is told is what a look that knows nothing would tell.
+//! An incremental walk reuses the unchanged parts of the walk before. It must never show stale content: after any
+//! change, its snapshot equals that of a fresh walk.
 //!
 //! Seeded; the seed is printed, and `AGBROWSE_SEED` repeats a run. The long version runs under `./dev soak`.
 
@@ -21,14 +21,14 @@ fn torture_incremental_walk_equals_fresh_walk() {
         let mut state = seed;
         let mut steps = Vec::new();
         for round in 0..rounds {
-            // Changes pile up until little is left of the page.
+            // Changes accumulate until little is left of the page.
             if round % 40 == 0 {
                 t.open("/").await;
                 steps.clear();
                 snapshot_text(&t, Snapshot::default()).await;
             }
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Every fourth time the mouse goes somewhere too, mostly into nested shadow trees.
+            // Every fourth step moves the mouse, mostly into nested shadow trees.
             if (state >> 40).is_multiple_of(4) {
                 let at = t.eval(&format!("spot({})", state >> 33)).await;
                 let at = at.trim_matches('"');
@@ -38,12 +38,12 @@ fn torture_incremental_walk_equals_fresh_walk() {
             } else {
                 steps.push(t.eval(&format!("step({})", state >> 33)).await);
             }
-            // What moved under the mouse is under it from the next picture on.
+            // An element that moved under the mouse is hovered from the next frame on.
             t.eval("frames(1)").await;
             let over = t.eval("hovered()").await;
             let quick = snapshot_text(&t, Snapshot::default()).await;
             let fresh = snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
-            // Where something moved, the browser finds out later what is under the mouse: that was in between.
+            // The browser updates the hovered element after a layout change: rounds in which that happened are skipped.
             if quick != fresh && over == t.eval("hovered()").await {
                 let lines = quick.lines().zip(fresh.lines()).find(|(quick, fresh)| quick != fresh);
                 panic!(
@@ -94,7 +94,7 @@ fn removed_elements_are_garbage_collected() {
     });
 }
 
-/// Words that are a link from the moment on at which a script listens to them.
+/// Text that becomes a link when a script adds a click listener.
 const LATE_LINK: &str = "<a id=heard>Listens</a>";
 const ADD_LISTENER: &str = "document.getElementById('heard').addEventListener('click', () => {})";
 
@@ -103,9 +103,9 @@ fn listener_found_at_end_of_walk_is_reported() {
     browser_test(async |t| {
         t.page("/", LATE_LINK);
         t.open("/").await;
-        // Nothing gets ready any more after a first look.
+        // After a first walk there is no prewalk.
         snapshot_text(&t, Snapshot::default()).await;
-        // As when that comes to its end at that moment.
+        // Simulates a listener lookup that ends at that moment.
         let beside = "MutationObserver.prototype.observe = ((was) => function (...all) {
             queueMicrotask(() => agbrowse.hears(document.getElementById('heard')));
             return was.apply(this, all);
@@ -133,7 +133,7 @@ fn listener_added_during_first_walk_is_reported() {
         let tab = t.tabs().await[0].id;
         t.browser.set_cache_lifetime(tab, Duration::from_secs(3600)).await.unwrap();
         snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
-        // No change of the page tells of it, and what is remembered does not grow old here.
+        // No mutation reports it, and the cache does not expire here.
         while !snapshot_text(&t, Snapshot::default()).await.contains("link \"Listens\"") {}
     });
 }
@@ -173,7 +173,7 @@ fn has_selector_in_shadow_tree_is_applied() {
 #[test]
 fn changes_survive_interrupted_prewalk() {
     browser_test(async |t| {
-        // Gone through when its text has come; all of it is changed when it has loaded, more than is gone through at once.
+        // The prewalk begins with the parsed text; on load all of it changes, more than fits one slice of it.
         t.page(
             "/",
             "<!doctype html><title>Long</title><main id=m></main><script>

@@ -1,5 +1,5 @@
-//! A click in a label reaches the labelled control, however the page hides it. The cases are generated: how the control
-//! is hidden × where it stands × the markup of the label × the tree it is in × what points at it.
+//! A click on a label reaches the labelled control, in every way a page hides it. Generated cases: way of hiding
+//! × position × markup of the label × tree × target.
 
 use crate::harness::browser_test;
 use crate::probes::{describe, matches_outcome};
@@ -8,7 +8,7 @@ use agbrowse_browser::Command;
 use agbrowse_browser::command::Snapshot;
 use std::fmt::Write as _;
 
-/// Ways in which pages hide a control that its label is drawn in place of; and not at all.
+/// Styles by which pages hide a control behind its label; the last one does not.
 const HIDDEN: &[&str] = &[
     "hidden",
     "style='display:none'",
@@ -20,11 +20,11 @@ const HIDDEN: &[&str] = &[
     "",
 ];
 
-/// What is in the label; `NAME` is what it says.
+/// Content of the label; `NAME` is its text.
 const MARKUP: &[&str] =
     &["NAME", "<span>NAME</span>", "<div><i></i><b><span>NAME</span></b></div>"];
 
-/// The label and its control; `INPUT` is the control with its attributes, `TEXT` the markup.
+/// Markup of the label with its control; `INPUT` is the control with its attributes, `TEXT` the content.
 const RELATION: &[&str] = &[
     "<label>TEXTINPUT</label>",
     "<label>INPUTTEXT</label>",
@@ -35,7 +35,7 @@ const TREES: &[&str] = &["light", "open", "closed"];
 
 const TYPES: &[&str] = &["checkbox", "radio", "file"];
 
-/// What points at the control.
+/// Targets that resolve to the control.
 const TARGETS: &[&str] = &["text=NAME", "label=NAME", "REF", "role=TYPE[name=\"NAME\"]"];
 
 struct Case {
@@ -99,7 +99,7 @@ fn label_click_reaches_control() {
             let Case { name, kind, html, .. } = case;
             let target = match case.target {
                 "REF" => {
-                    // Where the label is drawn in parts, the line with a ref is the control's.
+                    // Where the label is shown in parts, the line with a ref is the control's.
                     let has_ref = |line: &&str| line.contains(name) && line.contains("ref=");
                     ref_of(text.lines().find(has_ref).unwrap_or(&text), name)
                 }

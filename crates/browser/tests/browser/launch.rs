@@ -1,4 +1,4 @@
-//! Browsers of their own: how they start, how they end, who may end them.
+//! Browsers: launch, exit, profiles and attach.
 
 use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Close, CloseTab, NewTab, Reload, Status, TabAction, TabCommand};
@@ -24,7 +24,7 @@ pub fn kill(pid: u32) {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
 
-/// The processes whose command line names something.
+/// The processes whose command line contains a text.
 fn processes_naming(part: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap();
     entries
@@ -59,7 +59,7 @@ fn killed_browser_is_detected_and_reported() {
         let error = held.unwrap_err();
         assert_eq!(error.code(), Code::BrowserLost);
         assert!(error.to_string().contains("signal 9"), "{error}");
-        // Whoever needs the page that was there is told so, as often as it asks.
+        // Every command that needs the lost page fails, repeatedly.
         for _ in 0..2 {
             assert_eq!(run(&browser, eval("1")).await.unwrap_err().code(), Code::BrowserLost);
             let reload = Command::Reload(Reload::default());
@@ -67,7 +67,7 @@ fn killed_browser_is_detected_and_reported() {
         }
         let close = TabCommand { action: TabAction::Close(CloseTab { id: Some(TabId(1)) }) };
         assert_eq!(run(&browser, Command::Tab(close)).await.unwrap_err().code(), Code::BrowserLost);
-        // A browser that comes up for nobody does not make it forgotten either.
+        // A restart without a page does not clear the error either.
         let hasty = Request { timeout_ms: Some(1), ..Request::new(eval("1")) };
         assert_eq!(browser.run(hasty).await.unwrap_err().code(), Code::BrowserLost);
         let (opened, other) =
@@ -129,7 +129,7 @@ fn named_profile_persists_and_is_exclusive() {
     });
 }
 
-/// A browser that somebody else started. It ends when this is dropped.
+/// A browser started outside of the program. It is killed on drop.
 pub struct ExternalBrowser {
     process: std::process::Child,
     _profile: tempfile::TempDir,
@@ -143,7 +143,7 @@ impl Drop for ExternalBrowser {
     }
 }
 
-/// Starts a browser with a debugging port, as somebody else would.
+/// Starts a browser with a debugging port.
 pub async fn start_external_browser(url: &str) -> ExternalBrowser {
     let profile = tempfile::tempdir().unwrap();
     let found = find(&Default::default()).unwrap();
@@ -178,7 +178,7 @@ fn attached_browser_is_never_terminated() {
             [port.clone(), format!("http://127.0.0.1:{port}"), format!("127.0.0.1:{port}/")]
         {
             let browser = Browser::new(Options { cdp: Some(address), ..Options::default() });
-            // Its own tab: theirs is listed, but never taken without being named.
+            // A new tab: existing tabs are listed, but never used unless named.
             run(&browser, open(&t.url("/?mine"))).await.unwrap();
             let Reply::Tabs(list) =
                 run(&browser, Command::Tabs(Default::default())).await.unwrap().reply
@@ -236,7 +236,7 @@ fn attach_to_non_browser_is_refused() {
     });
 }
 
-/// A browser that is started and never answers. It leaves its number in a file beside it.
+/// A browser that never responds. It writes its process id to a file beside it.
 fn hanging_browser(folder: &Path) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let script = folder.join("hangs.sh");

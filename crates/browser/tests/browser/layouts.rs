@@ -1,7 +1,7 @@
 //! A ref never acts on another item: generated layouts of repeated items, changed in every way a list changes.
 //!
-//! A layout is a container, a place of the identity in the item, a kind of identity and a control; the page
-//! (`layouts.html`) knows which item each control is about. Seeded: `AGBROWSE_SEED` repeats a run. The long version runs
+//! A layout is a container, a position of the identity in the item, a kind of identity and a control; the page
+//! (`layouts.html`) knows the item of each control. Seeded: `AGBROWSE_SEED` repeats a run. The long version runs
 //! under `./dev soak`.
 
 use crate::harness::{TestContext, browser_test, seed};
@@ -21,7 +21,7 @@ fn torture_a_ref_never_acts_on_another_item() {
         }
         let is_long = std::env::var_os("AGBROWSE_SOAK").is_some();
         let is_chosen = std::env::var_os("AGBROWSE_SEED").is_some();
-        // The short version plays the same layouts each time; new ones are looked for in the long one.
+        // The short version runs fixed layouts; the long one runs random ones.
         let seed = if is_long || is_chosen { seed() } else { 7 };
         let rounds: u32 = if is_long { 10_000 } else { 500 };
         let mut random = Random::new(seed);
@@ -56,10 +56,10 @@ const CHANGES: [&str; 18] = [
     "state",
 ];
 
-/// What a control does: the item, its identity in words, and which control of the item it is.
+/// The meaning of a control: the item, its identity in words, and which control of the item it is.
 type Truth = (u32, String, String);
 
-/// One round: which layout is built, which ref of it is used, how the list changes, and the seed of that.
+/// One round: the layout, the ref to use, the change of the list, and the seed of the change.
 struct Round {
     plan: usize,
     chosen: usize,
@@ -75,7 +75,7 @@ impl Round {
         Self { plan, chosen, change, turn: random.below(1 << 30) }
     }
 
-    /// Rounds as `AGBROWSE_LAYOUTS` names them, to repeat single ones: `plan/chosen/change/turn …`.
+    /// Parses the rounds of `AGBROWSE_LAYOUTS`, to repeat single ones: `plan/chosen/change/turn …`.
     fn named(text: &str) -> Vec<Self> {
         let named = |text: &str| {
             let parts: Vec<&str> = text.split('/').collect();
@@ -117,7 +117,7 @@ async fn run(t: &TestContext, rounds: impl Iterator<Item = Round>) -> Results {
         );
         let heir: Option<String> = opener.eval_other_tab(&heir).await;
         let (used, has_note) = key_of(&opener, &name).await;
-        // Its own element if that still means the same; otherwise the one that was made in its place.
+        // Its own element if that still has the same meaning; otherwise its replacement.
         let is_kept = now.as_ref() == Some(&was);
         let right = if is_kept { Some(&key) } else { heir.as_ref().filter(|_| now.is_none()) };
         let is_renamed = now.as_ref().is_some_and(|now| now.0 == was.0 && now.1 != was.1);
@@ -152,7 +152,7 @@ async fn run(t: &TestContext, rounds: impl Iterator<Item = Round>) -> Results {
     score
 }
 
-/// A ref whose element the page knows, with its key there: the first from the chosen one on.
+/// A ref whose element has a key in the page, with that key: the first one from `chosen` on.
 async fn chosen_target(opener: &Opener<'_>, text: &str, chosen: usize) -> Option<(String, String)> {
     let refs = refs_in(text);
     for at in 0..refs.len() {
@@ -169,7 +169,7 @@ fn refs_in(text: &str) -> Vec<String> {
     refs.map(|rest| rest[..rest.find([']', ' ', ',']).unwrap()].to_owned()).collect()
 }
 
-/// The key of the element that a ref means, and whether a note came with it.
+/// The key of the element of a ref, and whether its use has a note.
 async fn key_of(opener: &Opener<'_>, name: &str) -> (Result<Option<String>, Error>, bool) {
     let target = name.parse().unwrap();
     let get = Get { what: Property::Attr, target, name: Some("data-k".into()), nth: None };
@@ -187,11 +187,11 @@ async fn key_of(opener: &Opener<'_>, name: &str) -> (Result<Option<String>, Erro
 struct Results {
     layouts: BTreeSet<String>,
     changes: BTreeMap<&'static str, Tally>,
-    /// Uses that reached another item.
+    /// Actions that reached another item.
     wrong: Vec<String>,
-    /// Uses of a renamed item without a note.
+    /// Actions on a renamed item without a note.
     silent: Vec<String>,
-    /// Refusals of what was the same.
+    /// Refusals of unchanged items.
     missed: Vec<String>,
 }
 

@@ -1,11 +1,11 @@
-//! What a page of a restricted caller may load of this machine's files, whatever it loads them by.
+//! Local file access of a page opened by a restricted caller, through any kind of element or request.
 
 use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Json, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Access, Code, Command, Outcome, Phase, Reply};
 use std::path::Path;
 
-/// Tells what it could load: its own files, those of the folder above, and by which means.
+/// A page that records what it could load, from its own folder and the folder above, and by which means.
 const PAGE: &str = "<!doctype html><title>Inside</title><script>
     const told = [], loads = [];
     onmessage = ({ data }) => told.push(data);
@@ -33,7 +33,7 @@ fn click(target: &str) -> Command {
     serde_json::from_value(command).unwrap()
 }
 
-/// What a script gave, as JSON.
+/// The result of a script, as JSON.
 fn result(outcome: Outcome) -> String {
     match outcome.reply {
         Reply::Eval(result) => result.value.map_or_else(String::new, |Json(it)| it.to_string()),
@@ -74,7 +74,7 @@ fn restricted_page_loads_no_outside_files() {
         let loaded = t.run_restricted(&access, all).await.unwrap();
         assert_eq!(result(loaded), "\"img picture.svg,link sheet.css,script script.js\"");
 
-        // A tab that is opened for it is restricted too.
+        // A tab that the page opens is restricted too.
         let beside = click("text=Beside");
         t.run_restricted(&access, beside).await.unwrap();
         let tabs = t.tabs_until(|tabs| tabs.len() == 2).await;
@@ -94,11 +94,11 @@ fn restricted_page_loads_no_outside_files() {
 
         let framed = t.run_restricted(&access, open(&url("framed.html"))).await;
         assert_eq!(framed.unwrap_err().code(), Code::AccessDenied);
-        // Who is not restricted may look, and sees that nothing was loaded.
+        // An unrestricted caller may inspect the tab; nothing was loaded.
         t.wait_until("told.includes(1) && told.includes(2)").await;
         assert_eq!(t.eval("told.sort().join()").await, "\"1,2\"");
 
-        // And has everything loaded when it opens the page.
+        // The page opened by an unrestricted caller loads everything.
         t.run(open(&url("page.html"))).await.unwrap();
         let outside = "told.includes('img ../picture.svg') && told.includes('script ../script.js')";
         assert_eq!(t.eval(&format!("Promise.all(loads).then(() => {outside})")).await, "true");

@@ -1,4 +1,4 @@
-//! Media with controls is played and paused by a click on its ref, and says when it plays.
+//! Media elements with controls: a click on the ref plays and pauses them, and snapshots show the playing state.
 
 use crate::harness::browser_test;
 use crate::probes::{describe, matches_outcome};
@@ -42,7 +42,7 @@ fn click_plays_and_pauses_media_and_reports_it() {
             for is_playing in [true, false] {
                 let command = serde_json::json!({ "verb": "click", "target": target });
                 let outcome = t.run(serde_json::from_value(command).unwrap()).await;
-                // A film is played when it is clear that no second click follows, which may be later than a receipt.
+                // Video plays once the double-click interval is over, which may be after the receipt.
                 let is_told = media == "film" || matches_outcome("changed +media", &outcome);
                 assert!(is_told, "{media}: {}", describe(&outcome));
                 t.wait_until(&format!("{media}.paused !== {is_playing}")).await;

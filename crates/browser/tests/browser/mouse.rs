@@ -1,9 +1,9 @@
-//! The mouse step by step, long presses, typing where the focus is, and scrolling to the edges.
+//! Mouse steps, long presses, typing into the focused element, and scrolling to the edges.
 
 use crate::harness::{TestContext, browser_test};
 use crate::probes::{describe, matches_outcome};
 
-/// Runs commands one after the other; each must come to what stands beside it.
+/// Runs commands one after the other; each must have the outcome beside it.
 async fn run_steps(t: &TestContext, steps: &[(&str, &str)]) {
     for (step, expected) in steps {
         if let Some(script) = step.strip_prefix("js ") {
@@ -27,7 +27,7 @@ fn held_click_is_long_press() {
              b.onclick = () => o.textContent += ' click'</script>",
         );
         t.open("/").await;
-        // Longer than the guard would stay up by itself.
+        // Longer than the expiry of the event guard.
         run_steps(
             &t,
             &[
@@ -79,7 +79,7 @@ fn mouse_moves_presses_and_releases_stepwise() {
                 (r#"{"verb":"mouse","action":"move","target":"css=#z"}"#, "none|changed"),
                 (r#"{"verb":"mouse","action":"up"}"#, "changed +content"),
                 ("js z.textContent", r#""card""#),
-                // A button that was left down is released before anything else is done with the mouse.
+                // A pressed button is released before any other mouse action.
                 ("js log = []; 1", "1"),
                 (r#"{"verb":"mouse","action":"down","target":"xy=20,30"}"#, "none|changed"),
                 (r#"{"verb":"click","target":"xy=50,50"}"#, "none note:button-released|changed note:button-released"),

@@ -1,4 +1,4 @@
-//! Going places, and knowing when one has arrived.
+//! Navigation: arrival, history, errors, timeouts and viewport.
 
 use crate::harness::{Route, arrival, browser_test, eval, open};
 use agbrowse_browser::command::{Back, Forward, Open, Reload, Requests, Resize, Snapshot, Until};
@@ -192,7 +192,7 @@ fn cancelled_navigation_stops_loading() {
         t.serve("/never", Route::Hang);
         t.open("/a").await;
         let going = t.run(open(&t.url("/never")));
-        // Under way, then dropped.
+        // Started, then dropped.
         assert!(tokio::time::timeout(std::time::Duration::from_millis(300), going).await.is_err());
         let failed = Requests { failed: true, ..Requests::default() };
         let began = std::time::Instant::now();
@@ -216,7 +216,7 @@ fn pending_navigation_is_not_reported_as_busy() {
         t.run(serde_json::from_str(click).unwrap()).await.unwrap();
         let error = t.run_within(500, eval("1")).await.unwrap_err();
         assert!(error.to_string().contains("on its way to"), "{error}");
-        // Somewhere else is where one can still go.
+        // Another navigation is still possible.
         t.open("/here").await;
         assert_eq!(t.eval("1").await, "1");
     });

@@ -1,4 +1,4 @@
-//! What a receipt tells of what an action led to: lists in another order, a new page and its refs, an answered dialog.
+//! Receipts of larger outcomes: reordered lists, a new page and its refs, an answered dialog, ended waits.
 
 use crate::harness::{Route, TestContext, browser_test};
 use crate::launch::kill;
@@ -37,7 +37,7 @@ fn ref_after(text: &str, before: &str, words: &str) -> String {
     format!("@e{}", digits.split(|c: char| !c.is_ascii_digit()).next().unwrap())
 }
 
-/// A list that is rendered into the same rows, in new rows, or with rows that move with their items.
+/// A list that is re-rendered into the same rows, into new rows, or with rows that move with their items.
 const SHOP: &str = "<h1>Shop</h1><p>Words that stay where they are, whatever the list below does.</p>
     <button onclick='sort()'>Sort</button><button onclick='filter()'>Filter</button><button onclick='change()'>Change</button>
     <p id=log></p><div id=list></div><script>
@@ -101,8 +101,8 @@ fn list_delta_is_matched_by_item_and_old_refs_stay_bound() {
 #[test]
 fn refs_omitted_from_delta_stay_bound() {
     browser_test(async |t| {
-        // An order, and more changes than a receipt tells: neither gives refs another meaning, also not in a snapshot
-        // that finds nothing new.
+        // A reordering, and more changes than a receipt shows: neither rebinds refs, also not in a snapshot
+        // with an empty delta.
         let many = "<h1>Many</h1><button onclick='other()'>Other</button><div id=list></div><p id=log></p><script>
             let round = 0;
             for (let at = 0; at < 70; at++) {
@@ -130,7 +130,7 @@ fn refs_omitted_from_delta_stay_bound() {
         let error = click(&t, &lamp).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale, "{error}");
         assert_eq!(t.eval("log.textContent").await, "\"\"");
-        // A snapshot gives the new ones.
+        // A snapshot issues the new refs.
         let text = snapshot_text(&t, Snapshot::default()).await;
         click(&t, &ref_after(&text, "Lamp", "Add")).await.unwrap();
         assert_eq!(t.eval("log.textContent").await, "\"Lamp \"");
@@ -168,7 +168,7 @@ fn receipt_of_navigation_lists_main_refs() {
             "{delta}"
         );
         assert!(calibrated(&delta) <= 260, "{} tokens: {delta}", calibrated(&delta));
-        // They are good for the next step; what was not told is not given.
+        // The listed refs are usable; refs that were not listed are not issued.
         let user = ref_after(&delta, "", "textbox \"User\"");
         act(&t, serde_json::json!({ "verb": "fill", "target": user, "value": "Ann" }))
             .await
@@ -185,7 +185,7 @@ fn receipt_of_navigation_lists_main_refs() {
         let error = click(&t, &format!("@e{untold}")).await.unwrap_err();
         let is_unknown = matches!(error.code(), Code::SnapshotRefNotFound | Code::SnapshotRefStale);
         assert!(is_unknown, "{error}");
-        // Who wants no delta gets none.
+        // `noDelta` omits the delta.
         t.open("/").await;
         let quiet =
             serde_json::json!({ "verb": "click", "target": "text=Sign in", "noDelta": true });
@@ -205,7 +205,7 @@ fn receipt_of_navigation_to_busy_page_has_no_refs() {
         let receipt = click(&t, "text=Go").await.unwrap();
         assert_eq!(receipt.effect, Effect::Navigated);
         assert!(receipt.delta.starts_with("→ "), "{}", receipt.delta);
-        // Whether it was asked before it was busy is not ours to say.
+        // The page may have been read before it was busy.
         assert!(receipt.delta.lines().count() <= 2, "{}", receipt.delta);
     });
 }
@@ -274,7 +274,7 @@ fn dialog_answer_reports_effects() {
     });
 }
 
-/// Waits for what will never be so, one for each kind of condition.
+/// Waits that never succeed, one for each kind of condition.
 fn waits() -> Vec<Wait> {
     vec![
         Wait { text: Some("never".into()), ..Wait::default() },
@@ -292,7 +292,7 @@ fn waits() -> Vec<Wait> {
 const RESTLESS: &str = "<title>Words</title><p>Words</p><img src=hang>
     <script>setInterval(() => fetch('hang?' + Math.random()), 100)</script>";
 
-/// How a page goes while it is waited for.
+/// The way in which a page ends during a wait.
 #[derive(Clone, Copy, Debug)]
 enum End {
     TabClosed,
@@ -356,7 +356,7 @@ fn wait_ends_when_tab_page_or_browser_is_gone() {
     });
 }
 
-/// The processes of the pages of a browser.
+/// The renderer processes of a browser.
 fn renderers(browser: u32) -> Vec<u32> {
     let read = |pid: u32, file: &str| {
         let text = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
@@ -365,7 +365,7 @@ fn renderers(browser: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap();
     let all: Vec<u32> =
         all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-    // After the name, which stands in brackets: the state, then the parent.
+    // The state and the parent follow the name in parentheses.
     let parent = |pid: u32| -> Option<u32> {
         read(pid, "stat").rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
     };

@@ -1,5 +1,5 @@
-//! What acting has to get right: named behaviours, each a page of its own, what is done to it, and what must come of
-//! it. The table in `docs/benchmarks.md` is written from here.
+//! Probes of actions: named behaviours, each with its own page, the steps on it, and the expected
+//! outcome. The table in `docs/benchmarks.md` is written from here.
 
 use crate::harness::{Route, TestContext, browser_test};
 use crate::snapshot::ref_of;
@@ -13,13 +13,13 @@ struct Probe {
     name: &'static str,
     /// The body of the page.
     page: &'static str,
-    /// What is done after a snapshot: commands as JSON, in which `{Words}` is the ref of the line with these words.
+    /// Steps after a snapshot: commands as JSON, in which `{Words}` is the ref of the line with these words.
     /// A step that begins with `js ` is a script of the page.
     steps: &'static [&'static str],
-    /// What comes of the last step: an effect and what goes with it (`+content`, `!new-tab`, `note:formatted`), or
-    /// an error's code with words that are in its message.
+    /// Outcome of the last step: an effect and its details (`+content`, `!new-tab`, `note:formatted`), or
+    /// an error code with words of its message.
     expected: &'static str,
-    /// A script that must be true then.
+    /// A script that must return true afterwards.
     then: &'static str,
 }
 
@@ -39,7 +39,7 @@ const COUNTER: &str =
 
 #[rustfmt::skip]
 const PROBES: &[Probe] = &[
-    // What is pointed at.
+    // Targets.
     probe("a click by ref happens once", COUNTER,
         &[r#"{"verb":"click","target":"{Count}"}"#], "changed +content", "n.textContent === '1'"),
     probe("a click by CSS selector", COUNTER,
@@ -72,7 +72,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"click","target":"text=Late"}"#], "changed +content", "n.textContent === '1'"),
     probe("what says just this is taken before what says more", "<h1 id=n>0</h1><div onclick='n.textContent=1'><a tabindex=0><div>9a</div><div>Standup</div></a></div><p>event Standup</p>",
         &[r#"{"verb":"click","target":"text=Standup"}"#], "changed +content", "n.textContent === '1'"),
-    // Refs are bound to what they meant.
+    // Ref binding.
     probe("a button that means something else now is refused", COUNTER,
         &["js document.querySelector('button').textContent = 'Delete account'", r#"{"verb":"click","target":"{Count}"}"#], "snapshot.ref-stale", "n.textContent === '0'"),
     probe("a row that was recycled for another person is refused", "<h1 id=n>0</h1><table><tr><td id=who>Ann<td><button onclick='n.textContent=1'>Delete</button><tr><td>Cid<td><button onclick='n.textContent=2'>Delete</button></table>",
@@ -87,14 +87,14 @@ const PROBES: &[Probe] = &[
         &["js b.textContent = 'Inbox (4)'", r#"{"verb":"click","target":"{Inbox}"}"#], "changed note:element-changed", "n.textContent === '1'"),
     probe("reordered rows are told apart", "<h1 id=n></h1><ul id=l><li>Ann <button onclick='n.textContent=\"Ann\"'>Delete</button><li>Bob <button onclick='n.textContent=\"Bob\"'>Delete</button></ul>",
         &["js l.prepend(l.lastElementChild)", r#"{"verb":"click","target":"{Delete}"}"#], "changed", "n.textContent === 'Ann'"),
-    // What is done at the last moment.
+    // Changes right before the action.
     probe("a cover that comes when the mouse moves gets no click", "<h1 id=n>0</h1><button id=b style='width:200px;height:60px' onclick='n.textContent=\"clicked\"'>Buy</button><script>b.addEventListener('mousemove', () => { const d = document.createElement('div'); d.id = 'veil'; d.style = 'position:fixed;inset:0'; d.onclick = d.onmousedown = () => n.textContent = 'hit the cover'; document.body.append(d); })</script>",
         &[r#"{"verb":"click","target":"{Buy}","noWait":true}"#], "act.covered veil", "n.textContent === '0'"),
     probe("a label that changes when the mouse moves gets no click", "<h1 id=n>0</h1><button id=b onclick='n.textContent=\"clicked\"' onmousemove='this.textContent=\"Delete account\"'>Open</button>",
         &[r#"{"verb":"click","target":"{Open}","noWait":true}"#], "snapshot.ref-stale", "n.textContent === '0'"),
     probe("a list that shifts when the mouse moves gets no wrong click", "<h1 id=n>0</h1><div id=l><button style='display:block;height:40px;width:200px' onclick='n.textContent=\"Ann\"'>Delete Ann</button><button style='display:block;height:40px;width:200px' onclick='n.textContent=\"Bob\"'>Delete Bob</button></div><script>let once = true; l.addEventListener('mousemove', () => { if (once) { once = false; l.prepend(l.lastElementChild); } })</script>",
         &[r#"{"verb":"click","target":"{Delete Ann}"}"#], "changed", "n.textContent === 'Ann'"),
-    // What cannot be done.
+    // Actionability failures.
     probe("a click without consequences says so", "<button>Nothing</button>",
         &[r#"{"verb":"click","target":"{Nothing}"}"#], "none", "true"),
     probe("a click without the expected consequences fails", "<button>Nothing</button>",
@@ -131,7 +131,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"click","target":"{Run}","noWait":true}"#], "act.moving", "true"),
     probe("an element that comes to rest is waited for", "<h1 id=n>0</h1><button style='transition: transform .4s' onclick='n.textContent=1'>Run</button>",
         &["js document.querySelector('button').style.transform = 'translateX(200px)'", r#"{"verb":"click","target":"{Run}"}"#], "changed", "n.textContent === '1'"),
-    // Where things are.
+    // Positions, frames and shadow trees.
     probe("what is below the view is scrolled to", "<div style='height:4000px'></div><h1 id=n>0</h1><button onclick='n.textContent=1'>Deep</button>",
         &[r#"{"verb":"click","target":"{Deep}"}"#], "changed +content", "n.textContent === '1'"),
     probe("what is under a sticky header is scrolled from under it", "<div style='position:sticky;top:0;height:300px;background:#ccc'>Header</div><h1 id=n>0</h1><div style='height:900px'></div><button onclick='n.textContent=1'>Deep</button><div style='height:2000px'></div>",
@@ -160,7 +160,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"click","target":"{Small}"}"#], "changed +content", "n.textContent === '1'"),
     probe("inside a frame that is scrolled away", "<h1 id=n>0</h1><div style='height:3000px'></div><iframe srcdoc=\"<div style='height:900px'></div><button onclick='top.n.textContent=1'>Far</button>\"></iframe>",
         &[r#"{"verb":"click","target":"{Far}"}"#], "changed +content", "n.textContent === '1'"),
-    // What comes of it.
+    // Effects.
     probe("what a timer changes after the click is seen", "<h1 id=n>0</h1><button onclick='setTimeout(() => n.textContent = 1, 40)'>Later</button>",
         &[r#"{"verb":"click","target":"{Later}"}"#], "changed +content", "n.textContent === '1'"),
     probe("what a server answers is waited for", "<h1 id=n>0</h1><button onclick=\"fetch('slow').then((r) => r.text()).then((t) => n.textContent = t.length)\">Ask</button>",
@@ -266,7 +266,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"press","keys":["Control+A","Delete"],"on":"{textbox}"}"#], "changed +value", "i.value === ''"),
     probe("a key goes to what has the focus", "<h1 id=n>0</h1><button autofocus onclick='n.textContent=1'>Go</button>",
         &[r#"{"verb":"focus","target":"{Go}"}"#, r#"{"verb":"press","keys":["Enter"]}"#], "changed +content", "n.textContent === '1'"),
-    // Choices.
+    // Selects, checkboxes and radio buttons.
     probe("an option by its label", "<select id=s aria-label=Fruit><option value=a>Apple<option value=b>Banana</select>",
         &[r#"{"verb":"select","target":"{Fruit}","options":["banana"]}"#], "changed +value =Banana", "s.value === 'b'"),
     probe("an option by its place", "<select id=s aria-label=Fruit><option value=a>Apple<option value=b>Banana</select>",
@@ -295,7 +295,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"check","target":"{Wifi}"}"#], "changed", "document.querySelector('button').ariaChecked === 'true'"),
     probe("a checkbox that the page does not let be checked is told", "<label><input id=i type=checkbox onclick='return false'> Agree</label>",
         &[r#"{"verb":"check","target":"{checkbox}"}"#], "act.not-taken", "!i.checked"),
-    // The rest of a hand.
+    // Mouse, keys and drag.
     probe("a menu that shows when the mouse is over it", "<style>nav ul { display: none } nav:hover ul { display: block }</style><h1 id=n>0</h1><nav><button>Menu</button><ul><li><button onclick='n.textContent=1'>Item</button></ul></nav>",
         &[r#"{"verb":"hover","target":"{Menu}"}"#, r#"{"verb":"click","target":"text=Item"}"#], "changed", "n.textContent === '1'"),
     probe("two clicks are a double click", "<h1 id=n>0</h1><button ondblclick='n.textContent=2'>Twice</button>",
@@ -373,7 +373,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"click","target":"{Pick}"}"#], "changed +chooser !file-chooser got none", "document.querySelector('button').textContent === 'AbortError'"),
     probe("files for nothing in particular are not for the open file chooser", "<input type=file aria-label=Files>",
         &[r#"{"verb":"click","target":"{Files}"}"#, r#"{"verb":"upload","files":["FILE"]}"#], "command.invalid", "true"),
-    // Lists that pages make themselves.
+    // Custom list boxes.
     probe("a list whose page is hidden from readers while it is open", "<div id=app><div id=c role=combobox tabindex=0 aria-expanded=false aria-haspopup=listbox aria-label=Age>-</div></div><script>c.onmousedown = () => { app.insertAdjacentHTML('afterend', '<ul role=listbox id=l><li role=option onclick=\"took(this)\">Ten<li role=option onclick=\"took(this)\">Twenty</ul>'); c.setAttribute('aria-expanded', 'true'); app.setAttribute('aria-hidden', 'true') }; const took = (it) => { c.textContent = it.textContent; l.remove(); app.removeAttribute('aria-hidden'); c.setAttribute('aria-expanded', 'false') }</script>",
         &[r#"{"verb":"select","target":"{Age}","options":["Twenty"]}"#], "changed =Twenty", "c.textContent === 'Twenty'"),
     probe("a list whose options are drawn beside those for readers", "<label for=c>Country</label><div id=b><input id=c role=combobox aria-haspopup=listbox aria-expanded=false readonly></div><p id=o></p><span role=radio tabindex=0 aria-checked=false>Day</span><div id=d></div><script>b.onmousedown = () => { d.innerHTML = '<div role=listbox style=\"height:0;width:0;overflow:hidden\"><div role=option>Austria</div></div><div onclick=\"o.textContent=this.textContent\">Austria</div><div onclick=\"o.textContent=this.textContent\">Chile</div>'; c.setAttribute('aria-expanded', 'true') }</script>",
@@ -388,7 +388,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"click","target":"text=Yes"}"#], "changed +content", "o.textContent === 'done'"),
     probe("a text under another part of its own button", "<h1 id=n>0</h1><button style='position:relative' onclick='n.textContent=1'><span>Cheap</span><span style='position:absolute;inset:0'></span></button>",
         &[r#"{"verb":"click","target":"text=Cheap"}"#], "changed +content", "n.textContent === '1'"),
-    // Fields that are drawn by their labels.
+    // Controls drawn by their labels.
     probe("a radio button whose label is drawn as a button", "<style>input { position:absolute; clip:rect(0,0,0,0); pointer-events:none }</style><input type=radio name=r id=a checked><label for=a>Left</label> <input type=radio name=r id=b><label for=b>Right</label>",
         &[r#"{"verb":"check","target":"label=Right"}"#], "changed +value", "b.checked"),
     probe("a star of a rating, under the label of another star", "<style>input { position:absolute; left:9px; top:9px; width:1px; height:1px; margin:-1px; clip:rect(0,0,0,0) } label { display:inline-block; width:40px; height:40px }</style><label for=a>One star</label><input type=radio name=r id=a><label for=b>Two stars</label><input type=radio name=r id=b>",
@@ -399,7 +399,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"hover","target":"{Nothing}"}"#], "none", "true"),
     probe("what fades in after what fades out is waited for", "<style>.f { transition:opacity .2s } .h { opacity:0 }</style><div id=r><div class=f>Step one <input aria-label=Email></div></div><button onclick='const a = r.firstChild; a.classList.add(\"h\"); a.addEventListener(\"transitionend\", () => { r.innerHTML = \"<div class=\\\"f h\\\">Step two <button>Pick plan</button></div>\"; requestAnimationFrame(() => requestAnimationFrame(() => r.firstChild.classList.remove(\"h\"))) }, { once: true })'>Next</button>",
         &[r#"{"verb":"click","target":"{Next}"}"#], "changed +content ~Pick", "getComputedStyle(r.firstChild).opacity === '1'"),
-    // Editors that a page draws itself.
+    // Custom editors.
     probe("an editor that its page draws is typed into", "<div id=e role=textbox aria-label=Code tabindex=0 style='height:60px'></div><p id=o></p><script>const c = new EditContext(); e.editContext = c; c.addEventListener('textupdate', () => { e.textContent = c.text; o.textContent = c.text })</script>",
         &[r#"{"verb":"type","target":"{Code}","text":"let a"}"#], "changed +content", "o.textContent === 'let a'"),
     probe("an editor that its page draws is filled in place of what is there", "<div id=e role=textbox aria-label=Code tabindex=0 style='height:60px'></div><p id=o></p><script>const c = new EditContext(); e.editContext = c; c.addEventListener('textupdate', () => { e.textContent = c.text; o.textContent = c.text })</script>",
@@ -418,7 +418,7 @@ const PROBES: &[Probe] = &[
         &[r#"{"verb":"press","keys":["Control+A"]}"#], "changed +content", "o.textContent === 'heard'"),
     probe("what is selected by keys is a change", "<p>Some words",
         &[r#"{"verb":"press","keys":["Control+A"]}"#], "changed +selection", "String(getSelection()) !== ''"),
-    // Addresses for other programs: in a browser that nobody sees, nobody could answer whether to start them.
+    // URLs of external programs: in a headless browser nobody could answer the prompt.
     probe("a link for another program is not opened, and told", "<a href='tel:123'>Call</a>",
         &[r#"{"verb":"click","target":"{Call}"}"#], "none !external-link tel:123", "true"),
     probe("a link for another program leaves the page usable", "<a href='zoommtg://join?x=1'>Join</a> <h1 id=n>0</h1><button onclick='n.textContent=1'>Go</button>",
@@ -490,7 +490,7 @@ fn probes_table_is_current() {
     });
 }
 
-/// The section of the document that the table is in: compared, or with `BLESS=1` replaced.
+/// Compares the section of the document with the table, or replaces it with `BLESS=1`.
 fn write_table(table: &str) {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/benchmarks.md"));
     let text = std::fs::read_to_string(&path).unwrap();
@@ -510,7 +510,7 @@ fn write_table(table: &str) {
 }
 
 async fn run_probe(t: &TestContext, probe: &Probe, file: &Path) -> Result<(), String> {
-    // What the probe before left open.
+    // Tabs left open by the probe before.
     for tab in t.tabs().await.iter().skip(1) {
         _ = t
             .run(
@@ -561,7 +561,7 @@ async fn run_probe(t: &TestContext, probe: &Probe, file: &Path) -> Result<(), St
     }
 }
 
-/// A step with refs in place of the words in braces. JSON has braces of its own.
+/// Replaces the words in `{…}` of a step by refs. JSON has braces of its own.
 fn with_refs(step: &str, page_text: &str) -> String {
     let mut out = String::new();
     let mut rest = step;
@@ -620,7 +620,7 @@ pub fn matches_outcome(expected: &str, actual: &Result<Outcome, Error>) -> bool 
     }
     let Some(receipt) = receipt(outcome) else { return false };
     let is_undone = rest == "undone";
-    // Every receipt says what it is about and how that was found.
+    // Every receipt has its target and the way it was resolved.
     let is_whole = !receipt.action.is_empty()
         && receipt.dispatched != is_undone
         && (receipt.target.is_none() || receipt.strategy.is_some())

@@ -1,4 +1,4 @@
-//! Contexts that go through a proxy, and others that do not.
+//! Contexts with a proxy, and contexts without one.
 
 use crate::harness::{TestContext, arrival, browser_test, eval, open};
 use agbrowse_browser::command::{NewTab, Status, TabAction, TabCommand};
@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A proxy that answers every request itself, and knows what it was asked.
+/// A proxy that answers every request itself and logs it.
 struct FakeProxy {
     address: String,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 impl FakeProxy {
-    /// One that lets in who says so, or everybody.
+    /// Starts a proxy, with or without authentication.
     async fn new(login: Option<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -110,7 +110,7 @@ fn proxy_authentication_is_answered() {
             .unwrap();
         let there = arrival(run_in_context(&t, "in", open("http://shop.invalid/")).await.unwrap());
         assert_eq!(there.title, "toll");
-        // Frames, workers and pop-ups of the page go the same way.
+        // Frames, workers and pop-ups of the page use the proxy, too.
         let inside = "const frame = document.createElement('iframe'); frame.src = 'http://other.invalid/';
             const came = new Promise(go => frame.onload = go); document.body.append(frame); await came;
             (await (await fetch('/more')).text()).length";

@@ -1,7 +1,7 @@
-//! Receipts are accurate: whatever an action causes shows, wherever it happens, and what a page does by itself does not.
+//! Receipts are accurate: every effect of an action is reported, wherever it happens; self-mutation is not.
 //!
-//! Each consequence is tried on a page that is quiet and on one that changes all the time, with the first click after the
-//! page was opened. The right effect is known by construction.
+//! Each effect is tried on a quiet page and on one that changes all the time, with the first click after the
+//! page was opened. The expected effect is known by construction.
 
 use crate::harness::{Route, TestContext, browser_test, open};
 use crate::probes::{describe, matches_outcome};
@@ -11,14 +11,14 @@ use futures_util::StreamExt;
 use std::fmt::Write as _;
 use tokio::net::TcpListener;
 
-/// What a click causes.
+/// An effect that a click causes.
 struct EffectCase {
     name: &'static str,
-    /// What else is on the page.
+    /// Other markup of the page.
     body: &'static str,
-    /// The listener of the click.
+    /// The click listener.
     listener: &'static str,
-    /// The effect and what goes with it.
+    /// The effect and its details.
     expected: &'static str,
 }
 
@@ -31,8 +31,8 @@ const fn effect_case(
     EffectCase { name, body, listener, expected }
 }
 
-/// What is on the page in `OTHER` words is served by the other site, in a process of its own; `SOCKET` is the address of a
-/// WebSocket that takes everything.
+/// `OTHER` is the address of a cross-site page in a process of its own; `SOCKET` is the address of a
+/// WebSocket that accepts everything.
 #[rustfmt::skip]
 const CONSEQUENCES: &[EffectCase] = &[
     effect_case("nothing", "", "", "none"),
@@ -71,7 +71,7 @@ const CONSEQUENCES: &[EffectCase] = &[
         "root.firstChild.checked = true; root.firstChild.dispatchEvent(new Event('change'))", "changed +value"),
 ];
 
-/// What a page does by itself.
+/// Self-mutations of a page.
 const RESTLESS: &[(&str, &str)] = &[
     (
         "counting",
@@ -104,7 +104,7 @@ async fn click(t: &TestContext, target: &str) -> Result<Outcome, Error> {
     t.run(command(&format!(r#"{{"verb":"click","target":"{target}"}}"#))).await
 }
 
-/// The address of a WebSocket that says nothing.
+/// The address of a WebSocket that sends nothing.
 async fn socket() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
@@ -119,7 +119,7 @@ async fn socket() -> String {
     format!("ws://127.0.0.1:{port}/")
 }
 
-/// Every consequence on one of the pages that do this by themselves.
+/// Checks every effect on one of these self-mutating pages.
 fn check_all_on(pages: &'static [(&str, &str)]) {
     browser_test(async |t| {
         let socket = socket().await;
@@ -143,7 +143,7 @@ fn check_all_on(pages: &'static [(&str, &str)]) {
             let html = format!("<!doctype html><p id=out>out</p>{body}{itself}{button}");
             t.page("/page", html.replace("SOCKET", &socket));
             t.open("/page").await;
-            // Scripts that get something ready have done so.
+            // Preparing scripts are done.
             if it.body.contains("WebSocket") {
                 t.wait_until("s.readyState === 1").await;
             }
@@ -154,7 +154,7 @@ fn check_all_on(pages: &'static [(&str, &str)]) {
                 t.wait_until("window.beats > 3").await;
             }
             let outcome = click(&t, "text=Go").await;
-            // Where a page does something all the time, that may come first and be all that is told.
+            // On a self-mutating page its own change may come first and be all that is reported.
             let expected = if itself.is_empty() {
                 it.expected
             } else {
@@ -185,7 +185,7 @@ fn every_effect_is_reported_on_self_mutating_page() {
 
 #[test]
 fn self_mutation_is_not_an_effect() {
-    // Each is clicked right after it was opened, and, where somebody hears that, when it has gone on for a second.
+    // Each page is clicked right after it was opened and, with a click listener, again after a second.
     let pages = [
         "<p id=p></p><script>setInterval(() => p.textContent = Date.now(), 1000)</script>",
         "<p id=p></p><script>setInterval(() => p.textContent = Date.now(), 250)</script>",
@@ -205,7 +205,7 @@ fn self_mutation_is_not_an_effect() {
         let dead = r#"{"verb":"click","target":"text=Dead","settleMs":300}"#;
         let beat = "<script>var ticks = setInterval(() => window.beats = (window.beats || 0) + 1, 250)</script>";
         for html in pages {
-            // Nobody hears the click; somebody hears every click, as in pages made with frameworks.
+            // Without a click listener, and with a delegated listener, as frameworks install.
             for listener in ["", "<script>addEventListener('click', () => 0)</script>"] {
                 t.page(
                     "/itself",
@@ -215,7 +215,7 @@ fn self_mutation_is_not_an_effect() {
                     ),
                 );
                 t.open("/itself").await;
-                // A clock that nobody has seen tick may tick just then, once: whoever hears every click may have done that.
+                // The first tick of a clock may fall into the observation: a delegated listener may have caused it.
                 if html.contains("beats") || !listener.is_empty() {
                     t.wait_until("window.beats > 3").await;
                 }
@@ -291,13 +291,13 @@ fn form_validation_failure_is_blocked_and_names_field() {
             "text=Send",
             "blocked: \"Name\" is not accepted: \"Taken\"",
         ),
-        // The page itself asks the browser to show what is wrong.
+        // The page calls `reportValidity` itself.
         (
             "<form id=f><input aria-label=Name required><button type=button onclick='f.requestSubmit()'>Next</button></form>",
             "text=Next",
             "blocked: \"Name\" is required",
         ),
-        // The field cannot be shown.
+        // The invalid field is not focusable.
         (
             "<form><input aria-label=Secret required style='display:none'><button>Send</button></form>",
             "text=Send",
@@ -312,13 +312,13 @@ fn form_validation_failure_is_blocked_and_names_field() {
             assert_eq!(outcome.effect.as_str(), "blocked", "{html}: {outcome}");
             assert!(outcome.to_string().contains(said), "{html}: {outcome}");
         }
-        // By the key.
+        // By the Enter key.
         t.page("/form", "<form><input aria-label=First id=i><input aria-label=Second required><button>Send</button></form>");
         t.open("/form").await;
         let press = r#"{"verb":"press","keys":["Enter"],"on":"label=First"}"#;
         let outcome = receipt(t.run(command(press)).await);
         assert!(outcome.to_string().contains("blocked: \"Second\" is required"), "{outcome}");
-        // Whoever only asks whether it could be sent is not blocked, and what is sent is not.
+        // `checkValidity` alone is not blocked, and neither is a form that is submitted.
         for html in [
             "<form id=f novalidate><input required aria-label=x><button type=button onclick='o.textContent = f.checkValidity()'>Send</button></form><p id=o>",
             "<form id=f novalidate onsubmit='o.textContent = 1; return false'><input required aria-label=x><button>Send</button></form><p id=o>",
@@ -347,7 +347,7 @@ fn click_missed_by_moving_element_is_reported() {
         assert_eq!(actual.effect.as_str(), "blocked", "{actual}");
         assert!(actual.to_string().contains("moved away"), "{actual}");
         assert_eq!(t.eval("n.textContent").await, "\"0\"");
-        // What came of the press all the same is told.
+        // Effects of the mouse press are reported all the same.
         t.page("/away", format!("<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"{moves}; n.textContent = 'down'\">Go</button>"));
         t.open("/away").await;
         let outcome = click(&t, "text=Go").await;
@@ -356,7 +356,7 @@ fn click_missed_by_moving_element_is_reported() {
             "{}",
             describe(&outcome)
         );
-        // One that is only pressed in is clicked.
+        // A button that only moves while pressed is clicked.
         t.page("/away", "<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"this.style.transform = 'translateY(2px)'\" onclick='n.textContent = 1'>Go</button>");
         t.open("/away").await;
         let outcome = click(&t, "text=Go").await;

@@ -1,9 +1,9 @@
-//! Wrong element never, right element always: a page changes between the look and the use in every way we know,
-//! and knows itself what each of its controls would do.
+//! Refs never reach the wrong element: a page changes between snapshot and action in every known way,
+//! and knows the meaning of each of its controls.
 //!
 //! The long version runs under `./dev soak`, a tenth of it in every test run. Seeded; the seed is printed,
 //! and `AGBROWSE_SEED` repeats a run. The page is changed from another tab, so that no command on its own tab
-//! tells us that something happened.
+//! invalidates the cache.
 
 use crate::harness::{TestContext, browser_test, eval, seed};
 use agbrowse_browser::command::{Find, Get, Property, Snapshot};
@@ -40,7 +40,7 @@ fn torture_ref_keeps_its_meaning_or_is_refused() {
     });
 }
 
-/// A tab under test, and another one that changes its page: no command on its own tab tells that something happened.
+/// A tab under test, and another one that changes its page without a command on the tab under test.
 pub(crate) struct Opener<'a> {
     bench: &'a TestContext,
     tab: TabId,
@@ -48,7 +48,7 @@ pub(crate) struct Opener<'a> {
 }
 
 impl<'a> Opener<'a> {
-    /// Opens a page, and from it `/other`.
+    /// Opens a page, and `/other` from it.
     pub(crate) async fn open(bench: &'a TestContext, path: &str) -> Self {
         bench.open(path).await;
         bench.eval("window.open('other'); 1").await;
@@ -87,7 +87,7 @@ impl<'a> Page<'a> {
         page
     }
 
-    /// Looks, changes, uses. Counts nothing where the page knows no truth, or the target was shown anew.
+    /// Snapshot, change, action. Counts nothing where the meaning is unknown or the target was issued again.
     async fn round(&self, round: u32, kind: &str, random: &mut Random, score: &mut Results) {
         let tend = format!("opener.tend({})", random.below(1 << 30));
         let () = self.eval_other_tab(&tend).await;
@@ -111,7 +111,7 @@ impl<'a> Page<'a> {
         }
         let used = self.key(name).await;
         let now: Option<String> = self.current_meaning(&key).await;
-        // What was made in place of an element that is gone means what that meant.
+        // A replacement has the meaning of the removed element.
         let expected_meaning: Option<String> = match &used {
             Ok(Some(found)) => self.current_meaning(found).await,
             _ => None,
@@ -142,7 +142,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the page looks like, and the refs in it.
+    /// Takes a snapshot; returns its text and refs.
     async fn take_snapshot(&self, random: &mut Random) -> (String, Vec<String>) {
         let snapshot = Snapshot { details: random.below(4) == 0, ..Snapshot::default() };
         let text = self.run(Command::Snapshot(snapshot)).await.unwrap().to_string();
@@ -152,7 +152,7 @@ impl<'a> Page<'a> {
         (text, refs)
     }
 
-    /// Looks at a part of the page.
+    /// Takes a snapshot of a part of the page.
     async fn take_interim_snapshot(&self, name: &str, random: &mut Random) -> InterimSnapshot {
         let (glance, command) = match random.below(2) {
             0 => (
@@ -168,7 +168,7 @@ impl<'a> Page<'a> {
             }
         };
         match self.run(command).await {
-            // States come after the ref.
+            // States follow the ref.
             Ok(current)
                 if [']', ' ']
                     .iter()
@@ -190,7 +190,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the page says that a control means.
+    /// The current meaning of a control, from the page.
     async fn current_meaning(&self, key: &str) -> Option<String> {
         self.eval_other_tab(&format!("opener.truth('{key}')")).await
     }
@@ -210,19 +210,19 @@ impl<'a> Page<'a> {
     }
 }
 
-/// How the page was looked at between the change and the use.
+/// Snapshot between the change and the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InterimSnapshot {
     None,
-    /// For something else.
+    /// A search for another text.
     Find,
-    /// At another part of it.
+    /// Of another subtree.
     Part,
-    /// At what the ref is of: it means what was shown last.
+    /// Of the target itself: the ref has the latest meaning.
     Shown,
 }
 
-/// Whether a refusal names what changed.
+/// Whether a refusal names the change.
 fn explains_change(error: &Error) -> bool {
     let evidence = error.details().evidence.clone().unwrap_or_default();
     let text = |key: &str| match evidence.get(key) {
@@ -237,22 +237,22 @@ fn explains_change(error: &Error) -> bool {
         }
 }
 
-/// What came of it.
+/// Counts of all rounds.
 #[derive(Default)]
 struct Results {
     kinds: BTreeMap<String, Tally>,
     wrong: Vec<String>,
     missed: Vec<String>,
-    /// Refusals without a reason.
+    /// Refusals without evidence.
     mute: Vec<String>,
 }
 
-/// What came of one kind of change.
+/// Counts of one kind of change.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     /// Targets that kept their meaning.
     kept: u32,
-    /// Targets that did not, or were gone.
+    /// Targets that changed their meaning or were removed.
     changed: u32,
     /// Targets that kept their meaning and were refused.
     missed: u32,

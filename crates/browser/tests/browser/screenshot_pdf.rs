@@ -1,4 +1,4 @@
-//! Screenshots and PDF files: what is in them, by their own headers.
+//! Screenshots and PDF files, checked by their headers.
 
 use crate::harness::browser_test;
 use agbrowse_browser::command::{
@@ -15,7 +15,7 @@ async fn shoot(
     (shot.clone(), outcome)
 }
 
-/// Width and height as the PNG itself says.
+/// Width and height from the PNG header.
 fn png_size(data: &[u8]) -> (u32, u32) {
     assert_eq!(&data[..8], b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(data[at..at + 4].try_into().unwrap());
@@ -169,7 +169,7 @@ fn ref_labels_are_drawn_on_screenshot_only() {
             }
         }
         assert_eq!(t.eval("seen").await, before);
-        // What the labels say can be used.
+        // The refs in the labels are usable.
         let text = agbrowse_browser::command::Get {
             what: Property::Text,
             target: "@e1".parse().unwrap(),
@@ -238,7 +238,7 @@ fn ref_labels_are_drawn_only_on_visible_elements() {
         t.open("/").await;
         let (plain, _) = shoot(&t, Screenshot::default()).await;
         let (drawn, _) = shoot(&t, Screenshot { refs: true, ..Screenshot::default() }).await;
-        // Compared by the browser: the rows in which the two pictures are different. A label stands above its box.
+        // Compared in the browser: the rows in which the two images differ. A label is drawn above its box.
         let script = format!(
             "(async () => {{
                 const load = async (text) => {{

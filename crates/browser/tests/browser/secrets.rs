@@ -1,4 +1,4 @@
-//! Secrets: passwords, one-time codes, card numbers and tokens are in nothing that is told of a page.
+//! Secrets: passwords, one-time codes, card numbers and tokens are in no output.
 
 use crate::harness::{TestContext, browser_test, eval, open};
 use crate::snapshot::{details, get, open_html, snapshot_text};
@@ -8,17 +8,17 @@ use agbrowse_browser::command::{
     Tabs, TreeSource,
 };
 
-/// A part of every secret below.
+/// The common part of every secret below.
 const SECRET: &str = "S3K";
 
-/// What is masked and what stays, shared with the tests of `page::mask`.
+/// Masked and unmasked texts, shared with the tests of `page::mask`.
 const CASES: &str = include_str!("../../../page/tests/secrets.json");
 
 fn ax() -> Snapshot {
     Snapshot { source: TreeSource::Ax, ..Snapshot::default() }
 }
 
-/// Everything, in every form.
+/// All outputs about the page, in every form.
 async fn all_outputs(t: &TestContext) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for source in [TreeSource::Page, TreeSource::Ax] {
@@ -156,7 +156,7 @@ fn password_copied_to_another_field_is_masked() {
     });
 }
 
-/// Every case of the table, as a text, a name, a value, an address and an attribute, told in every way.
+/// Every case of the table, as a text, a name, a value, a URL and an attribute, in every output.
 #[test]
 fn secrets_are_masked_in_texts_names_and_urls() {
     browser_test(async |t| {
@@ -189,7 +189,7 @@ fn secrets_are_masked_in_texts_names_and_urls() {
             );
             let json = json.unwrap();
             let strings = strings(&json);
-            // Some of what is harmless has in it what would be none by itself.
+            // Some of the harmless texts contain a part that would be masked by itself.
             let harmless: Vec<&str> =
                 cases.iter().filter(|(_, after)| after.is_none()).map(|(it, _)| &**it).collect();
             let rest: Vec<String> = strings
@@ -206,7 +206,7 @@ fn secrets_are_masked_in_texts_names_and_urls() {
                     "{format}: {expected} is not told"
                 );
                 if after.is_some() {
-                    // A number in an address is the number of an article as likely as that of a card.
+                    // A number in a URL may be an article number.
                     let is_card = !before.contains(char::is_alphabetic);
                     let unmasked = rest.iter().filter(|it| !is_card || !it.starts_with("http://"));
                     let unmasked: Vec<_> = unmasked.filter(|it| it.contains(&before)).collect();
@@ -234,7 +234,7 @@ fn secrets_are_masked_in_texts_names_and_urls() {
     });
 }
 
-/// As much of a text as every form of it has.
+/// The prefix of a text that every output has.
 fn shared_prefix(text: &str) -> String {
     text.chars().take(80).collect()
 }
@@ -275,7 +275,7 @@ fn urls_are_shown_without_tokens() {
         for (what, text) in all {
             assert!(!text.contains(SECRET) && !text.contains("4111"), "{what}:\n{text}");
         }
-        // The page itself has them.
+        // The page itself has the tokens.
         assert!(t.eval("location.href").await.contains(&secret));
         t.eval("history.pushState(0, '', '?sessionToken=S3Knav1'); 1").await;
         for (what, text) in all_outputs(&t).await {
@@ -328,7 +328,7 @@ fn split_card_number_is_masked_where_joined() {
         }
         let text = t.run(get(Property::Text, "css=body")).await.unwrap().reply.to_string();
         assert!(!text.contains("1111") && !text.contains("0000"), "{text}");
-        // And where it is never put together.
+        // And where the parts are never joined.
         let html = "<p>Card 4111 <b>1111</b> <span>1111</span> 1111</p><div><i>5500</i><i>0000</i><i>0000</i><i>0004</i></div>";
         for snapshot in [Snapshot::default(), ax()] {
             let unmasked = open_html(&t, html, snapshot).await;

@@ -1,4 +1,4 @@
-//! What a look says about itself: what is missing, what is different, who did not answer, and why.
+//! Snapshot notes: omitted content, degraded results, unresponsive frames, and their reasons.
 
 use crate::harness::{Route, TestContext, browser_test, eval, open};
 use crate::snapshot::{
@@ -9,12 +9,12 @@ use agbrowse_browser::command::{
 };
 use agbrowse_browser::{Code, Command, Note, Reply};
 
-/// The notes of a look.
+/// The notes of a snapshot.
 async fn notes(t: &TestContext, options: Snapshot) -> Vec<Note> {
     t.run(snapshot(options)).await.unwrap_or_else(|error| panic!("snapshot: {error}")).notes
 }
 
-/// What the note of this kind says.
+/// The message of the note with this code.
 fn note_message<'n>(notes: &'n [Note], code: &str) -> Option<&'n str> {
     notes.iter().find(|note| note.code == code).map(|note| &*note.message)
 }
@@ -29,7 +29,7 @@ fn page_still_loading_is_shown_with_note() {
         t.serve("/never", Route::Hang);
         let pages = [
             "<h1>Here</h1><button>Go</button><img src=/never>",
-            // Not even its own text is known to be complete.
+            // Not even the document text is known to be complete.
             "<h1>Here</h1><button>Go</button><script src=/never></script><p>After",
         ];
         for (at, html) in pages.iter().enumerate() {
@@ -73,7 +73,7 @@ fn navigation_blocked_by_stuck_page_is_page_error() {
                     assert_eq!(error.code(), Code::PageUnresponsive, "{error}");
                     assert!(message(&error).contains("a script of it is busy"), "{error}");
                 }
-                // Another process took over.
+                // Another process took over the navigation.
                 Ok(_) => break,
             }
         }
@@ -85,10 +85,10 @@ fn page_errors_are_not_attributed_to_next_page() {
     browser_test(async |t| {
         t.page("/bad", "<title>bad</title>").page("/good", "<p>fine");
         t.open("/bad").await;
-        // The title comes a turn later: when it is known here, the error has been on its way for longer.
+        // The title changes one task later: when it is known here, the error has been sent before.
         let script = "setTimeout(() => { setTimeout(() => { document.title = 'thrown' }); throw new Error('mine') }, 200); 1";
         t.eval(script).await;
-        // A look at the tabs is none at the page: nobody is told yet.
+        // Listing the tabs does not report the error.
         t.tabs_until(|tabs| tabs[0].title == "thrown").await;
         let all_notes = t.open("/good").await.notes;
         let of = note_message(&all_notes, "page-error").unwrap_or_else(|| panic!("{all_notes:?}"));
@@ -133,7 +133,7 @@ fn delta_compares_snapshots_of_same_options() {
             );
             assert!(!text.contains("removed") && text.lines().count() <= 3, "{options:?}: {text}");
         }
-        // A part that was shown is compared with what it was then.
+        // A subtree is compared with its own last snapshot.
         open_html(&t, &html, Snapshot::default()).await;
         let part = || Snapshot { root: Some("css=form".parse().unwrap()), ..Snapshot::default() };
         t.eval("b.textContent = 'Two'; 1").await;
@@ -141,7 +141,7 @@ fn delta_compares_snapshots_of_same_options() {
         assert_eq!(snapshot_text(&t, Snapshot { delta: true, ..part() }).await, "no change");
         let whole = snapshot_text(&t, Snapshot { delta: true, ..Snapshot::default() }).await;
         assert!(whole.contains("(was \"Go\")"), "{whole}");
-        // What was not told before is no change.
+        // Hidden text that was not shown before is not a change.
         let hidden = Snapshot { include_hidden: true, delta: true, ..Snapshot::default() };
         let all_notes = notes(&t, hidden).await;
         assert!(note_message(&all_notes, "no-earlier").is_some(), "{all_notes:?}");
@@ -187,7 +187,7 @@ fn omitted_texts_are_counted() {
         assert_eq!(details(&t, Snapshot::default()).await.unseen, 2);
         let text = Snapshot { include_hidden: true, ..Snapshot::default() };
         assert_eq!(note_message(&notes(&t, text).await, "unseen"), None);
-        // A model is told when there is more of it than of the rest.
+        // The MCP format has the note when more is hidden than shown.
         let viewpoint = || Snapshot { format: TextFormat::Viewpoint, ..Snapshot::default() };
         assert_eq!(note_message(&notes(&t, viewpoint()).await, "unseen"), None);
         let many = "<p style='opacity:0'>later</p>".repeat(30);
@@ -233,7 +233,7 @@ fn unresponsive_frame_is_named_by_origin() {
         open_html(&t, &html, Snapshot::default()).await;
         let fresh = || Snapshot { fresh: true, ..Snapshot::default() };
         let mut outcome = t.run(snapshot(fresh())).await.unwrap();
-        // It may still answer before it gets stuck.
+        // The frame may still respond before it is stuck.
         while note_message(&outcome.notes, "silent-frame").is_none() {
             outcome = t.run(snapshot(fresh())).await.unwrap();
         }
@@ -256,7 +256,7 @@ fn unresponsive_frame_is_named_by_origin() {
 fn unresponsive_frames_are_awaited_concurrently() {
     browser_test(async |t| {
         t.serve("/never", Route::Hang);
-        // Stuck without wearing out the machine.
+        // Blocked without using the CPU.
         let stuck = "setTimeout(() => {
             const ask = new XMLHttpRequest();
             ask.open('GET', 'never', false);
@@ -270,7 +270,7 @@ fn unresponsive_frames_are_awaited_concurrently() {
             sites.map(|site| format!("<iframe src='{}'></iframe>", on(site, "/stuck"))).concat();
         let fine = on("d.localhost", "/fine");
         open_html(&t, &format!("{stuck}<iframe src='{fine}'></iframe>"), Snapshot::default()).await;
-        // Each is waited for a second and a half: one after the other they would not be done by then.
+        // Each is awaited for 1.5 s: sequential waits would take longer than this limit.
         let fresh = || snapshot(Snapshot { fresh: true, ..Snapshot::default() });
         let mut outcome = t.run_within(4000, fresh()).await.unwrap();
         let silent = |text: &str| text.matches("silent=true]").count();
@@ -362,7 +362,7 @@ fn ref_with_snapshot_brackets_is_accepted() {
             let got = t.run(get(Property::Text, &spelled)).await.unwrap().reply.to_string();
             assert_eq!(got, "One", "{spelled}");
         }
-        // The one that the page put in its place is taken, and told.
+        // The replacement is used, with a note.
         t.eval("const b = document.querySelector('button'); b.replaceWith(b.cloneNode(true)); 1")
             .await;
         let moved = t.run(get(Property::Text, &name)).await.unwrap();

@@ -1,5 +1,5 @@
-//! The two sources of a snapshot: a script of ours in the page, and the browser's own tree. A ref means the same
-//! whichever gave it, and when the first fails the second one is asked.
+//! The two sources of a snapshot: the observer script in the page, and the AX tree of the browser. Refs are the same
+//! in both, and the second is the fallback of the first.
 
 use crate::harness::{TestContext, browser_test, eval, open};
 use crate::snapshot::{
@@ -12,7 +12,7 @@ use agbrowse_browser::page::hash::{DOM_HASH_MAX_CHARS, dom_hash};
 use agbrowse_browser::{Browser, Code, Request, Target};
 use std::time::{Duration, Instant};
 
-/// The browser's own tree.
+/// A snapshot from the AX tree.
 fn ax() -> Snapshot {
     Snapshot { source: TreeSource::Ax, ..Snapshot::default() }
 }
@@ -50,7 +50,7 @@ fn element_has_same_ref_in_both_sources() {
 #[test]
 fn ax_source_supports_root() {
     browser_test(async |t| {
-        // Nothing was looked at in any other way before.
+        // No snapshot from the other source was taken before.
         t.page("/", "<title>Page</title><nav id=n><a href=/x>In</a></nav><a href=/y>Out</a>");
         t.open("/").await;
         let whole = snapshot_text(&t, ax()).await;
@@ -68,10 +68,10 @@ fn ax_source_supports_root() {
     });
 }
 
-/// From here on nothing of ours can run in the page.
+/// Breaks the observer script in the page.
 const FALL: &str = "Function.prototype.call = () => { throw new Error('fell') }";
 
-/// A page with frames in frames, of its own and of another origin.
+/// A page with nested frames, same-origin and cross-origin.
 async fn nested(t: &TestContext) {
     t.page("/leaf", "<title>Leaf</title><button>Leaf button</button>");
     t.page("/middle", format!("<p>Middle</p><iframe name=leaf src='{}'></iframe>", t.url("/leaf")));
@@ -102,7 +102,7 @@ fn ax_source_includes_frames() {
         let origin = |url: String| url.split('/').take(3).collect::<Vec<_>>().join("/");
         let (here, there) = (origin(t.url("/")), origin(t.other_url("/")));
         assert_eq!(origins, [&*here, &*here, &*there, &*here], "{:?}", full.frames);
-        // And a ref of such a frame can be used.
+        // A ref in such a frame is usable.
         let got = t.run(get(Property::Text, &ref_of(&ax_text, "Leaf button"))).await.unwrap();
         assert_eq!(got.reply.to_string(), "Leaf button");
     });
@@ -141,12 +141,12 @@ fn failed_observer_falls_back_to_ax_source() {
             "{:?}",
             outcome.notes
         );
-        // When nothing of ours answers, what is secret there is not known either.
+        // Without the observer, secret fields are not known either.
         t.browser.meddle(&t.context, FALL).await.expect("it is in the way");
         let error = t.run(snapshot(fresh)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotUnavailable, "{error}");
         assert_eq!(error.details().retry_hint.as_str(), "pin-playwright-or-add-cdp-fallback");
-        // The next page is none the worse for it.
+        // The next page is not affected.
         assert!(open_html(&t, "<p>Next", Snapshot::default()).await.contains("Next"));
     });
 }
@@ -275,7 +275,7 @@ fn cached_page_with_details_needs_no_browser_call() {
 fn viewpoint_ref_matches_ax_tree_node_id() {
     browser_test(async |t| {
         t.page("/", "<main><button>One</button><a href=/x>Two</a><input aria-label=Three></main>");
-        // Both trees are compared in the default context, which here is nobody else's.
+        // Trees are compared in the default context, so a browser of its own is needed.
         let browser = Browser::new(Options::default());
         browser.run(Request::new(open(&t.url("/")))).await.unwrap();
         let outcome = browser.run(Request::new(snapshot(viewpoint()))).await.unwrap();
@@ -312,13 +312,13 @@ fn silent_change_is_shown_after_cache_lifetime() {
         };
         assert!(observe().await.contains("value=\"before\""));
         let first = Instant::now();
-        // A property that another page sets: nothing in this one is told of it.
+        // A property set from another page fires no event in this one.
         let set = "opener.document.querySelector('input').value = 'after'";
         t.run_on(other, eval(set)).await.unwrap();
         let (mut olds, mut text) = (0, observe().await);
         while !text.contains("value=\"after\"") {
             assert!(text.contains("value=\"before\""), "{text}");
-            // From the end of the first look, which is the latest that it can be of.
+            // Measured from the end of the first snapshot, the latest time at which it was cached.
             assert!(first.elapsed() < Duration::from_secs(60), "{olds} times: {text}");
             olds += 1;
             tokio::time::sleep(Duration::from_millis(10)).await;

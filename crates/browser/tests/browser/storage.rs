@@ -1,4 +1,4 @@
-//! What contexts keep, into a file and back.
+//! Storage state: saved from and loaded into contexts.
 
 use crate::harness::{Route, TestContext, browser_test, eval, open, tab_id};
 use agbrowse_browser::command::{
@@ -23,7 +23,7 @@ pub fn stored(outcome: Result<Outcome, Error>) -> (StorageReply, Vec<agbrowse_br
     }
 }
 
-/// Runs a command in another context of a test.
+/// Runs a command in another context of the test.
 pub async fn run_in_other_context(t: &TestContext, command: Command) -> Result<Outcome, Error> {
     let context = Some(format!("{}-other", t.context));
     t.browser.run(Request { context, ..Request::new(command) }).await
@@ -111,7 +111,7 @@ fn invalid_storage_state_changes_nothing() {
             r#"{{"origin":"{}","localStorage":[{{"name":"a","value":"b"}}]}}"#,
             t.url("").replace(&format!("/{}", t.context), "")
         );
-        // Only what is sent over https may have such a name.
+        // A `__Secure-` cookie requires https.
         let odd = good.replace("\"a\"", "\"__Secure-a\"");
         let text = format!(r#"{{"cookies":[{good},{odd}],"origins":[{origin}]}}"#);
         let refused = t.run(load(StorageState::parse(text.as_bytes()).unwrap())).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! A page in an endless loop: everything else goes on.
+//! A page in an endless loop does not block other commands.
 
 use crate::harness::{browser_test, eval, open, tab_id};
 use agbrowse_browser::command::{
@@ -19,7 +19,7 @@ fn control_commands_respond_while_page_is_stuck() {
         let held = t.run_within(1500, eval("1"));
         let meanwhile = async {
             for command in [Command::Tabs(Tabs {}), Command::Status(Status {})] {
-                // What is promised is held by the best of three: the others may have met a loaded machine.
+                // The best of three attempts meets the limit: the machine may be loaded.
                 let mut best = Duration::MAX;
                 for _ in 0..3 {
                     let began = Instant::now();
@@ -62,13 +62,13 @@ fn stuck_tab_can_navigate_away() {
     browser_test(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
         open_looping_page(&t).await;
-        // Another site gets another process, so the loop cannot hold it up.
+        // A cross-site page gets another process, which the loop does not block.
         t.run(open(&t.other_url("/ok"))).await.unwrap();
         assert_eq!(t.eval("document.title").await, "\"fine\"");
     });
 }
 
-/// Opens the page at `/loop` and waits until it really is stuck: an answer would have to come from it.
+/// Opens the page at `/loop` and waits until it is stuck.
 async fn open_looping_page(t: &crate::harness::TestContext) {
     let there = Open { url: t.url("/loop"), until: Until::Commit, new_tab: false };
     t.run(Command::Open(there)).await.unwrap();
@@ -89,7 +89,7 @@ async fn close(t: &crate::harness::TestContext, id: TabId) {
 #[test]
 fn covering_element_is_reported_when_page_hangs() {
     browser_test(async |t| {
-        // It gets stuck when the button is brought into view, which is when it is found to be covered.
+        // The page hangs when the button is scrolled into view, which is when it is found to be covered.
         t.page(
             "/",
             "<!doctype html><div style='height:3000px'></div><button>Pay</button>

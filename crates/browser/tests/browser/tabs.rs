@@ -1,4 +1,4 @@
-//! Tabs and contexts: which is meant, and that none disturbs another.
+//! Tabs and contexts: selection and isolation.
 
 use crate::harness::{Route, browser_test, eval, open, tab_id};
 use agbrowse_browser::command::{CloseTab, NewTab, SwitchTab, TabAction, TabCommand};
@@ -115,7 +115,7 @@ fn commands_of_one_tab_run_in_order_and_tabs_run_in_parallel() {
         t.page("/", "<script>log = []; line = new BroadcastChannel('line')</script>");
         let first = tab_id(t.run(new_tab(Some(t.url("/")))).await);
         let second = tab_id(t.run(new_tab(Some(t.url("/")))).await);
-        // Held until the second tab says go: if tabs waited for each other, it never would.
+        // The first tab waits for the second one: if tabs waited for each other, it would never end.
         let hold = eval("await new Promise(go => line.onmessage = go); log.push('first')");
         let go = eval("setInterval(() => line.postMessage('go'), 5)");
         let mut all = vec![t.run_on(first, hold)];

@@ -1,11 +1,11 @@
-//! Clicks inside of frames that are drawn rotated, skewed, mirrored, scaled, zoomed or in perspective hit what they
-//! are meant for, also in frames in frames and in other processes.
+//! Clicks in frames that are rotated, skewed, mirrored, scaled, zoomed or in perspective hit their
+//! targets, also in nested and out-of-process frames.
 
 use crate::harness::browser_test;
 use crate::probes::describe;
 use std::fmt::Write as _;
 
-/// Ways in which a frame can be drawn: styles of the element around it, and of itself.
+/// Transforms of a frame: styles of its container, and of the frame itself.
 const DRAWN: &[(&str, &str)] = &[
     ("", "transform: rotate(30deg)"),
     ("", "transform: rotate(90deg); border: 7px solid; padding: 11px"),
@@ -39,11 +39,11 @@ fn clicks_hit_targets_in_transformed_frames() {
         };
         let mut pages = Vec::new();
         for (number, drawn) in DRAWN.iter().enumerate() {
-            // Every other one in another process.
+            // Every other frame is out-of-process.
             let src = if number % 2 == 0 { t.url("/inner") } else { t.other_url("/inner") };
             pages.push((format!("{drawn:?}"), page(*drawn, &src)));
         }
-        // One in another, both of them drawn in their own way.
+        // Nested frames, each with its own transform.
         for (outer, middle, is_other) in [(0, 8, false), (8, 2, false), (7, 0, true), (3, 1, true)]
         {
             let path = format!("/middle-{outer}-{middle}");
@@ -80,7 +80,7 @@ fn coordinates_in_rotated_frame_hit_drawn_element() {
              srcdoc='<style>button { position:absolute; right:0; bottom:0; width:50px; height:20px }</style><button onclick=\"parent.got = 1\">Corner</button>'></iframe>",
         );
         t.open("/").await;
-        // What is at the bottom right of the document is at the top left of where it is drawn.
+        // The bottom right of the document is drawn at the top left.
         let outcome =
             t.run(serde_json::from_str(r#"{"verb":"click","target":"xy=110,108"}"#).unwrap()).await;
         assert_eq!(t.eval("window.got").await, "1", "{}", describe(&outcome));

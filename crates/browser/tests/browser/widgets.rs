@@ -1,9 +1,9 @@
-//! Widgets that other people wrote, as they are published, and four of the patterns that screen readers know: each is
-//! looked at, acted on, and looked at again, as somebody would who has only a snapshot to go by.
+//! Third-party widgets, as they are published, and four ARIA patterns: each is
+//! observed, acted on, and observed again, by snapshots alone.
 //!
 //! The widgets are not part of this repository. `crates/browser/tests/widgets/package.json` names them; copy it into
 //! a folder, run `npm install --prefix FOLDER`, and name that folder in `AGBROWSE_WIDGETS`. Without it the tests that
-//! need it say so and pass, unless `AGBROWSE_REQUIRE_WIDGETS` is set.
+//! need it print that they are skipped and pass, unless `AGBROWSE_REQUIRE_WIDGETS` is set.
 
 use crate::harness::{Route, TestContext, browser_test};
 use crate::probes::{describe, matches_outcome};
@@ -13,21 +13,21 @@ use agbrowse_browser::{Command, Error, Outcome, Reply};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Something that is done with a widget.
+/// A sequence of steps with a widget.
 struct Scenario {
     name: &'static str,
     steps: &'static [Step],
-    /// A script that must be true in the end.
+    /// A script that must return true in the end.
     then: &'static str,
 }
 
-/// What is done, and what must come of it.
+/// A step and its expected outcome.
 ///
-/// - `look` takes a snapshot; some line of it must have these words, or none when they begin with `!`.
-/// - `js SCRIPT` runs a script in the page; if anything is expected, it is its result as JSON.
+/// - `look` takes a snapshot; one of its lines must have these words, or none when they begin with `!`.
+/// - `js SCRIPT` runs a script in the page; the expectation, if any, is its result as JSON.
 /// - Anything else is a command as JSON, in which `{words}` is the ref of the first line of the latest snapshot with
-///   these words, and `{words > others}` that of the first line with the others below it. What must come of it is
-///   told as in `probes.rs`, or with `reads …` as a part of what is read.
+///   these words, and `{words > others}` that of the first line with the others below it. The expected outcome is
+///   written as in `probes.rs`, or with `reads …` as a part of the value read.
 type Step = (&'static str, &'static str);
 
 const fn scenario(name: &'static str, steps: &'static [Step], then: &'static str) -> Scenario {
@@ -145,7 +145,7 @@ fn select2_accepts_one_and_several_options() {
     });
 }
 
-// The patterns.
+// ARIA patterns.
 
 #[test]
 fn combobox_filters_and_selects() {
@@ -175,8 +175,8 @@ fn modal_dialog_makes_background_inert() {
     });
 }
 
-/// Plays all scenarios on a page that uses these files of the widgets; each begins with the page opened anew. What
-/// went wrong in any of them is told in the end. `AGBROWSE_SCENARIO` plays only those with this in their name.
+/// Runs all scenarios on a page that uses these widget files; each begins with a newly opened page. Failures
+/// are reported together at the end. `AGBROWSE_SCENARIO` selects scenarios by name.
 async fn run_scenarios(t: &TestContext, page: &str, files: &[&str], scenarios: &[Scenario]) {
     if !files.is_empty() {
         let Some(modules) = widget_directory() else { return };
@@ -198,7 +198,7 @@ async fn run_scenarios(t: &TestContext, page: &str, files: &[&str], scenarios: &
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// The folder that the widgets were installed into. Says so when there is none and none is required.
+/// The folder with the installed widgets. Prints a message when there is none and none is required.
 pub(crate) fn widget_directory() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("AGBROWSE_WIDGETS") else {
         assert!(
@@ -211,7 +211,7 @@ pub(crate) fn widget_directory() -> Option<PathBuf> {
     Some(Path::new(&folder).join("node_modules"))
 }
 
-/// Serves a file of the widgets where the page looks for it, or every script that is right in a folder.
+/// Serves a widget file at the path where the page expects it, or every script directly in a folder.
 pub(crate) fn serve(t: &TestContext, modules: &Path, name: &str) {
     let path = modules.join(name);
     if path.is_dir() {
@@ -292,8 +292,8 @@ fn with_refs(step: &str, page_text: &str) -> Result<String, String> {
     Ok(out + rest)
 }
 
-/// The ref in the line that has the last of these words; each is looked for below the one before it, which is how a
-/// row is named first and then what is in it.
+/// The ref in the line with the last of these words, each searched for below the one before it: a
+/// row is named first, then an element in it.
 fn ref_below<'s>(page_text: &'s str, words: &str) -> Result<&'s str, String> {
     let mut lines = page_text.lines();
     let mut line = "";
@@ -484,7 +484,7 @@ const SHOELACE: &[Scenario] = &[
         ("look", "combobox \"Plan\""),
         (r#"{"verb":"select","target":"{combobox \"Plan\"}","options":["Medium"]}"#, "changed =Medium"),
         ("look", "value=\"Medium\""),
-        // The list fades out: it is gone when it is looked at.
+        // The list fades out: it is gone by the next snapshot.
         ("look", "!option \"Medium\""),
     ], "plan.value === 'm'"),
     scenario("an option, with two clicks", &[

@@ -1,4 +1,4 @@
-//! When a page is looked at anew.
+//! Cache of snapshots and its invalidation.
 
 use super::{open_html, snapshot, snapshot_text};
 use crate::harness::{TestContext, browser_test, eval};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Longer than any test.
 const FOREVER: Duration = Duration::from_secs(3600);
 
-/// Two tabs of one site, so that one can change the other without a command to it.
+/// Two tabs of one site, so that one can change the other without a command on it.
 async fn two_tabs(t: &TestContext, html: &str) -> (TabId, TabId) {
     t.page("/", format!("<title>Page</title>{html}"));
     t.page("/side", "<title>Side</title>");
@@ -28,7 +28,7 @@ async fn snapshot_text_on(t: &TestContext, tab: TabId, options: Snapshot) -> Str
         .to_string()
 }
 
-/// What a script sets here no event tells of.
+/// An input whose value property changes without an event.
 const QUIETLY: &str =
     "opener.document.styleSheets[0].insertRule('p:first-of-type { display: none }'); 1";
 const SHEET: &str = "<style></style><p>first</p><p>second</p>";
@@ -40,7 +40,7 @@ fn unchanged_page_is_served_from_cache() {
         assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
         t.run_on(side, eval(QUIETLY)).await.unwrap();
         assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
-        // Another way of looking is not the same snapshot; `fresh` never is.
+        // Other options are not served from the cache; `fresh` never is.
         let fresh = Snapshot { fresh: true, ..Snapshot::default() };
         assert!(!snapshot_text_on(&t, first, fresh).await.contains("\"first\""));
         assert!(!snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
@@ -56,7 +56,7 @@ fn all_refs_takes_fresh_snapshot_and_keeps_cache() {
         let all = Snapshot { all_refs: true, ..Snapshot::default() };
         assert!(!snapshot_text_on(&t, first, all.clone()).await.contains("\"first\""));
         assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
-        // What happens in between is still heard of.
+        // Changes in between are still noticed.
         t.run_on(first, eval("document.body.append('More'); 1")).await.unwrap();
         assert!(snapshot_text_on(&t, first, all).await.contains("More"));
         let text = snapshot_text_on(&t, first, Snapshot::default()).await;
@@ -94,7 +94,7 @@ fn stylesheet_change_is_visible_at_once() {
             let text = snapshot_text(&t, Snapshot::default()).await;
             assert!(!text.contains("\"One\"") && text.contains("\"Two\""), "{script}:\n{text}");
         }
-        // The page itself does it, and nobody is told: who wants to be sure looks afresh.
+        // Done by the page itself, without an event: only `fresh` is certain to see it.
         t.page("/late", format!("{html}<button onclick=\"added.replaceSync('.a {{ display: none }}')\">Hide</button>"));
         t.open("/late").await;
         assert!(snapshot_text(&t, Snapshot::default()).await.contains("\"One\""));
@@ -131,7 +131,7 @@ fn css_rules_of_any_spelling_hide_elements() {
                 "{style} {html}:\n{text}"
             );
         }
-        // In documents of the oldest kind, classes and ids are the same in large and small letters.
+        // In quirks mode, classes and ids are case-insensitive.
         t.page(
             "/quirks",
             "<title>Q</title><style>.HIDE, #Gone { display: none }</style>
@@ -169,7 +169,7 @@ fn spontaneous_page_change_invalidates_cache() {
         {
             snapshot_text_on(&t, first, Snapshot { fresh: true, ..Snapshot::default() }).await;
             t.run_on(side, eval(&format!("{script}; 1"))).await.unwrap();
-            // The news travels on its own: what is remembered does not grow old here.
+            // The notification is asynchronous; the cache does not expire here.
             while !snapshot_text_on(&t, first, Snapshot::default()).await.contains(&format!("After {n}")) {}
         }
     });
@@ -217,7 +217,7 @@ fn changed_url_is_shown() {
         let full = || Snapshot { details: true, urls: true, ..Snapshot::default() };
         for method in ["pushState", "replaceState"] {
             snapshot_text_on(&t, first, Snapshot { fresh: true, ..full() }).await;
-            // A script of another tab: this one is not asked to do anything.
+            // A script of another tab: no command runs on this one.
             let script = format!("opener.history.{method}(0, '', './{method}/deeper'); 1");
             t.run_on(tabs[1].id, eval(&script)).await.unwrap();
             loop {

@@ -1,4 +1,4 @@
-//! Parts of a page, searches, changes.
+//! Root, budget, find, delta and hashes of snapshots.
 
 use super::{
     details, get, message, open_html, ref_of, renumbered, snapshot, snapshot_text, value, viewpoint,
@@ -48,12 +48,12 @@ fn missing_root_is_typed_error() {
             assert_eq!(error.code(), Code::SnapshotRootNotFound);
             assert_eq!(message(&error), format!("snapshot root selector did not match: {css}"));
         }
-        // What is no selector matches nothing.
+        // An invalid selector matches nothing.
         let options = Snapshot { root_selector: Some("a[".into()), ..Snapshot::default() };
         let error = t.run(snapshot(options)).await.unwrap_err();
         assert_eq!(message(&error), "snapshot root selector did not match: a[");
         assert!(error.details().evidence.as_ref().unwrap().contains_key("reason"));
-        // An element that is there but not shown has nothing to show either.
+        // A hidden element cannot be a root either.
         let options = Snapshot { root_selector: Some("#h".into()), ..Snapshot::default() };
         assert_eq!(t.run(snapshot(options)).await.unwrap_err().code(), Code::SnapshotRootNotFound);
         let root = Some("@e999".parse().unwrap());
@@ -86,7 +86,7 @@ fn budget_folds_rest_with_counts() {
                 text.tokens,
                 text.text
             );
-            // Nor is much of it left unused.
+            // Most of the budget is used.
             assert!(text.tokens >= budget / 2, "{} of {budget}", text.tokens);
             assert!(text.text.contains("\"Top\"") && text.text.contains("- … "), "{}", text.text);
             let is_told = |note: &agbrowse_browser::Note| {
@@ -121,7 +121,7 @@ fn find_keeps_matches_and_ancestors() {
         let Reply::Find(found) = found.reply else { panic!("no finds") };
         let names: Vec<_> = found.found.iter().map(|row| &*row.name).collect();
         assert_eq!(names, ["Sign in", "Sign out"]);
-        // What it lists can be used.
+        // Listed refs are usable.
         let name = found.found[1].ref_name.clone().unwrap();
         assert_eq!(value(t.run(get(Property::Text, &name)).await.unwrap()), "Sign out");
     });
@@ -164,7 +164,7 @@ fn find_by_item_text_includes_its_button() {
         let beside: Vec<_> = found.found[0].beside.iter().map(|it| &*it.ref_name).collect();
         assert_eq!((beside.len(), beside[1]), (2, &*button));
         assert_eq!(value(t.run(get(Property::Text, &button)).await.unwrap()), "Add to cart");
-        // Of many a few are told whole.
+        // Of many matches a few are shown completely.
         let options = Snapshot { budget: Some(2000), ..Snapshot::default() };
         let text = snapshot_text(&t, options).await;
         let count = |words: &str| text.matches(words).count();
@@ -220,7 +220,7 @@ fn delta_contains_only_changes() {
         t.eval("document.querySelector('li').remove(); 1").await;
         let text = snapshot_text(&t, delta()).await;
         assert!(text.contains("- removed link \"Entry 0\"") && text.lines().count() <= 2, "{text}");
-        // Another document is not compared with this one.
+        // Snapshots of different documents are not compared.
         t.open("/").await;
         assert!(snapshot_text(&t, delta()).await.starts_with("- webarea"));
     });
@@ -260,7 +260,7 @@ fn unchanged_page_has_stable_text_and_hash() {
             assert_ne!(again.snapshot_id, first.snapshot_id);
             assert_eq!(again.refs, first.refs);
         }
-        // Nor does it matter what the tab has shown before.
+        // The history of the tab has no influence.
         t.open("/").await;
         let again = details(&t, options()).await;
         assert_eq!((again.ax_hash, again.dom_hash), (first.ax_hash, first.dom_hash));

@@ -1,4 +1,4 @@
-//! Pages in pages.
+//! Frames in snapshots.
 
 use super::{details, get, has_ref, open_html, ref_of, snapshot, snapshot_text, value, viewpoint};
 use crate::harness::{Route, browser_test};
@@ -99,7 +99,7 @@ fn frame_boundary_has_origin() {
         let inside: Vec<_> = snapshot.nodes.iter().filter(|node| node.name == "Inside").collect();
         assert_eq!(inside.len(), 2);
         assert_eq!((&inside[0].origin, &inside[1].origin), (&origin(&here), &origin(&there)));
-        // Each is another element, and can be read through its own ref.
+        // Each is a different element, readable through its own ref.
         for node in inside {
             let target = node.ref_name.as_deref().unwrap();
             assert_eq!(value(t.run(get(Property::Text, target)).await.unwrap()), "Inside");
@@ -110,7 +110,7 @@ fn frame_boundary_has_origin() {
 #[test]
 fn concurrently_walked_frames_of_one_process_all_report() {
     browser_test(async |t| {
-        // Those with little to ask about are done while the others are still in the middle of it.
+        // Small frames finish their listener lookup while the others are still busy with theirs.
         let counts = [1, 600, 2, 500, 3, 400];
         for count in counts {
             let script = format!(
@@ -157,7 +157,7 @@ fn unresponsive_frame_is_marked_and_rest_is_shown() {
             assert!(began.elapsed() < Duration::from_secs(25), "it took {:?}", began.elapsed());
             outcome
         };
-        // It may still answer once before it gets stuck.
+        // The frame may still respond once before it is stuck.
         let is_silent =
             |outcome: &Outcome| outcome.notes.iter().any(|note| note.code == "silent-frame");
         while !is_silent(&look().await) {}

@@ -1,4 +1,4 @@
-//! What a page is shown as.
+//! Text output of snapshots.
 
 use super::{get, open_html, ref_of, renumbered, snapshot, snapshot_text, value, viewpoint};
 use crate::harness::{browser_test, open};

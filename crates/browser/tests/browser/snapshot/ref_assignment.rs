@@ -1,4 +1,4 @@
-//! Who gets a ref, and what it is called.
+//! Ref assignment and accessible names.
 
 use super::{details, has_ref, open_html, ref_of, renumbered, snapshot, snapshot_text, viewpoint};
 use crate::harness::browser_test;
@@ -89,7 +89,7 @@ fn label_represents_invisible_checkbox() {
             let line = text.lines().find(|line| line.contains("Agree") && line.contains("ref="));
             assert!(line.is_some_and(|line| line.contains("checked")), "{case}:\n{text}");
         }
-        // Where the box is drawn it speaks for itself.
+        // A visible checkbox gets the ref itself.
         let text = open_html(
             &t,
             "<input type=checkbox id=c><label for=c>Agree</label>",
@@ -129,7 +129,7 @@ fn svg_use_title_names_link() {
         let html = format!("{sprite}<a href=/><svg width=9 height=9><use href='#s'/></svg></a>");
         let text = open_html(&t, &html, Snapshot::default()).await;
         assert!(text.contains("link \"search\""), "{text}");
-        // What it is taken from can get another title without any change near the link.
+        // The title of the referenced symbol can change without a mutation near the link.
         t.eval("document.querySelector('title + path').previousSibling.textContent = 'find'").await;
         let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("link \"find\""), "{text}");
@@ -229,7 +229,7 @@ fn page_with_many_refs_is_compact_with_note() {
                 "{buttons}<div role=listbox><div role=option>One</div><div role=option>Two</div></div>"
             )
         };
-        // Exactly a hundred is not more than a hundred.
+        // Exactly 100 refs are not compacted.
         let text = open_html(&t, &page(98), viewpoint()).await;
         assert!(text.starts_with("Page snapshot (") && text.contains(", 100 refs)"), "{text}");
         assert!(has_ref(&text, "option \"One\"") && !text.contains("[Note"), "{text}");
@@ -273,14 +273,14 @@ fn viewpoint_ref_is_backend_node_id() {
         };
         let one = number(&ref_of(&text, "\"One\""), "e");
         let two = number(&ref_of(&text, "\"Two\""), "e");
-        // A frame of another process has numbers of its own.
+        // An out-of-process frame has its own node ids.
         let there = ref_of(&text, "\"There\"");
         let there = there.strip_prefix(&format!("{}:f", t.context)).expect("it is marked");
         assert!(there.split_once('e').is_some_and(|(mark, id)| {
             mark.parse::<u32>().is_ok() && id.parse::<u64>().is_ok()
         }));
         assert_ne!(one, two);
-        // It is the element's for life.
+        // The id stays with the element.
         t.eval("document.body.prepend(document.createElement('button')); 1").await;
         let later = snapshot_text(&t, Snapshot { fresh: true, ..viewpoint() }).await;
         assert_eq!(number(&ref_of(&later, "\"One\""), "e"), one);
@@ -339,7 +339,7 @@ fn disabled_state_matches_browser() {
             let line = text.lines().find(|line| line.contains(words)).unwrap_or(&text);
             assert_eq!(line.contains("disabled=true"), is_disabled, "{line}");
         }
-        // And anew when a group is switched on.
+        // The state changes when a fieldset is enabled.
         t.eval("document.querySelector('fieldset').disabled = false").await;
         let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.lines().any(|it| it.contains("Field") && !it.contains("disabled")), "{text}");

@@ -1,4 +1,4 @@
-//! What a ref stands for later.
+//! Ref resolution after changes of the page.
 
 use super::{get, message, open_html, ref_of, snapshot_text, value};
 use crate::harness::{TestContext, browser_test, tab_id};
@@ -35,7 +35,7 @@ fn ref_to_changed_element_is_refused() {
                      Take a new snapshot to get current element state."
                 )
             );
-            // A new snapshot gives it again, for what it is now.
+            // A new snapshot issues it again, with the current meaning.
             let again = ref_of(&snapshot_text(&t, Snapshot::default()).await, "ref=");
             assert_eq!(again, name);
             t.run(get(Property::Text, &name)).await.unwrap();
@@ -65,7 +65,7 @@ fn ref_to_removed_element_is_refused() {
                 "{script}"
             );
         }
-        // So is one to an element of the page before.
+        // So is a ref to an element of the previous page.
         let name = ref_of(&open_html_raw(&t, "<button>Submit</button>").await, "Submit");
         t.open("/").await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
@@ -88,12 +88,12 @@ fn ref_moves_to_unique_replacement_element() {
             let codes: Vec<_> = outcome.notes.iter().map(|note| &*note.code).collect();
             assert_eq!(codes, ["element-replaced"], "{script}");
             assert_eq!(value(outcome), "Submit");
-            // From here on the number is the new element's.
+            // From here on the ref is bound to the new element.
             let again = t.run(get(Property::Text, &name)).await.unwrap();
             assert!(again.notes.is_empty(), "{:?}", again.notes);
             assert_eq!(ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit"), name);
         }
-        // Of several none is taken; they are named.
+        // With several candidates none is used; they are listed.
         open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
         let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
         t.eval("x.replaceWith(x.cloneNode(true), x.cloneNode(true)); 1").await;
@@ -127,7 +127,7 @@ fn own_fill_does_not_change_row_fingerprint() {
         t.run(serde_json::from_str(&fill).unwrap()).await.unwrap();
         let outcome = t.run(get(Property::Text, &save)).await.unwrap();
         assert_eq!(value(outcome), "Save");
-        // What the page fills in does.
+        // A value set by the page does.
         t.eval("document.querySelectorAll('input')[1].value = 'Cid'; 1").await;
         let other = text.lines().filter(|line| line.contains("Save")).nth(1).unwrap();
         let error = t.run(get(Property::Text, &ref_of(other, "Save"))).await.unwrap_err();
@@ -135,7 +135,7 @@ fn own_fill_does_not_change_row_fingerprint() {
     });
 }
 
-/// A page with the refs as they are.
+/// Opens a page and returns its snapshot text with original refs.
 async fn open_html_raw(t: &TestContext, html: &str) -> String {
     open_html(t, html, Snapshot::default()).await;
     snapshot_text(t, Snapshot::default()).await
@@ -155,7 +155,7 @@ fn ref_with_minor_change_is_used_with_note() {
             assert_eq!(notes, ["Note: Element may have changed. Using current state."], "{html}");
             assert!(script.contains(&value(outcome)), "{html}");
         }
-        // What a field holds is no change of meaning at all.
+        // A changed field value is not a change of meaning.
         let name = ref_of(&open_html_raw(&t, "<input id=x aria-label=Name>").await, "ref=");
         t.eval("x.value = 'Ann'; x.disabled = true; 1").await;
         let outcome = t.run(get(Property::Value, &name)).await.unwrap();
@@ -187,7 +187,7 @@ fn unknown_ref_is_not_found() {
         open_html(&t, "<button>Submit</button>", Snapshot::default()).await;
         let error = t.run(get(Property::Text, "@e999")).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefNotFound);
-        // Nor does a ref of one tab mean anything in another.
+        // A ref of one tab is not valid in another.
         let new = TabCommand {
             action: TabAction::New(NewTab { url: Some(t.url("/")), ..NewTab::default() }),
         };

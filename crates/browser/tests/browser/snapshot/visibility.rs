@@ -1,4 +1,4 @@
-//! What is drawn and what is not.
+//! Visibility of elements, shadow trees and frames.
 
 use super::{check, snapshot_text};
 use crate::harness::browser_test;
@@ -81,12 +81,12 @@ fn content_written_into_empty_frame_is_shown() {
             t.open("/").await;
             let before = snapshot_text(&t, Snapshot::default()).await;
             assert!(before.contains("iframe \"Frame\"") && !before.contains(words), "{before}");
-            // By the page itself, so that nobody but the page knows.
+            // By the page itself, without a command.
             t.eval(&format!("late(() => {{ {how} }})")).await;
             let wait = format!(r#"{{"verb":"wait","text":{:?}}}"#, words.trim_matches('"'));
             let wait = wait.replace("button \\\"", "").replace("\\\"", "");
             if words != "Named" {
-                // Sooner than the page is looked at anew in any case.
+                // Before the cache expires.
                 let waited = t.run_within(3000, serde_json::from_str(&wait).unwrap()).await;
                 let text = snapshot_text(&t, Snapshot::default()).await;
                 assert!(waited.is_ok(), "{how}: {text}");
@@ -122,7 +122,7 @@ fn late_shadow_root_is_shown() {
             t.open("/").await;
             let before = snapshot_text(&t, Snapshot::default()).await;
             assert!(!before.contains("In late") && before.contains("Words"), "{before}");
-            // Neither leaves a trace in the tree of the document.
+            // Neither causes a mutation of the document tree.
             t.eval(&format!("attach(late, '{mode}', 'position: fixed')")).await;
             t.eval(&format!("attach(own, '{mode}', '')")).await;
             let after = snapshot_text(&t, Snapshot::default()).await;
@@ -162,14 +162,14 @@ fn late_shadow_root_among_many_hosts_is_shown() {
         let mut looks = 0;
         loop {
             looks += 1;
-            // A change, so that nothing is remembered.
+            // A change that invalidates the cache.
             t.eval(&format!("document.querySelector('h1').textContent = 'Look {looks}'")).await;
             let text = snapshot_text(&t, Snapshot::default()).await;
             assert!(text.contains(&format!("Look {looks}")), "{text}");
             if text.contains("button \"In 120\"") {
                 break;
             }
-            // All 250 have been asked about by then.
+            // All 250 hosts have been checked by then.
             assert!(looks < 3, "after {looks} looks:\n{text}");
         }
     });
