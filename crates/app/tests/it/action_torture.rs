@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("actions.js");
 const PAGES: &[&str] = &["/", "/cart", "/lab", "/login", "/product/1", "/account/subscription"];
 
 #[derive(Default)]
-struct Score {
+struct Results {
     acted: u32,
     refused: u32,
     /// Refused though what was meant was still there and free.
@@ -28,7 +28,7 @@ struct Score {
 
 /// An event that reached something: what, and what that said then.
 #[derive(Deserialize, Debug)]
-struct Reached {
+struct ReachedEvent {
     r#type: String,
     path: Vec<(String, String)>,
 }
@@ -40,13 +40,13 @@ fn torture_random_actions_hit_intended_target() {
         let site = Site::serve().await.unwrap();
         let mut random = Random::new();
         let all = rounds(1000);
-        let mut score = Score::default();
+        let mut score = Results::default();
         let mut early = 0;
         let mut done = 0;
         while done < all {
-            if done % 8 == 0 || !go_on(&browser).await {
+            if done % 8 == 0 || !is_on_shop(&browser).await {
                 let page = PAGES[pick(&mut random, PAGES.len())];
-                tidy(&browser).await;
+                clean_up(&browser).await;
                 open(&browser, &format!("{}{page}", site.origin)).await;
             }
             if act(&browser, &mut random, &mut score).await {
@@ -77,7 +77,7 @@ fn torture_random_actions_hit_intended_target() {
 }
 
 /// One action. False when the page has nothing to act on.
-async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool {
+async fn act(browser: &Browser, random: &mut Random, score: &mut Results) -> bool {
     if eval(browser, SCRIPT).await.is_none() || eval(browser, "stampAll()").await.is_none() {
         return false;
     }
@@ -141,18 +141,18 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     };
     let request =
         Request { timeout_ms: Some(10_000), patience_ms: Some(1_000), ..Request::new(command) };
-    let came = browser.run(request).await;
-    tidy(browser).await;
+    let outcome = browser.run(request).await;
+    clean_up(browser).await;
     let reached =
         eval(browser, "window.reached ? reached() : JSON.parse(sessionStorage.reached || '[]')")
             .await;
-    let reached: Vec<Reached> =
+    let reached: Vec<ReachedEvent> =
         reached.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     _ = eval(browser, "sessionStorage.reached = '[]'").await;
     let now = eval(browser, &format!("window.truth ? truth('{key}') : null")).await;
     let story = format!(
         "{verb} {line}, {kind} after {ms} ms: {}\n  was {was}\n  now {now:?}\n  reached {reached:?}",
-        told(&came)
+        describe(&outcome)
     );
     let is_replaced = matches!(&**kind, "twin" | "rerender");
     // Where another page came, what was reached there is not known.
@@ -170,7 +170,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     if foreign.is_some() {
         score.wrong.push(story.clone());
     }
-    match came {
+    match outcome {
         Ok(_) => score.acted += 1,
         Err(error) => {
             score.refused += 1;
@@ -195,7 +195,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     true
 }
 
-impl Reached {
+impl ReachedEvent {
     fn type_is_press(&self) -> bool {
         self.r#type == "mousedown"
     }
@@ -208,20 +208,20 @@ fn is_unhandled(error: &Error) -> bool {
     )
 }
 
-fn told(came: &Result<Outcome, Error>) -> String {
-    match came {
+fn describe(actual: &Result<Outcome, Error>) -> String {
+    match actual {
         Ok(outcome) => outcome.reply.to_string().lines().next().unwrap_or_default().to_owned(),
         Err(error) => error.to_string(),
     }
 }
 
 /// Whether there is still a page of the shop to go on with.
-async fn go_on(browser: &Browser) -> bool {
+async fn is_on_shop(browser: &Browser) -> bool {
     eval(browser, "document.querySelector('a, button') !== null").await.as_deref() == Some("true")
 }
 
 /// Answers what the page asks, and closes what it opened.
-async fn tidy(browser: &Browser) {
+async fn clean_up(browser: &Browser) {
     for _ in 0..5 {
         let answer = Command::Dialog(DialogCommand { answer: Answer::Accept { text: None } });
         if run(browser, answer, 3_000).await.is_err() {

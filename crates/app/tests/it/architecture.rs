@@ -8,7 +8,7 @@ fn root() -> PathBuf {
 }
 
 /// Who may use whom. A crate that is not listed has no business here.
-const MAY_USE: &[(&str, &[&str])] = &[
+const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("agbrowse-cdp", &[]),
     ("agbrowse-page", &[]),
     ("agbrowse-browser", &["agbrowse-cdp", "agbrowse-page"]),
@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 #[test]
 fn crate_dependencies_point_one_way() {
-    let may_use: BTreeMap<_, _> = MAY_USE.iter().copied().collect();
+    let may_use: BTreeMap<_, _> = ALLOWED_DEPENDENCIES.iter().copied().collect();
     let workspace: toml::Table =
         std::fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
     let renamed = workspace["workspace"]["dependencies"].as_table().unwrap();
@@ -38,7 +38,7 @@ fn crate_dependencies_point_one_way() {
         }
         seen += 1;
     }
-    assert_eq!(seen, MAY_USE.len());
+    assert_eq!(seen, ALLOWED_DEPENDENCIES.len());
 }
 
 /// All that a crate names: for itself, its build and its tests, on any system.
@@ -64,13 +64,13 @@ fn every_dependency_section_is_checked() {
 #[test]
 fn only_app_crate_prints_or_exits() {
     for krate in ["cdp", "page", "browser"] {
-        has_none_of(krate, &["println!", "eprintln!", "process::exit", "env::args"]);
+        assert_absent(krate, &["println!", "eprintln!", "process::exit", "env::args"]);
     }
 }
 
 #[test]
 fn page_crate_does_no_io() {
-    has_none_of(
+    assert_absent(
         "page",
         &[
             "std::fs",
@@ -98,7 +98,7 @@ fn page_crate_does_no_io() {
 }
 
 /// Fails when the code of a crate, without its tests and comments, has one of these words.
-fn has_none_of(krate: &str, words: &[&str]) {
+fn assert_absent(krate: &str, words: &[&str]) {
     for (path, text) in sources(&root().join("crates").join(krate).join("src")) {
         let code = text.split("#[cfg(test)]").next().unwrap();
         for word in words {

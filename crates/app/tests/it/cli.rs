@@ -1,6 +1,6 @@
 //! The command line: results, errors, exit codes, settings, sessions.
 
-use crate::sandbox::{Done, Home, has_browser, wait_until};
+use crate::sandbox::{CommandOutput, Home, has_browser, wait_until};
 use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -150,7 +150,7 @@ fn usage_error_is_json_with_json_flag() {
     let home = Home::new();
     let is_json = |home: &Home, args: &[&str], variables: &[(&str, &str)]| {
         let mut command = home.command(args);
-        let done = Done(command.envs(variables.iter().copied()).output().unwrap());
+        let done = CommandOutput(command.envs(variables.iter().copied()).output().unwrap());
         assert_eq!(done.code(), 2, "{}", done.err());
         serde_json::from_str::<serde_json::Value>(&done.err()).is_ok()
     };
@@ -256,8 +256,8 @@ fn world_writable_project_file_sets_no_executable() {
         let done = home.run(["config", "show"]);
         assert!(done.out().contains("8s"), "{}", done.out());
         assert_eq!(done.out().contains("/bin/false"), is_heeded, "{}", done.out());
-        let told = done.err().contains("`chrome`, `chrome-arg` of `");
-        assert_eq!(told, !is_heeded, "{}", done.err());
+        let output = done.err().contains("`chrome`, `chrome-arg` of `");
+        assert_eq!(output, !is_heeded, "{}", done.err());
     }
     let reply = home.json(["status"]);
     assert_eq!(reply["notes"][0]["code"], "settings-skipped", "{reply}");
@@ -280,8 +280,8 @@ fn profile_lock_of_zombie_process_is_stale() {
     std::fs::create_dir_all(&profile).unwrap();
     let lock = format!(r#"{{"pid":{},"token":"x"}}"#, owner.id());
     std::fs::write(profile.join("profile.lock"), lock).unwrap();
-    let told = home.run(["doctor", "stale"]).out();
-    assert!(told.contains("profile `work` is locked by a dead owner"), "{told}");
+    let output = home.run(["doctor", "stale"]).out();
+    assert!(output.contains("profile `work` is locked by a dead owner"), "{output}");
     owner.wait().unwrap();
 }
 
@@ -311,10 +311,10 @@ fn bare_browser_name_is_searched_on_path() {
     {
         let mut command = home.command(["doctor", "browser", "--json", "--chrome", name]);
         let path = std::env::join_paths([home.path("bin"), "/usr/bin".into(), "/bin".into()]);
-        let told = command.env("PATH", path.unwrap()).output().unwrap();
-        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        let output = command.env("PATH", path.unwrap()).output().unwrap();
+        let output = String::from_utf8_lossy(&output.stdout).into_owned();
         let expected = format!("`{} --version`", expected.display());
-        assert!(told.contains(&expected), "{name}: {told}");
+        assert!(output.contains(&expected), "{name}: {output}");
     }
 }
 
@@ -378,13 +378,13 @@ fn looping_page_does_not_block_other_commands() {
     let page = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
     home.ok(["open", page, "--until", "commit"]);
     // Its script may not have begun yet.
-    let mut said = String::new();
+    let mut text = String::new();
     wait_until("it is stuck", Duration::from_secs(60), || {
         let done = home.run(["eval", "1", "--timeout", "1s", "--json"]);
-        said = done.err();
+        text = done.err();
         done.code() != 0
     });
-    assert!(said.contains("page.unresponsive"), "{said}");
+    assert!(text.contains("page.unresponsive"), "{text}");
     let mut held = home.start(["eval", "1", "--timeout", "20s"]);
     wait_until("it is under way", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
     for verb in ["tabs", "status"] {
@@ -418,8 +418,8 @@ fn demo_tour_passes() {
         return;
     }
     let home = Home::new();
-    let told = home.json(["demo", "--pictures", "pictures"]);
-    let broken: Vec<_> = told["result"]["steps"]
+    let output = home.json(["demo", "--pictures", "pictures"]);
+    let broken: Vec<_> = output["result"]["steps"]
         .as_array()
         .unwrap()
         .iter()
@@ -443,11 +443,11 @@ fn demo_fails_when_files_cannot_be_written() {
     let own = format!("agbrowse-demo-{}", rustix::process::getuid().as_raw());
     std::fs::create_dir_all(temporary.join(own).join("shop.png")).unwrap();
     let mut command = home.command(["demo", "--json"]);
-    let done = Done(command.env("TMPDIR", &temporary).output().unwrap());
+    let done = CommandOutput(command.env("TMPDIR", &temporary).output().unwrap());
     assert_eq!(done.code(), 1, "{}", done.out());
-    let told: serde_json::Value = serde_json::from_str(&done.out()).unwrap();
-    assert_eq!((&told["ok"], &told["result"]["ok"]), (&false.into(), &false.into()));
-    let steps = told["result"]["steps"].as_array().unwrap();
+    let output: serde_json::Value = serde_json::from_str(&done.out()).unwrap();
+    assert_eq!((&output["ok"], &output["result"]["ok"]), (&false.into(), &false.into()));
+    let steps = output["result"]["steps"].as_array().unwrap();
     let broken: Vec<_> = steps.iter().filter(|step| step["ok"] != true).collect();
     let [step] = *broken else { panic!("{broken:#?}") };
     assert!(step["command"].as_str().unwrap().ends_with("shop.png"), "{step}");

@@ -173,9 +173,9 @@ fn stopped_daemon_leaves_no_files_or_processes() {
     let (browser, profile) = (home.browser_pid(), profile_of(home.browser_pid()));
     assert!(home.ok(["daemon", "logs"]).contains("listening"));
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
-    assert_eq!(home.left(), ["default.log"], "one may want to know why");
+    assert_eq!(home.remaining_files(), ["default.log"], "one may want to know why");
     assert_eq!(home.ok(["daemon", "stop"]), "no daemon was running");
-    assert_eq!(home.left(), [""; 0]);
+    assert_eq!(home.remaining_files(), [""; 0]);
     assert!(Home::processes_of(browser, &profile).is_empty());
     assert_eq!(home.ok(["sessions"]), "no sessions");
     // A new one starts afresh: nothing was lost that the caller did not give up.
@@ -258,9 +258,9 @@ fn command_interrupted_by_close_reports_it() {
     let held = held.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("it runs", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
     home.ok(["close"]);
-    let told = held.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.contains("browser.lost") && told.contains("`close`"), "{told}");
+    let output = held.wait_with_output().unwrap();
+    let output = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.contains("browser.lost") && output.contains("`close`"), "{output}");
 }
 
 #[test]
@@ -295,9 +295,13 @@ fn stop_cleans_up_after_killed_daemon() {
         home.ok(["sessions"]).matches("was killed").count() == 2
     });
     assert_eq!(home.ok(["daemon", "stop", "--session", "one"]), "stopped one");
-    assert!(home.left().iter().all(|name| name.starts_with("two.")), "{:?}", home.left());
+    assert!(
+        home.remaining_files().iter().all(|name| name.starts_with("two.")),
+        "{:?}",
+        home.remaining_files()
+    );
     assert_eq!(home.ok(["daemon", "stop", "--all"]), "stopped two");
-    assert_eq!(home.left(), [""; 0]);
+    assert_eq!(home.remaining_files(), [""; 0]);
 }
 
 #[test]
@@ -307,9 +311,9 @@ fn foreign_files_in_socket_directory_are_kept() {
     let folder = home.path("run");
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let theirs = ["package.json", "Cargo.lock", "build.log"].map(|name| folder.join(name));
+    let foreign = ["package.json", "Cargo.lock", "build.log"].map(|name| folder.join(name));
     let long_ago = SystemTime::now() - Duration::from_secs(100 * 24 * 3600);
-    for path in &theirs {
+    for path in &foreign {
         std::fs::File::create(path).unwrap().set_modified(long_ago).unwrap();
     }
     home.ok(["status"]);
@@ -317,7 +321,7 @@ fn foreign_files_in_socket_directory_are_kept() {
     let name = "x".repeat(120);
     std::fs::write(home.socket(&name).with_extension("log"), "").unwrap();
     assert_eq!(home.ok(["daemon", "stop", "--all"]), "stopped default");
-    assert!(theirs.iter().all(|path| path.exists()), "{theirs:?}");
+    assert!(foreign.iter().all(|path| path.exists()), "{foreign:?}");
     let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755, "nor is their folder changed");
 }
@@ -348,13 +352,13 @@ fn concurrent_large_requests_use_bounded_memory() {
 }
 
 /// A browser that somebody else runs, with a page of its own.
-struct Theirs {
+struct ExternalBrowser {
     process: std::process::Child,
     port: String,
     _profile: tempfile::TempDir,
 }
 
-impl Theirs {
+impl ExternalBrowser {
     fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
         let found = browser::launch::find(&Default::default()).unwrap();
@@ -391,7 +395,7 @@ impl Theirs {
     }
 }
 
-impl Drop for Theirs {
+impl Drop for ExternalBrowser {
     fn drop(&mut self) {
         _ = self.process.kill();
         _ = self.process.wait();
@@ -404,8 +408,8 @@ fn orphan_tabs_in_attached_browser_are_closed() {
         return;
     }
     let home = Home::new();
-    let theirs = Theirs::start();
-    let open = |page: &str| home.json(["open", page, "--cdp", &theirs.port]);
+    let foreign = ExternalBrowser::start();
+    let open = |page: &str| home.json(["open", page, "--cdp", &foreign.port]);
     let lose = || {
         open("about:blank#first");
         kill(home.daemon_pid());
@@ -415,7 +419,7 @@ fn orphan_tabs_in_attached_browser_are_closed() {
     };
     lose();
     // It is said that it may be there, and that it is.
-    let error = home.error(["eval", "1", "--cdp", &theirs.port]);
+    let error = home.error(["eval", "1", "--cdp", &foreign.port]);
     assert_eq!(error["errorCode"], "browser.lost");
     assert!(error["message"].as_str().unwrap().contains("may still be open"), "{error}");
     let notes = open("about:blank#second")["notes"].to_string();
@@ -427,7 +431,7 @@ fn orphan_tabs_in_attached_browser_are_closed() {
     // It is ours again, and goes with the others.
     assert_eq!(home.ok(["close"]), "let go of the browser; it runs on, without our tabs");
     let only_theirs =
-        || !theirs.has("#first") && !theirs.has("#second") && theirs.has("html,theirs");
+        || !foreign.has("#first") && !foreign.has("#second") && foreign.has("html,theirs");
     wait_until("ours are gone", Duration::from_secs(60), only_theirs);
     // Nobody has to attach for it.
     for stop in [&["close"][..], &["daemon", "stop"][..]] {
@@ -443,11 +447,11 @@ fn tab_in_attached_browser_is_recorded_before_its_page_loads() {
         return;
     }
     let home = Home::new();
-    let theirs = Theirs::start();
+    let foreign = ExternalBrowser::start();
     // It takes connections, and nothing comes.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let page = format!("http://{}/", server.local_addr().unwrap());
-    let mut opening = home.start(["open", &page, "--cdp", &theirs.port]);
+    let mut opening = home.start(["open", &page, "--cdp", &foreign.port]);
     let state = home.socket("default").with_extension("json");
     let mut tab = String::new();
     wait_until("its tab is written down", Duration::from_secs(60), || {
@@ -457,14 +461,14 @@ fn tab_in_attached_browser_is_recorded_before_its_page_loads() {
         !tab.is_empty()
     });
     assert!(opening.try_wait().unwrap().is_none(), "it is still under way");
-    assert!(theirs.has(&tab));
+    assert!(foreign.has(&tab));
     kill(home.daemon_pid());
     assert!(!opening.wait().unwrap().success());
     wait_until("it is known to be lost", Duration::from_secs(60), || {
         home.ok(["sessions"]).contains("was killed")
     });
     home.ok(["daemon", "stop"]);
-    wait_until("its tab is gone", Duration::from_secs(60), || !theirs.has(&tab));
+    wait_until("its tab is gone", Duration::from_secs(60), || !foreign.has(&tab));
 }
 
 #[test]
@@ -561,11 +565,11 @@ fn snapshot_cache_hits_are_logged_at_debug_level() {
         home.ok(["snapshot"]);
         home.ok(["snapshot"]);
         let log = home.ok(["daemon", "logs"]);
-        let told: Vec<&str> = ["miss", "hit"]
+        let output: Vec<&str> = ["miss", "hit"]
             .into_iter()
             .filter(|word| log.contains(&format!("cache=\"{word}\"")))
             .collect();
-        assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{log}");
+        assert_eq!(output.len(), if is_told { 2 } else { 0 }, "{log}");
         if let (Some(miss), Some(hit)) = (log.find("\"miss\""), log.find("\"hit\"")) {
             assert!(miss < hit, "{log}");
         }
@@ -573,15 +577,15 @@ fn snapshot_cache_hits_are_logged_at_debug_level() {
 }
 
 /// Kills the browser and waits until the daemon knows.
-fn lose_browser(home: &Home) {
+fn kill_browser(home: &Home) {
     kill(home.browser_pid());
     wait_until("the loss is known", Duration::from_secs(60), || {
         home.json(["status"])["result"]["browser"].is_null()
     });
 }
 
-fn is_restart_told(told: &Value) -> bool {
-    told["notes"].as_array().is_some_and(|notes| notes.iter().any(|it| it["code"] == "restarted"))
+fn has_restart_note(output: &Value) -> bool {
+    output["notes"].as_array().is_some_and(|notes| notes.iter().any(|it| it["code"] == "restarted"))
 }
 
 #[test]
@@ -591,19 +595,19 @@ fn batch_does_not_run_on_page_of_restarted_browser() {
     }
     let home = Home::new();
     home.ok(["open", "data:text/html,<title>Bank</title><button>Pay</button>"]);
-    lose_browser(&home);
-    let look = r#"{"verb":"eval","script":"document.title"}"#;
+    kill_browser(&home);
+    let read_title = r#"{"verb":"eval","script":"document.title"}"#;
     let open = r#"{"verb":"open","url":"data:text/html,<title>New</title>"}"#;
-    for steps in [vec![look], vec![look, open]] {
+    for steps in [vec![read_title], vec![read_title, open]] {
         let error = home.error([&["batch"], &*steps].concat());
         assert_eq!(error["errorCode"], "browser.lost", "{error}");
     }
     // A page that the batch itself opens is no replacement, and the loss is told with it.
-    let done = home.json(["batch", open, look]);
+    let done = home.json(["batch", open, read_title]);
     assert_eq!(done["result"]["replies"][1]["result"]["value"], "New", "{done}");
-    assert!(is_restart_told(&done), "{done}");
+    assert!(has_restart_note(&done), "{done}");
     // It is told once.
-    assert_eq!(home.json(["batch", look])["notes"], Value::Null);
+    assert_eq!(home.json(["batch", read_title])["notes"], Value::Null);
 }
 
 #[test]
@@ -613,15 +617,15 @@ fn browser_loss_is_reported_with_errors_too() {
     }
     let home = Home::new();
     home.ok(["open", "about:blank"]);
-    lose_browser(&home);
-    let told: Value =
+    kill_browser(&home);
+    let output: Value =
         serde_json::from_str(&home.run(["open", "http://127.0.0.1:1/", "--json"]).err()).unwrap();
-    assert_eq!(told["error"]["errorCode"], "navigation.failed", "{told}");
-    assert!(is_restart_told(&told), "{told}");
+    assert_eq!(output["error"]["errorCode"], "navigation.failed", "{output}");
+    assert!(has_restart_note(&output), "{output}");
     home.ok(["open", "about:blank"]);
-    lose_browser(&home);
-    let told = home.run(["open", "http://127.0.0.1:1/"]).err();
-    assert!(told.contains("a new browser was started; the tabs before are gone"), "{told}");
+    kill_browser(&home);
+    let output = home.run(["open", "http://127.0.0.1:1/"]).err();
+    assert!(output.contains("a new browser was started; the tabs before are gone"), "{output}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `doctor` as its users run it: with a browser that works, and with some that do not.
 
-use crate::sandbox::{Done, Home, has_browser};
+use crate::sandbox::{CommandOutput, Home, has_browser};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ const CHECKS: &[(&str, u64)] = &[
 ];
 
 /// What it found, with its exit code. Whatever it is, it is whole: each finding has what a reader needs.
-fn examine(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
-    let done = Done(home.command(["doctor", "--json"]).args(args).output().unwrap());
+fn run_doctor(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
+    let done = CommandOutput(home.command(["doctor", "--json"]).args(args).output().unwrap());
     let report: Value =
         serde_json::from_str(&done.out()).unwrap_or_else(|_| panic!("{}", done.err()));
     let result = &report["result"];
@@ -40,12 +40,12 @@ fn examine(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
     (checks, done.code())
 }
 
-fn found<'a>(checks: &'a [Value], id: &str) -> &'a Value {
+fn finding<'a>(checks: &'a [Value], id: &str) -> &'a Value {
     checks.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("no check `{id}`"))
 }
 
 /// A program in place of a browser.
-fn program(home: &Home, name: &str, script: &str) -> String {
+fn write_fake_browser(home: &Home, name: &str, script: &str) -> String {
     let path = home.path(name);
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -58,25 +58,25 @@ fn all_doctor_checks_run_with_real_browser() {
         return;
     }
     let home = Home::new();
-    let (checks, code) = examine(&home, &[]);
+    let (checks, code) = run_doctor(&home, &[]);
     let ids: Vec<&str> = checks.iter().map(|check| check["id"].as_str().unwrap()).collect();
     assert_eq!(ids, CHECKS.iter().map(|(id, _)| *id).collect::<Vec<_>>());
     assert_eq!(code, 0, "{checks:#?}");
     // The rest depends on the machine: it may lack fonts or a sandbox, and says how to get them.
     for id in ["browser", "launch", "socket", "stale", "protocol", "version"] {
-        assert!(found(&checks, id)["ok"] == true, "{}", found(&checks, id));
+        assert!(finding(&checks, id)["ok"] == true, "{}", finding(&checks, id));
     }
-    let protocol = found(&checks, "protocol")["detail"].as_str().unwrap();
+    let protocol = finding(&checks, "protocol")["detail"].as_str().unwrap();
     assert!(protocol.ends_with("fields as expected"), "{protocol}");
     // The same for people.
-    let told = home.run(["doctor", "launch", "version"]);
-    assert_eq!(told.code(), 0, "{}", told.err());
+    let output = home.run(["doctor", "launch", "version"]);
+    assert_eq!(output.code(), 0, "{}", output.err());
     assert!(
-        told.out().starts_with("ok    launch          started and answered within "),
+        output.out().starts_with("ok    launch          started and answered within "),
         "{}",
-        told.out()
+        output.out()
     );
-    assert!(told.out().ends_with("everything needed is there"), "{}", told.out());
+    assert!(output.out().ends_with("everything needed is there"), "{}", output.out());
     assert_eq!(home.ok(["sessions"]), "no sessions", "it has a browser of its own");
 }
 
@@ -84,39 +84,40 @@ fn all_doctor_checks_run_with_real_browser() {
 fn broken_browser_is_reported_by_first_failing_check() {
     let home = Home::new();
     // One that does nothing at all, and one that only knows its name.
-    let dead = program(&home, "dead", "echo 'it cannot go on' >&2; exit 3");
+    let dead = write_fake_browser(&home, "dead", "echo 'it cannot go on' >&2; exit 3");
     let named = "[ \"$1\" = --version ] && { echo 'Chromium 1.2.3'; exit 0; }";
-    let named = program(&home, "named", &format!("{named}\necho 'it cannot go on' >&2; exit 3"));
+    let named =
+        write_fake_browser(&home, "named", &format!("{named}\necho 'it cannot go on' >&2; exit 3"));
     for (chrome, is_named) in [(&dead, false), (&named, true)] {
         let (checks, code) =
-            examine(&home, &["--chrome", chrome, "browser", "launch", "protocol", "version"]);
+            run_doctor(&home, &["--chrome", chrome, "browser", "launch", "protocol", "version"]);
         assert_eq!(code, 1, "{checks:#?}");
-        let browser = found(&checks, "browser");
+        let browser = finding(&checks, "browser");
         assert_eq!(browser["severity"], if is_named { "info" } else { "fail" }, "{browser}");
         let part = if is_named { "Chromium 1.2.3" } else { "ends with exit status: 3" };
         assert!(browser["detail"].as_str().unwrap().contains(part), "{browser}");
 
-        let launch = found(&checks, "launch");
+        let launch = finding(&checks, "launch");
         assert_eq!(launch["severity"], "fail", "{launch}");
         assert!(launch["detail"].as_str().unwrap().ends_with("it cannot go on"), "{launch}");
         assert!(launch["fix"].as_str().unwrap().contains("install --force"), "{launch}");
 
         // What is only a consequence points at its cause.
-        let protocol = found(&checks, "protocol");
+        let protocol = finding(&checks, "protocol");
         assert_eq!(protocol["severity"], "warn", "{protocol}");
         assert!(protocol["fix"].as_str().unwrap().contains("`launch`"), "{protocol}");
-        assert_eq!(found(&checks, "version")["ok"], true);
+        assert_eq!(finding(&checks, "version")["ok"], true);
     }
 }
 
 #[test]
 fn unresponsive_browser_does_not_block_doctor() {
     let home = Home::new();
-    let silent = program(&home, "silent", "exec sleep 60");
+    let silent = write_fake_browser(&home, "silent", "exec sleep 60");
     let began = Instant::now();
-    let (checks, code) = examine(&home, &["--chrome", &silent, "browser", "version"]);
+    let (checks, code) = run_doctor(&home, &["--chrome", &silent, "browser", "version"]);
     assert!(began.elapsed() < Duration::from_secs(50), "{:?}", began.elapsed());
     assert_eq!(code, 1);
-    let browser = found(&checks, "browser");
+    let browser = finding(&checks, "browser");
     assert_eq!(browser["detail"], "no result within 10 s");
 }

@@ -102,8 +102,8 @@ const RULES: &[Rule] = &[
     },
 ];
 
-fn is_plain(said: Option<&NodeFacts>) -> bool {
-    said.is_none_or(|said| said.role == "generic" && said.name.is_empty())
+fn is_plain(node: Option<&NodeFacts>) -> bool {
+    node.is_none_or(|node| node.role == "generic" && node.name.is_empty())
 }
 
 #[derive(Default)]
@@ -141,10 +141,10 @@ impl Tally {
                     tally.roles += usize::from(has_role);
                     tally.names += usize::from(has_name);
                     if !has_role || !has_name {
-                        tally.wrong.push(told(pair));
+                        tally.wrong.push(describe(pair));
                     }
                 }
-                _ => tally.wrong.push(told(pair)),
+                _ => tally.wrong.push(describe(pair)),
             }
         }
         tally
@@ -160,11 +160,13 @@ impl Tally {
 }
 
 /// The refs that MCP clients get are the browser's own numbers of the elements: those of its tree that are called so.
-async fn agrees_on_numbers(browser: &Browser, pairs: &[NodePair]) {
-    let look = Snapshot { format: TextFormat::Viewpoint, refs_only: true, ..Snapshot::default() };
-    let shown = browser.run(Request::new(Command::Snapshot(look))).await.unwrap().reply.to_string();
+async fn check_viewpoint_refs(browser: &Browser, pairs: &[NodePair]) {
+    let options =
+        Snapshot { format: TextFormat::Viewpoint, refs_only: true, ..Snapshot::default() };
+    let text =
+        browser.run(Request::new(Command::Snapshot(options))).await.unwrap().reply.to_string();
     let (mut compared, mut same) = (0, 0);
-    for line in shown.lines() {
+    for line in text.lines() {
         let Some((_, name)) = line.split_once("[ref=e") else { continue };
         let id: i64 = name.trim_end_matches([']', ':']).parse().unwrap();
         let pair = pairs.iter().find(|pair| pair.backend_node_id == Some(id));
@@ -176,30 +178,30 @@ async fn agrees_on_numbers(browser: &Browser, pairs: &[NodePair]) {
         let theirs = if theirs.role == "label" { "generic" } else { &*theirs.role };
         same += usize::from(role == Some(theirs));
     }
-    let refs = shown.matches("[ref=e").count();
-    assert!(compared * 2 >= refs, "{compared} of {refs} are known to the browser:\n{shown}");
+    let refs = text.matches("[ref=e").count();
+    assert!(compared * 2 >= refs, "{compared} of {refs} are known to the browser:\n{text}");
     // A counter of our own would agree by chance at most.
-    assert!(same * 100 >= compared * 95, "{same} of {compared} mean the same:\n{shown}");
+    assert!(same * 100 >= compared * 95, "{same} of {compared} mean the same:\n{text}");
 }
 
 pub fn share(part: usize, all: usize) -> f64 {
     if all == 0 { 1.0 } else { part as f64 / all as f64 }
 }
 
-fn told(pair: &NodePair) -> String {
-    let names = [&pair.ours, &pair.theirs].map(|said| said.as_ref().map_or("", |said| &said.name));
+fn describe(pair: &NodePair) -> String {
+    let names = [&pair.ours, &pair.theirs].map(|node| node.as_ref().map_or("", |node| &node.name));
     let same = names[0].chars().zip(names[1].chars()).take_while(|(one, other)| one == other);
     // Of long names, what is different in them.
     let from = same.count().saturating_sub(30);
-    let said = |said: &Option<NodeFacts>| match said {
+    let node = |node: &Option<NodeFacts>| match node {
         None => "-".to_owned(),
-        Some(said) => {
+        Some(node) => {
             let begin = if from > 0 { "…" } else { "" };
-            let name: String = said.name.chars().skip(from).take(80).collect();
-            format!("{} {begin}{name:?}", said.role)
+            let name: String = node.name.chars().skip(from).take(80).collect();
+            format!("{} {begin}{name:?}", node.role)
         }
     };
-    format!("<{}> ours {} theirs {}", pair.tag, said(&pair.ours), said(&pair.theirs))
+    format!("<{}> ours {} theirs {}", pair.tag, node(&pair.ours), node(&pair.theirs))
 }
 
 fn collapse(text: &str) -> String {
@@ -288,13 +290,13 @@ pub const TOUR: &[(Option<(&str, &str)>, &str)] = &[
 ];
 
 /// A page to look at.
-pub struct Stop {
+pub struct PageVisit {
     pub url: String,
     /// What is posted before one goes there, and where to.
     post: Option<(&'static str, &'static str)>,
 }
 
-impl Stop {
+impl PageVisit {
     pub fn at(url: String) -> Self {
         Self { url, post: None }
     }
@@ -305,7 +307,7 @@ impl Stop {
     }
 
     /// Goes there. Who is sent elsewhere has not arrived.
-    pub async fn go(&self, browser: &Browser) {
+    pub async fn visit(&self, browser: &Browser) {
         if let Some((path, form)) = self.post {
             let script = format!(
                 "fetch({path:?}, {{ method: 'POST', body: new URLSearchParams({form:?}) }}).then((it) => it.ok)"
@@ -331,19 +333,19 @@ fn roles_and_names_agree_with_the_browser() {
         let files = [pages.clone(), corpus("accname")].concat();
         let origin = serve(&files).await;
         let site = Site::serve().await.unwrap();
-        let mut stops: Vec<Stop> =
-            files.iter().map(|page| Stop::at(format!("{origin}/{}", name_of(page)))).collect();
-        stops.extend(Stop::tour(&site));
+        let mut stops: Vec<PageVisit> =
+            files.iter().map(|page| PageVisit::at(format!("{origin}/{}", name_of(page)))).collect();
+        stops.extend(PageVisit::tour(&site));
         let oddities = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oddities.html").into();
-        stops.push(Stop::at(format!("{}/oddities.html", serve(&[oddities]).await)));
+        stops.push(PageVisit::at(format!("{}/oddities.html", serve(&[oddities]).await)));
         let mut bad = Vec::new();
         let mut ruled: BTreeMap<&str, usize> = BTreeMap::new();
         let (mut all, mut elements) = (0, 0);
         for stop in &stops {
             let url = &stop.url;
-            stop.go(&browser).await;
+            stop.visit(&browser).await;
             let pairs = browser.compare_trees(&[]).await.unwrap();
-            agrees_on_numbers(&browser, &pairs).await;
+            check_viewpoint_refs(&browser, &pairs).await;
             let tally = Tally::count(&pairs);
             println!(
                 "{url}: {} elements, roles {:.2} %, names {:.2} %",
@@ -391,8 +393,8 @@ fn accname_expectations_are_met_as_often_as_by_browser() {
                     class.split_whitespace().any(|class| class == "ex-generic")
                 });
                 let role = role.clone().or_else(|| is_generic.then(|| "generic".to_owned()));
-                for (index, said) in [&pair.ours, &pair.theirs].into_iter().enumerate() {
-                    let has = |wanted: &str| said.as_ref().is_some_and(|said| said.role == wanted);
+                for (index, node) in [&pair.ours, &pair.theirs].into_iter().enumerate() {
+                    let has = |wanted: &str| node.as_ref().is_some_and(|node| node.role == wanted);
                     let mut check = |is_right: bool, wanted: &str| {
                         right[index] += usize::from(is_right);
                         if !is_right && index == 0 {
@@ -400,16 +402,16 @@ fn accname_expectations_are_met_as_often_as_by_browser() {
                             misses.push(format!(
                                 "{}: {test}: wanted {wanted:?}: {}",
                                 name_of(page),
-                                told(&pair)
+                                describe(&pair)
                             ));
                         }
                     };
                     if let Some(label) = label {
-                        let name = said.as_ref().map(|said| collapse(&said.name));
+                        let name = node.as_ref().map(|node| collapse(&node.name));
                         check(name.unwrap_or_default() == collapse(label), label);
                     }
                     if let Some(role) = &role {
-                        check(is_role(role, said.as_ref(), has), role);
+                        check(is_role(role, node.as_ref(), has), role);
                     }
                 }
             }
@@ -427,16 +429,16 @@ fn accname_expectations_are_met_as_often_as_by_browser() {
 }
 
 /// Whether an element has the role a test wants, in the spelling of either tree.
-fn is_role(wanted: &str, said: Option<&NodeFacts>, has: impl Fn(&str) -> bool) -> bool {
+fn is_role(wanted: &str, node: Option<&NodeFacts>, has: impl Fn(&str) -> bool) -> bool {
     match wanted {
         "generic" => {
-            is_plain(said)
-                || said.is_some_and(|said| said.role == "generic")
+            is_plain(node)
+                || node.is_some_and(|node| node.role == "generic")
                 || has("label")
                 || has("legend")
                 || has("abbr")
         }
-        "none" | "presentation" => is_plain(said),
+        "none" | "presentation" => is_plain(node),
         "image" | "img" => has("img"),
         "directory" => has("list"),
         wanted => has(wanted),

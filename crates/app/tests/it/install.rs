@@ -23,19 +23,19 @@ const PROGRAM: &str = "chrome-linux64/chrome";
 #[test]
 fn browser_is_installed_completely() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
     let done = home.install(&server, &["--yes"]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", all_output(&done));
     let program = home.program();
     let stdout = String::from_utf8_lossy(&done.stdout);
     assert!(stdout.contains(VERSION) && stdout.contains(path_text(&program)), "{stdout}");
     assert_eq!(fs::metadata(&program).unwrap().permissions().mode() & 0o777, 0o755);
     assert_eq!(fs::read_link(program.with_file_name("current")).unwrap(), Path::new("chrome"));
     assert_eq!(
-        home.shelf(),
+        home.installed_names(),
         [format!("chrome-{VERSION}"), "install.lock".into()],
         "nothing is left over"
     );
@@ -45,7 +45,7 @@ fn browser_is_installed_completely() {
 #[test]
 fn plan_and_progress_go_to_stderr() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let done = Home::new().install(&server, &["--yes"]);
@@ -57,31 +57,31 @@ fn plan_and_progress_go_to_stderr() {
 #[test]
 fn second_install_reuses_the_first() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
     assert!(home.install(&server, &["--yes"]).status.success());
     let requests = server.requests().len();
     let again = home.run(&server, &["--yes", "--via", "testing"]);
-    assert!(again.status.success(), "{}", said(&again));
+    assert!(again.status.success(), "{}", all_output(&again));
     assert_eq!(server.requests().len(), requests, "nothing more is asked for");
     let forced = home.install(&server, &["--yes"]);
-    assert!(forced.status.success(), "{}", said(&forced));
+    assert!(forced.status.success(), "{}", all_output(&forced));
     assert!(server.requests().len() > requests, "`--force` downloads again");
-    assert_eq!(home.shelf(), [format!("chrome-{VERSION}"), "install.lock".into()]);
+    assert_eq!(home.installed_names(), [format!("chrome-{VERSION}"), "install.lock".into()]);
 }
 
 #[test]
 fn dropped_connection_resumes_download() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
-        ("/chrome.zip", None) => Answer::whole(&browser_zip()).cut_after(700),
-        ("/chrome.zip", Some(range)) => Answer::rest(&browser_zip(), range),
+        ("/chrome.zip", None) => Answer::complete(&browser_zip()).cut_after(700),
+        ("/chrome.zip", Some(range)) => Answer::partial(&browser_zip(), range),
         _ => request.index(),
     });
     let home = Home::new();
     let done = home.install(&server, &["--yes"]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", all_output(&done));
     assert!(home.program().exists());
     assert_eq!(server.ranges(), [None, Some("bytes=700-".to_owned())]);
     let last = server.requests().pop().unwrap();
@@ -98,9 +98,9 @@ fn interrupted_download_resumes_in_next_run() {
                 let mut count = downloads.lock().unwrap();
                 *count += 1;
                 match (*count, range) {
-                    (1, _) => Answer::whole(&browser_zip()).cut_after(700),
+                    (1, _) => Answer::complete(&browser_zip()).cut_after(700),
                     (2, _) => Answer::HangUp,
-                    (_, Some(range)) => Answer::rest(&browser_zip(), range),
+                    (_, Some(range)) => Answer::partial(&browser_zip(), range),
                     (_, None) => Answer::status("400 Bad Request"),
                 }
             }
@@ -109,31 +109,31 @@ fn interrupted_download_resumes_in_next_run() {
     });
     let home = Home::new();
     let first = home.install(&server, &["--yes"]);
-    assert_eq!(first.status.code(), Some(1), "{}", said(&first));
-    assert!(said(&first).contains("install.failed"), "{}", said(&first));
+    assert_eq!(first.status.code(), Some(1), "{}", all_output(&first));
+    assert!(all_output(&first).contains("install.failed"), "{}", all_output(&first));
     let second = home.install(&server, &["--yes"]);
-    assert!(second.status.success(), "{}", said(&second));
+    assert!(second.status.success(), "{}", all_output(&second));
     assert_eq!(server.ranges().pop().unwrap().as_deref(), Some("bytes=700-"));
 }
 
 #[test]
 fn changed_server_file_restarts_download() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
-        ("/chrome.zip", None) if request.nth == 2 => Answer::whole(&[b'x'; 900]).cut_after(700),
+        ("/chrome.zip", None) if request.nth == 2 => Answer::complete(&[b'x'; 900]).cut_after(700),
         // What `If-Range` asks of a server whose file has changed: all of it.
-        ("/chrome.zip", _) => Answer::whole(&browser_zip()),
+        ("/chrome.zip", _) => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
     let done = home.install(&server, &["--yes"]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", all_output(&done));
     assert!(home.program().exists());
 }
 
 #[test]
 fn incomplete_download_is_an_error() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()).cut_after(700),
+        "/chrome.zip" => Answer::complete(&browser_zip()).cut_after(700),
         _ => request.index(),
     });
     Home::new().check_failure(&server, "install.failed", "did not come");
@@ -142,12 +142,12 @@ fn incomplete_download_is_an_error() {
 #[test]
 fn truncated_archive_is_corrupt() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()[..700]),
+        "/chrome.zip" => Answer::complete(&browser_zip()[..700]),
         _ => request.index(),
     });
     let home = Home::new();
     home.check_failure(&server, "install.corrupt", "is refused and was deleted");
-    assert_eq!(home.shelf(), ["install.lock"], "the bad bytes are not kept");
+    assert_eq!(home.installed_names(), ["install.lock"], "the bad bytes are not kept");
 }
 
 #[test]
@@ -157,22 +157,22 @@ fn corrupt_archive_is_refused_and_can_be_downloaded_again() {
             let mut bytes = browser_zip();
             let middle = bytes.len() / 2;
             bytes[middle] ^= 0x55;
-            Answer::whole(&bytes)
+            Answer::complete(&bytes)
         }
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
     home.check_failure(&server, "install.corrupt", "is refused and was deleted");
-    assert_eq!(home.shelf(), ["install.lock"]);
+    assert_eq!(home.installed_names(), ["install.lock"]);
     let again = home.install(&server, &["--yes"]);
-    assert!(again.status.success(), "{}", said(&again));
+    assert!(again.status.success(), "{}", all_output(&again));
 }
 
 #[test]
 fn archive_with_path_traversal_is_refused() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&zipped(|zip, options| {
+        "/chrome.zip" => Answer::complete(&zipped(|zip, options| {
             zip.start_file(PROGRAM, options.unix_permissions(0o755)).unwrap();
             zip.start_file("../../evil", options).unwrap();
         })),
@@ -180,14 +180,14 @@ fn archive_with_path_traversal_is_refused() {
     });
     let home = Home::new();
     home.check_failure(&server, "install.corrupt", "`../../evil` leads outside the archive");
-    assert_eq!(home.shelf(), ["install.lock"]);
+    assert_eq!(home.installed_names(), ["install.lock"]);
     assert!(!home.cache().join("agbrowse/evil").exists() && !home.cache().join("evil").exists());
 }
 
 #[test]
 fn archive_without_browser_is_refused() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&zipped(|zip, options| {
+        "/chrome.zip" => Answer::complete(&zipped(|zip, options| {
             zip.start_file("readme.txt", options).unwrap();
         })),
         _ => request.index(),
@@ -198,7 +198,9 @@ fn archive_without_browser_is_refused() {
 #[test]
 fn browser_that_does_not_start_is_removed() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&zip_of_script("#!/bin/sh\necho no display >&2\nexit 3\n")),
+        "/chrome.zip" => {
+            Answer::complete(&zip_of_script("#!/bin/sh\necho no display >&2\nexit 3\n"))
+        }
         _ => request.index(),
     });
     let home = Home::new();
@@ -209,8 +211,8 @@ fn browser_that_does_not_start_is_removed() {
 #[test]
 fn missing_libraries_are_listed_and_download_is_kept() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
-        ("/chrome.zip", Some(range)) => Answer::rest(&browser_zip(), range),
-        ("/chrome.zip", None) => Answer::whole(&browser_zip()),
+        ("/chrome.zip", Some(range)) => Answer::partial(&browser_zip(), range),
+        ("/chrome.zip", None) => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
@@ -219,19 +221,19 @@ fn missing_libraries_are_listed_and_download_is_kept() {
     assert!(!home.program().exists());
     home.fake("ldd", "exit 0");
     let again = home.install(&server, &["--yes"]);
-    assert!(again.status.success(), "{}", said(&again));
+    assert!(again.status.success(), "{}", all_output(&again));
     assert_eq!(server.ranges(), [None, Some(format!("bytes={}-", browser_zip().len()))]);
 }
 
 #[test]
 fn unresponsive_server_times_out() {
     let index = Server::start(|_| Answer::Silence);
-    Home::impatient().check_failure(&index, "install.failed", "no answer in 300 ms");
+    Home::with_short_timeout().check_failure(&index, "install.failed", "no answer in 300 ms");
     let download = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::Silence,
         _ => request.index(),
     });
-    Home::impatient().check_failure(&download, "install.failed", "no answer in 300 ms");
+    Home::with_short_timeout().check_failure(&download, "install.failed", "no answer in 300 ms");
 }
 
 #[test]
@@ -247,7 +249,7 @@ fn missing_download_error_names_url() {
 
 #[test]
 fn invalid_index_is_an_error() {
-    let server = Server::start(|_| Answer::whole(b"<html>welcome to this network</html>"));
+    let server = Server::start(|_| Answer::complete(b"<html>welcome to this network</html>"));
     Home::new().check_failure(&server, "install.failed", "is no use as a Chrome for Testing index");
 }
 
@@ -256,11 +258,11 @@ fn install_without_confirmation_does_nothing() {
     let server = Server::start(Request::index);
     let home = Home::new();
     let done = home.install(&server, &[]);
-    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    assert_eq!(done.status.code(), Some(1), "{}", all_output(&done));
     assert!(
-        said(&done).contains("install.declined") && said(&done).contains("--yes"),
+        all_output(&done).contains("install.declined") && all_output(&done).contains("--yes"),
         "{}",
-        said(&done)
+        all_output(&done)
     );
     assert!(server.requests().is_empty());
     assert!(!home.cache().join("agbrowse/browsers").exists());
@@ -269,7 +271,7 @@ fn install_without_confirmation_does_nothing() {
 #[test]
 fn concurrent_installs_are_serialized() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
@@ -277,16 +279,16 @@ fn concurrent_installs_are_serialized() {
     let both = [(); 2].map(|()| home.command(&server, &arguments).spawn().unwrap());
     for child in both {
         let done = child.wait_with_output().unwrap();
-        assert!(done.status.success(), "{}", said(&done));
+        assert!(done.status.success(), "{}", all_output(&done));
     }
-    assert_eq!(home.shelf(), [format!("chrome-{VERSION}"), "install.lock".into()]);
+    assert_eq!(home.installed_names(), [format!("chrome-{VERSION}"), "install.lock".into()]);
     assert!(home.program().exists());
 }
 
 #[test]
 fn failed_package_manager_falls_back_to_chrome_for_testing() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
@@ -298,14 +300,14 @@ fn failed_package_manager_falls_back_to_chrome_for_testing() {
     let done = home.run(&server, &["--yes", "--force"]);
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     if release.lines().any(|line| line == "ID=alpine") {
-        assert!(said(&done).contains("install.unsupported"), "{}", said(&done));
+        assert!(all_output(&done).contains("install.unsupported"), "{}", all_output(&done));
         return;
     }
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", all_output(&done));
     assert!(home.program().exists());
     // Not every distribution has a package to try first.
     if log.exists() {
-        assert!(said(&done).contains("trying Chrome for Testing"), "{}", said(&done));
+        assert!(all_output(&done).contains("trying Chrome for Testing"), "{}", all_output(&done));
         assert_eq!(
             fs::read_to_string(&log).unwrap().lines().count(),
             1,
@@ -329,7 +331,7 @@ impl Home {
     }
 
     /// One who waits for nobody.
-    fn impatient() -> Self {
+    fn with_short_timeout() -> Self {
         Self { idle_ms: 300, ..Self::new() }
     }
 
@@ -342,7 +344,7 @@ impl Home {
     }
 
     /// Names in the folder of browsers.
-    fn shelf(&self) -> Vec<String> {
+    fn installed_names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.cache().join("agbrowse/browsers")).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -385,12 +387,16 @@ impl Home {
 
     fn check_failure(&self, server: &Server, code: &str, words: &str) {
         let done = self.install(server, &["--yes"]);
-        assert_eq!(done.status.code(), Some(1), "{}", said(&done));
-        assert!(said(&done).contains(code) && said(&done).contains(words), "{}", said(&done));
+        assert_eq!(done.status.code(), Some(1), "{}", all_output(&done));
+        assert!(
+            all_output(&done).contains(code) && all_output(&done).contains(words),
+            "{}",
+            all_output(&done)
+        );
     }
 }
 
-fn said(output: &Output) -> String {
+fn all_output(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -539,7 +545,7 @@ impl Request {
             "timestamp": "2025-01-05T22:09:08.729Z",
             "channels": {"Stable": {"channel": "Stable", "version": VERSION, "downloads": {"chrome": download}}},
         });
-        Answer::whole(index.to_string().as_bytes())
+        Answer::complete(index.to_string().as_bytes())
     }
 }
 
@@ -549,7 +555,7 @@ impl Answer {
         Self::Bytes { head, body: Vec::new() }
     }
 
-    fn whole(body: &[u8]) -> Self {
+    fn complete(body: &[u8]) -> Self {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-length: {}\r\netag: \"one\"\r\nconnection: close\r\n\r\n",
             body.len()
@@ -558,7 +564,7 @@ impl Answer {
     }
 
     /// What a range of the form `bytes=N-` asks for.
-    fn rest(body: &[u8], range: &str) -> Self {
+    fn partial(body: &[u8], range: &str) -> Self {
         let first: usize =
             range.trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap();
         let total = body.len();

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A client that writes lines and reads lines, right or wrong.
-pub(crate) struct Raw {
+pub(crate) struct RawClient {
     child: Child,
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Raw {
     aside: Vec<Value>,
 }
 
-impl Raw {
+impl RawClient {
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
         let mut command = home.command(["mcp"].iter().chain(args));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -49,20 +49,20 @@ impl Raw {
     }
 
     /// One that has said hello.
-    pub(crate) fn greeted(home: &Home, args: &[&str]) -> Self {
+    pub(crate) fn initialized(home: &Home, args: &[&str]) -> Self {
         let mut raw = Self::start(home, args);
-        raw.greet();
+        raw.initialize();
         raw
     }
 
-    pub(crate) fn greet(&mut self) {
-        self.greet_with(&json!({}));
+    pub(crate) fn initialize(&mut self) {
+        self.initialize_with(&json!({}));
     }
 
     /// Says hello as a client that can do this.
-    pub(crate) fn greet_with(&mut self, capabilities: &Value) {
+    pub(crate) fn initialize_with(&mut self, capabilities: &Value) {
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": { "name": "raw", "version": "1" } });
-        let answer = self.ask("initialize", &hello);
+        let answer = self.request("initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "agbrowse", "{answer}");
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     }
@@ -76,18 +76,18 @@ impl Raw {
         assert!(self.write(format!("{message}\n").as_bytes()), "the server has ended");
     }
 
-    pub(crate) fn begin(&mut self, method: &str, params: &Value) -> u64 {
+    pub(crate) fn send_request(&mut self, method: &str, params: &Value) -> u64 {
         self.last += 1;
         let id = self.last;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
 
-    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> u64 {
-        self.begin("tools/call", &json!({ "name": tool, "arguments": arguments }))
+    pub(crate) fn start_call(&mut self, tool: &str, arguments: &Value) -> u64 {
+        self.send_request("tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
 
-    pub(crate) fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn response(&mut self, id: u64) -> Value {
         let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
         if let Some(at) = self.aside.iter().position(is_it) {
             return self.aside.remove(at);
@@ -104,7 +104,7 @@ impl Raw {
     }
 
     /// The next request of the server for this, or the answer to a call if that comes first.
-    pub(crate) fn request_or_answer(&mut self, method: &str, id: u64) -> Value {
+    pub(crate) fn request_or_response(&mut self, method: &str, id: u64) -> Value {
         let until = Instant::now() + LIMIT;
         loop {
             let line = self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
@@ -117,15 +117,15 @@ impl Raw {
         }
     }
 
-    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let id = self.begin(method, params);
-        self.answer(id)
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.send_request(method, params);
+        self.response(id)
     }
 
     /// The text of a reply, and whether it tells of a failure.
-    pub(crate) fn tool(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
-        let id = self.call(tool, arguments);
-        told(&self.answer(id))
+    pub(crate) fn call_tool(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
+        let id = self.start_call(tool, arguments);
+        reply_text(&self.response(id))
     }
 
     fn memory_kb(&self) -> u64 {
@@ -139,7 +139,7 @@ impl Raw {
     }
 
     /// Says goodbye, and waits until the server has gone.
-    pub(crate) fn end(mut self) {
+    pub(crate) fn close(mut self) {
         self.input = None;
         let until = Instant::now() + LIMIT;
         while self.child.try_wait().unwrap().is_none() {
@@ -149,14 +149,14 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawClient {
     fn drop(&mut self) {
         _ = self.child.kill();
         _ = self.child.wait();
     }
 }
 
-pub(crate) fn told(answer: &Value) -> (String, bool) {
+pub(crate) fn reply_text(answer: &Value) -> (String, bool) {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
     (text.to_owned(), result["isError"] == true)
@@ -181,13 +181,13 @@ pub(crate) fn ref_of(text: &str, what: &str) -> String {
 fn tool_list_is_short() {
     let home = Home::new();
     for (caps, most) in [(&[][..], 1500), (&["--caps", "all"], 4000)] {
-        let mut raw = Raw::greeted(&home, caps);
-        let answer = raw.ask("tools/list", &json!({}));
+        let mut raw = RawClient::initialized(&home, caps);
+        let answer = raw.request("tools/list", &json!({}));
         let text = answer["result"].to_string();
         let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&text).len();
         println!("{} tools, {tokens} tokens", answer["result"]["tools"].as_array().unwrap().len());
         assert!(tokens <= most, "{tokens} tokens: {text}");
-        raw.end();
+        raw.close();
     }
 }
 
@@ -209,7 +209,7 @@ fn rmcp_clients_of_three_protocol_revisions_are_served() {
     let home = Home::new();
     runtime().block_on(async {
         for (lifecycle, version) in ways {
-            let person = Person { version: version.clone(), ..Person::default() };
+            let person = Approver { version: version.clone(), ..Approver::default() };
             let (client, mut child) = serve(&home, &[], person, lifecycle).await;
             let tools = client.list_all_tools().await.unwrap();
             assert!(tools.iter().any(|tool| tool.name == "browser_can"), "{version}");
@@ -228,14 +228,14 @@ fn rmcp_clients_of_three_protocol_revisions_are_served() {
 
 /// A person who answers questions in the same way every time.
 #[derive(Clone, Default)]
-struct Person {
+struct Approver {
     version: ProtocolVersion,
     /// What is said; nobody can be asked when absent.
     says: Option<bool>,
     asked: Arc<AtomicUsize>,
 }
 
-impl ClientHandler for Person {
+impl ClientHandler for Approver {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = self.says.map(|_| ElicitationCapability::default());
@@ -260,12 +260,12 @@ impl ClientHandler for Person {
     }
 }
 
-type Client = RunningService<RoleClient, Person>;
+type Client = RunningService<RoleClient, Approver>;
 
 async fn serve(
     home: &Home,
     args: &[&str],
-    person: Person,
+    person: Approver,
     lifecycle: ClientLifecycleMode,
 ) -> (Client, tokio::process::Child) {
     let mut command = tokio::process::Command::from(home.command(["mcp"].iter().chain(args)));
@@ -307,7 +307,7 @@ fn sensitive_tools_require_user_approval() {
                 (None, "error ask.unavailable"),
             ] {
                 let (lifecycle, version) = way();
-                let person = Person { version: version.clone(), says, ..Person::default() };
+                let person = Approver { version: version.clone(), says, ..Approver::default() };
                 let asked = person.asked.clone();
                 let args = ["--ask", "browser_press_key"];
                 let (client, mut child) = serve(&home, &args, person, lifecycle).await;
@@ -331,38 +331,38 @@ fn cancelled_call_stops_at_once_and_is_reported() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
-    raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let mut raw = RawClient::initialized(&home, &[]);
+    raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     for (tool, arguments) in [
         ("browser_wait_for", json!({ "time": 50 })),
         ("browser_wait_for", json!({ "text": "never there" })),
     ] {
-        let id = raw.call(tool, &arguments);
+        let id = raw.start_call(tool, &arguments);
         // Under way: the server answers others meanwhile.
-        raw.ask("ping", &json!({}));
+        raw.request("ping", &json!({}));
         let began = Instant::now();
         raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
-        let (text, is_error) = raw.tool("browser_snapshot", &json!({}));
+        let (text, is_error) = raw.call_tool("browser_snapshot", &json!({}));
         let took = began.elapsed();
         assert!(!is_error && text.contains("browser_wait_for was cancelled before"), "{text}");
         // The issue's limit of 100 ms, with room for a busy machine.
         assert!(took < Duration::from_millis(1000), "{took:?}");
-        let (text, _) = raw.tool("browser_snapshot", &json!({}));
+        let (text, _) = raw.call_tool("browser_snapshot", &json!({}));
         assert!(!text.contains("cancelled"), "told twice: {text}");
     }
-    raw.end();
+    raw.close();
 }
 
 #[test]
 fn progress_is_sent_when_requested() {
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
+    let mut raw = RawClient::initialized(&home, &[]);
     let params = json!({ "name": "browser_wait_for", "arguments": { "time": 1.3 }, "_meta": { "progressToken": "p" } });
-    raw.ask("tools/call", &params);
+    raw.request("tools/call", &params);
     let heard = raw.aside.iter().filter(|it| it["method"] == "notifications/progress");
     let seconds: Vec<f64> = heard.map(|it| it["params"]["progress"].as_f64().unwrap()).collect();
     assert!(!seconds.is_empty() && seconds.is_sorted(), "{:?}", raw.aside);
-    raw.end();
+    raw.close();
 }
 
 #[test]
@@ -371,22 +371,22 @@ fn hundred_concurrent_calls_get_their_own_replies() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &["--caps", "script"]);
-    raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let mut raw = RawClient::initialized(&home, &["--caps", "script"]);
+    raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     let asked: Vec<(u64, u64)> = (0..100)
         .map(|n| {
             let function = format!(
                 "async () => {{ await new Promise(r => setTimeout(r, {})); return 'it is {n}!' }}",
                 n * 7 % 13
             );
-            (n, raw.call("browser_evaluate", &json!({ "function": function })))
+            (n, raw.start_call("browser_evaluate", &json!({ "function": function })))
         })
         .collect();
     for (n, id) in asked {
-        let (text, is_error) = told(&raw.answer(id));
+        let (text, is_error) = reply_text(&raw.response(id));
         assert!(!is_error && text.contains(&format!("it is {n}!")), "{n}: {text}");
     }
-    raw.end();
+    raw.close();
 }
 
 #[test]
@@ -395,12 +395,12 @@ fn client_disconnect_during_call_leaves_nothing() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
-    raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let mut raw = RawClient::initialized(&home, &[]);
+    raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     let session = format!("mcp-{}", raw.child.id());
     let browser = home.json(["--session", &session, "status"])["result"]["browser"]["pid"].clone();
     let browser = u32::try_from(browser.as_u64().unwrap()).unwrap();
-    raw.call("browser_wait_for", &json!({ "time": 50 }));
+    raw.start_call("browser_wait_for", &json!({ "time": 50 }));
     raw.child.kill().unwrap();
     let until = Instant::now() + LIMIT;
     while home.socket(&session).exists() || PathBuf::from(format!("/proc/{browser}")).exists() {
@@ -424,8 +424,8 @@ fn dead_browser_is_replaced_with_note() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
-    raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let mut raw = RawClient::initialized(&home, &[]);
+    raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     let session = format!("mcp-{}", raw.child.id());
     let kill = |home: &Home| {
         let browser =
@@ -438,17 +438,17 @@ fn dead_browser_is_replaced_with_note() {
         }
     };
     kill(&home);
-    let (text, is_error) = raw.tool("browser_snapshot", &json!({}));
+    let (text, is_error) = raw.call_tool("browser_snapshot", &json!({}));
     assert!(
         is_error && text.contains("browser.lost") && text.contains("a new browser was started"),
         "{text}"
     );
-    let (text, is_error) = raw.tool("browser_snapshot", &json!({}));
+    let (text, is_error) = raw.call_tool("browser_snapshot", &json!({}));
     assert!(!is_error && text.contains("no accessible content"), "{text}");
     kill(&home);
-    let (text, is_error) = raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let (text, is_error) = raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     assert!(!is_error && text.contains("arrived") && text.contains("note (restarted)"), "{text}");
-    raw.end();
+    raw.close();
 }
 
 const FORM: &str = "<title>Form</title><label>Name <input></label><button onclick='document.title=1'>Send</button>\
@@ -460,70 +460,70 @@ fn malformed_and_hostile_calls_do_no_harm() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &["--caps", "script,network"]);
-    let (seen, _) = raw.tool("browser_navigate", &json!({ "url": page(FORM) }));
+    let mut raw = RawClient::initialized(&home, &["--caps", "script,network"]);
+    let (seen, _) = raw.call_tool("browser_navigate", &json!({ "url": page(FORM) }));
     let (name, send) = (ref_of(&seen, "\"Name\""), ref_of(&seen, "\"Send\""));
     // As models write refs, and as they stand in a snapshot.
     for spelled in
         [format!("@{name}"), format!("[ref={name}]"), format!("- textbox \"Name\" [ref={name}]")]
     {
-        let (text, _) = raw.tool("browser_hover", &json!({ "ref": spelled }));
+        let (text, _) = raw.call_tool("browser_hover", &json!({ "ref": spelled }));
         assert!(text.contains(&format!("hover textbox {name}:")), "{spelled}: {text}");
     }
     // What has no options gets none, and nobody else's are touched.
     for wrong in [&name, &send] {
         let (text, is_error) =
-            raw.tool("browser_select_option", &json!({ "ref": wrong, "values": ["Two"] }));
+            raw.call_tool("browser_select_option", &json!({ "ref": wrong, "values": ["Two"] }));
         assert!(is_error && text.contains("act.no-option"), "{text}");
     }
     let chosen = json!({ "function": "() => document.title + document.querySelector('select').selectedOptions.length" });
-    let (text, _) = raw.tool("browser_evaluate", &chosen);
+    let (text, _) = raw.call_tool("browser_evaluate", &chosen);
     assert!(text.contains("Form0"), "{text}");
     // What was done is said.
     let fields =
         json!({ "fields": [{ "ref": name, "value": "Ann" }, { "ref": "e999999", "value": "x" }] });
-    let (text, is_error) = raw.tool("browser_fill_form", &fields);
+    let (text, is_error) = raw.call_tool("browser_fill_form", &fields);
     assert!(is_error && text.contains("the first 1 were done, the rest not"), "{text}");
     // An address is no script.
     let (text, is_error) =
-        raw.tool("browser_navigate", &json!({ "url": "JavaScript:document.title='ran'" }));
+        raw.call_tool("browser_navigate", &json!({ "url": "JavaScript:document.title='ran'" }));
     assert!(is_error && text.contains("command.invalid"), "{text}");
     let (text, _) =
-        raw.tool("browser_evaluate", &json!({ "function": "() => document.title // now" }));
+        raw.call_tool("browser_evaluate", &json!({ "function": "() => document.title // now" }));
     assert!(text.contains("Form"), "{text}");
     // What is in the environment is not for pages, unless it is meant to be.
-    let (text, is_error) = raw.tool("browser_type", &json!({ "ref": name, "secret": "HOME" }));
+    let (text, is_error) = raw.call_tool("browser_type", &json!({ "ref": name, "secret": "HOME" }));
     assert!(is_error && text.contains("AGBROWSE_SECRET_HOME"), "{text}");
     // A context that nobody made is no context.
-    let (text, is_error) = raw.tool("browser_snapshot", &json!({ "context": "clena" }));
+    let (text, is_error) = raw.call_tool("browser_snapshot", &json!({ "context": "clena" }));
     assert!(is_error && text.contains("there is no context `clena`"), "{text}");
     // Lines of a level and worse ones.
-    raw.tool(
+    raw.call_tool(
         "browser_evaluate",
         &json!({ "function": "() => { console.log('said'); console.warn('warned') }" }),
     );
     for (level, expected) in
         [("info", (true, true)), ("warning", (false, true)), ("error", (false, false))]
     {
-        let (text, _) = raw.tool("browser_console_messages", &json!({ "level": level }));
+        let (text, _) = raw.call_tool("browser_console_messages", &json!({ "level": level }));
         assert_eq!((text.contains("said"), text.contains("warned")), expected, "{level}: {text}");
     }
     // Nobody listens there.
     let ask = "() => fetch('http://127.0.0.1:9/asked').catch(() => 1)";
-    raw.tool("browser_evaluate", &json!({ "function": ask }));
-    let (text, _) = raw.tool("browser_network_requests", &json!({}));
+    raw.call_tool("browser_evaluate", &json!({ "function": ask }));
+    let (text, _) = raw.call_tool("browser_network_requests", &json!({}));
     assert!(text.contains("/asked"), "{text}");
-    raw.end();
+    raw.close();
 }
 
 #[test]
 fn invalid_message_error_has_its_id() {
     let home = Home::new();
-    let mut raw = Raw::start(&home, &[]);
+    let mut raw = RawClient::start(&home, &[]);
     // What comes before the first request means nothing.
     raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }));
     raw.send(&json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
-    raw.greet();
+    raw.initialize();
     for (wrong, code) in [
         (json!({ "jsonrpc": "2.0", "id": 100, "method": "tools/call", "params": "x" }), -32602),
         (
@@ -534,14 +534,14 @@ fn invalid_message_error_has_its_id() {
         (json!({ "jsonrpc": "2.0", "id": 100, "method": 5 }), -32600),
     ] {
         raw.send(&wrong);
-        assert_eq!(raw.answer(100)["error"]["code"], code, "{wrong}");
+        assert_eq!(raw.response(100)["error"]["code"], code, "{wrong}");
     }
     // Arguments in a text are read; two in one line are two.
     let find = json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": { "name": "browser_wait_for", "arguments": "{\"time\": 0.01}" } });
     raw.send(&json!([find, { "jsonrpc": "2.0", "id": 102, "method": "ping" }]));
-    assert!(told(&raw.answer(101)).0.contains("waited"), "{:?}", raw.aside);
-    assert!(raw.answer(102)["result"].is_object());
-    raw.end();
+    assert!(reply_text(&raw.response(101)).0.contains("waited"), "{:?}", raw.aside);
+    assert!(raw.response(102)["result"].is_object());
+    raw.close();
 }
 
 #[test]
@@ -583,8 +583,8 @@ fn client_that_does_not_read_gets_backpressure() {
 #[test]
 fn server_stops_on_signal_with_connected_client() {
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
-    raw.ask("ping", &json!({}));
+    let mut raw = RawClient::initialized(&home, &[]);
+    raw.request("ping", &json!({}));
     Command::new("kill").args(["-TERM", &raw.child.id().to_string()]).status().unwrap();
     let until = Instant::now() + LIMIT;
     while raw.child.try_wait().unwrap().is_none() {
@@ -597,7 +597,7 @@ fn server_stops_on_signal_with_connected_client() {
 struct Dice(u64);
 
 impl Dice {
-    fn throw(&mut self, sides: u64) -> u64 {
+    fn roll(&mut self, sides: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
@@ -605,7 +605,7 @@ impl Dice {
 }
 
 /// A message that is wrong in one of many ways, or right by accident.
-fn nonsense(dice: &mut Dice) -> Vec<u8> {
+fn random_message(dice: &mut Dice) -> Vec<u8> {
     let method = [
         "tools/call",
         "tools/list",
@@ -616,8 +616,8 @@ fn nonsense(dice: &mut Dice) -> Vec<u8> {
         "",
         "notifications/cancelled",
         "logging/setLevel",
-    ][dice.throw(9) as usize];
-    let value = |dice: &mut Dice| match dice.throw(12) {
+    ][dice.roll(9) as usize];
+    let value = |dice: &mut Dice| match dice.roll(12) {
         0 => Value::Null,
         1 => json!(true),
         2 => json!(-1),
@@ -631,26 +631,26 @@ fn nonsense(dice: &mut Dice) -> Vec<u8> {
         10 => json!({ "name": "browser_handle_dialog", "arguments": [1] }),
         _ => json!(u64::MAX),
     };
-    let mut message = match dice.throw(8) {
+    let mut message = match dice.roll(8) {
         0 => json!({ "jsonrpc": "2.0", "method": method, "params": value(dice) }),
         1 => json!({ "jsonrpc": value(dice), "id": value(dice), "method": method }),
-        2 => json!({ "id": dice.throw(5), "method": value(dice), "params": value(dice) }),
+        2 => json!({ "id": dice.roll(5), "method": value(dice), "params": value(dice) }),
         3 => json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }, value(dice)]),
-        4 => json!({ "jsonrpc": "2.0", "id": dice.throw(50), "result": value(dice) }),
-        5 => json!({ "jsonrpc": "2.0", "id": dice.throw(50), "error": value(dice) }),
-        _ => json!({ "jsonrpc": "2.0", "id": 1_000_000 + dice.throw(1000), "method": method, "params": value(dice) }),
+        4 => json!({ "jsonrpc": "2.0", "id": dice.roll(50), "result": value(dice) }),
+        5 => json!({ "jsonrpc": "2.0", "id": dice.roll(50), "error": value(dice) }),
+        _ => json!({ "jsonrpc": "2.0", "id": 1_000_000 + dice.roll(1000), "method": method, "params": value(dice) }),
     }
     .to_string()
     .into_bytes();
-    match dice.throw(10) {
-        0 => message.truncate(dice.throw(message.len() as u64 + 1) as usize),
+    match dice.roll(10) {
+        0 => message.truncate(dice.roll(message.len() as u64 + 1) as usize),
         1 => {
-            let at = dice.throw(message.len() as u64) as usize;
-            message[at] = dice.throw(256) as u8;
+            let at = dice.roll(message.len() as u64) as usize;
+            message[at] = dice.roll(256) as u8;
         }
-        2 => message = vec![b'['; 1 + dice.throw(5000) as usize],
-        3 => message = (0..dice.throw(200)).map(|_| dice.throw(256) as u8).collect(),
-        4 => message.extend(vec![b' '; dice.throw(100_000) as usize]),
+        2 => message = vec![b'['; 1 + dice.roll(5000) as usize],
+        3 => message = (0..dice.roll(200)).map(|_| dice.roll(256) as u8).collect(),
+        4 => message.extend(vec![b' '; dice.roll(100_000) as usize]),
         _ => {}
     }
     message.push(b'\n');
@@ -666,26 +666,29 @@ fn torture_server_survives_protocol_violations() {
     let count = if std::env::var_os("AGBROWSE_SOAK").is_some() { 10_000 } else { 1_000 };
     println!("{count} messages, seed {seed}");
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
+    let mut raw = RawClient::initialized(&home, &[]);
     let mut dice = Dice(seed);
     // Nonsense has ids of its own.
     raw.last = 1 << 40;
     // Once around, so that what is kept for good is there before memory is measured.
     for _ in 0..200 {
-        assert!(raw.write(&nonsense(&mut dice)), "the server has ended");
+        assert!(raw.write(&random_message(&mut dice)), "the server has ended");
     }
-    raw.ask("ping", &json!({}));
+    raw.request("ping", &json!({}));
     let (memory, descriptors) = (raw.memory_kb(), raw.descriptors());
     for n in 0..count {
-        assert!(raw.write(&nonsense(&mut dice)), "the server ended at message {n}, seed {seed}");
+        assert!(
+            raw.write(&random_message(&mut dice)),
+            "the server ended at message {n}, seed {seed}"
+        );
         if n % 500 == 0 {
-            raw.ask("ping", &json!({}));
+            raw.request("ping", &json!({}));
             raw.aside.clear();
         }
     }
-    let tools = raw.ask("tools/list", &json!({}));
+    let tools = raw.request("tools/list", &json!({}));
     assert!(tools["result"]["tools"].as_array().is_some_and(|all| all.len() == 13), "{tools}");
-    let (text, is_error) = raw.tool("browser_wait_for", &json!({ "time": 0 }));
+    let (text, is_error) = raw.call_tool("browser_wait_for", &json!({ "time": 0 }));
     assert!(!is_error, "{text}");
     // Calls that are under way have some open.
     let until = Instant::now() + LIMIT;
@@ -696,18 +699,18 @@ fn torture_server_survives_protocol_violations() {
     let grown = raw.memory_kb().saturating_sub(memory);
     println!("{memory} kB before, {grown} kB more after; {} descriptors", raw.descriptors());
     assert!(grown < 4_000, "{grown} kB more than before");
-    raw.end();
+    raw.close();
 }
 
 #[test]
 fn half_closed_pipes_end_server() {
     let home = Home::new();
     // Nothing was ever said.
-    Raw::start(&home, &[]).end();
+    RawClient::start(&home, &[]).close();
     // In the middle of a line.
-    let mut raw = Raw::greeted(&home, &[]);
+    let mut raw = RawClient::initialized(&home, &[]);
     assert!(raw.write(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"pi"));
-    raw.end();
+    raw.close();
     // Nobody reads any more.
     let mut command = home.command(["mcp"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -727,10 +730,10 @@ fn half_closed_pipes_end_server() {
 pub(crate) fn http(home: &Home, args: &[&str]) -> (Child, String, String) {
     let mut command = home.command(["mcp", "--http", "0"].iter().chain(args));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let address = said.next().unwrap().unwrap();
+    let mut text = BufReader::new(child.stderr.take().unwrap()).lines();
+    let address = text.next().unwrap().unwrap();
     let address = address.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
-    let token = said.next().unwrap().unwrap();
+    let token = text.next().unwrap().unwrap();
     let token = token.strip_prefix("token: ").unwrap().to_owned();
     (child, address, token)
 }
@@ -890,7 +893,7 @@ fn python() -> Option<PathBuf> {
 }
 
 /// In the suite each scenario is run over one of the two transports; in the long version over both.
-fn driven_by_python(way: &str, half: &str) {
+fn run_python_scenarios(way: &str, half: &str) {
     let (true, Some(python)) = (has_browser(), python()) else { return };
     let root = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -906,16 +909,16 @@ fn driven_by_python(way: &str, half: &str) {
 
 #[test]
 fn specification_holds_for_pythons_client_over_stdio() {
-    driven_by_python("stdio", "0");
+    run_python_scenarios("stdio", "0");
 }
 
 #[test]
 fn specification_holds_for_pythons_client_over_http() {
-    driven_by_python("http", "1");
+    run_python_scenarios("http", "1");
 }
 
 /// Runs a method with the inspector of MCP servers; `None` where it is not installed.
-fn inspected(home: &Home, method: &[&str]) -> Option<Value> {
+fn run_inspector(home: &Home, method: &[&str]) -> Option<Value> {
     let Some(inspector) = std::env::var_os("AGBROWSE_MCP_INSPECTOR") else {
         println!("skipped: `./dev test` gets the inspector where Node can run it");
         return None;
@@ -930,14 +933,14 @@ fn inspected(home: &Home, method: &[&str]) -> Option<Value> {
     }
     command.arg(inspector).arg("--cli").arg(server.get_program()).args(server.get_args());
     let done = command.arg("--method").args(method).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    Some(serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}{done:?}")))
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    Some(serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{done:?}")))
 }
 
 #[test]
 fn inspector_lists_and_calls_tools() {
     let home = Home::new();
-    let Some(list) = inspected(&home, &["tools/list"]) else { return };
+    let Some(list) = run_inspector(&home, &["tools/list"]) else { return };
     let tools = list["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 13, "{list}");
     // Hosts need not ask a person about what only looks.
@@ -951,6 +954,6 @@ fn inspector_lists_and_calls_tools() {
     }
     let url = format!("url={}", page(COUNTER));
     let call = ["tools/call", "--tool-name", "browser_navigate", "--tool-arg", &url];
-    let answer = inspected(&home, &call).unwrap();
+    let answer = run_inspector(&home, &call).unwrap();
     assert!(answer["content"][0]["text"].as_str().unwrap().contains("Count"), "{answer}");
 }

@@ -1,7 +1,7 @@
 //! What a person can use, a snapshot points at: every element that can be seen and that, as the browser itself tells,
 //! takes the focus or listens to clicks has a ref. On pages nobody here wrote, the demo, and pages of widgets.
 
-use crate::fidelity::{Stop, browser, name_of, pages_for, runtime, serve};
+use crate::fidelity::{PageVisit, browser, name_of, pages_for, runtime, serve};
 use agbrowse::demo::Site;
 use browser::Reachability;
 
@@ -31,16 +31,16 @@ fn everything_one_can_use_has_a_ref() {
         let site = Site::serve().await.unwrap();
         let widgets = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/widgets.html").into();
         let own = serve(&[widgets]).await;
-        let mut stops: Vec<Stop> =
-            pages.iter().map(|page| Stop::at(format!("{origin}/{}", name_of(page)))).collect();
-        stops.push(Stop::at(format!("{own}/widgets.html")));
-        stops.extend(Stop::tour(&site));
+        let mut stops: Vec<PageVisit> =
+            pages.iter().map(|page| PageVisit::at(format!("{origin}/{}", name_of(page)))).collect();
+        stops.push(PageVisit::at(format!("{own}/widgets.html")));
+        stops.extend(PageVisit::tour(&site));
         let mut missing = Vec::new();
         let mut ruled = vec![0; RULES.len()];
         let (mut all, mut listening, mut deep) = (0, 0, 0);
         for stop in &stops {
             let url = &stop.url;
-            stop.go(&browser).await;
+            stop.visit(&browser).await;
             for it in browser.reachable().await.unwrap() {
                 all += 1;
                 listening += usize::from(it.listens);

@@ -7,8 +7,8 @@ fn stale_refs_are_refused_and_minor_changes_noted() {
     let page = "<title>Refs</title><button id=a onclick='this.dataset.hit = 1'>Save</button>\
                 <button id=b onclick='this.dataset.hit = 1'>Send (1)</button><button id=c>Leave</button>";
     let Some(home) = home_with(page) else { return };
-    let shown = home.ok(["snapshot", "./page.html"]);
-    let [save, send, leave] = ["Save", "Send", "Leave"].map(|name| ref_of(&shown, name));
+    let text = home.ok(["snapshot", "./page.html"]);
+    let [save, send, leave] = ["Save", "Send", "Leave"].map(|name| ref_of(&text, name));
     home.ok(["eval", "a.textContent = 'Delete account'; b.textContent = 'Send (2)'; c.remove()"]);
 
     let stale = home.run(["click", &*save]);
@@ -16,11 +16,11 @@ fn stale_refs_are_refused_and_minor_changes_noted() {
     let message =
         "Element changed since snapshot. Was: button 'Save', Now: button 'Delete account'";
     assert!(stale.err().contains(message), "{}", stale.err());
-    let told = home.error(["click", &*save]);
-    assert_eq!(told["errorCode"], "snapshot.ref-stale", "{told}");
-    let evidence = &told["evidence"];
-    assert!(evidence["was"].as_str().unwrap().contains("Save"), "{told}");
-    assert!(evidence["now"].as_str().unwrap().contains("Delete account"), "{told}");
+    let output = home.error(["click", &*save]);
+    assert_eq!(output["errorCode"], "snapshot.ref-stale", "{output}");
+    let evidence = &output["evidence"];
+    assert!(evidence["was"].as_str().unwrap().contains("Save"), "{output}");
+    assert!(evidence["now"].as_str().unwrap().contains("Delete account"), "{output}");
     assert_eq!(home.ok(["eval", "a.dataset.hit ?? 'untouched'"]), "untouched");
 
     let minor = home.run(["click", &*send]);

@@ -57,8 +57,8 @@ impl Home {
         command
     }
 
-    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Done {
-        Done(self.command(args).output().unwrap())
+    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> CommandOutput {
+        CommandOutput(self.command(args).output().unwrap())
     }
 
     /// Runs a command that has to succeed; returns what it printed.
@@ -71,7 +71,7 @@ impl Home {
     /// Runs a command with `--json` that has to succeed; returns its envelope.
     pub fn json<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Value {
         let mut command = self.command(args);
-        let done = Done(command.arg("--json").output().unwrap());
+        let done = CommandOutput(command.arg("--json").output().unwrap());
         assert!(done.0.status.success(), "{}\n{}", done.err(), done.out());
         serde_json::from_str(&done.out()).unwrap()
     }
@@ -79,7 +79,7 @@ impl Home {
     /// Runs a command with `--json` that has to fail; returns its error.
     pub fn error<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Value {
         let mut command = self.command(args);
-        let done = Done(command.arg("--json").output().unwrap());
+        let done = CommandOutput(command.arg("--json").output().unwrap());
         assert!(!done.0.status.success(), "it succeeded: {}", done.out());
         let envelope: Value =
             serde_json::from_str(&done.err()).unwrap_or_else(|_| panic!("{}", done.err()));
@@ -101,7 +101,7 @@ impl Home {
     }
 
     /// The files that are beside the sockets, and those.
-    pub fn left(&self) -> Vec<String> {
+    pub fn remaining_files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.sockets()).unwrap();
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
@@ -122,14 +122,14 @@ impl Home {
     pub fn processes_of(browser: u32, profile: &str) -> Vec<u32> {
         processes()
             .into_iter()
-            .filter(|pid| group(*pid) == Some(browser) || names(*pid, profile))
+            .filter(|pid| group(*pid) == Some(browser) || cmdline_contains(*pid, profile))
             .collect()
     }
 
     /// Those of them that pages run in.
     pub fn renderers_of(browser: u32, profile: &str) -> Vec<u32> {
         let all = Self::processes_of(browser, profile).into_iter();
-        all.filter(|pid| names(*pid, "--type=renderer")).collect()
+        all.filter(|pid| cmdline_contains(*pid, "--type=renderer")).collect()
     }
 }
 
@@ -139,9 +139,9 @@ impl Drop for Home {
     }
 }
 
-pub struct Done(pub Output);
+pub struct CommandOutput(pub Output);
 
-impl Done {
+impl CommandOutput {
     pub fn out(&self) -> String {
         String::from_utf8_lossy(&self.0.stdout).trim_end().to_owned()
     }
@@ -198,7 +198,7 @@ fn group(pid: u32) -> Option<u32> {
     (state != "Z").then_some(group)
 }
 
-fn names(pid: u32, part: &str) -> bool {
+fn cmdline_contains(pid: u32, part: &str) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline"))
         .is_ok_and(|line| String::from_utf8_lossy(&line).contains(part))
 }

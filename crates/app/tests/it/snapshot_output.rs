@@ -1,6 +1,6 @@
 //! What the command line shows of a page: in colours, as plain text, as JSON, in part, only what changed, as pictures.
 
-use crate::sandbox::{Done, Home, has_browser, number};
+use crate::sandbox::{CommandOutput, Home, has_browser, number};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
@@ -8,18 +8,18 @@ use std::process::{Command, Stdio};
 fn terminal_output_has_colors_and_counts_and_pipe_is_plain() {
     let Some(home) = home_with(&shop()) else { return };
     // The first command, too: what it starts is not to end with the terminal.
-    let coloured = on_terminal(&home, &["snapshot", "./page.html"]);
+    let coloured = run_on_terminal(&home, &["snapshot", "./page.html"]);
     let piped = home.run(["snapshot"]);
     assert!(!piped.out().contains('\u{1b}'), "{}", piped.out());
     assert!(!piped.err().contains("tokens"), "{}", piped.err());
     let stripped = anstream::adapter::strip_str(&coloured).to_string();
     assert!(coloured.contains('\u{1b}') && stripped.contains(&piped.out()), "{coloured}");
-    let told = home.json(["snapshot"]);
-    let stats = &told["result"]["stats"];
+    let output = home.json(["snapshot"]);
+    let stats = &output["result"]["stats"];
     let counts =
         format!("{} refs, about {} tokens", stats["interactiveCount"], stats["tokensCalibrated"]);
     assert!(coloured.contains(&counts), "no {counts:?} in\n{coloured}");
-    let plain = on_terminal(&home, &["snapshot", "--color=never"]);
+    let plain = run_on_terminal(&home, &["snapshot", "--color=never"]);
     assert!(!plain.contains('\u{1b}') && plain.contains(&counts), "{plain}");
 }
 
@@ -35,9 +35,9 @@ fn get_reads_properties_by_ref() {
         (vec!["get", "attr", &*button, "title"], "Into the cart"),
     ] {
         assert_eq!(home.ok(&args), expected, "{args:?}");
-        let told = home.json(&args);
+        let output = home.json(&args);
         let result = json!({ "value": expected });
-        assert_eq!((&told["verb"], &told["result"]), (&"get".into(), &result), "{args:?}");
+        assert_eq!((&output["verb"], &output["result"]), (&"get".into(), &result), "{args:?}");
     }
     let place = ["get", "box", &*button];
     assert_eq!(home.ok(place), "640 200 120 30");
@@ -79,12 +79,12 @@ fn truncation_note_says_how_to_see_the_rest() {
     let short = home.run(["snapshot", "--budget", "300"]);
     let (text, note) = (short.out(), short.err());
     assert!(text.contains("heading \"Shop\"") && !text.contains("\"Part 59\""), "{text}");
-    let root = advised(&note, "--root");
+    let root = suggested_value(&note, "--root");
     assert!(text.contains("- … ") && text.contains(&format!(" refs, in {root}")), "{text}");
     let unfolded = home.ok(["snapshot", "--root", &*root]);
     assert!(unfolded.contains("\"Part 59\"") && !unfolded.contains("button"), "{unfolded}");
-    let told = home.json(["snapshot", "--budget", "300"]);
-    let (folded, stats) = (&told["result"]["folded"], &told["result"]["stats"]);
+    let output = home.json(["snapshot", "--budget", "300"]);
+    let (folded, stats) = (&output["result"]["folded"], &output["result"]["stats"]);
     let counts =
         format!("{} nodes with {} refs are folded to keep", folded["nodes"], folded["refs"]);
     assert!(note.contains(&counts), "no {counts:?} in\n{note}");
@@ -95,7 +95,7 @@ fn truncation_note_says_how_to_see_the_rest() {
     let flat = home.run(["snapshot", "--max-depth", "0"]);
     assert_eq!(flat.out(), "- webarea \"Shop\":");
     assert!(flat.err().contains("lie deeper and are not shown"), "{}", flat.err());
-    let deep = home.run(["snapshot", "--max-depth", &*advised(&flat.err(), "--max-depth")]);
+    let deep = home.run(["snapshot", "--max-depth", &*suggested_value(&flat.err(), "--max-depth")]);
     assert_eq!(deep.out(), whole);
     assert!(!deep.err().contains("not shown"), "{}", deep.err());
 }
@@ -107,25 +107,25 @@ fn redaction_covers_all_text_and_frame_names() {
                 <iframe name=quince-frame title=quince srcdoc='<p>quince</p><button>quince</button>'>\
                 </iframe>";
     let Some(home) = home_with(page) else { return };
-    let in_frame = |told: &Value, name: &Value| {
-        let refs = told["result"]["refs"].as_object().unwrap();
+    let in_frame = |output: &Value, name: &Value| {
+        let refs = output["result"]["refs"].as_object().unwrap();
         refs.values().filter(|it| it["framePath"] == json!([name])).count()
     };
     // The words are there to be left out.
     let plain = home.ok(["snapshot", "./page.html"]);
     assert!(plain.contains("frame-name=\"quince-frame\""), "{plain}");
-    let told = home.json(["snapshot"]);
-    assert_eq!(in_frame(&told, &"quince-frame".into()), 1, "{told}");
+    let output = home.json(["snapshot"]);
+    assert_eq!(in_frame(&output, &"quince-frame".into()), 1, "{output}");
 
     let done = home.run(["snapshot", "--redact", "--urls"]);
-    let said = done.out() + &done.err();
-    assert!(!said.contains("quince"), "{said}");
-    assert!(said.contains("frame-name=\"[redacted:sha256:"), "{said}");
-    let told = home.json(["snapshot", "--redact", "--nodes"]);
-    assert!(!told.to_string().contains("quince"), "{told}");
-    let name = &told["result"]["frames"][1]["name"];
-    assert!(name.as_str().unwrap().starts_with("[redacted:sha256:"), "{told}");
-    assert_eq!(in_frame(&told, name), 1, "{told}");
+    let text = done.out() + &done.err();
+    assert!(!text.contains("quince"), "{text}");
+    assert!(text.contains("frame-name=\"[redacted:sha256:"), "{text}");
+    let output = home.json(["snapshot", "--redact", "--nodes"]);
+    assert!(!output.to_string().contains("quince"), "{output}");
+    let name = &output["result"]["frames"][1]["name"];
+    assert!(name.as_str().unwrap().starts_with("[redacted:sha256:"), "{output}");
+    assert_eq!(in_frame(&output, name), 1, "{output}");
 }
 
 #[test]
@@ -141,12 +141,12 @@ fn delta_shows_only_changes() {
 #[test]
 fn json_envelope_has_specified_snapshot() {
     let Some(home) = home_with(&shop()) else { return };
-    let told = home.json(["snapshot", "./page.html"]);
+    let output = home.json(["snapshot", "./page.html"]);
     assert_eq!(
-        (&told["ok"], &told["verb"], &told["session"], &told["tab"]),
+        (&output["ok"], &output["verb"], &output["session"], &output["tab"]),
         (&true.into(), &"snapshot".into(), &"default".into(), &"t1".into())
     );
-    let result = &told["result"];
+    let result = &output["result"];
     for key in ["snapshotId", "provider", "url", "domHash", "axHash", "text", "refs", "stats"] {
         assert!(result.get(key).is_some(), "no {key}: {result}");
     }
@@ -198,8 +198,8 @@ fn screenshot_size_matches_content() {
         assert_eq!(png_size(&picture(name)), view, "{name}");
     }
     assert!(picture("view.png") != picture("refs.png"), "nothing was drawn on it");
-    let told = home.ok(["screenshot", &*button, "button.png"]);
-    assert!(told.starts_with("button.png  120×30 png"), "{told}");
+    let output = home.ok(["screenshot", &*button, "button.png"]);
+    assert!(output.starts_with("button.png  120×30 png"), "{output}");
     assert_eq!(png_size(&picture("button.png")), "120x30");
 }
 
@@ -210,15 +210,19 @@ fn missing_root_is_an_error() {
     for (option, root) in [("--root-selector", "#none"), ("--root", "css=#none")] {
         let done = home.run(["snapshot", option, root, "--json"]);
         assert_eq!((done.code(), &*done.out()), (1, ""), "{option}: {}", done.err());
-        let told: Value = serde_json::from_str(&done.err()).unwrap();
-        assert_eq!((&told["ok"], &told["status"]), (&false.into(), &"error".into()), "{told}");
-        let error = &told["error"];
+        let output: Value = serde_json::from_str(&done.err()).unwrap();
+        assert_eq!(
+            (&output["ok"], &output["status"]),
+            (&false.into(), &"error".into()),
+            "{output}"
+        );
+        let error = &output["error"];
         assert_eq!(error["errorCode"], "snapshot.root-not-found", "{option}: {error}");
         assert_eq!(error["evidence"]["rootSelector"], "#none", "{option}: {error}");
         let plain = home.run(["snapshot", option, root]);
         assert_eq!((plain.code(), &*plain.out()), (1, ""), "{option}: {}", plain.err());
-        let said = plain.err();
-        assert!(said.contains("[snapshot.root-not-found] fix-root-selector:"), "{option}: {said}");
+        let text = plain.err();
+        assert!(text.contains("[snapshot.root-not-found] fix-root-selector:"), "{option}: {text}");
     }
 }
 
@@ -249,7 +253,7 @@ pub fn home_with(page: &str) -> Option<Home> {
 }
 
 /// Runs a command with a terminal for its output; returns what it prints and what it says, as they come.
-fn on_terminal(home: &Home, args: &[&str]) -> String {
+fn run_on_terminal(home: &Home, args: &[&str]) -> String {
     let inner = home.command(args);
     let words = std::iter::once(inner.get_program()).chain(inner.get_args());
     let words: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
@@ -270,10 +274,10 @@ fn on_terminal(home: &Home, args: &[&str]) -> String {
     let done = outer.output().unwrap_or_else(|error| {
         panic!("`script` makes the terminal (Debian has it in bsdutils): {error}")
     });
-    let done = Done(done);
-    let said = done.out().replace("\r\n", "\n");
-    assert_eq!(done.code(), 0, "{said}{}", done.err());
-    said
+    let done = CommandOutput(done);
+    let text = done.out().replace("\r\n", "\n");
+    assert_eq!(done.code(), 0, "{text}{}", done.err());
+    text
 }
 
 /// The ref in the line that has these words.
@@ -285,7 +289,7 @@ pub fn ref_of(text: &str, words: &str) -> String {
 }
 
 /// What a note says to give to an option.
-fn advised(note: &str, option: &str) -> String {
+fn suggested_value(note: &str, option: &str) -> String {
     let from = note.split_once(&format!("`{option} "));
     let (_, from) = from.unwrap_or_else(|| panic!("no `{option}` in\n{note}"));
     from.split('`').next().unwrap().to_owned()

@@ -1,7 +1,9 @@
 //! Torture: the long versions run under `./dev soak`, a tenth of them in every test run. Seeded; the seed
 //! is printed, and `AGBROWSE_SEED` repeats a run.
 
-use crate::sandbox::{Done, Home, client, has_browser, kill, number, profile_of, wait_until};
+use crate::sandbox::{
+    CommandOutput, Home, client, has_browser, kill, number, profile_of, wait_until,
+};
 use agbrowse::daemon::DaemonRequest;
 use browser::{Command, Request, command::Eval};
 use std::process::Stdio;
@@ -67,7 +69,7 @@ fn torture_random_kills_are_recovered() {
             0 => {
                 let daemon = home.daemon_pid();
                 kill(daemon);
-                gone(browser, &profile, "daemon killed");
+                assert_processes_gone(browser, &profile, "daemon killed");
                 let error = home.error(["eval", "1"]);
                 assert_eq!(error["errorCode"], "browser.lost", "{error}");
                 assert!(error["message"].as_str().unwrap().contains("was killed"), "{error}");
@@ -81,7 +83,7 @@ fn torture_random_kills_are_recovered() {
             }
             2 => {
                 kill(browser);
-                gone(browser, &profile, "browser killed");
+                assert_processes_gone(browser, &profile, "browser killed");
                 let error = home.error(["eval", "1"]);
                 assert_eq!(error["errorCode"], "browser.lost", "{error}");
                 assert!(error["message"].as_str().unwrap().contains("signal 9"), "{error}");
@@ -91,8 +93,8 @@ fn torture_random_kills_are_recovered() {
                 if let Some(child) = busy.take() {
                     assert!(!renderers.is_empty());
                     renderers.iter().copied().for_each(kill);
-                    let told = Done(child.wait_with_output().unwrap());
-                    assert!(told.err().contains("\"tab.crashed\""), "{}", told.err());
+                    let output = CommandOutput(child.wait_with_output().unwrap());
+                    assert!(output.err().contains("\"tab.crashed\""), "{}", output.err());
                 } else {
                     assert_eq!(home.error(["open", "chrome://crash"])["errorCode"], "tab.crashed");
                 }
@@ -115,7 +117,7 @@ fn torture_random_kills_are_recovered() {
     let browser = home.browser_pid();
     let profile = profile_of(browser);
     home.ok(["daemon", "stop"]);
-    gone(browser, &profile, "daemon stopped");
+    assert_processes_gone(browser, &profile, "daemon stopped");
     let [daemon, client, browser, renderer] = counts;
     println!(
         "{all} rounds: daemon {daemon}, client {client}, browser {browser}, renderer {renderer}"
@@ -123,7 +125,7 @@ fn torture_random_kills_are_recovered() {
 }
 
 /// Nothing may be left of a browser after two seconds.
-fn gone(browser: u32, profile: &str, what: &str) {
+fn assert_processes_gone(browser: u32, profile: &str, what: &str) {
     wait_until(what, Duration::from_secs(20), || Home::processes_of(browser, profile).is_empty());
 }
 
