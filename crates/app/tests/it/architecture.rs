@@ -1,4 +1,4 @@
-//! The crates point one way, and only the doors print.
+//! Architecture rules: crate dependencies, printing, I/O and page scripts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
-/// Who may use whom. A crate that is not listed has no business here.
+/// Allowed dependencies between crates. Unlisted crates are not allowed.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("agbrowse-cdp", &[]),
     ("agbrowse-page", &[]),
@@ -41,7 +41,7 @@ fn crate_dependencies_point_one_way() {
     assert_eq!(seen, ALLOWED_DEPENDENCIES.len());
 }
 
-/// All that a crate names: for itself, its build and its tests, on any system.
+/// All dependencies of a manifest: normal, build and dev, for any target.
 fn dependencies(manifest: &toml::Table) -> impl Iterator<Item = &str> {
     let systems = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();
     let tables = std::iter::once(manifest).chain(systems.filter_map(|(_, it)| it.as_table()));
@@ -97,7 +97,7 @@ fn page_crate_does_no_io() {
     }
 }
 
-/// Fails when the code of a crate, without its tests and comments, has one of these words.
+/// Fails when the code of a crate, without its tests and comments, contains one of these words.
 fn assert_absent(krate: &str, words: &[&str]) {
     for (path, text) in sources(&root().join("crates").join(krate).join("src")) {
         let code = text.split("#[cfg(test)]").next().unwrap();

@@ -60,7 +60,7 @@ fn page_text_cannot_control_terminal() {
         let is_wild = |c: char| c.is_control() && c != '\n';
         assert!(!text.contains(is_wild), "{args:?}: {text:?}");
     }
-    // What stands before a file is an element, however it is spelled.
+    // The argument before the file is a target, in any notation.
     for target in ["role=button", ".b", "text=Go"] {
         home.ok(["screenshot", target, "button.png"]);
         let picture = std::fs::read(home.path("project/button.png")).unwrap();
@@ -96,7 +96,7 @@ fn error_is_printed_once_on_stderr() {
     let envelope: serde_json::Value = serde_json::from_str(&done.err()).unwrap();
     assert_eq!((&envelope["ok"], &envelope["status"]), (&false.into(), &"error".into()));
     let keys: Vec<&String> = envelope["error"].as_object().unwrap().keys().collect();
-    // serde_json's map sorts; the order on the wire is asserted where the error is defined.
+    // serde_json's map sorts; the order of the keys is tested where the error is defined.
     let expected = [
         "errorCode",
         "evidence",
@@ -195,12 +195,12 @@ fn mistyped_session_is_not_created() {
     );
     home.ok(["--session", "agent1", "close"]);
     home.ok(["--session", "agent2", "close"]);
-    // A snapshot of what is there needs it to be there; one of an address does not.
+    // A snapshot of the current page needs a session; a snapshot of a URL does not.
     assert_eq!(home.error(["-s", "fresh", "snapshot"])["errorCode"], "session.not-found");
     let shown = home.ok(["-s", "fresh", "snapshot", "data:text/html,<button>Go</button>"]);
     assert!(shown.contains("button \"Go\""), "{shown}");
     home.ok(["-s", "fresh", "close"]);
-    // One that was lost is told as that, whatever the command.
+    // A lost session is reported as lost by every command.
     crate::sandbox::kill(crate::sandbox::number(
         &home.json(["-s", "research", "daemon", "status"])["result"]["pid"],
     ));
@@ -261,7 +261,7 @@ fn world_writable_project_file_sets_no_executable() {
     }
     let reply = home.json(["status"]);
     assert_eq!(reply["notes"][0]["code"], "settings-skipped", "{reply}");
-    // Who fails is told too.
+    // The note accompanies errors, too.
     let error = home.error(["--session", "unheard", "tabs"]);
     assert_eq!(error["errorCode"], "session.not-found");
     let note = error["evidence"]["notes"][0].as_str().unwrap_or_default();
@@ -377,7 +377,7 @@ fn looping_page_does_not_block_other_commands() {
     let home = Home::new();
     let page = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
     home.ok(["open", page, "--until", "commit"]);
-    // Its script may not have begun yet.
+    // The script of the page may not have started yet.
     let mut text = String::new();
     wait_until("it is stuck", Duration::from_secs(60), || {
         let done = home.run(["eval", "1", "--timeout", "1s", "--json"]);
@@ -388,7 +388,7 @@ fn looping_page_does_not_block_other_commands() {
     let mut held = home.start(["eval", "1", "--timeout", "20s"]);
     wait_until("it is under way", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
     for verb in ["tabs", "status"] {
-        // What is promised is held by the best of three: the others may have met a loaded machine.
+        // The best of three attempts meets the limit: the machine may be loaded.
         let took = (0..3).map(|_| timed(&home, verb)).min().unwrap();
         assert!(took < Duration::from_millis(100), "{verb} took {took:?}");
     }
@@ -397,13 +397,13 @@ fn looping_page_does_not_block_other_commands() {
         Some("t2")
     );
     assert_eq!(home.ok(["eval", "document.title"]), "fine");
-    // There is only one try at this, so it has room for a loaded machine.
+    // A single attempt, so the limit leaves room for a loaded machine.
     let took = timed(&home, "close");
     assert!(took < Duration::from_millis(400), "close took {took:?}");
     assert_eq!(held.wait().unwrap().code(), Some(1), "its browser is gone");
 }
 
-/// How long a command takes, from its start to its end.
+/// The duration of a command, from start to exit.
 fn timed(home: &Home, verb: &str) -> Duration {
     let began = Instant::now();
     home.ok([verb]);
@@ -438,7 +438,7 @@ fn demo_fails_when_files_cannot_be_written() {
         return;
     }
     let home = Home::new();
-    // A folder is in the way, which stops root, too.
+    // A directory of that name blocks the file, also for root.
     let temporary = home.path("temporary");
     let own = format!("agbrowse-demo-{}", rustix::process::getuid().as_raw());
     std::fs::create_dir_all(temporary.join(own).join("shop.png")).unwrap();
@@ -468,7 +468,7 @@ fn storage_file_is_owner_only_and_values_are_not_printed() {
     std::fs::write(file("in.json"), state).unwrap();
     let loaded = home.ok(["--context", "ada", "storage", "load", "in.json"]);
     assert_eq!(loaded, "in.json  loaded 1 cookie, 1 entry of 1 origin");
-    // One that was there before was for others, too.
+    // An existing file was readable by others before.
     std::fs::write(file("out.json"), "").unwrap();
     let saved = home.json(["--context", "ada", "storage", "save", "out.json"]);
     assert_eq!((&saved["result"]["cookies"], &saved["result"]["is"]), (&1.into(), &"saved".into()));

@@ -1,4 +1,4 @@
-//! The daemon against clients that do everything wrong, and against its own end.
+//! The daemon: misbehaving clients, memory, shutdown, crashes and attached browsers.
 
 use crate::sandbox::{Home, client, has_browser, kill, number, profile_of, wait_until};
 use agbrowse::daemon::{DaemonRequest, MAX_REQUEST};
@@ -16,11 +16,11 @@ fn frame(json: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Sends bytes as they are and returns the answer's JSON; `None` when the daemon hangs up without one.
+/// Sends raw bytes and returns the response's JSON; `None` when the daemon disconnects without one.
 fn exchange(home: &Home, bytes: &[u8]) -> Option<Value> {
     let mut stream = UnixStream::connect(home.socket("default")).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    // The daemon may stop reading early; what it says counts.
+    // The daemon may stop reading early; only its response counts.
     _ = stream.write_all(bytes);
     read_answer(&mut stream)
 }
@@ -71,9 +71,9 @@ fn malformed_requests_are_refused_without_side_effects() {
     let mut huge = u32::to_le_bytes(200 << 20).to_vec();
     huge.extend(vec![0; 4 + (200 << 20)]);
     assert_eq!(code(exchange(&home, &huge)), "daemon.frame-too-large");
-    // As long as allowed, but no request.
+    // Of maximal length, but not a request.
     assert_eq!(code(exchange(&home, &frame(&vec![b' '; MAX_REQUEST]))), "daemon.bad-frame");
-    // Gone in the middle of a frame.
+    // Disconnected in the middle of a frame.
     for cut in [1, 7, 8, 12] {
         let mut stream = UnixStream::connect(home.socket("default")).unwrap();
         stream.write_all(&frame(b"{\"version\":1}")[..cut]).unwrap();
@@ -103,7 +103,7 @@ fn client_that_never_reads_does_not_block_others() {
             stream
         })
         .collect();
-    // Others are served meanwhile.
+    // Other clients are served meanwhile.
     assert_eq!(home.ok(["eval", "2"]), "2");
     wait_until("it hung up on them", Duration::from_secs(40), || {
         number(&home.json(["daemon", "status"])["result"]["clients"]) == 1
@@ -153,7 +153,7 @@ fn idle_daemon_exits_and_next_command_reports_it() {
     let error = home.error(["eval", "document.title"]);
     assert_eq!(error["errorCode"], "browser.lost");
     assert!(error["message"].as_str().unwrap().contains("idle"), "{error}");
-    // Told as often as somebody asks, whoever it is, until a page is opened again.
+    // Reported to every client until a page is opened again.
     assert_eq!(home.error(["tabs"])["errorCode"], "browser.lost");
     let opened = home.json(["open", "data:text/html,<title>y</title>"]);
     assert!(
@@ -178,7 +178,7 @@ fn stopped_daemon_leaves_no_files_or_processes() {
     assert_eq!(home.remaining_files(), [""; 0]);
     assert!(Home::processes_of(browser, &profile).is_empty());
     assert_eq!(home.ok(["sessions"]), "no sessions");
-    // A new one starts afresh: nothing was lost that the caller did not give up.
+    // A new daemon has no loss to report: the caller stopped the old one.
     assert_eq!(home.ok(["eval", "location.href"]), "about:blank");
 }
 
@@ -190,7 +190,7 @@ fn temporary_files_are_removed_with_browser() {
     let home = Home::new();
     let folder = home.path("tmp");
     std::fs::create_dir(&folder).unwrap();
-    // The folder of fresh profiles stays, and is empty.
+    // The directory of temporary profiles stays, and is empty.
     let left = || -> Vec<_> {
         let entries = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
         let (ours, others): (Vec<_>, Vec<_>) = entries(&folder)
@@ -243,7 +243,7 @@ fn daemon_with_hanging_browser_launch_can_be_stopped() {
     assert_eq!(home.json(["status"])["result"]["state"], "starting");
     let began = Instant::now();
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
-    // Long before the browser is given up, which is after 30 s.
+    // Long before the launch timeout of 30 s.
     assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
 }
 
@@ -317,7 +317,7 @@ fn foreign_files_in_socket_directory_are_kept() {
         std::fs::File::create(path).unwrap().set_modified(long_ago).unwrap();
     }
     home.ok(["status"]);
-    // No session can be called so, and the others end all the same.
+    // Not a valid session name; other sessions are stopped all the same.
     let name = "x".repeat(120);
     std::fs::write(home.socket(&name).with_extension("log"), "").unwrap();
     assert_eq!(home.ok(["daemon", "stop", "--all"]), "stopped default");
@@ -336,7 +336,7 @@ fn concurrent_large_requests_use_bounded_memory() {
     let begin = |begun: &[u8]| {
         let mut stream = UnixStream::connect(home.socket("default")).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
-        // The daemon reads as many as it has room for; the others wait.
+        // The daemon reads as many requests as fit its limit; the others wait.
         _ = stream.write_all(begun);
         stream
     };
@@ -351,7 +351,7 @@ fn concurrent_large_requests_use_bounded_memory() {
     assert_eq!(code(exchange(&home, &frame(&vec![b' '; MAX_REQUEST]))), "daemon.bad-frame");
 }
 
-/// A browser that somebody else runs, with a page of its own.
+/// A browser started outside of the program, with a page of its own.
 struct ExternalBrowser {
     process: std::process::Child,
     port: String,
@@ -418,7 +418,7 @@ fn orphan_tabs_in_attached_browser_are_closed() {
         });
     };
     lose();
-    // It is said that it may be there, and that it is.
+    // The error warns that the tab may still be open.
     let error = home.error(["eval", "1", "--cdp", &foreign.port]);
     assert_eq!(error["errorCode"], "browser.lost");
     assert!(error["message"].as_str().unwrap().contains("may still be open"), "{error}");
@@ -428,12 +428,12 @@ fn orphan_tabs_in_attached_browser_are_closed() {
     let first = tabs.lines().find(|line| line.contains("#first")).expect("it is there");
     let first = first.trim_start_matches('*').split_whitespace().next().unwrap();
     assert!(notes.contains(&format!("with {first} from before")), "{first}: {notes}");
-    // It is ours again, and goes with the others.
+    // The adopted tab is closed with the others.
     assert_eq!(home.ok(["close"]), "let go of the browser; it runs on, without our tabs");
     let only_theirs =
         || !foreign.has("#first") && !foreign.has("#second") && foreign.has("html,theirs");
     wait_until("ours are gone", Duration::from_secs(60), only_theirs);
-    // Nobody has to attach for it.
+    // No command has to attach for it.
     for stop in [&["close"][..], &["daemon", "stop"][..]] {
         lose();
         home.ok(stop);
@@ -448,7 +448,7 @@ fn tab_in_attached_browser_is_recorded_before_its_page_loads() {
     }
     let home = Home::new();
     let foreign = ExternalBrowser::start();
-    // It takes connections, and nothing comes.
+    // A server that accepts connections and never responds.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let page = format!("http://{}/", server.local_addr().unwrap());
     let mut opening = home.start(["open", &page, "--cdp", &foreign.port]);
@@ -478,7 +478,7 @@ fn client_with_partial_request_is_not_evicted() {
     let call = format!(r#"{{"version":"{}","action":{{"do":"status"}}}}"#, agbrowse::VERSION);
     let request = frame(call.as_bytes());
     let (begin, rest) = request.split_at(3);
-    // It is there longest, and has said least.
+    // The oldest connection, with an incomplete request.
     let mut slow = UnixStream::connect(home.socket("default")).unwrap();
     slow.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     slow.write_all(begin).unwrap();
@@ -535,7 +535,7 @@ fn daemon_inherits_no_descriptors() {
     }
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_agbrowse");
-    // A shell hands a pipe down as descriptor 9. Its reader sees the end only when nobody holds it.
+    // The shell passes a pipe as descriptor 9. Its reader gets EOF only when no process holds it.
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "exec 9>&1 >/dev/null; \"$0\" eval 1", program]).stdout(writer);
@@ -576,7 +576,7 @@ fn snapshot_cache_hits_are_logged_at_debug_level() {
     }
 }
 
-/// Kills the browser and waits until the daemon knows.
+/// Kills the browser and waits until the daemon notices.
 fn kill_browser(home: &Home) {
     kill(home.browser_pid());
     wait_until("the loss is known", Duration::from_secs(60), || {
@@ -602,11 +602,11 @@ fn batch_does_not_run_on_page_of_restarted_browser() {
         let error = home.error([&["batch"], &*steps].concat());
         assert_eq!(error["errorCode"], "browser.lost", "{error}");
     }
-    // A page that the batch itself opens is no replacement, and the loss is told with it.
+    // A page opened by the batch itself is allowed, and the loss is reported with it.
     let done = home.json(["batch", open, read_title]);
     assert_eq!(done["result"]["replies"][1]["result"]["value"], "New", "{done}");
     assert!(has_restart_note(&done), "{done}");
-    // It is told once.
+    // The loss is reported once.
     assert_eq!(home.json(["batch", read_title])["notes"], Value::Null);
 }
 

@@ -1,4 +1,4 @@
-//! An unchanged page is told in the same words each time, by every browser.
+//! Snapshots of an unchanged page are identical, in every browser.
 
 use crate::fidelity::{browser, corpus, name_of, open, runtime, serve};
 use browser::command::{Snapshot, SnapshotReply};
@@ -21,7 +21,7 @@ fn fifty_snapshots_in_two_browsers_are_identical() {
             for browser in [&one, &other] {
                 open(browser, &url).await;
                 for look in 0..SNAPSHOTS {
-                    // Some from memory, some from what changed since, some from nothing.
+                    // Some from the cache, some from an incremental walk, some fresh.
                     snapshots.insert(snapshot(browser, look % 3 == 0).await);
                 }
             }

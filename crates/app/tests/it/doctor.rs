@@ -1,4 +1,4 @@
-//! `doctor` as its users run it: with a browser that works, and with some that do not.
+//! `doctor` with working and broken browsers.
 
 use crate::sandbox::{CommandOutput, Home, has_browser};
 use serde_json::Value;
@@ -18,7 +18,7 @@ const CHECKS: &[(&str, u64)] = &[
     ("version", 20),
 ];
 
-/// What it found, with its exit code. Whatever it is, it is whole: each finding has what a reader needs.
+/// Runs `doctor`; returns its findings and exit code. Checks that each finding is complete.
 fn run_doctor(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
     let done = CommandOutput(home.command(["doctor", "--json"]).args(args).output().unwrap());
     let report: Value =
@@ -44,7 +44,7 @@ fn finding<'a>(checks: &'a [Value], id: &str) -> &'a Value {
     checks.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("no check `{id}`"))
 }
 
-/// A program in place of a browser.
+/// Writes a shell script in place of a browser.
 fn write_fake_browser(home: &Home, name: &str, script: &str) -> String {
     let path = home.path(name);
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -62,13 +62,13 @@ fn all_doctor_checks_run_with_real_browser() {
     let ids: Vec<&str> = checks.iter().map(|check| check["id"].as_str().unwrap()).collect();
     assert_eq!(ids, CHECKS.iter().map(|(id, _)| *id).collect::<Vec<_>>());
     assert_eq!(code, 0, "{checks:#?}");
-    // The rest depends on the machine: it may lack fonts or a sandbox, and says how to get them.
+    // The other checks depend on the machine: fonts or a sandbox may be missing, with a fix.
     for id in ["browser", "launch", "socket", "stale", "protocol", "version"] {
         assert!(finding(&checks, id)["ok"] == true, "{}", finding(&checks, id));
     }
     let protocol = finding(&checks, "protocol")["detail"].as_str().unwrap();
     assert!(protocol.ends_with("fields as expected"), "{protocol}");
-    // The same for people.
+    // The same as text.
     let output = home.run(["doctor", "launch", "version"]);
     assert_eq!(output.code(), 0, "{}", output.err());
     assert!(
@@ -83,7 +83,7 @@ fn all_doctor_checks_run_with_real_browser() {
 #[test]
 fn broken_browser_is_reported_by_first_failing_check() {
     let home = Home::new();
-    // One that does nothing at all, and one that only knows its name.
+    // One that only exits, and one that only prints its version.
     let dead = write_fake_browser(&home, "dead", "echo 'it cannot go on' >&2; exit 3");
     let named = "[ \"$1\" = --version ] && { echo 'Chromium 1.2.3'; exit 0; }";
     let named =
@@ -102,7 +102,7 @@ fn broken_browser_is_reported_by_first_failing_check() {
         assert!(launch["detail"].as_str().unwrap().ends_with("it cannot go on"), "{launch}");
         assert!(launch["fix"].as_str().unwrap().contains("install --force"), "{launch}");
 
-        // What is only a consequence points at its cause.
+        // Consequential failures refer to their cause.
         let protocol = finding(&checks, "protocol");
         assert_eq!(protocol["severity"], "warn", "{protocol}");
         assert!(protocol["fix"].as_str().unwrap().contains("`launch`"), "{protocol}");

@@ -1,8 +1,8 @@
-//! Our tree against the browser's own: role and name of every element of pages nobody here wrote, and of the demo.
+//! The observer's tree against Chromium's AX tree: role and name of every element of real pages and the demo.
 //!
-//! Where we mean to differ there is a rule below, with its reason. Each run prints how much each rule explains.
+//! Intended differences have a rule below, with its reason. Each run prints the count of each rule.
 //! The pages are read from `AGBROWSE_CORPUS` (default `../shared/corpus` beside the checkout); without it only the
-//! demo is compared, and the test says so.
+//! demo is compared, with a message.
 
 use agbrowse::demo::Site;
 use browser::command::{Eval, Open, Snapshot, TextFormat, Until};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;
 
-/// A difference that is meant, and why.
+/// An intended difference and its reason.
 struct Rule {
     name: &'static str,
     reason: &'static str,
@@ -159,7 +159,7 @@ impl Tally {
     }
 }
 
-/// The refs that MCP clients get are the browser's own numbers of the elements: those of its tree that are called so.
+/// Checks that viewpoint refs are the backend node ids of elements with the same role in the AX tree.
 async fn check_viewpoint_refs(browser: &Browser, pairs: &[NodePair]) {
     let options =
         Snapshot { format: TextFormat::Viewpoint, refs_only: true, ..Snapshot::default() };
@@ -170,17 +170,17 @@ async fn check_viewpoint_refs(browser: &Browser, pairs: &[NodePair]) {
         let Some((_, name)) = line.split_once("[ref=e") else { continue };
         let id: i64 = name.trim_end_matches([']', ':']).parse().unwrap();
         let pair = pairs.iter().find(|pair| pair.backend_node_id == Some(id));
-        // The browser leaves out what only listens to clicks.
+        // The AX tree omits elements that only have a click listener.
         let Some(theirs) = pair.and_then(|pair| pair.theirs.as_ref()) else { continue };
         compared += 1;
         let role = line.trim_start().trim_start_matches("- ").split([' ', ':']).next();
-        // A label that stands for its field is no role of its own.
+        // A label that represents its field has no role of its own.
         let theirs = if theirs.role == "label" { "generic" } else { &*theirs.role };
         same += usize::from(role == Some(theirs));
     }
     let refs = text.matches("[ref=e").count();
     assert!(compared * 2 >= refs, "{compared} of {refs} are known to the browser:\n{text}");
-    // A counter of our own would agree by chance at most.
+    // Consecutive numbers would match only by chance.
     assert!(same * 100 >= compared * 95, "{same} of {compared} mean the same:\n{text}");
 }
 
@@ -191,7 +191,7 @@ pub fn share(part: usize, all: usize) -> f64 {
 fn describe(pair: &NodePair) -> String {
     let names = [&pair.ours, &pair.theirs].map(|node| node.as_ref().map_or("", |node| &node.name));
     let same = names[0].chars().zip(names[1].chars()).take_while(|(one, other)| one == other);
-    // Of long names, what is different in them.
+    // Of long names, only the part that differs.
     let from = same.count().saturating_sub(30);
     let node = |node: &Option<NodeFacts>| match node {
         None => "-".to_owned(),
@@ -221,13 +221,13 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
     pages
 }
 
-/// The pages of the corpus that a test of all of them takes: in the suite every other one.
+/// The corpus pages for a test: every other one, all under `soak`.
 pub fn pages_for(half: usize) -> Vec<PathBuf> {
     let step = if std::env::var_os("AGBROWSE_SOAK").is_some() { 1 } else { 2 };
     corpus("pages").into_iter().skip(half % step).step_by(step).collect()
 }
 
-/// Serves files by their names.
+/// Serves files by name.
 pub async fn serve(files: &[PathBuf]) -> String {
     let mut app = axum::Router::new();
     for file in files {
@@ -248,7 +248,7 @@ pub fn name_of(file: &Path) -> String {
     file.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// A browser for which only loopback exists: the pages name dead third parties.
+/// A browser restricted to loopback: the pages refer to third parties that are gone.
 pub fn browser() -> Option<Browser> {
     if let Err(error) = find(&BrowserQuery::default()) {
         assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
@@ -268,7 +268,7 @@ pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// The way through all pages of the demo: what is posted before each, if anything is, and its path.
+/// The tour of all demo pages: an optional POST before each, and its path.
 pub const TOUR: &[(Option<(&str, &str)>, &str)] = &[
     (None, "/"),
     (None, "/product/camp-kettle"),
@@ -289,10 +289,10 @@ pub const TOUR: &[(Option<(&str, &str)>, &str)] = &[
     (None, "/lab/seed-tray"),
 ];
 
-/// A page to look at.
+/// A page to compare.
 pub struct PageVisit {
     pub url: String,
-    /// What is posted before one goes there, and where to.
+    /// The POST before the visit: path and form.
     post: Option<(&'static str, &'static str)>,
 }
 
@@ -301,12 +301,12 @@ impl PageVisit {
         Self { url, post: None }
     }
 
-    /// The way through the demo.
+    /// The tour of all demo pages.
     pub fn tour(site: &Site) -> impl Iterator<Item = Self> {
         TOUR.iter().map(|(post, path)| Self { url: format!("{}{path}", site.origin), post: *post })
     }
 
-    /// Goes there. Who is sent elsewhere has not arrived.
+    /// Opens the page and checks that it was not redirected.
     pub async fn visit(&self, browser: &Browser) {
         if let Some((path, form)) = self.post {
             let script = format!(
@@ -428,7 +428,7 @@ fn accname_expectations_are_met_as_often_as_by_browser() {
     });
 }
 
-/// Whether an element has the role a test wants, in the spelling of either tree.
+/// Whether an element has the expected role, in the notation of either tree.
 fn is_role(wanted: &str, node: Option<&NodeFacts>, has: impl Fn(&str) -> bool) -> bool {
     match wanted {
         "generic" => {

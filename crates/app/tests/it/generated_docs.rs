@@ -1,4 +1,4 @@
-//! Documents written from the code: `BLESS=1` writes them, every other run compares.
+//! Documents generated from the code: `BLESS=1` writes them, every other run compares them.
 
 use browser::{Code, RetryHint};
 use clap::CommandFactory;
@@ -77,7 +77,7 @@ fn commands(text: &mut String, parent: &clap::Command, path: &str) {
     }
 }
 
-/// The arguments of a command: its own, or those that every command takes.
+/// The arguments of a command: its own, or the global ones.
 fn options(text: &mut String, command: &clap::Command, is_root: bool) {
     let mut rows = String::new();
     for arg in command.get_arguments() {
@@ -143,7 +143,7 @@ fn guide_lists_every_note_code() {
             }
             let code = text.split("#[cfg(test)]").next().unwrap();
             let notes = code.split("Note::new(").skip(1);
-            // Others have the kind of an event as their code.
+            // Other notes have an event kind as their code.
             let named = notes.filter_map(|rest| rest.trim_start().strip_prefix('"'));
             codes.extend(named.map(|rest| rest.split('"').next().unwrap().to_owned()));
         }

@@ -1,7 +1,7 @@
-//! `agbrowse install` from the command line to the browser on the shelf, against a server of our own.
+//! `agbrowse install` from the command line to the browser cache, against a test server.
 //!
-//! The browser is a shell script, the server a few lines that can do what a well-behaved one cannot: hang
-//! up in the middle, say nothing, send other bytes. The distribution's package manager is only ever a fake.
+//! The browser is a shell script; the server can misbehave: disconnect
+//! in the middle, never respond, send other bytes. The package manager of the distribution is always a fake.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -90,7 +90,7 @@ fn dropped_connection_resumes_download() {
 
 #[test]
 fn interrupted_download_resumes_in_next_run() {
-    // The first run never gets past byte 700: its second attempt brings nothing.
+    // The first run never gets past byte 700: its second attempt receives nothing.
     let server = Server::start({
         let downloads = Mutex::new(0);
         move |request| match (request.path.as_str(), &request.range) {
@@ -120,7 +120,7 @@ fn interrupted_download_resumes_in_next_run() {
 fn changed_server_file_restarts_download() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
         ("/chrome.zip", None) if request.nth == 2 => Answer::complete(&[b'x'; 900]).cut_after(700),
-        // What `If-Range` asks of a server whose file has changed: all of it.
+        // `If-Range` on a changed file: the server sends all of it.
         ("/chrome.zip", _) => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
@@ -305,7 +305,7 @@ fn failed_package_manager_falls_back_to_chrome_for_testing() {
     }
     assert!(done.status.success(), "{}", all_output(&done));
     assert!(home.program().exists());
-    // Not every distribution has a package to try first.
+    // Not every distribution has a browser package.
     if log.exists() {
         assert!(all_output(&done).contains("trying Chrome for Testing"), "{}", all_output(&done));
         assert_eq!(
@@ -316,7 +316,7 @@ fn failed_package_manager_falls_back_to_chrome_for_testing() {
     }
 }
 
-/// A user of their own: an empty cache, and no program to be found except the fakes.
+/// A home directory with an empty cache, and only fake programs on the path.
 struct Home {
     folder: TempDir,
     idle_ms: u32,
@@ -330,7 +330,7 @@ impl Home {
         home
     }
 
-    /// One who waits for nobody.
+    /// With a short idle timeout of downloads.
     fn with_short_timeout() -> Self {
         Self { idle_ms: 300, ..Self::new() }
     }
@@ -343,7 +343,7 @@ impl Home {
         self.cache().join(format!("agbrowse/browsers/chrome-{VERSION}")).join(PROGRAM)
     }
 
-    /// Names in the folder of browsers.
+    /// File names in the directory of installed browsers.
     fn installed_names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.cache().join("agbrowse/browsers")).unwrap();
         let mut names: Vec<String> =
@@ -352,14 +352,14 @@ impl Home {
         names
     }
 
-    /// Put a program of this name first and only on the path.
+    /// Adds a fake program to the path.
     fn fake(&self, name: &str, script: &str) {
         let path = self.folder.path().join("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Chrome for Testing, whatever browsers this machine has.
+    /// Installs Chrome for Testing, regardless of the browsers on this machine.
     fn install(&self, server: &Server, arguments: &[&str]) -> Output {
         self.run(server, &[&["--force", "--via", "testing"], arguments].concat())
     }
@@ -408,7 +408,7 @@ fn path_text(path: &Path) -> &str {
     path.to_str().expect("temporary folders have plain names")
 }
 
-/// A browser that can say its version, in an archive of some size.
+/// An archive with a fake browser that prints its version.
 fn browser_zip() -> Vec<u8> {
     zip_of_script(&format!("#!/bin/sh\necho 'Google Chrome for Testing {VERSION} '\n"))
 }
@@ -419,7 +419,7 @@ fn zip_of_script(script: &str) -> Vec<u8> {
         zip.write_all(script.as_bytes()).unwrap();
         zip.add_symlink("chrome-linux64/current", "chrome", options).unwrap();
         zip.start_file("chrome-linux64/resources.pak", options).unwrap();
-        // Bytes that do not compress, so that there is something to cut.
+        // Incompressible bytes, so that the archive is long enough to truncate.
         let noise = std::iter::successors(Some(1_u64), |n| {
             Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
         });
@@ -434,7 +434,7 @@ fn zipped(fill: impl FnOnce(&mut ZipWriter<Cursor<Vec<u8>>>, SimpleFileOptions))
     writer.finish().unwrap().into_inner()
 }
 
-/// One request per connection, answered by a function, remembered.
+/// HTTP server with one request per connection, answered by a function and recorded.
 struct Server {
     base: String,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -446,7 +446,7 @@ struct Request {
     path: String,
     range: Option<String>,
     if_range: Option<String>,
-    /// Counted from one, the index included.
+    /// Number of the request, from one, including the index.
     nth: usize,
 }
 
@@ -455,9 +455,9 @@ enum Answer {
         head: String,
         body: Vec<u8>,
     },
-    /// Keep the connection and say nothing.
+    /// Keep the connection open without a response.
     Silence,
-    /// Close the connection without a word.
+    /// Close the connection without a response.
     HangUp,
 }
 
@@ -480,7 +480,7 @@ impl Server {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The ranges asked for, download by download.
+    /// The requested range of each download.
     fn ranges(&self) -> Vec<Option<String>> {
         let requests = self.requests().into_iter();
         requests
@@ -505,7 +505,7 @@ fn serve(
         seen.push(request.clone());
     }
     match answer(&request) {
-        // A client that left early is the client's business.
+        // Write errors of a disconnected client are ignored.
         Answer::Bytes { head, body } => {
             let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
         }
@@ -535,7 +535,7 @@ fn read_request(stream: &TcpStream, base: &str) -> Option<Request> {
 }
 
 impl Request {
-    /// The index, with the one download there is.
+    /// The index with the only download.
     fn index(&self) -> Answer {
         let download = serde_json::json!([
             {"platform": "linux64", "url": format!("{}/chrome.zip", self.base)},
@@ -563,7 +563,7 @@ impl Answer {
         Self::Bytes { head, body: body.to_vec() }
     }
 
-    /// What a range of the form `bytes=N-` asks for.
+    /// Response to a range of the form `bytes=N-`.
     fn partial(body: &[u8], range: &str) -> Self {
         let first: usize =
             range.trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap();
@@ -582,7 +582,7 @@ impl Answer {
         Self::Bytes { head, body }
     }
 
-    /// Promise all of it and hang up after this much.
+    /// Announce the full length and disconnect after this many bytes.
     fn cut_after(self, bytes: usize) -> Self {
         match self {
             Self::Bytes { head, body } => Self::Bytes { head, body: body[..bytes].to_vec() },

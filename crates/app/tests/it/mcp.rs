@@ -1,5 +1,5 @@
-//! The MCP server as its clients meet it. `tests/mcp/drive.py` goes through every scenario of the specification with a
-//! client of other people's making; here are the revisions of the protocol, bad input, and what a client pays.
+//! The MCP server, as seen by clients. `tests/mcp/drive.py` runs every scenario of the specification with a
+//! third-party client; here are protocol revisions, invalid input, limits and cost.
 
 use crate::fidelity::runtime;
 use crate::sandbox::{Home, has_browser};
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A client that writes lines and reads lines, right or wrong.
+/// A client that exchanges raw lines, valid or not.
 pub(crate) struct RawClient {
     child: Child,
     input: Option<ChildStdin>,
@@ -48,7 +48,7 @@ impl RawClient {
         Self { child, input, lines, last: 0, aside: Vec::new() }
     }
 
-    /// One that has said hello.
+    /// Starts a client and initializes the session.
     pub(crate) fn initialized(home: &Home, args: &[&str]) -> Self {
         let mut raw = Self::start(home, args);
         raw.initialize();
@@ -59,7 +59,7 @@ impl RawClient {
         self.initialize_with(&json!({}));
     }
 
-    /// Says hello as a client that can do this.
+    /// Initializes the session with these client capabilities.
     pub(crate) fn initialize_with(&mut self, capabilities: &Value) {
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": { "name": "raw", "version": "1" } });
         let answer = self.request("initialize", &hello);
@@ -103,7 +103,7 @@ impl RawClient {
         }
     }
 
-    /// The next request of the server for this, or the answer to a call if that comes first.
+    /// The next server request of this method, or the response to a call if that comes first.
     pub(crate) fn request_or_response(&mut self, method: &str, id: u64) -> Value {
         let until = Instant::now() + LIMIT;
         loop {
@@ -122,7 +122,7 @@ impl RawClient {
         self.response(id)
     }
 
-    /// The text of a reply, and whether it tells of a failure.
+    /// Calls a tool; returns the text of its reply and whether it is an error.
     pub(crate) fn call_tool(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
         let id = self.start_call(tool, arguments);
         reply_text(&self.response(id))
@@ -138,7 +138,7 @@ impl RawClient {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// Says goodbye, and waits until the server has gone.
+    /// Closes the input and waits until the server has exited.
     pub(crate) fn close(mut self) {
         self.input = None;
         let until = Instant::now() + LIMIT;
@@ -162,7 +162,7 @@ pub(crate) fn reply_text(answer: &Value) -> (String, bool) {
     (text.to_owned(), result["isError"] == true)
 }
 
-/// The address of a page with this in it.
+/// The `data:` URL of a page with this markup.
 pub(crate) fn page(html: &str) -> String {
     let html: String = html.bytes().map(|byte| format!("%{byte:02x}")).collect();
     format!("data:text/html,{html}")
@@ -170,7 +170,7 @@ pub(crate) fn page(html: &str) -> String {
 
 const COUNTER: &str = "<title>Counter</title><h1 id=n>0</h1><button onclick='n.textContent = +n.textContent + 1'>Count</button>";
 
-/// The ref of a line with this in it.
+/// The ref in the line with this text.
 pub(crate) fn ref_of(text: &str, what: &str) -> String {
     let line = text.lines().find(|line| line.contains(what) && line.contains("[ref="));
     let line = line.unwrap_or_else(|| panic!("no {what:?} in {text}"));
@@ -226,11 +226,11 @@ fn rmcp_clients_of_three_protocol_revisions_are_served() {
     });
 }
 
-/// A person who answers questions in the same way every time.
+/// A client handler with a fixed answer to elicitation requests.
 #[derive(Clone, Default)]
 struct Approver {
     version: ProtocolVersion,
-    /// What is said; nobody can be asked when absent.
+    /// The answer; `None` for a client without elicitation.
     says: Option<bool>,
     asked: Arc<AtomicUsize>,
 }
@@ -315,7 +315,7 @@ fn sensitive_tools_require_user_approval() {
                 let text = text_of(&pressed);
                 assert!(text.contains(expected), "{version} {says:?}: {text}");
                 assert_eq!(asked.load(Ordering::Relaxed), usize::from(says.is_some()), "{version}");
-                // What is not delicate is not asked about.
+                // Other tools need no approval.
                 call(&client, "browser_tabs", json!({ "action": "list" })).await;
                 assert_eq!(asked.load(Ordering::Relaxed), usize::from(says.is_some()));
                 client.cancel().await.unwrap();
@@ -338,14 +338,14 @@ fn cancelled_call_stops_at_once_and_is_reported() {
         ("browser_wait_for", json!({ "text": "never there" })),
     ] {
         let id = raw.start_call(tool, &arguments);
-        // Under way: the server answers others meanwhile.
+        // The call has started: the server answers other requests meanwhile.
         raw.request("ping", &json!({}));
         let began = Instant::now();
         raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
         let (text, is_error) = raw.call_tool("browser_snapshot", &json!({}));
         let took = began.elapsed();
         assert!(!is_error && text.contains("browser_wait_for was cancelled before"), "{text}");
-        // The issue's limit of 100 ms, with room for a busy machine.
+        // The target is 100 ms; the limit leaves room for a loaded machine.
         assert!(took < Duration::from_millis(1000), "{took:?}");
         let (text, _) = raw.call_tool("browser_snapshot", &json!({}));
         assert!(!text.contains("cancelled"), "told twice: {text}");
@@ -407,7 +407,7 @@ fn client_disconnect_during_call_leaves_nothing() {
         assert!(Instant::now() < until, "the daemon or its browser outlives the server");
         std::thread::yield_now();
     }
-    // Its files go last.
+    // Its files are removed last.
     let folder = home.socket(&session).parent().unwrap().to_owned();
     let is_left = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.unwrap().file_name().to_string_lossy().starts_with(&session)
@@ -431,7 +431,7 @@ fn dead_browser_is_replaced_with_note() {
         let browser =
             home.json(["--session", &session, "status"])["result"]["browser"]["pid"].clone();
         Command::new("kill").args(["-9", &browser.to_string()]).status().unwrap();
-        // What was seen a moment ago may be told again until the end is noticed.
+        // A cached snapshot may be returned until the exit is noticed.
         let until = Instant::now() + LIMIT;
         while !home.json(["--session", &session, "status"])["result"]["browser"].is_null() {
             assert!(Instant::now() < until, "the end of the browser is not noticed");
@@ -463,14 +463,14 @@ fn malformed_and_hostile_calls_do_no_harm() {
     let mut raw = RawClient::initialized(&home, &["--caps", "script,network"]);
     let (seen, _) = raw.call_tool("browser_navigate", &json!({ "url": page(FORM) }));
     let (name, send) = (ref_of(&seen, "\"Name\""), ref_of(&seen, "\"Send\""));
-    // As models write refs, and as they stand in a snapshot.
+    // Refs as models write them, and as they appear in a snapshot.
     for spelled in
         [format!("@{name}"), format!("[ref={name}]"), format!("- textbox \"Name\" [ref={name}]")]
     {
         let (text, _) = raw.call_tool("browser_hover", &json!({ "ref": spelled }));
         assert!(text.contains(&format!("hover textbox {name}:")), "{spelled}: {text}");
     }
-    // What has no options gets none, and nobody else's are touched.
+    // Elements without options are refused, and the options of other elements are unchanged.
     for wrong in [&name, &send] {
         let (text, is_error) =
             raw.call_tool("browser_select_option", &json!({ "ref": wrong, "values": ["Two"] }));
@@ -479,25 +479,25 @@ fn malformed_and_hostile_calls_do_no_harm() {
     let chosen = json!({ "function": "() => document.title + document.querySelector('select').selectedOptions.length" });
     let (text, _) = raw.call_tool("browser_evaluate", &chosen);
     assert!(text.contains("Form0"), "{text}");
-    // What was done is said.
+    // The reply names the action.
     let fields =
         json!({ "fields": [{ "ref": name, "value": "Ann" }, { "ref": "e999999", "value": "x" }] });
     let (text, is_error) = raw.call_tool("browser_fill_form", &fields);
     assert!(is_error && text.contains("the first 1 were done, the rest not"), "{text}");
-    // An address is no script.
+    // A URL is not a script.
     let (text, is_error) =
         raw.call_tool("browser_navigate", &json!({ "url": "JavaScript:document.title='ran'" }));
     assert!(is_error && text.contains("command.invalid"), "{text}");
     let (text, _) =
         raw.call_tool("browser_evaluate", &json!({ "function": "() => document.title // now" }));
     assert!(text.contains("Form"), "{text}");
-    // What is in the environment is not for pages, unless it is meant to be.
+    // Environment variables are only available with the prefix of secrets.
     let (text, is_error) = raw.call_tool("browser_type", &json!({ "ref": name, "secret": "HOME" }));
     assert!(is_error && text.contains("AGBROWSE_SECRET_HOME"), "{text}");
-    // A context that nobody made is no context.
+    // An unknown context is refused.
     let (text, is_error) = raw.call_tool("browser_snapshot", &json!({ "context": "clena" }));
     assert!(is_error && text.contains("there is no context `clena`"), "{text}");
-    // Lines of a level and worse ones.
+    // Console lines of a level and more severe ones.
     raw.call_tool(
         "browser_evaluate",
         &json!({ "function": "() => { console.log('said'); console.warn('warned') }" }),
@@ -508,7 +508,7 @@ fn malformed_and_hostile_calls_do_no_harm() {
         let (text, _) = raw.call_tool("browser_console_messages", &json!({ "level": level }));
         assert_eq!((text.contains("said"), text.contains("warned")), expected, "{level}: {text}");
     }
-    // Nobody listens there.
+    // A port without a listener.
     let ask = "() => fetch('http://127.0.0.1:9/asked').catch(() => 1)";
     raw.call_tool("browser_evaluate", &json!({ "function": ask }));
     let (text, _) = raw.call_tool("browser_network_requests", &json!({}));
@@ -520,7 +520,7 @@ fn malformed_and_hostile_calls_do_no_harm() {
 fn invalid_message_error_has_its_id() {
     let home = Home::new();
     let mut raw = RawClient::start(&home, &[]);
-    // What comes before the first request means nothing.
+    // Messages before the first request are ignored.
     raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }));
     raw.send(&json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
     raw.initialize();
@@ -536,7 +536,7 @@ fn invalid_message_error_has_its_id() {
         raw.send(&wrong);
         assert_eq!(raw.response(100)["error"]["code"], code, "{wrong}");
     }
-    // Arguments in a text are read; two in one line are two.
+    // Arguments given as JSON text are accepted; two messages in one line are two.
     let find = json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": { "name": "browser_wait_for", "arguments": "{\"time\": 0.01}" } });
     raw.send(&json!([find, { "jsonrpc": "2.0", "id": 102, "method": "ping" }]));
     assert!(reply_text(&raw.response(101)).0.contains("waited"), "{:?}", raw.aside);
@@ -557,7 +557,7 @@ fn client_that_does_not_read_gets_backpressure() {
     };
     let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } });
     input.write_all(format!("{hello}\n").as_bytes()).unwrap();
-    // A list has some kilobytes: with this many, a server that takes in everything has some hundred megabytes.
+    // A tool list has some kilobytes: a server that buffers this many would use some hundred megabytes.
     let until = Instant::now() + LIMIT;
     let second = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
     let mut sent = 0;
@@ -593,7 +593,7 @@ fn server_stops_on_signal_with_connected_client() {
     }
 }
 
-/// Numbers that look random and are the same for the same seed.
+/// Seeded pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -604,7 +604,7 @@ impl Dice {
     }
 }
 
-/// A message that is wrong in one of many ways, or right by accident.
+/// A message that is invalid in one of many ways, or valid by accident.
 fn random_message(dice: &mut Dice) -> Vec<u8> {
     let method = [
         "tools/call",
@@ -668,9 +668,9 @@ fn torture_server_survives_protocol_violations() {
     let home = Home::new();
     let mut raw = RawClient::initialized(&home, &[]);
     let mut dice = Dice(seed);
-    // Nonsense has ids of its own.
+    // Random messages have their own range of ids.
     raw.last = 1 << 40;
-    // Once around, so that what is kept for good is there before memory is measured.
+    // A first round, so that lasting allocations are made before memory is measured.
     for _ in 0..200 {
         assert!(raw.write(&random_message(&mut dice)), "the server has ended");
     }
@@ -690,7 +690,7 @@ fn torture_server_survives_protocol_violations() {
     assert!(tools["result"]["tools"].as_array().is_some_and(|all| all.len() == 13), "{tools}");
     let (text, is_error) = raw.call_tool("browser_wait_for", &json!({ "time": 0 }));
     assert!(!is_error, "{text}");
-    // Calls that are under way have some open.
+    // Pending calls have some descriptors open.
     let until = Instant::now() + LIMIT;
     while raw.descriptors() > descriptors + 2 {
         assert!(Instant::now() < until, "{} descriptors are left open", raw.descriptors());
@@ -705,13 +705,13 @@ fn torture_server_survives_protocol_violations() {
 #[test]
 fn half_closed_pipes_end_server() {
     let home = Home::new();
-    // Nothing was ever said.
+    // No message was sent.
     RawClient::start(&home, &[]).close();
-    // In the middle of a line.
+    // In the middle of a message.
     let mut raw = RawClient::initialized(&home, &[]);
     assert!(raw.write(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"pi"));
     raw.close();
-    // Nobody reads any more.
+    // The client no longer reads.
     let mut command = home.command(["mcp"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
@@ -726,7 +726,7 @@ fn half_closed_pipes_end_server() {
     }
 }
 
-/// A server over HTTP: its process, its address and its token.
+/// Starts a server over HTTP; returns its process, address and token.
 pub(crate) fn http(home: &Home, args: &[&str]) -> (Child, String, String) {
     let mut command = home.command(["mcp", "--http", "0"].iter().chain(args));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -738,18 +738,18 @@ pub(crate) fn http(home: &Home, args: &[&str]) -> (Child, String, String) {
     (child, address, token)
 }
 
-/// The status that a request is answered with.
+/// The status of the response to a request.
 fn status(address: &str, headers: &[(&str, &str)]) -> String {
     send(address, "POST", headers)[9..12].to_owned()
 }
 
-/// What `initialize` is answered with, up to the end of the headers.
+/// The headers of the response to `initialize`.
 fn send(address: &str, method: &str, headers: &[(&str, &str)]) -> String {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } });
     send_body(address, method, headers, &body)
 }
 
-/// What a request is answered with, up to the end of its headers.
+/// The headers of the response to a request.
 fn send_body(address: &str, method: &str, headers: &[(&str, &str)], body: &Value) -> String {
     let body = body.to_string();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -781,7 +781,7 @@ fn http_requires_token_host_and_origin() {
     assert_eq!(status(&address, &[host, right, ("Origin", "https://evil.example")]), "403");
     let local = ("Origin", "http://localhost:5173");
     assert_eq!(status(&address, &[host, right, local]), "200");
-    // A browser asks first, without the token.
+    // A CORS preflight has no token.
     let asks = ("Access-Control-Request-Method", "POST");
     let answer = send(&address, "OPTIONS", &[host, local, asks]);
     assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
@@ -827,13 +827,13 @@ fn http_sessions_are_bounded_and_active_ones_survive() {
     };
     let (active, idle) = (begin(), begin());
     let flood: Vec<String> = (0..200).map(|_| initialize()).collect();
-    // Those that never asked for anything went first.
+    // Sessions without any request are evicted first.
     for id in [&active, &idle] {
         assert_eq!(post(id, list()), "200");
     }
     let alive = flood.iter().filter(|id| post(id, list()) != "404").count();
     assert_eq!(alive, 8, "ten, less the two that are in use");
-    // The one that was idle the longest goes next, and its client is told to begin anew.
+    // The longest idle session is evicted next, and its client is told to initialize again.
     assert_eq!(post(&active, list()), "200");
     begin();
     assert_eq!(post(&idle, list()), "404");
@@ -879,7 +879,7 @@ fn agent_guide_is_short_and_matches_build() {
     );
 }
 
-/// What `./dev test` installs for this.
+/// The Python interpreter with the client that `./dev test` installs.
 fn python() -> Option<PathBuf> {
     match std::env::var_os("AGBROWSE_MCP_PYTHON") {
         Some(python) => Some(python.into()),
@@ -892,14 +892,14 @@ fn python() -> Option<PathBuf> {
     }
 }
 
-/// In the suite each scenario is run over one of the two transports; in the long version over both.
+/// Runs each scenario over one of the two transports; in the long version over both.
 fn run_python_scenarios(way: &str, half: &str) {
     let (true, Some(python)) = (has_browser(), python()) else { return };
     let root = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     let driver = root.join("tests/mcp/drive.py");
     let mut command = Command::new(python);
-    // -B: nothing is written beside the scripts.
+    // -B: no bytecode is written beside the scripts.
     command.arg("-B").arg(driver).args([env!("CARGO_BIN_EXE_agbrowse"), way]);
     if std::env::var_os("AGBROWSE_SOAK").is_none() {
         command.args(["--half", half]);
@@ -917,7 +917,7 @@ fn specification_holds_for_pythons_client_over_http() {
     run_python_scenarios("http", "1");
 }
 
-/// Runs a method with the inspector of MCP servers; `None` where it is not installed.
+/// Runs a method with the MCP Inspector; `None` where it is not installed.
 fn run_inspector(home: &Home, method: &[&str]) -> Option<Value> {
     let Some(inspector) = std::env::var_os("AGBROWSE_MCP_INSPECTOR") else {
         println!("skipped: `./dev test` gets the inspector where Node can run it");
@@ -943,7 +943,7 @@ fn inspector_lists_and_calls_tools() {
     let Some(list) = run_inspector(&home, &["tools/list"]) else { return };
     let tools = list["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 13, "{list}");
-    // Hosts need not ask a person about what only looks.
+    // Read-only tools need no approval by hosts.
     for tool in tools {
         let only_looks = tool["annotations"]["readOnlyHint"] == true;
         let is_known = ["browser_snapshot", "browser_can", "browser_wait_for"];

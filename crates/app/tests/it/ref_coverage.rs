@@ -1,11 +1,11 @@
-//! What a person can use, a snapshot points at: every element that can be seen and that, as the browser itself tells,
-//! takes the focus or listens to clicks has a ref. On pages nobody here wrote, the demo, and pages of widgets.
+//! Ref coverage: every visible element that, according to the browser,
+//! is focusable or has a click listener has a ref. On real pages, the demo, and widget pages.
 
 use crate::fidelity::{PageVisit, browser, name_of, pages_for, runtime, serve};
 use agbrowse::demo::Site;
 use browser::Reachability;
 
-/// What is left out, and why.
+/// An exception and its reason.
 struct Rule {
     reason: &'static str,
     applies: fn(&Reachability) -> bool,
@@ -65,9 +65,9 @@ fn everything_one_can_use_has_a_ref() {
             println!("{count} left out: {}", rule.reason);
         }
         assert!(missing.is_empty(), "{} without a ref:\n{}", missing.len(), missing.join("\n"));
-        // That depth is enough, because what only holds things together does not count.
+        // That depth is enough, because generic containers do not count.
         assert!(deep * 100 <= all, "{deep} of {all} are missing in an ordinary snapshot");
-        // The pages of our own have fewer than real ones.
+        // The test pages have fewer elements than real ones.
         let (most, heard) = if pages.is_empty() { (100, 10) } else { (25 * stops.len(), 20) };
         assert!(all > most && listening > heard, "too little was looked at");
         browser.close().await;

@@ -1,4 +1,4 @@
-//! Refs and the options of snapshots at the command line: what the specification promises, as a shell sees it.
+//! Refs, snapshot options and `find` on the command line, as specified.
 
 use crate::snapshot_output::{home_with, ref_of};
 

@@ -1,4 +1,4 @@
-//! What the command line shows of a page: in colours, as plain text, as JSON, in part, only what changed, as pictures.
+//! Output of the command line about a page: colored, plain, JSON, subtrees, deltas, screenshots.
 
 use crate::sandbox::{CommandOutput, Home, has_browser, number};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 #[test]
 fn terminal_output_has_colors_and_counts_and_pipe_is_plain() {
     let Some(home) = home_with(&shop()) else { return };
-    // The first command, too: what it starts is not to end with the terminal.
+    // Also for the first command: the daemon it starts must not exit with the terminal.
     let coloured = run_on_terminal(&home, &["snapshot", "./page.html"]);
     let piped = home.run(["snapshot"]);
     assert!(!piped.out().contains('\u{1b}'), "{}", piped.out());
@@ -43,7 +43,7 @@ fn get_reads_properties_by_ref() {
     assert_eq!(home.ok(place), "640 200 120 30");
     let bounds = json!({ "x": 640.0, "y": 200.0, "width": 120.0, "height": 30.0 });
     assert_eq!(home.json(place)["result"], json!({ "box": bounds }));
-    // An attribute that is not there is nothing; one that is not named is a wrong call.
+    // A missing attribute is empty; an omitted attribute name is a usage error.
     let absent = ["get", "attr", &*button, "lang"];
     assert_eq!((home.ok(absent), &home.json(absent)["result"]), (String::new(), &json!({})));
     assert_eq!(home.run(["get", "attr", &*button]).code(), 2);
@@ -89,7 +89,7 @@ fn truncation_note_says_how_to_see_the_rest() {
         format!("{} nodes with {} refs are folded to keep", folded["nodes"], folded["refs"]);
     assert!(note.contains(&counts), "no {counts:?} in\n{note}");
     assert_eq!(count(&stats["nodeCount"]) + count(&folded["nodes"]), whole.lines().count());
-    // It is estimated, so a tenth more may come of it.
+    // Token counts are estimates, so a tenth more is allowed.
     assert!(count(&stats["tokensCalibrated"]) <= 330, "{stats}");
 
     let flat = home.run(["snapshot", "--max-depth", "0"]);
@@ -111,7 +111,7 @@ fn redaction_covers_all_text_and_frame_names() {
         let refs = output["result"]["refs"].as_object().unwrap();
         refs.values().filter(|it| it["framePath"] == json!([name])).count()
     };
-    // The words are there to be left out.
+    // The words occur in the unredacted snapshot.
     let plain = home.ok(["snapshot", "./page.html"]);
     assert!(plain.contains("frame-name=\"quince-frame\""), "{plain}");
     let output = home.json(["snapshot"]);
@@ -160,7 +160,7 @@ fn json_envelope_has_specified_snapshot() {
     assert_eq!(text, home.ok(["snapshot"]));
     let refs = result["refs"].as_object().unwrap();
     for (name, it) in refs {
-        // Names are quoted by the rules of JSON in both.
+        // Names are quoted as in JSON in both.
         let line = format!("- {} {} [ref={name}", it["role"].as_str().unwrap(), it["name"]);
         assert!(text.contains(&line), "no {line:?} in\n{text}");
         assert_eq!(it["ref"].as_str(), Some(&**name), "{it}");
@@ -174,7 +174,7 @@ fn json_envelope_has_specified_snapshot() {
     assert_eq!(count(&stats["tokenEstimate"]), text.encode_utf16().count().div_ceil(4));
     assert!(count(&stats["elementCount"]) > refs.len(), "{stats}");
 
-    // One hash is of what the page says, the other of what it is built of; the id is of the snapshot.
+    // One hash covers the accessibility tree, the other the DOM; the id identifies the snapshot.
     let differs = |was: &Value| {
         let now = home.json(["snapshot"])["result"].take();
         ["snapshotId", "axHash", "domHash"].map(|key| now[key] != was[key])
@@ -226,10 +226,10 @@ fn missing_root_is_an_error() {
     }
 }
 
-/// A button as the browser writes it down. It stands where no text is, and has the size that its style gives it.
+/// A button as serialized by the browser, at a fixed position and size without text around it.
 const BUTTON: &str = "<button id=\"buy\" title=\"Into the cart\">Buy <b>now</b></button>";
 
-/// A shop whose list is longer than one wants to read.
+/// A shop with a long list.
 fn shop() -> String {
     let parts: String =
         (0..60).map(|part| format!("<li><a href='#{part}'>Part {part}</a></li>")).collect();
@@ -242,7 +242,7 @@ fn shop() -> String {
     )
 }
 
-/// A home with this page as `./page.html`; none without a browser to show it.
+/// A home with this page as `./page.html`; `None` without a browser.
 pub fn home_with(page: &str) -> Option<Home> {
     if !has_browser() {
         return None;
@@ -252,7 +252,7 @@ pub fn home_with(page: &str) -> Option<Home> {
     Some(home)
 }
 
-/// Runs a command with a terminal for its output; returns what it prints and what it says, as they come.
+/// Runs a command on a pseudo-terminal; returns its stdout and stderr, interleaved.
 fn run_on_terminal(home: &Home, args: &[&str]) -> String {
     let inner = home.command(args);
     let words = std::iter::once(inner.get_program()).chain(inner.get_args());
@@ -266,7 +266,7 @@ fn run_on_terminal(home: &Home, args: &[&str]) -> String {
             None => outer.env_remove(name),
         };
     }
-    // Who runs the tests may want no colours, or have a shell of their own.
+    // The environment may disable colors or set another shell.
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         outer.env_remove(name);
     }
@@ -280,7 +280,7 @@ fn run_on_terminal(home: &Home, args: &[&str]) -> String {
     text
 }
 
-/// The ref in the line that has these words.
+/// The ref in the line with these words.
 pub fn ref_of(text: &str, words: &str) -> String {
     let line = text.lines().find(|line| line.contains(words));
     let line = line.unwrap_or_else(|| panic!("no {words:?} in\n{text}"));
@@ -288,7 +288,7 @@ pub fn ref_of(text: &str, words: &str) -> String {
     from.split([' ', ']']).next().unwrap().to_owned()
 }
 
-/// What a note says to give to an option.
+/// The value that a note suggests for an option.
 fn suggested_value(note: &str, option: &str) -> String {
     let from = note.split_once(&format!("`{option} "));
     let (_, from) = from.unwrap_or_else(|| panic!("no `{option}` in\n{note}"));
@@ -304,7 +304,7 @@ fn is_hash(value: &Value) -> bool {
     hex.is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Width and height as the PNG itself says.
+/// Width and height from the PNG header.
 fn png_size(data: &[u8]) -> String {
     assert!(data.starts_with(b"\x89PNG\r\n\x1a\n"), "no PNG");
     let side = |at: usize| u32::from_be_bytes(data[at..at + 4].try_into().unwrap());

@@ -9,7 +9,7 @@ use browser::{Command, Request, command::Eval};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-/// Rounds: all of them under `soak`, a tenth otherwise.
+/// The number of rounds: all under `soak`, a tenth otherwise.
 pub fn rounds(all: u32) -> u32 {
     if std::env::var_os("AGBROWSE_SOAK").is_some() { all } else { (all / 10).max(1) }
 }
@@ -55,7 +55,7 @@ fn torture_random_kills_are_recovered() {
         let profile = profile_of(browser);
         let victim = random.below(4);
         counts[usize::try_from(victim).unwrap()] += 1;
-        // Half of the time in the middle of a command.
+        // In half of the rounds, in the middle of a command.
         let mut busy = (random.below(2) == 0 || victim == 1).then(|| {
             let endless = ["eval", "new Promise(() => {})", "--timeout", "60s", "--json"];
             let mut command = home.command(endless);
@@ -124,7 +124,7 @@ fn torture_random_kills_are_recovered() {
     );
 }
 
-/// Nothing may be left of a browser after two seconds.
+/// Waits until all processes of a browser have exited.
 fn assert_processes_gone(browser: u32, profile: &str, what: &str) {
     wait_until(what, Duration::from_secs(20), || Home::processes_of(browser, profile).is_empty());
 }
@@ -171,7 +171,7 @@ fn torture_concurrent_clients() {
     for thread in threads {
         thread.join().unwrap();
     }
-    // The program itself, too, all at once.
+    // The program itself, too, concurrently.
     let children: Vec<_> = (0..clients.min(20))
         .map(|number| {
             let mut command = home.command(["eval", &format!("'child {number}'")]);
