@@ -58,12 +58,12 @@ fn torture_random_actions_hit_intended_target() {
         }
         let grown = memory().saturating_sub(early) / 1_000;
         println!(
-            "{all} actions: {} done, {} refused, {} refused in vain, {} wrong, {} unhandled; {grown} kB more memory",
+            "{all} actions: {} done, {} refused, {} refused needlessly, {} wrong, {} unhandled; {grown} kB more memory",
             score.acted, score.refused, score.missed.len(), score.wrong.len(), score.unhandled.len()
         );
         println!("refusals: {:?}", score.codes);
         for story in score.missed.iter().take(10) {
-            println!("refused in vain: {story}");
+            println!("refused needlessly: {story}");
         }
         assert!(score.wrong.is_empty(), "{}", score.wrong.join("\n"));
         assert!(score.unhandled.is_empty(), "{}", score.unhandled.join("\n"));

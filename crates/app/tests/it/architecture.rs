@@ -124,7 +124,7 @@ fn page_scripts_are_files() {
         sources(&root().join("crates/browser/src")).into_iter().map(|(_, text)| text).collect();
     for script in scripts {
         let name = script.unwrap().file_name().into_string().unwrap();
-        assert!(all.contains(&format!("js/{name}")), "{name} is used by nobody");
+        assert!(all.contains(&format!("js/{name}")), "{name} is unused");
     }
 }
 

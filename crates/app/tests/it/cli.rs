@@ -379,14 +379,16 @@ fn looping_page_does_not_block_other_commands() {
     home.ok(["open", page, "--until", "commit"]);
     // The script of the page may not have started yet.
     let mut text = String::new();
-    wait_until("it is stuck", Duration::from_secs(60), || {
+    wait_until("the page is stuck", Duration::from_secs(60), || {
         let done = home.run(["eval", "1", "--timeout", "1s", "--json"]);
         text = done.err();
         done.code() != 0
     });
     assert!(text.contains("page.unresponsive"), "{text}");
     let mut held = home.start(["eval", "1", "--timeout", "20s"]);
-    wait_until("it is under way", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
+    wait_until("the command is running", Duration::from_secs(60), || {
+        home.ok(["tabs"]).contains("[busy]")
+    });
     for verb in ["tabs", "status"] {
         // The best of three attempts meets the limit: the machine may be loaded.
         let took = (0..3).map(|_| timed(&home, verb)).min().unwrap();

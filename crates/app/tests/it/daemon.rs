@@ -79,7 +79,7 @@ fn malformed_requests_are_refused_without_side_effects() {
         stream.write_all(&frame(b"{\"version\":1}")[..cut]).unwrap();
     }
     assert_eq!(home.ok(["eval", "window.mark"]), "kept");
-    wait_until("its memory is small again", Duration::from_secs(60), || {
+    wait_until("the daemon's memory is small again", Duration::from_secs(60), || {
         rss_kb(&home) < before + 12 * 1024
     });
 }
@@ -105,11 +105,11 @@ fn client_that_never_reads_does_not_block_others() {
         .collect();
     // Other clients are served meanwhile.
     assert_eq!(home.ok(["eval", "2"]), "2");
-    wait_until("it hung up on them", Duration::from_secs(40), || {
+    wait_until("the daemon disconnected them", Duration::from_secs(40), || {
         number(&home.json(["daemon", "status"])["result"]["clients"]) == 1
     });
     drop(deaf);
-    wait_until("its memory is small again", Duration::from_secs(60), || {
+    wait_until("the daemon's memory is small again", Duration::from_secs(60), || {
         rss_kb(&home) < before + 12 * 1024
     });
 }
@@ -122,7 +122,9 @@ fn killed_client_cancels_its_command() {
     let home = Home::new();
     home.ok(["eval", "window.count = 0"]);
     let mut child = home.start(["eval", "while (true) { window.count++ }", "--timeout", "60s"]);
-    wait_until("it runs", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
+    wait_until("the command is running", Duration::from_secs(60), || {
+        home.ok(["tabs"]).contains("[busy]")
+    });
     kill(child.id());
     child.wait().unwrap();
     assert_eq!(home.ok(["eval", "window.count > 0", "--timeout", "5s"]), "true");
@@ -149,7 +151,7 @@ fn idle_daemon_exits_and_next_command_reports_it() {
     }
     let home = Home::new();
     home.ok(["open", "data:text/html,<title>x</title>", "--idle-timeout", "300ms"]);
-    wait_until("it ends", Duration::from_secs(60), || !home.socket("default").exists());
+    wait_until("the daemon exits", Duration::from_secs(60), || !home.socket("default").exists());
     let error = home.error(["eval", "document.title"]);
     assert_eq!(error["errorCode"], "browser.lost");
     assert!(error["message"].as_str().unwrap().contains("idle"), "{error}");
@@ -173,7 +175,7 @@ fn stopped_daemon_leaves_no_files_or_processes() {
     let (browser, profile) = (home.browser_pid(), profile_of(home.browser_pid()));
     assert!(home.ok(["daemon", "logs"]).contains("listening"));
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
-    assert_eq!(home.remaining_files(), ["default.log"], "one may want to know why");
+    assert_eq!(home.remaining_files(), ["default.log"], "only the log is kept");
     assert_eq!(home.ok(["daemon", "stop"]), "no daemon was running");
     assert_eq!(home.remaining_files(), [""; 0]);
     assert!(Home::processes_of(browser, &profile).is_empty());
@@ -205,7 +207,7 @@ fn temporary_files_are_removed_with_browser() {
         open(options);
         assert!(!left().is_empty());
         home.ok(["close"]);
-        wait_until("nothing left", Duration::from_secs(60), || left().is_empty());
+        wait_until("no files are left", Duration::from_secs(60), || left().is_empty());
 
         open(options);
         let (browser, profile) = (home.browser_pid(), profile_of(home.browser_pid()));
@@ -215,7 +217,7 @@ fn temporary_files_are_removed_with_browser() {
         });
         open(options);
         home.ok(["daemon", "stop"]);
-        wait_until("nothing left", Duration::from_secs(60), || left().is_empty());
+        wait_until("no files are left", Duration::from_secs(60), || left().is_empty());
     }
 }
 
@@ -256,7 +258,9 @@ fn command_interrupted_by_close_reports_it() {
     home.ok(["eval", "1"]);
     let mut held = home.command(["eval", "new Promise(() => {})", "--timeout", "60s"]);
     let held = held.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("it runs", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
+    wait_until("the command is running", Duration::from_secs(60), || {
+        home.ok(["tabs"]).contains("[busy]")
+    });
     home.ok(["close"]);
     let output = held.wait_with_output().unwrap();
     let output = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -273,7 +277,7 @@ fn hung_daemon_is_stopped_with_its_browser() {
     let (browser, profile) = (home.browser_pid(), profile_of(home.browser_pid()));
     crate::sandbox::signal(home.daemon_pid(), rustix::process::Signal::STOP);
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
-    wait_until("its browser is gone", Duration::from_secs(60), || {
+    wait_until("the browser has exited", Duration::from_secs(60), || {
         Home::processes_of(browser, &profile).is_empty()
     });
     let error = home.error(["eval", "1"]);
@@ -291,7 +295,7 @@ fn stop_cleans_up_after_killed_daemon() {
         home.ok(["--session", session, "eval", "1"]);
         kill(number(&home.json(["--session", session, "daemon", "status"])["result"]["pid"]));
     }
-    wait_until("the first is known to be lost", Duration::from_secs(60), || {
+    wait_until("the first loss is noticed", Duration::from_secs(60), || {
         home.ok(["sessions"]).matches("was killed").count() == 2
     });
     assert_eq!(home.ok(["daemon", "stop", "--session", "one"]), "stopped one");
@@ -323,7 +327,7 @@ fn foreign_files_in_socket_directory_are_kept() {
     assert_eq!(home.ok(["daemon", "stop", "--all"]), "stopped default");
     assert!(foreign.iter().all(|path| path.exists()), "{foreign:?}");
     let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o755, "nor is their folder changed");
+    assert_eq!(mode & 0o777, 0o755, "the directory mode is unchanged");
 }
 
 #[test]
@@ -370,7 +374,7 @@ impl ExternalBrowser {
             .spawn()
             .unwrap();
         let mut port = String::new();
-        wait_until("its port", Duration::from_secs(60), || {
+        wait_until("the browser has a debugging port", Duration::from_secs(60), || {
             let text = std::fs::read_to_string(profile.path().join("DevToolsActivePort"));
             port = text.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
             !port.is_empty()
@@ -413,7 +417,7 @@ fn orphan_tabs_in_attached_browser_are_closed() {
     let lose = || {
         open("about:blank#first");
         kill(home.daemon_pid());
-        wait_until("it is known to be lost", Duration::from_secs(60), || {
+        wait_until("the loss is noticed", Duration::from_secs(60), || {
             home.ok(["sessions"]).contains("was killed")
         });
     };
@@ -432,12 +436,12 @@ fn orphan_tabs_in_attached_browser_are_closed() {
     assert_eq!(home.ok(["close"]), "let go of the browser; it runs on, without our tabs");
     let only_theirs =
         || !foreign.has("#first") && !foreign.has("#second") && foreign.has("html,theirs");
-    wait_until("ours are gone", Duration::from_secs(60), only_theirs);
+    wait_until("the program's tabs are closed", Duration::from_secs(60), only_theirs);
     // No command has to attach for it.
     for stop in [&["close"][..], &["daemon", "stop"][..]] {
         lose();
         home.ok(stop);
-        wait_until("ours are gone", Duration::from_secs(60), only_theirs);
+        wait_until("the program's tabs are closed", Duration::from_secs(60), only_theirs);
     }
 }
 
@@ -454,7 +458,7 @@ fn tab_in_attached_browser_is_recorded_before_its_page_loads() {
     let mut opening = home.start(["open", &page, "--cdp", &foreign.port]);
     let state = home.socket("default").with_extension("json");
     let mut tab = String::new();
-    wait_until("its tab is written down", Duration::from_secs(60), || {
+    wait_until("the tab is recorded", Duration::from_secs(60), || {
         let text = std::fs::read_to_string(&state).unwrap_or_default();
         let state: Value = serde_json::from_str(&text).unwrap_or_default();
         tab = state["left"]["tabs"][0].as_str().unwrap_or_default().to_owned();
@@ -464,11 +468,11 @@ fn tab_in_attached_browser_is_recorded_before_its_page_loads() {
     assert!(foreign.has(&tab));
     kill(home.daemon_pid());
     assert!(!opening.wait().unwrap().success());
-    wait_until("it is known to be lost", Duration::from_secs(60), || {
+    wait_until("the loss is noticed", Duration::from_secs(60), || {
         home.ok(["sessions"]).contains("was killed")
     });
     home.ok(["daemon", "stop"]);
-    wait_until("its tab is gone", Duration::from_secs(60), || !foreign.has(&tab));
+    wait_until("the tab is closed", Duration::from_secs(60), || !foreign.has(&tab));
 }
 
 #[test]
@@ -549,7 +553,7 @@ fn daemon_inherits_no_descriptors() {
     drop(shell);
     let mut rest = Vec::new();
     reader.read_to_end(&mut rest).unwrap();
-    assert!(home.daemon_pid() > 0, "it runs on");
+    assert!(home.daemon_pid() > 0, "the daemon is running");
 }
 
 #[test]
@@ -579,7 +583,7 @@ fn snapshot_cache_hits_are_logged_at_debug_level() {
 /// Kills the browser and waits until the daemon notices.
 fn kill_browser(home: &Home) {
     kill(home.browser_pid());
-    wait_until("the loss is known", Duration::from_secs(60), || {
+    wait_until("the loss is noticed", Duration::from_secs(60), || {
         home.json(["status"])["result"]["browser"].is_null()
     });
 }
@@ -665,7 +669,7 @@ fn downloads_are_temporary_unless_directory_is_given() {
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "hello");
     let closed = home.run(["close"]);
     assert!(closed.err().contains("1 downloaded file went with the browser"), "{}", closed.err());
-    wait_until("the folder is gone", Duration::from_secs(60), || {
+    wait_until("the directory is removed", Duration::from_secs(60), || {
         !temporary.parent().unwrap().exists()
     });
     let kept = saved(&["--downloads", "files"]);

@@ -20,13 +20,13 @@ fn fifty_snapshots_in_two_browsers_are_identical() {
             let mut snapshots = BTreeSet::new();
             for browser in [&one, &other] {
                 open(browser, &url).await;
-                for look in 0..SNAPSHOTS {
+                for index in 0..SNAPSHOTS {
                     // Some from the cache, some from an incremental walk, some fresh.
-                    snapshots.insert(snapshot(browser, look % 3 == 0).await);
+                    snapshots.insert(snapshot(browser, index % 3 == 0).await);
                 }
             }
             assert_eq!(snapshots.len(), 1, "{url}: {snapshots:#?}");
-            println!("{url}: {} looks, one text, one axHash, one domHash", 2 * SNAPSHOTS);
+            println!("{url}: {} snapshots, one text, one axHash, one domHash", 2 * SNAPSHOTS);
         }
         one.close().await;
         other.close().await;

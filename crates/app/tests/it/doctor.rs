@@ -28,7 +28,7 @@ fn run_doctor(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
     for check in &checks {
         let (ok, severity) = (check["ok"] == true, check["severity"].as_str().unwrap());
         assert_eq!(ok, severity == "info", "{check}");
-        assert!(ok || check["fix"].is_string(), "what is not well has a fix: {check}");
+        assert!(ok || check["fix"].is_string(), "a failed check has a fix: {check}");
         assert!(!check["detail"].as_str().unwrap().is_empty(), "{check}");
         let (_, limit_s) = CHECKS.iter().find(|(id, _)| check["id"] == *id).unwrap();
         let ms = check["ms"].as_u64().unwrap();

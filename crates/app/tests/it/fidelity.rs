@@ -22,19 +22,19 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule {
         name: "containers",
-        reason: "an element without a role and a name only holds things together; told or not is the same",
+        reason: "an element without role and name is a generic container; shown or not is equivalent",
         applies: |pair| is_plain(pair.ours.as_ref()) && is_plain(pair.theirs.as_ref()),
     },
     Rule {
         name: "layout tables",
-        reason: "a table that only places things side by side is no table, and its cells have no names",
+        reason: "a layout table is not a table, and its cells have no names",
         applies: |pair| {
-            pair.theirs.as_ref().is_some_and(|said| said.is_layout) && is_plain(pair.ours.as_ref())
+            pair.theirs.as_ref().is_some_and(|node| node.is_layout) && is_plain(pair.ours.as_ref())
         },
     },
     Rule {
         name: "gaps",
-        reason: "a line break or a paragraph without any text is a gap, not a thing",
+        reason: "a line break or an empty paragraph has no content",
         applies: |pair| {
             matches!(&*pair.tag, "br" | "wbr")
                 || pair.tag == "p" && pair.ours.is_none() && pair.is_blank
@@ -42,7 +42,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "white space",
-        reason: "what parts two words is told as the page wrote it, also where layout swallows it or makes some",
+        reason: "white space between words follows the markup, also where layout collapses or adds it",
         applies: |pair| match (&pair.ours, &pair.theirs) {
             (Some(ours), Some(theirs)) => {
                 let solid = |name: &str| name.split_whitespace().collect::<String>();
@@ -53,21 +53,21 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "paragraphs of boxes",
-        reason: "a paragraph is one, also when what is in it is laid out as boxes (HTML-AAM); the same for addresses",
+        reason: "a paragraph with block content keeps its role (HTML-AAM); the same for addresses",
         applies: |pair| {
             matches!(&*pair.tag, "p" | "address")
                 && is_plain(pair.theirs.as_ref())
-                && pair.ours.as_ref().is_some_and(|said| said.name.is_empty())
+                && pair.ours.as_ref().is_some_and(|node| node.name.is_empty())
         },
     },
     Rule {
         name: "skipped content",
-        reason: "what the browser does not lay out before one scrolls there (`content-visibility: auto`) is on the page",
+        reason: "content that is skipped until it is scrolled into view (`content-visibility: auto`) is included",
         applies: |pair| pair.theirs.is_none() && pair.is_skipped,
     },
     Rule {
         name: "blank names",
-        reason: "a label or a content without a word names nothing, so that a title, placeholder or value can",
+        reason: "a blank label or content is not a name, so that a title, placeholder or value can be",
         applies: |pair| match (&pair.ours, &pair.theirs) {
             (Some(ours), Some(theirs)) => {
                 let is_next = |name: &String| collapse(name) == collapse(&ours.name);
@@ -80,16 +80,16 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "media fallback",
-        reason: "`Unable to play media.` is the browser's own word, not the page's",
+        reason: "`Unable to play media.` is text of the browser, not of the page",
         applies: |pair| {
-            pair.theirs.as_ref().is_some_and(|said| said.name.contains("Unable to play media."))
+            pair.theirs.as_ref().is_some_and(|node| node.name.contains("Unable to play media."))
         },
     },
     Rule {
         name: "labels of boxes",
-        reason: "the label of a box to tick is that box's name; told as a label or not is the same",
+        reason: "the label of a checkbox is its name; shown as a label or not is equivalent",
         applies: |pair| {
-            let is_label = |said: &NodeFacts| said.role == "label" || said.role == "generic";
+            let is_label = |node: &NodeFacts| node.role == "label" || node.role == "generic";
             pair.tag == "label"
                 && is_plain(pair.ours.as_ref())
                 && pair.theirs.as_ref().is_some_and(is_label)
@@ -97,7 +97,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "empty canvas",
-        reason: "a canvas that draws is told even when it has nothing to say: it can be clicked",
+        reason: "a canvas is shown without a name, too: it can be clicked",
         applies: |pair| pair.tag == "canvas" && pair.theirs.is_none(),
     },
 ];
@@ -179,9 +179,9 @@ async fn check_viewpoint_refs(browser: &Browser, pairs: &[NodePair]) {
         same += usize::from(role == Some(theirs));
     }
     let refs = text.matches("[ref=e").count();
-    assert!(compared * 2 >= refs, "{compared} of {refs} are known to the browser:\n{text}");
+    assert!(compared * 2 >= refs, "{compared} of {refs} refs are in the AX tree:\n{text}");
     // Consecutive numbers would match only by chance.
-    assert!(same * 100 >= compared * 95, "{same} of {compared} mean the same:\n{text}");
+    assert!(same * 100 >= compared * 95, "{same} of {compared} have the same role:\n{text}");
 }
 
 pub fn share(part: usize, all: usize) -> f64 {
@@ -333,17 +333,17 @@ fn roles_and_names_agree_with_the_browser() {
         let files = [pages.clone(), corpus("accname")].concat();
         let origin = serve(&files).await;
         let site = Site::serve().await.unwrap();
-        let mut stops: Vec<PageVisit> =
+        let mut visits: Vec<PageVisit> =
             files.iter().map(|page| PageVisit::at(format!("{origin}/{}", name_of(page)))).collect();
-        stops.extend(PageVisit::tour(&site));
+        visits.extend(PageVisit::tour(&site));
         let oddities = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oddities.html").into();
-        stops.push(PageVisit::at(format!("{}/oddities.html", serve(&[oddities]).await)));
+        visits.push(PageVisit::at(format!("{}/oddities.html", serve(&[oddities]).await)));
         let mut bad = Vec::new();
         let mut ruled: BTreeMap<&str, usize> = BTreeMap::new();
         let (mut all, mut elements) = (0, 0);
-        for stop in &stops {
-            let url = &stop.url;
-            stop.visit(&browser).await;
+        for visit in &visits {
+            let url = &visit.url;
+            visit.visit(&browser).await;
             let pairs = browser.compare_trees(&[]).await.unwrap();
             check_viewpoint_refs(&browser, &pairs).await;
             let tally = Tally::count(&pairs);
@@ -370,7 +370,7 @@ fn roles_and_names_agree_with_the_browser() {
             println!("{:.2} % by rule `{}`: {}", share(count, all) * 100.0, rule.name, rule.reason);
         }
         assert!(RULES.len() <= 10);
-        assert!(elements > 200 * pages.len(), "too little was compared");
+        assert!(elements > 200 * pages.len(), "too few elements were compared");
         assert!(bad.is_empty(), "{}", bad.join("\n"));
         browser.close().await;
     });
@@ -423,7 +423,7 @@ fn accname_expectations_are_met_as_often_as_by_browser() {
         let unexplained: Vec<&String> = misses.iter().filter(|miss| !is_explained(miss)).collect();
         assert!(unexplained.is_empty(), "{unexplained:#?}");
         assert!(right[0] >= right[1], "ours {} theirs {}", right[0], right[1]);
-        assert!(pages.is_empty() || right[0] > 390, "too little was compared");
+        assert!(pages.is_empty() || right[0] > 390, "too few elements were compared");
         browser.close().await;
     });
 }

@@ -147,7 +147,7 @@ fn truncated_archive_is_corrupt() {
     });
     let home = Home::new();
     home.check_failure(&server, "install.corrupt", "is refused and was deleted");
-    assert_eq!(home.installed_names(), ["install.lock"], "the bad bytes are not kept");
+    assert_eq!(home.installed_names(), ["install.lock"], "the corrupt archive is removed");
 }
 
 #[test]

@@ -37,10 +37,10 @@ impl RawClient {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
-        let (tell, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if tell.send(line).is_err() {
+                if sender.send(line).is_err() {
                     return;
                 }
             }
@@ -73,7 +73,7 @@ impl RawClient {
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
-        assert!(self.write(format!("{message}\n").as_bytes()), "the server has ended");
+        assert!(self.write(format!("{message}\n").as_bytes()), "the server has exited");
     }
 
     pub(crate) fn send_request(&mut self, method: &str, params: &Value) -> u64 {
@@ -95,7 +95,7 @@ impl RawClient {
         let until = Instant::now() + LIMIT;
         loop {
             let line = self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
-            let message: Value = serde_json::from_str(&line.expect("an answer in time")).unwrap();
+            let message: Value = serde_json::from_str(&line.expect("a response in time")).unwrap();
             if is_it(&message) {
                 return message;
             }
@@ -348,7 +348,7 @@ fn cancelled_call_stops_at_once_and_is_reported() {
         // The target is 100 ms; the limit leaves room for a loaded machine.
         assert!(took < Duration::from_millis(1000), "{took:?}");
         let (text, _) = raw.call_tool("browser_snapshot", &json!({}));
-        assert!(!text.contains("cancelled"), "told twice: {text}");
+        assert!(!text.contains("cancelled"), "reported twice: {text}");
     }
     raw.close();
 }
@@ -359,8 +359,8 @@ fn progress_is_sent_when_requested() {
     let mut raw = RawClient::initialized(&home, &[]);
     let params = json!({ "name": "browser_wait_for", "arguments": { "time": 1.3 }, "_meta": { "progressToken": "p" } });
     raw.request("tools/call", &params);
-    let heard = raw.aside.iter().filter(|it| it["method"] == "notifications/progress");
-    let seconds: Vec<f64> = heard.map(|it| it["params"]["progress"].as_f64().unwrap()).collect();
+    let reports = raw.aside.iter().filter(|it| it["method"] == "notifications/progress");
+    let seconds: Vec<f64> = reports.map(|it| it["params"]["progress"].as_f64().unwrap()).collect();
     assert!(!seconds.is_empty() && seconds.is_sorted(), "{:?}", raw.aside);
     raw.close();
 }
@@ -500,13 +500,13 @@ fn malformed_and_hostile_calls_do_no_harm() {
     // Console lines of a level and more severe ones.
     raw.call_tool(
         "browser_evaluate",
-        &json!({ "function": "() => { console.log('said'); console.warn('warned') }" }),
+        &json!({ "function": "() => { console.log('logged'); console.warn('warned') }" }),
     );
     for (level, expected) in
         [("info", (true, true)), ("warning", (false, true)), ("error", (false, false))]
     {
         let (text, _) = raw.call_tool("browser_console_messages", &json!({ "level": level }));
-        assert_eq!((text.contains("said"), text.contains("warned")), expected, "{level}: {text}");
+        assert_eq!((text.contains("logged"), text.contains("warned")), expected, "{level}: {text}");
     }
     // A port without a listener.
     let ask = "() => fetch('http://127.0.0.1:9/asked').catch(() => 1)";
@@ -588,7 +588,7 @@ fn server_stops_on_signal_with_connected_client() {
     Command::new("kill").args(["-TERM", &raw.child.id().to_string()]).status().unwrap();
     let until = Instant::now() + LIMIT;
     while raw.child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < until, "it goes on");
+        assert!(Instant::now() < until, "the server does not stop");
         std::thread::yield_now();
     }
 }
@@ -672,7 +672,7 @@ fn torture_server_survives_protocol_violations() {
     raw.last = 1 << 40;
     // A first round, so that lasting allocations are made before memory is measured.
     for _ in 0..200 {
-        assert!(raw.write(&random_message(&mut dice)), "the server has ended");
+        assert!(raw.write(&random_message(&mut dice)), "the server has exited");
     }
     raw.request("ping", &json!({}));
     let (memory, descriptors) = (raw.memory_kb(), raw.descriptors());

@@ -13,13 +13,10 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
-        reason: "a root that listens for what is in it is not what one clicks",
+        reason: "a root with a delegated listener is not a click target",
         applies: |it| it.is_root && !it.is_focusable,
     },
-    Rule {
-        reason: "what an author keeps from those who cannot see it is never told",
-        applies: |it| it.is_aria_hidden,
-    },
+    Rule { reason: "`aria-hidden` content is never shown", applies: |it| it.is_aria_hidden },
 ];
 
 #[test]
@@ -59,17 +56,18 @@ fn everything_one_can_use_has_a_ref() {
                 }
             }
         }
-        println!("{all} elements can be used, {listening} of them listen to clicks");
-        println!("{deep} lie too deep for a snapshot that is not told how deep to go");
+        println!("{all} usable elements, {listening} of them with a click listener");
+        println!("{deep} are beyond the default depth of a snapshot");
         for (rule, count) in RULES.iter().zip(ruled) {
-            println!("{count} left out: {}", rule.reason);
+            println!("{count} excluded: {}", rule.reason);
         }
         assert!(missing.is_empty(), "{} without a ref:\n{}", missing.len(), missing.join("\n"));
         // That depth is enough, because generic containers do not count.
-        assert!(deep * 100 <= all, "{deep} of {all} are missing in an ordinary snapshot");
+        assert!(deep * 100 <= all, "{deep} of {all} are missing in a default snapshot");
         // The test pages have fewer elements than real ones.
-        let (most, heard) = if pages.is_empty() { (100, 10) } else { (25 * stops.len(), 20) };
-        assert!(all > most && listening > heard, "too little was looked at");
+        let (min_all, min_listening) =
+            if pages.is_empty() { (100, 10) } else { (25 * stops.len(), 20) };
+        assert!(all > min_all && listening > min_listening, "too few elements were checked");
         browser.close().await;
     });
 }

@@ -98,6 +98,6 @@ fn find_returns_matches_with_refs() {
     assert_eq!(buttons["result"]["found"].as_array().unwrap().len(), 2, "{buttons}");
     let second = rows[1]["ref"].as_str().unwrap();
     assert_eq!(home.ok(["get", "text", second]), "Call");
-    assert!(home.ok(["find", "bob"]).contains(second), "what is beside is told");
+    assert!(home.ok(["find", "bob"]).contains(second), "the nearby control is listed");
     assert_eq!(home.run(["find"]).code(), 2);
 }

@@ -80,7 +80,7 @@ impl Home {
     pub fn error<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Value {
         let mut command = self.command(args);
         let done = CommandOutput(command.arg("--json").output().unwrap());
-        assert!(!done.0.status.success(), "it succeeded: {}", done.out());
+        assert!(!done.0.status.success(), "the command succeeded: {}", done.out());
         let envelope: Value =
             serde_json::from_str(&done.err()).unwrap_or_else(|_| panic!("{}", done.err()));
         envelope["error"].clone()
@@ -160,10 +160,10 @@ pub fn number(value: &Value) -> u32 {
 }
 
 /// Waits for a condition; a timeout fails the test with a description of the condition.
-pub fn wait_until(what: &str, limit: Duration, mut done: impl FnMut() -> bool) {
+pub fn wait_until(description: &str, limit: Duration, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !done() {
-        assert!(began.elapsed() < limit, "{what}: not within {limit:?}");
+    while !condition() {
+        assert!(began.elapsed() < limit, "timed out after {limit:?}: {description}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

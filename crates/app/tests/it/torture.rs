@@ -60,7 +60,7 @@ fn torture_random_kills_are_recovered() {
             let endless = ["eval", "new Promise(() => {})", "--timeout", "60s", "--json"];
             let mut command = home.command(endless);
             let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-            wait_until("it is under way", Duration::from_secs(60), || {
+            wait_until("the command is running", Duration::from_secs(60), || {
                 home.ok(["tabs"]).contains("[busy]")
             });
             child

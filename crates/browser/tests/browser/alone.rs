@@ -12,10 +12,10 @@ fn storage_load_leaves_no_tab() {
     browser_test(async |t| {
         t.page("/", "<title>shop</title>");
         t.open("/").await;
-        t.eval("localStorage.name = 'kept'; 1").await;
+        t.eval("localStorage.name = 'stored'; 1").await;
         let there = NewTab { url: Some(t.other_url("/")), ..NewTab::default() };
         tab_id(t.run(Command::Tab(TabCommand { action: TabAction::New(there) })).await);
-        t.eval("localStorage.name = 'kept'; 1").await;
+        t.eval("localStorage.name = 'stored'; 1").await;
         let before = t.browser.tab_count();
         let (saved, _) = stored(t.run(save()).await);
         let state = StorageState::parse(&saved.data).unwrap();

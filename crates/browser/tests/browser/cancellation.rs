@@ -128,7 +128,7 @@ fn torture_command_cancelled_at_any_await_releases_everything_headed() {
         let (_folder, trace, file) = trace();
         let options = Options {
             headed: true,
-            // A virtual display.
+            // A headed browser without a display.
             args: vec!["--ozone-platform=headless".into()],
             trace: Some(trace.clone()),
             ..Options::default()

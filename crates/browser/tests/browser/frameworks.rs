@@ -77,7 +77,7 @@ fn refs_stay_valid_in_framework_and_virtual_lists() {
             }
         }
         eprintln!(
-            "same {}, other {}, refused in vain {}",
+            "same {}, other {}, refused needlessly {}",
             score.same,
             score.other,
             score.missed.len()
@@ -85,7 +85,7 @@ fn refs_stay_valid_in_framework_and_virtual_lists() {
         assert!(score.wrong.is_empty(), "another todo:\n{}", score.wrong.join("\n"));
         assert!(score.silent.is_empty(), "renamed, no note:\n{}", score.silent.join("\n"));
         let missed = score.missed.len() as u32;
-        assert!(missed * 100 <= score.same, "refused in vain:\n{}", score.missed.join("\n"));
+        assert!(missed * 100 <= score.same, "refused needlessly:\n{}", score.missed.join("\n"));
         assert!(score.same > 100 && score.other > 50, "{} {}", score.same, score.other);
     });
 }

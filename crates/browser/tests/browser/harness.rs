@@ -32,8 +32,10 @@ pub fn browser_test<F: Future<Output = ()>>(test: impl FnOnce(TestContext) -> F)
         bench.eval("1").await;
         let mut closing = ContextGuard(Some(bench.context.clone()));
         let limit = if std::env::var_os("AGBROWSE_SOAK").is_some() { SOAK_LIMIT } else { LIMIT };
-        tokio::time::timeout(limit, test(bench)).await.expect("the test is over in time");
-        closing.now().await.expect("its context closes");
+        tokio::time::timeout(limit, test(bench))
+            .await
+            .expect("the test ends within its time limit");
+        closing.now().await.expect("the context is closed");
     });
 }
 

@@ -231,7 +231,7 @@ fn invisible_characters_are_decoded_and_labelled_on_request() {
 }
 
 /// Visible texts that a naive check of CSS rules would take for hidden, by technique.
-const SHOWN: &[(&str, &str)] = &[
+const VISIBLE: &[(&str, &str)] = &[
     (
         "a dialog that scrolls",
         "<div style='position: fixed; inset: 0; overflow: auto'><div style='position: relative; height: 3000px'><p style='position: absolute; top: 1500px'>WORDS</p></div></div>",
@@ -475,7 +475,7 @@ const PICTURE: &str = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/s
 fn visible_text_is_shown() {
     browser_test(async |t| {
         let mut wrong = Vec::new();
-        for (what, html) in SHOWN {
+        for (what, html) in VISIBLE {
             let html = html.replace("WORDS", "Plain to see").replace("PICTURE", PICTURE);
             open_html(&t, &html, Snapshot::default()).await;
             let text = snapshot_text(&t, with_hidden_text()).await;
@@ -625,7 +625,7 @@ fn hidden_label_stays_in_accessible_name() {
             let html = html.replace("HIDE", HIDE);
             let text = open_html(&t, &html, Snapshot::default()).await;
             assert!(text.contains(line), "{html}:\n{text}");
-            assert_eq!(text.lines().count(), 2, "it is not told apart from it: {html}:\n{text}");
+            assert_eq!(text.lines().count(), 2, "the name is repeated: {html}:\n{text}");
             let snapshot_details = details(&t, Snapshot::default()).await;
             assert!(snapshot_details.refs[0].name_hidden, "{html}: {:?}", snapshot_details.refs);
         }
@@ -874,10 +874,10 @@ fn visual_alternate_is_used_only_when_visible() {
         // A common ancestor hides both.
         for style in ["opacity: 0", "position: absolute; left: -9999px", "clip-path: inset(50%)"] {
             let html = format!(
-                "<div style='{style}'><span>heard</span><span aria-hidden=true>{WORDS}</span></div><p>Rest</p>"
+                "<div style='{style}'><span>alternate</span><span aria-hidden=true>{WORDS}</span></div><p>Rest</p>"
             );
             let text = open_html(&t, &html, Snapshot::default()).await;
-            assert!(!text.contains(WORDS) && !text.contains("heard"), "{style}: {text}");
+            assert!(!text.contains(WORDS) && !text.contains("alternate"), "{style}: {text}");
         }
         // Each has its own visual alternate.
         let off = "style='position: absolute; left: -9999px'";

@@ -76,7 +76,8 @@ fn removed_elements_are_garbage_collected() {
         let collecting =
             Options { args: vec!["--js-flags=--expose-gc".into()], ..Options::default() };
         let browser = Browser::new(collecting);
-        let run = async |command| browser.run(Request::new(command)).await.expect("it is done");
+        let run =
+            async |command| browser.run(Request::new(command)).await.expect("the command succeeds");
         run(open(&t.url("/"))).await;
         for _ in 0..3 {
             let fresh = Snapshot { fresh: true, ..Snapshot::default() };
@@ -84,19 +85,18 @@ fn removed_elements_are_garbage_collected() {
         }
         run(eval("window.weak = new WeakRef(window.gone); window.gone.remove()")).await;
         assert!(!run(snapshot(Snapshot::default())).await.reply.to_string().contains("Gone soon"));
-        let is_kept =
-            "new Promise((tell) => setTimeout(() => { gc(); tell(weak.deref() !== undefined) }))";
+        let is_alive = "new Promise((resolve) => setTimeout(() => { gc(); resolve(weak.deref() !== undefined) }))";
         let limit = Instant::now() + Duration::from_secs(60);
-        while run(eval(is_kept)).await.reply.to_string() == "true" {
-            assert!(Instant::now() < limit, "an element that is gone is kept");
+        while run(eval(is_alive)).await.reply.to_string() == "true" {
+            assert!(Instant::now() < limit, "a removed element is not garbage-collected");
         }
         browser.close().await;
     });
 }
 
 /// Text that becomes a link when a script adds a click listener.
-const LATE_LINK: &str = "<a id=heard>Listens</a>";
-const ADD_LISTENER: &str = "document.getElementById('heard').addEventListener('click', () => {})";
+const LATE_LINK: &str = "<a id=late>Listens</a>";
+const ADD_LISTENER: &str = "document.getElementById('late').addEventListener('click', () => {})";
 
 #[test]
 fn listener_found_at_end_of_walk_is_reported() {
@@ -106,11 +106,11 @@ fn listener_found_at_end_of_walk_is_reported() {
         // After a first walk there is no prewalk.
         snapshot_text(&t, Snapshot::default()).await;
         // Simulates a listener lookup that ends at that moment.
-        let beside = "MutationObserver.prototype.observe = ((was) => function (...all) {
-            queueMicrotask(() => agbrowse.hears(document.getElementById('heard')));
+        let patch = "MutationObserver.prototype.observe = ((was) => function (...all) {
+            queueMicrotask(() => agbrowse.hears(document.getElementById('late')));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
-        t.browser.meddle(&t.context, beside).await.expect("it is in between");
+        t.browser.meddle(&t.context, patch).await.expect("the patch is installed");
         t.eval(ADD_LISTENER).await;
         let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("link \"Listens\""), "{text}");
@@ -125,11 +125,11 @@ fn listener_added_during_first_walk_is_reported() {
         t.page("/", format!("{LATE_LINK}{script}"));
         t.open("/").await;
         snapshot_text(&t, Snapshot::default()).await;
-        let during = "MutationObserver.prototype.observe = ((was) => function (...all) {
+        let patch = "MutationObserver.prototype.observe = ((was) => function (...all) {
             document.dispatchEvent(new Event('now'));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
-        t.browser.meddle(&t.context, during).await.expect("it is in between");
+        t.browser.meddle(&t.context, patch).await.expect("the patch is installed");
         let tab = t.tabs().await[0].id;
         t.browser.set_cache_lifetime(tab, Duration::from_secs(3600)).await.unwrap();
         snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
@@ -196,7 +196,7 @@ fn changes_survive_interrupted_prewalk() {
         .await;
         for n in 0..150 {
             assert!(text.contains(&format!("\"New {n}\"")), "New {n} is missing");
-            assert!(!text.contains(&format!("\"Old {n}\"")), "Old {n} is told");
+            assert!(!text.contains(&format!("\"Old {n}\"")), "Old {n} is shown");
         }
     });
 }

@@ -36,10 +36,10 @@ fn processes_naming(part: &str) -> Vec<u32> {
         .collect()
 }
 
-async fn wait_until(what: &str, limit: Duration, mut done: impl FnMut() -> bool) {
+async fn wait_until(description: &str, limit: Duration, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !done() {
-        assert!(began.elapsed() < limit, "{what}: not within {limit:?}");
+    while !condition() {
+        assert!(began.elapsed() < limit, "{description}: not within {limit:?}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -117,12 +117,12 @@ fn named_profile_persists_and_is_exclusive() {
         let options = Options { profile: Some(name.clone()), ..Options::default() };
         let first = Browser::new(options.clone());
         run(&first, open(&t.url("/"))).await.unwrap();
-        run(&first, eval("localStorage.kept = 'yes'")).await.unwrap();
+        run(&first, eval("localStorage.stored = 'yes'")).await.unwrap();
         let second = Browser::new(options.clone());
         assert_eq!(run(&second, eval("1")).await.unwrap_err().code(), Code::ProfileLocked);
         first.close().await;
         run(&second, open(&t.url("/"))).await.unwrap();
-        let stored = run(&second, eval("localStorage.kept")).await.unwrap();
+        let stored = run(&second, eval("localStorage.stored")).await.unwrap();
         assert_eq!(stored.reply.to_string(), "yes");
         second.close().await;
         std::fs::remove_dir_all(agbrowse_browser::launch::profiles_dir().join(name)).unwrap();

@@ -65,8 +65,8 @@ fn write_files(top: &Path) -> Access {
 #[test]
 fn restricted_page_loads_no_outside_files() {
     browser_test(async |t| {
-        let place = tempfile::tempdir().unwrap();
-        let top = std::fs::canonicalize(place.path()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let top = std::fs::canonicalize(folder.path()).unwrap();
         let access = write_files(&top);
         let url = |name: &str| format!("file://{}", top.join("in").join(name).display());
         t.run_restricted(&access, open(&url("page.html"))).await.unwrap();
@@ -75,8 +75,8 @@ fn restricted_page_loads_no_outside_files() {
         assert_eq!(result(loaded), "\"img picture.svg,link sheet.css,script script.js\"");
 
         // A tab that the page opens is restricted too.
-        let beside = click("text=Beside");
-        t.run_restricted(&access, beside).await.unwrap();
+        let popup = click("text=Beside");
+        t.run_restricted(&access, popup).await.unwrap();
         let tabs = t.tabs_until(|tabs| tabs.len() == 2).await;
         t.tabs_until(|tabs| tabs.iter().all(|tab| tab.phase == Phase::Loaded)).await;
         let first = tabs.iter().find(|tab| tab.title == "Inside").unwrap().id;

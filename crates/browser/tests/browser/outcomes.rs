@@ -38,7 +38,7 @@ fn ref_after(text: &str, before: &str, words: &str) -> String {
 }
 
 /// A list that is re-rendered into the same rows, into new rows, or with rows that move with their items.
-const SHOP: &str = "<h1>Shop</h1><p>Words that stay where they are, whatever the list below does.</p>
+const LIST_PAGE: &str = "<h1>Shop</h1><p>Words that stay where they are, whatever the list below does.</p>
     <button onclick='sort()'>Sort</button><button onclick='filter()'>Filter</button><button onclick='change()'>Change</button>
     <p id=log></p><div id=list></div><script>
     const names = ['Kettle','Stove','Tent','Lamp','Rope','Knife','Boots','Map','Cup','Mat','Pan','Axe'];
@@ -66,7 +66,7 @@ const SHOP: &str = "<h1>Shop</h1><p>Words that stay where they are, whatever the
     render()</script>";
 
 fn list_page(how: &str) -> String {
-    SHOP.replace("HOW", &format!("'{how}'"))
+    LIST_PAGE.replace("HOW", &format!("'{how}'"))
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn waits() -> Vec<Wait> {
 }
 
 /// A page that is never loaded and never quiet.
-const RESTLESS: &str = "<title>Words</title><p>Words</p><img src=hang>
+const NEVER_LOADED: &str = "<title>Words</title><p>Words</p><img src=hang>
     <script>setInterval(() => fetch('hang?' + Math.random()), 100)</script>";
 
 /// The way in which a page ends during a wait.
@@ -303,7 +303,7 @@ enum End {
 #[test]
 fn wait_ends_when_tab_page_or_browser_is_gone() {
     browser_test(async |t| {
-        t.page("/restless", RESTLESS);
+        t.page("/restless", NEVER_LOADED);
         t.serve("/hang", Route::Hang);
         let url = t.url("/restless");
         let browser = Browser::new(Options::default());

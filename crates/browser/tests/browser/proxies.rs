@@ -43,9 +43,9 @@ async fn answer(mut stream: TcpStream, login: Option<&str>, log: Arc<Mutex<Vec<S
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     log.lock().unwrap().push(head.lines().next().unwrap_or_default().to_owned());
-    let is_in =
+    let is_allowed =
         login.is_none_or(|login| head.contains(&format!("Proxy-Authorization: Basic {login}\r\n")));
-    let response = match is_in {
+    let response = match is_allowed {
         true => {
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 21\r\n\
              Connection: close\r\n\r\n<title>toll</title>ok"
@@ -126,8 +126,8 @@ fn proxy_authentication_is_answered() {
         let message = format!("{refused:?}");
         assert!(!message.contains("wrong") && !message.contains("toll"), "{message}");
         assert!(proxy.requests().len() < before + 10, "it is not tried for ever");
-        let nobody = run_in_context(&t, "none", new_tab(&proxy.address)).await;
-        nobody.unwrap();
+        let result = run_in_context(&t, "none", new_tab(&proxy.address)).await;
+        result.unwrap();
         let refused = run_in_context(&t, "none", open("http://shop.invalid/")).await;
         assert!(!format!("{refused:?}").contains("toll"), "{refused:?}");
         for name in ["in", "out", "none"] {

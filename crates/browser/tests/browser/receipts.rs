@@ -34,9 +34,9 @@ const fn effect_case(
 /// `OTHER` is the address of a cross-site page in a process of its own; `SOCKET` is the address of a
 /// WebSocket that accepts everything.
 #[rustfmt::skip]
-const CONSEQUENCES: &[EffectCase] = &[
+const EFFECTS: &[EffectCase] = &[
     effect_case("nothing", "", "", "none"),
-    effect_case("nothing, heard", "", "window.x = 1", "none"),
+    effect_case("nothing, with a listener", "", "window.x = 1", "none"),
     effect_case("a text", "", "out.textContent = 'x'", "changed +content"),
     effect_case("a text after a promise", "", "Promise.resolve().then(() => out.textContent = 'x')", "changed +content"),
     effect_case("a text after a timer of 150 ms", "", "setTimeout(() => out.textContent = 'x', 150)", "changed +content"),
@@ -72,7 +72,7 @@ const CONSEQUENCES: &[EffectCase] = &[
 ];
 
 /// Self-mutations of a page.
-const RESTLESS: &[(&str, &str)] = &[
+const SELF_MUTATIONS: &[(&str, &str)] = &[
     (
         "counting",
         "<p id=self1>0</p><p id=self2>0</p><script>setInterval(() => self1.textContent = +self1.textContent + 1, 1000); \
@@ -129,7 +129,7 @@ fn check_all_on(pages: &'static [(&str, &str)]) {
         );
         let only = std::env::var("AGBROWSE_PROBE").ok();
         let mut wrong = String::new();
-        for (it, (name, itself)) in CONSEQUENCES.iter().zip(pages.iter().cycle()) {
+        for (it, (name, itself)) in EFFECTS.iter().zip(pages.iter().cycle()) {
             if only.as_ref().is_some_and(|only| !it.name.contains(only)) {
                 continue;
             }
@@ -180,7 +180,7 @@ fn every_effect_is_reported_on_quiet_page() {
 
 #[test]
 fn every_effect_is_reported_on_self_mutating_page() {
-    check_all_on(RESTLESS);
+    check_all_on(SELF_MUTATIONS);
 }
 
 #[test]
@@ -305,12 +305,12 @@ fn form_validation_failure_is_blocked_and_names_field() {
         ),
     ];
     browser_test(async |t| {
-        for (html, target, said) in cases {
+        for (html, target, expected) in cases {
             t.page("/form", format!("<!doctype html>{html}"));
             t.open("/form").await;
             let outcome = receipt(click(&t, target).await);
             assert_eq!(outcome.effect.as_str(), "blocked", "{html}: {outcome}");
-            assert!(outcome.to_string().contains(said), "{html}: {outcome}");
+            assert!(outcome.to_string().contains(expected), "{html}: {outcome}");
         }
         // By the Enter key.
         t.page("/form", "<form><input aria-label=First id=i><input aria-label=Second required><button>Send</button></form>");

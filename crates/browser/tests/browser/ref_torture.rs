@@ -22,21 +22,21 @@ fn torture_ref_keeps_its_meaning_or_is_refused() {
         let mut score = Results::default();
         let page = Page::open(&t, &mut random).await;
         let mut round = 0;
-        while score.sum().kept + score.sum().changed < rounds {
+        while score.sum().unchanged + score.sum().changed < rounds {
             let kind = &page.kinds[random.below(page.kinds.len())];
             page.round(round, kind, &mut random, &mut score).await;
             round += 1;
         }
         eprintln!("{score}");
         for story in score.missed.iter().take(20) {
-            eprintln!("refused in vain: {story}");
+            eprintln!("refused needlessly: {story}");
         }
         let hint = format!("repeat with AGBROWSE_SEED={seed}");
         assert!(score.wrong.is_empty(), "wrong, {hint}:\n{}", score.wrong.join("\n"));
         assert!(score.mute.is_empty(), "no reason, {hint}:\n{}", score.mute.join("\n"));
         let all = score.sum();
-        assert!(all.missed * 100 <= all.kept, "refused, {hint}:\n{}", score.missed.join("\n"));
-        assert!(all.kept > rounds / 4 && all.changed > rounds / 10, "a dull page: {score}");
+        assert!(all.missed * 100 <= all.unchanged, "refused, {hint}:\n{}", score.missed.join("\n"));
+        assert!(all.unchanged > rounds / 4 && all.changed > rounds / 10, "too few cases: {score}");
     });
 }
 
@@ -123,18 +123,18 @@ impl<'a> Page<'a> {
             now.as_deref().unwrap_or("gone"),
         );
         let tally = score.kinds.entry(kind.to_owned()).or_default();
-        let is_kept = now.as_deref() == Some(&was);
-        tally.kept += u32::from(is_kept);
-        tally.changed += u32::from(!is_kept);
+        let is_unchanged = now.as_deref() == Some(&was);
+        tally.unchanged += u32::from(is_unchanged);
+        tally.changed += u32::from(!is_unchanged);
         match used {
-            Ok(found) if is_kept && found.as_deref() == Some(&key) => {}
+            Ok(found) if is_unchanged && found.as_deref() == Some(&key) => {}
             Ok(_) if now.is_none() && expected_meaning.as_deref() == Some(&was) => {}
             Ok(_) => score.wrong.push(story),
             Err(error) => {
                 if !explains_change(&error) {
                     score.mute.push(story.clone());
                 }
-                if is_kept {
+                if is_unchanged {
                     tally.missed += 1;
                     score.missed.push(story);
                 }
@@ -154,7 +154,7 @@ impl<'a> Page<'a> {
 
     /// Takes a snapshot of a part of the page.
     async fn take_interim_snapshot(&self, name: &str, random: &mut Random) -> InterimSnapshot {
-        let (glance, command) = match random.below(2) {
+        let (interim, command) = match random.below(2) {
             0 => (
                 InterimSnapshot::Find,
                 Command::Find(Find { role: Some("heading".into()), ..Find::default() }),
@@ -176,7 +176,7 @@ impl<'a> Page<'a> {
             {
                 InterimSnapshot::Shown
             }
-            _ => glance,
+            _ => interim,
         }
     }
 
@@ -214,9 +214,9 @@ impl<'a> Page<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InterimSnapshot {
     None,
-    /// A search for another text.
+    /// A search for headings.
     Find,
-    /// Of another subtree.
+    /// Of another subtree, the toolbar.
     Part,
     /// Of the target itself: the ref has the latest meaning.
     Shown,
@@ -251,7 +251,7 @@ struct Results {
 #[derive(Clone, Copy, Default)]
 struct Tally {
     /// Targets that kept their meaning.
-    kept: u32,
+    unchanged: u32,
     /// Targets that changed their meaning or were removed.
     changed: u32,
     /// Targets that kept their meaning and were refused.
@@ -261,7 +261,7 @@ struct Tally {
 impl Results {
     fn sum(&self) -> Tally {
         self.kinds.values().fold(Tally::default(), |sum, it| Tally {
-            kept: sum.kept + it.kept,
+            unchanged: sum.unchanged + it.unchanged,
             changed: sum.changed + it.changed,
             missed: sum.missed + it.missed,
         })
@@ -271,10 +271,10 @@ impl Results {
 impl std::fmt::Display for Results {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut row = |name: &str, tally: &Tally| {
-            let Tally { kept, changed, missed } = tally;
+            let Tally { unchanged, changed, missed } = tally;
             writeln!(
                 f,
-                "{name:>10}: kept {kept:4}, changed {changed:4}, refused in vain {missed:2}"
+                "{name:>10}: unchanged {unchanged:4}, changed {changed:4}, refused needlessly {missed:2}"
             )
         };
         self.kinds.iter().try_for_each(|(name, tally)| row(name, tally))?;

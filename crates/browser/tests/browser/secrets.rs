@@ -87,10 +87,7 @@ fn secret_field_value_is_in_no_output() {
             open_html(&t, &html, Snapshot::default()).await;
             for (what, text) in all_outputs(&t).await {
                 assert!(!text.contains(SECRET), "{what} of {field}:\n{text}");
-                assert!(
-                    !text.contains("•••••••"),
-                    "its length is told by {what} of {field}:\n{text}"
-                );
+                assert!(!text.contains("•••••••"), "{what} of {field} reveals its length:\n{text}");
             }
             if field.contains("template") || field.contains("hidden") {
                 continue;
@@ -203,14 +200,14 @@ fn secrets_are_masked_in_texts_names_and_urls() {
                 let short = shared_prefix(expected);
                 assert!(
                     strings.iter().any(|it| it.starts_with(&short)),
-                    "{format}: {expected} is not told"
+                    "{format}: {expected} is missing"
                 );
                 if after.is_some() {
                     // A number in a URL may be an article number.
                     let is_card = !before.contains(char::is_alphabetic);
                     let unmasked = rest.iter().filter(|it| !is_card || !it.starts_with("http://"));
                     let unmasked: Vec<_> = unmasked.filter(|it| it.contains(&before)).collect();
-                    assert!(unmasked.is_empty(), "{format}: {before} is told: {unmasked:#?}");
+                    assert!(unmasked.is_empty(), "{format}: {before} is not masked: {unmasked:#?}");
                 }
             }
         }

@@ -48,7 +48,7 @@ fn background_tab_is_not_current() {
         let own = tab_id(t.run(Command::Tab(TabCommand { action: TabAction::New(own) })).await);
         assert_eq!(t.eval("document.title").await, "\"a\"");
         t.run(close_tab(None)).await.unwrap();
-        assert!(t.tabs().await.iter().all(|tab| !tab.current), "the tab aside took over");
+        assert!(t.tabs().await.iter().all(|tab| !tab.current), "the background tab became current");
         t.open("/a").await;
         let title = t.run_on(own, eval("document.title")).await.unwrap().reply;
         assert_eq!(title.to_string(), "b");

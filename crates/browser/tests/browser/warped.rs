@@ -6,7 +6,7 @@ use crate::probes::describe;
 use std::fmt::Write as _;
 
 /// Transforms of a frame: styles of its container, and of the frame itself.
-const DRAWN: &[(&str, &str)] = &[
+const TRANSFORMS: &[(&str, &str)] = &[
     ("", "transform: rotate(30deg)"),
     ("", "transform: rotate(90deg); border: 7px solid; padding: 11px"),
     ("transform: rotate(-20deg) scale(.8)", "rotate: 200deg"),
@@ -38,7 +38,7 @@ fn clicks_hit_targets_in_transformed_frames() {
             )
         };
         let mut pages = Vec::new();
-        for (number, drawn) in DRAWN.iter().enumerate() {
+        for (number, drawn) in TRANSFORMS.iter().enumerate() {
             // Every other frame is out-of-process.
             let src = if number % 2 == 0 { t.url("/inner") } else { t.other_url("/inner") };
             pages.push((format!("{drawn:?}"), page(*drawn, &src)));
@@ -47,12 +47,13 @@ fn clicks_hit_targets_in_transformed_frames() {
         for (outer, middle, is_other) in [(0, 8, false), (8, 2, false), (7, 0, true), (3, 1, true)]
         {
             let path = format!("/middle-{outer}-{middle}");
-            let body = page(DRAWN[middle], &t.url("/inner")).replace("150px 200px", "60px 80px");
+            let body =
+                page(TRANSFORMS[middle], &t.url("/inner")).replace("150px 200px", "60px 80px");
             t.page(&path, body);
             let src = if is_other { t.other_url(&path) } else { t.url(&path) };
-            let body = page(DRAWN[outer], &src)
+            let body = page(TRANSFORMS[outer], &src)
                 .replace("width: 220px; height: 160px", "width: 500px; height: 420px");
-            pages.push((format!("{:?} in {:?}", DRAWN[middle], DRAWN[outer]), body));
+            pages.push((format!("{:?} in {:?}", TRANSFORMS[middle], TRANSFORMS[outer]), body));
         }
         let mut wrong = String::new();
         for (name, body) in pages {

@@ -28,17 +28,17 @@ async fn snapshot_text_on(t: &TestContext, tab: TabId, options: Snapshot) -> Str
         .to_string()
 }
 
-/// An input whose value property changes without an event.
-const QUIETLY: &str =
+/// A stylesheet change from another tab, which fires no event.
+const SILENT_STYLE_CHANGE: &str =
     "opener.document.styleSheets[0].insertRule('p:first-of-type { display: none }'); 1";
-const SHEET: &str = "<style></style><p>first</p><p>second</p>";
+const STYLED_PAGE: &str = "<style></style><p>first</p><p>second</p>";
 
 #[test]
 fn unchanged_page_is_served_from_cache() {
     browser_test(async |t| {
-        let (first, side) = two_tabs(&t, SHEET).await;
+        let (first, side) = two_tabs(&t, STYLED_PAGE).await;
         assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
-        t.run_on(side, eval(QUIETLY)).await.unwrap();
+        t.run_on(side, eval(SILENT_STYLE_CHANGE)).await.unwrap();
         assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
         // Other options are not served from the cache; `fresh` never is.
         let fresh = Snapshot { fresh: true, ..Snapshot::default() };
@@ -50,9 +50,9 @@ fn unchanged_page_is_served_from_cache() {
 #[test]
 fn all_refs_takes_fresh_snapshot_and_keeps_cache() {
     browser_test(async |t| {
-        let (first, side) = two_tabs(&t, SHEET).await;
+        let (first, side) = two_tabs(&t, STYLED_PAGE).await;
         assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
-        t.run_on(side, eval(QUIETLY)).await.unwrap();
+        t.run_on(side, eval(SILENT_STYLE_CHANGE)).await.unwrap();
         let all = Snapshot { all_refs: true, ..Snapshot::default() };
         assert!(!snapshot_text_on(&t, first, all.clone()).await.contains("\"first\""));
         assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));

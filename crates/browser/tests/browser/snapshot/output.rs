@@ -42,7 +42,7 @@ fn page_is_rendered_as_accessibility_tree() {
         for part in
             ["level=1", "value=\"me@here.org\"", "checked", "disabled", "selected", "\"bold\""]
         {
-            assert!(text.contains(part), "{part} is told:\n{text}");
+            assert!(text.contains(part), "{part} is shown:\n{text}");
         }
     });
 }
