@@ -262,7 +262,7 @@ async fn run_scenario(t: &TestContext, scenario: &Scenario) -> Result<(), String
     }
     match &*t.eval(&format!("!!({})", scenario.then)).await {
         "true" => Ok(()),
-        _ => Err(format!("`{}` is not so", scenario.then)),
+        _ => Err(format!("`{}` is not true", scenario.then)),
     }
 }
 
@@ -307,7 +307,7 @@ fn ref_below<'s>(page_text: &'s str, words: &str) -> Result<&'s str, String> {
 
 #[rustfmt::skip]
 const GRID: &[Scenario] = &[
-    scenario("a column is sorted by its header, and the other way round", &[
+    scenario("a column is sorted by its header, in both directions", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "columnheader \"Amount\""),
         (r#"{"verb":"click","target":"{columnheader \"Amount\"}"}"#, "changed +content"),
@@ -325,7 +325,7 @@ const GRID: &[Scenario] = &[
         (r#"{"verb":"press","keys":["Enter"]}"#, "changed +content"),
         ("look", "gridcell \"Quito\""),
     ], "table.getRow(2).getData().city === 'Quito'"),
-    scenario("an edit is taken back", &[
+    scenario("an edit is undone", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"click","target":"{\"Cleo No. 2\" > gridcell \"Pune\"}"}"#, "changed"),
@@ -346,38 +346,38 @@ const GRID: &[Scenario] = &[
         ("look", ""),
         (r#"{"verb":"scroll","target":"{button \"Ship\"}","way":"down"}"#, "changed +scroll"),
     ], "document.querySelector('.tabulator-tableholder').scrollTop > 100"),
-    scenario("a ref of a row that was scrolled away is refused", &[
+    scenario("a ref of a row scrolled out of the virtual list is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"scroll","target":"css=.tabulator-tableholder","way":"end"}"#, "changed +scroll"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a ref of a row that was sorted away is refused", &[
+    scenario("a ref of a row that sorting moved out is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"click","target":"{columnheader \"Amount\"}"}"#, "changed +content"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a ref of a row that has another customer now is refused", &[
+    scenario("a ref of a row with another customer is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         ("js table.updateData([{ id: 3, customer: 'Zoe No. 9' }]).then(() => 1)", "1"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a ref of a row that has another customer now is refused where that can be edited, too", &[
+    scenario("a ref of a row with another customer is refused in an editable table, too", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("js table.updateColumnDefinition('customer', { editor: 'input' }).then(() => 1)", "1"),
         ("look", "gridcell \"Dag No. 3\""),
         ("js table.updateData([{ id: 3, customer: 'Zoe No. 9' }]).then(() => 1)", "1"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a ref of data that was replaced is refused", &[
+    scenario("a ref of replaced data is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         ("js table.setData(orders.slice(700)).then(() => 1)", "1"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a row that comes back is the row that it was", &[
+    scenario("a row that is scrolled back has its earlier ref", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         (r#"{"verb":"scroll","target":"css=.tabulator-tableholder","way":"end"}"#, "changed +scroll"),
         (r#"{"verb":"scroll","target":"css=.tabulator-tableholder","way":"start"}"#, "changed +scroll"),
@@ -388,18 +388,18 @@ const GRID: &[Scenario] = &[
 
 #[rustfmt::skip]
 const RECYCLER: &[Scenario] = &[
-    scenario("an element that stands for another row now is refused", &[
+    scenario("a recycled element of another row is refused", &[
         ("look", "Contact 3"),
         (r#"{"verb":"scroll","target":"{grid \"Contacts\"}","way":"down","by":3000,"noDelta":true}"#, "changed +scroll"),
         (r#"{"verb":"click","target":"{\"Contact 3\" > button \"Call\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "view.scrollTop === 3000 && called.textContent === 'nobody'"),
-    scenario("a row of cells that can be focused is told apart as well", &[
+    scenario("rows with focusable cells are distinguished", &[
         ("js for (const cell of document.querySelectorAll('[role=gridcell]')) cell.tabIndex = -1", ""),
         ("look", "Contact 3"),
         (r#"{"verb":"scroll","target":"{grid \"Contacts\"}","way":"down","by":3000,"noDelta":true}"#, "changed +scroll"),
         (r#"{"verb":"click","target":"{\"Contact 3\" > button \"Call\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "view.scrollTop === 3000 && called.textContent === 'nobody'"),
-    scenario("in a batch, a ref means what it meant before the batch", &[
+    scenario("refs in a batch are bound to the snapshot before it", &[
         ("look", "Contact 3"),
         (r#"{"verb":"batch","commands":[{"verb":"scroll","target":"{grid \"Contacts\"}","way":"down","by":3000},{"verb":"click","target":"{\"Contact 3\" > button \"Call\"}","noWait":true}]}"#, "snapshot.ref-stale"),
     ], "called.textContent === 'nobody'"),
@@ -415,7 +415,7 @@ const RECYCLER: &[Scenario] = &[
         ("look", "Contact 5000"),
         (r#"{"verb":"click","target":"{\"Contact 5000\" > button \"Call\"}"}"#, "changed +content"),
     ], "called.textContent === 'Contact 5000'"),
-    scenario("an element that stands for its first row again is taken", &[
+    scenario("a recycled element that is back on its row is used", &[
         ("look", "Contact 3"),
         (r#"{"verb":"scroll","target":"{grid \"Contacts\"}","way":"down","by":3000}"#, "changed +scroll"),
         (r#"{"verb":"scroll","target":"{grid \"Contacts\"}","way":"start"}"#, "changed +scroll"),
@@ -425,20 +425,20 @@ const RECYCLER: &[Scenario] = &[
 
 #[rustfmt::skip]
 const EDITOR: &[Scenario] = &[
-    scenario("what is typed is in the letter", &[
+    scenario("typed text is in the document", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "Dear reader"),
         (r#"{"verb":"type","target":"{generic \"Letter\"}","text":", hello"}"#, "changed +content"),
         ("look", "Dear reader, hello"),
         (r#"{"verb":"get","what":"text","target":"{generic \"Letter\"}"}"#, "reads Dear reader, hello"),
     ], "tinymce.get('letter').getContent() === '<p>Dear reader, hello</p>'"),
-    scenario("a new text in place of the old one", &[
+    scenario("the text is replaced", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"fill","target":"{generic \"Letter\"}","value":"Dear Ada"}"#, "changed +value"),
         ("look", "Dear Ada"),
     ], "tinymce.get('letter').getContent() === '<p>Dear Ada</p>'"),
-    scenario("a selection is made bold, and the button shows it", &[
+    scenario("a selection is made bold, and the button shows the state", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "button \"Bold\""),
         (r#"{"verb":"press","keys":["Control+A"],"on":"{generic \"Letter\"}"}"#, "changed|none"),
@@ -446,7 +446,7 @@ const EDITOR: &[Scenario] = &[
         ("js document.querySelector('[aria-label=Bold]').ariaPressed", "\"true\""),
         (r#"{"verb":"get","what":"html","target":"{generic \"Letter\"}"}"#, "reads <strong>Dear reader</strong>"),
     ], "tinymce.get('letter').getContent() === '<p><strong>Dear reader</strong></p>'"),
-    scenario("bold is turned on, and what is typed then is bold", &[
+    scenario("bold is turned on, and typed text is bold", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"press","keys":["Control+End"],"on":"{generic \"Letter\"}"}"#, "changed|none"),
@@ -462,7 +462,7 @@ const EDITOR: &[Scenario] = &[
         (r#"{"verb":"click","target":"{\"Heading 2\"}"}"#, "changed +content"),
         ("look", "heading \"Dear reader\""),
     ], "tinymce.get('letter').getContent() === '<h2>Dear reader</h2>'"),
-    scenario("what was typed is undone", &[
+    scenario("typing is undone", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "button \"Undo\""),
         (r#"{"verb":"click","target":"{button \"Undo\"}","noWait":true}"#, "act.disabled"),
@@ -506,7 +506,7 @@ const SHOELACE: &[Scenario] = &[
         ("look", "combobox \"Extras\""),
         (r#"{"verb":"select","target":"{combobox \"Extras\"}","options":["Backup","Helpdesk"]}"#, "changed =Helpdesk"),
     ], "extras.value.join() === 'b,h'"),
-    scenario("an option that is not there is told with those that are", &[
+    scenario("a missing option is reported with the available ones", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"select","target":"{combobox \"Plan\"}","options":["Huge"],"noWait":true}"#, "act.no-option Huge"),
@@ -520,7 +520,7 @@ const SHOELACE: &[Scenario] = &[
         ("js terms.checked", "true"),
         (r#"{"verb":"uncheck","target":"{checkbox \"I agree\"}"}"#, "changed"),
     ], "!terms.checked"),
-    scenario("a dialog is opened, filled in and sent", &[
+    scenario("a dialog is opened, filled in and submitted", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "!dialog"),
         (r#"{"verb":"click","target":"{button \"Send\"}"}"#, "changed +content"),
@@ -529,7 +529,7 @@ const SHOELACE: &[Scenario] = &[
         (r#"{"verb":"click","target":"{button \"Yes, send\"}"}"#, "changed +content"),
         (r#"{"verb":"wait","target":"role=dialog","state":"hidden"}"#, "reply"),
     ], "state.textContent === 'sent with 42' && !sure.open"),
-    scenario("what is behind an open dialog is refused", &[
+    scenario("an element behind an open dialog is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Send\"}"}"#, "changed +content"),
@@ -546,7 +546,7 @@ const SHOELACE: &[Scenario] = &[
         (r#"{"verb":"wait","text":"cancelled"}"#, "reply"),
         ("look", "!dialog"),
     ], "!sure.open"),
-    scenario("a dialog is closed by a key, and what was behind it can be used again", &[
+    scenario("a dialog is closed by a key, and the page behind it is usable again", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Send\"}"}"#, "changed +content"),
@@ -554,7 +554,7 @@ const SHOELACE: &[Scenario] = &[
         (r#"{"verb":"wait","text":"cancelled"}"#, "reply"),
         (r#"{"verb":"check","target":"{checkbox \"I agree\"}"}"#, "changed"),
     ], "!sure.open && terms.checked"),
-    scenario("a form of such fields at once", &[
+    scenario("all fields with `fill-form`", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         (r#"{"verb":"fill-form","fields":[{"target":"label=E-mail","value":"ann@example.org"},{"target":"label=Plan","value":"Small"},{"target":"label=I agree","value":"true"}]}"#, "changed"),
     ], "mail.value === 'ann@example.org' && plan.value === 's' && terms.checked"),
@@ -570,7 +570,7 @@ const REACT: &[Scenario] = &[
         ("js state.name", "\"Anna\""),
         (r#"{"verb":"fill","target":"{textbox \"Name\"}","value":""}"#, "changed +value +content"),
     ], "state.name === '' && document.querySelector('input').value === ''"),
-    scenario("a field that takes a part of what it gets says so", &[
+    scenario("a field that accepts a part of the text reports it", &[
         ("look", "textbox \"Postcode\""),
         (r#"{"verb":"fill","target":"{textbox \"Postcode\"}","value":"0150 Oslo"}"#, "act.not-taken 0150"),
     ], "state.zip === '0150'"),
@@ -585,28 +585,28 @@ const REACT: &[Scenario] = &[
         (r#"{"verb":"select","target":"{combobox \"Size\"}","options":["Large"]}"#, "changed +value +content =Large"),
         ("look", "value=\"Large\""),
     ], "state.size === 'l'"),
-    scenario("all of them at once", &[
+    scenario("all fields with `fill-form`", &[
         (r#"{"verb":"fill-form","fields":[{"target":"label=Name","value":"Ann"},{"target":"label=Postcode","value":"0150"},{"target":"label=Member","value":"true"},{"target":"label=Size","value":"Large"}]}"#, "changed +content"),
     ], "JSON.stringify(state) === '{\"name\":\"Ann\",\"zip\":\"0150\",\"isMember\":true,\"size\":\"l\"}'"),
-    scenario("an entry that went elsewhere is the entry that it was", &[
+    scenario("a moved entry keeps its ref", &[
         ("look", "heading \"keyed\""),
         (r#"{"verb":"click","target":"{button \"Reverse keyed\"}","noDelta":true}"#, "changed +content"),
         ("js keyed.join()", "\"Fold,Iron,Wash\""),
         (r#"{"verb":"click","target":"{\"keyed\" > \"Wash\" > button \"Remove\"}"}"#, "changed +content"),
     ], "keyed.join() === 'Fold,Iron'"),
-    scenario("an element that got the text of another entry is refused", &[
+    scenario("an element with the text of another entry is refused", &[
         ("look", "heading \"placed\""),
         (r#"{"verb":"click","target":"{button \"Reverse placed\"}","noDelta":true}"#, "changed +content"),
         ("js placed.join()", "\"Fold,Iron,Wash\""),
         (r#"{"verb":"click","target":"{heading \"placed\" > \"Wash\" > button \"Remove\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "placed.join() === 'Fold,Iron,Wash'"),
-    scenario("the entry that moved up when one was removed is not taken for it", &[
+    scenario("the entry that moves into the place of a removed one is not mistaken for it", &[
         ("look", "heading \"placed\""),
         (r#"{"verb":"click","target":"{heading \"placed\" > \"Wash\" > button \"Remove\"}","noDelta":true}"#, "changed +content"),
         ("js placed.join()", "\"Iron,Fold\""),
         (r#"{"verb":"click","target":"{heading \"placed\" > \"Wash\" > button \"Remove\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "placed.join() === 'Iron,Fold'"),
-    scenario("an entry that is gone is refused", &[
+    scenario("a removed entry is refused", &[
         ("look", "heading \"keyed\""),
         (r#"{"verb":"click","target":"{heading \"keyed\" > \"Iron\" > button \"Remove\"}"}"#, "changed +content"),
         (r#"{"verb":"click","target":"{heading \"keyed\" > \"Iron\" > button \"Remove\"}","noWait":true}"#, "snapshot.ref-stale"),
@@ -623,7 +623,7 @@ const DATES: &[Scenario] = &[
         (r#"{"verb":"click","target":"{\"March 12, 2026\"}"}"#, "changed +content"),
         ("look", "value=\"2026-03-12\""),
     ], "arrival.value === '2026-03-12' && chosen.textContent === 'arrival 2026-03-12' && !arrival._flatpickr.isOpen"),
-    scenario("a calendar that fades in is there when it has faded in", &[
+    scenario("a calendar that fades in is waited for", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{textbox \"Arrival\"}"}"#, "changed +content"),
         ("look", "text: \"Wed\""),
@@ -646,12 +646,12 @@ const DATES: &[Scenario] = &[
         ("look", "\"December 24, 2027\""),
         (r#"{"verb":"click","target":"{\"December 24, 2027\"}"}"#, "changed +content"),
     ], "arrival.value === '2027-12-24'"),
-    scenario("a day is written into the field", &[
+    scenario("a day is typed into the field", &[
         ("look", "textbox \"Departure\""),
         (r#"{"verb":"fill","target":"{textbox \"Departure\"}","value":"2026-03-28"}"#, "changed +value"),
         (r#"{"verb":"press","keys":["Enter"]}"#, "changed"),
     ], "leave._flatpickr.selectedDates[0].getDate() === 28 && chosen.textContent === 'departure 2026-03-28'"),
-    scenario("a field that is for choosing only cannot be written to", &[
+    scenario("a calendar-only field cannot be filled", &[
         ("look", ""),
         (r#"{"verb":"fill","target":"{textbox \"Arrival\"}","value":"2026-03-28","noWait":true}"#, "act.not-editable"),
     ], "arrival.value === '2026-03-10'"),
@@ -663,7 +663,7 @@ const DATES: &[Scenario] = &[
         ("look", "\"March 9, 2026\""),
         (r#"{"verb":"click","target":"{\"March 9, 2026\"}"}"#, "changed +content"),
     ], "stay.value === '2026-03-05 to 2026-03-09'"),
-    scenario("a day of a month that was left is refused", &[
+    scenario("a day of a month no longer shown is refused", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{textbox \"Arrival\"}"}"#, "changed +content"),
         ("look", "\"March 12, 2026\""),
@@ -691,7 +691,7 @@ const SELECT2: &[Scenario] = &[
         ("look", "option \"Kenya\""),
         (r#"{"verb":"click","target":"{option \"Kenya\"}"}"#, "changed +content"),
     ], "country.value === 'ke'"),
-    scenario("an option that is searched for", &[
+    scenario("an option found by search", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{combobox \"Austria\"}"}"#, "changed +content"),
         ("look", "searchbox"),
@@ -709,7 +709,7 @@ const SELECT2: &[Scenario] = &[
         (r#"{"verb":"select","target":"{searchbox \"Search\"}","options":["Climbing","Sailing"]}"#, "changed +content =Sailing"),
         ("look", "\"Climbing\""),
     ], "$('#sports').val().join() === 'c,s'"),
-    scenario("several options, with clicks, and one is taken back", &[
+    scenario("several options, with clicks, and one is deselected", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{searchbox \"Search\"}"}"#, "changed +content"),
         ("look", "option \"Hiking\""),
@@ -720,11 +720,11 @@ const SELECT2: &[Scenario] = &[
         ("look", "Remove item"),
         (r#"{"verb":"click","target":"{Remove item}"}"#, "changed +content"),
     ], "$('#sports').val().join() === 's'"),
-    scenario("an option that is not there is told with those that are", &[
+    scenario("a missing option is reported with the available ones", &[
         ("look", ""),
         (r#"{"verb":"select","target":"{combobox \"Austria\"}","options":["Peru"],"noWait":true}"#, "act.no-option Peru"),
     ], "country.value === 'at'"),
-    scenario("the list behind it, which nobody can see, is not used", &[
+    scenario("the hidden native select is not used", &[
         ("look", ""),
         (r#"{"verb":"select","target":"css=#country","options":["Kenya"],"noWait":true}"#, "target.not-found not shown"),
     ], "country.value === 'at'"),
@@ -732,7 +732,7 @@ const SELECT2: &[Scenario] = &[
 
 #[rustfmt::skip]
 const COMBOBOX: &[Scenario] = &[
-    scenario("a part is typed, and an option chosen", &[
+    scenario("a prefix is typed, and an option selected", &[
         ("look", "combobox \"Fruit\""),
         (r#"{"verb":"type","target":"{combobox \"Fruit\"}","text":"b"}"#, "changed +value +content"),
         ("look", "option \"Blueberry\""),
@@ -740,7 +740,7 @@ const COMBOBOX: &[Scenario] = &[
         (r#"{"verb":"click","target":"{option \"Blueberry\"}"}"#, "changed +content"),
         ("look", "!option"),
     ], "fruit.value === 'Blueberry' && chosen.textContent === 'Blueberry' && document.activeElement === fruit"),
-    scenario("an option is chosen with keys", &[
+    scenario("an option is selected with keys", &[
         ("look", ""),
         (r#"{"verb":"type","target":"{combobox \"Fruit\"}","text":"ap"}"#, "changed +value +content"),
         (r#"{"verb":"press","keys":["ArrowDown","ArrowDown"]}"#, "changed +content"),
@@ -753,26 +753,26 @@ const COMBOBOX: &[Scenario] = &[
         ("look", "option \"Cherry\""),
         (r#"{"verb":"click","target":"{option \"Cherry\"}"}"#, "changed +content"),
     ], "fruit.value === 'Cherry'"),
-    scenario("an option of a list that is searched, with one command", &[
+    scenario("an option of a searchable list, with one command", &[
         ("look", ""),
         (r#"{"verb":"select","target":"{combobox \"Fruit\"}","options":["Banana"]}"#, "changed =Banana"),
     ], "chosen.textContent === 'Banana' && fruits.hidden"),
-    scenario("a list for choosing only shows what is chosen", &[
+    scenario("a select-only combobox shows its selection", &[
         ("look", "combobox \"Colour\""),
         ("look", "value=\"Red\""),
     ], "true"),
-    scenario("an option of a list for choosing only, with one command", &[
+    scenario("an option of a select-only combobox, with one command", &[
         ("look", "combobox \"Colour\""),
         (r#"{"verb":"select","target":"{combobox \"Colour\"}","options":["Blue"]}"#, "changed +content =Blue"),
     ], "shade.textContent === 'Blue' && shades.hidden"),
-    scenario("an option of a list for choosing only, with keys", &[
+    scenario("an option of a select-only combobox, with keys", &[
         ("look", ""),
         (r#"{"verb":"press","keys":["ArrowDown","ArrowDown","Enter"],"on":"{combobox \"Colour\"}"}"#, "changed +content"),
     ], "shade.textContent === 'Green'"),
-    scenario("both in a form", &[
+    scenario("both with `fill-form`", &[
         (r#"{"verb":"fill-form","fields":[{"target":"role=combobox[name=\"Fruit\"]","value":"Cherry"},{"target":"role=combobox[name=\"Colour\"]","value":"Green"}]}"#, "changed"),
     ], "fruit.value === 'Cherry' && shade.textContent === 'Green'"),
-    scenario("a list is closed and nothing is chosen", &[
+    scenario("a list is closed without a selection", &[
         ("look", ""),
         (r#"{"verb":"type","target":"{combobox \"Fruit\"}","text":"c"}"#, "changed +value +content"),
         ("look", "option \"Cherry\""),
@@ -783,7 +783,7 @@ const COMBOBOX: &[Scenario] = &[
 
 #[rustfmt::skip]
 const TREE: &[Scenario] = &[
-    scenario("an entry is expanded, and one below it chosen", &[
+    scenario("an entry is expanded, and one below it selected", &[
         ("look", "treeitem \"Letters\""),
         ("look", "!treeitem \"To Bo\""),
         (r#"{"verb":"click","target":"{treeitem \"Letters\"}"}"#, "changed +content"),
@@ -791,14 +791,14 @@ const TREE: &[Scenario] = &[
         (r#"{"verb":"click","target":"{treeitem \"To Bo\"}"}"#, "changed +content"),
         ("look", "treeitem \"Letters\""),
     ], "selected.textContent === 'To Bo'"),
-    scenario("an entry is collapsed, and nothing in it is clicked", &[
+    scenario("an entry is collapsed without a click inside it", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{treeitem \"Letters\"}"}"#, "changed +content"),
         ("look", "treeitem \"To Ada\""),
         (r#"{"verb":"click","target":"{treeitem \"Letters\"}"}"#, "changed +content"),
         ("look", "!treeitem \"To Ada\""),
     ], "selected.textContent === 'Letters'"),
-    scenario("an entry is chosen with keys", &[
+    scenario("an entry is selected with keys", &[
         ("look", ""),
         (r#"{"verb":"focus","target":"{treeitem \"Letters\"}"}"#, "changed +focus"),
         (r#"{"verb":"press","keys":["ArrowDown"]}"#, "changed +focus"),
@@ -807,11 +807,11 @@ const TREE: &[Scenario] = &[
         ("look", "treeitem \"Beach.jpg\""),
         (r#"{"verb":"press","keys":["Enter"]}"#, "changed +content"),
     ], "selected.textContent === 'Beach.jpg'"),
-    scenario("an entry of a tree is chosen as an option", &[
+    scenario("an entry of a tree is selected as an option", &[
         ("look", "tree \"Files\""),
         (r#"{"verb":"select","target":"{tree \"Files\"}","options":["Notes"]}"#, "changed +content =Notes"),
     ], "selected.textContent === 'Notes'"),
-    scenario("an entry two levels down, in a tree that is all open", &[
+    scenario("an entry two levels down, in a fully expanded tree", &[
         ("js for (const item of items()) if (isParent(item)) expand(item, true)", ""),
         ("look", "treeitem \"Winter\""),
         (r#"{"verb":"click","target":"{treeitem \"Winter\"}"}"#, "changed +content"),
@@ -823,42 +823,42 @@ const TREE: &[Scenario] = &[
 
 #[rustfmt::skip]
 const MENU: &[Scenario] = &[
-    scenario("an item is chosen with the mouse", &[
+    scenario("an item is selected with the mouse", &[
         ("look", "!menuitem"),
         (r#"{"verb":"click","target":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitem \"Print\""),
         (r#"{"verb":"click","target":"{menuitem \"Print\"}"}"#, "changed +content"),
         ("look", "!menuitem"),
     ], "done.textContent === 'Print' && document.activeElement === button"),
-    scenario("an item is chosen with keys", &[
+    scenario("an item is selected with keys", &[
         ("look", ""),
         (r#"{"verb":"press","keys":["ArrowDown"],"on":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitem \"Copy\""),
         (r#"{"verb":"press","keys":["ArrowDown"]}"#, "changed +focus"),
         (r#"{"verb":"press","keys":["Enter"]}"#, "changed +content"),
     ], "done.textContent === 'Print'"),
-    scenario("an item is chosen by its first letter", &[
+    scenario("an item is selected by its first letter", &[
         ("look", ""),
         (r#"{"verb":"press","keys":["Enter"],"on":"{button \"Actions\"}"}"#, "changed +content"),
         (r#"{"verb":"press","keys":["w","Space"]}"#, "changed +content"),
     ], "done.textContent === 'Wrap lines' && document.querySelector('[role=menuitemcheckbox]').ariaChecked === 'true'"),
-    scenario("an item is chosen with one command", &[
+    scenario("an item is selected with one command", &[
         ("look", ""),
         (r#"{"verb":"select","target":"{button \"Actions\"}","options":["Print"]}"#, "changed +content =Print"),
     ], "done.textContent === 'Print' && menu.hidden"),
-    scenario("an item that is on or off", &[
+    scenario("a checkable item", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitemcheckbox \"Wrap lines\""),
         (r#"{"verb":"check","target":"{menuitemcheckbox \"Wrap lines\"}"}"#, "changed +content"),
     ], "document.querySelector('[role=menuitemcheckbox]').ariaChecked === 'true'"),
-    scenario("an item that is disabled is refused", &[
+    scenario("a disabled item is refused", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitem \"Paste\""),
         (r#"{"verb":"click","target":"{menuitem \"Paste\"}","noWait":true}"#, "act.disabled"),
     ], "done.textContent === 'nothing' && !menu.hidden"),
-    scenario("an item of a menu in the menu, with the mouse", &[
+    scenario("an item of a submenu, with the mouse", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitem \"Send\""),
@@ -866,7 +866,7 @@ const MENU: &[Scenario] = &[
         ("look", "menuitem \"As a link\""),
         (r#"{"verb":"click","target":"{menuitem \"As a link\"}"}"#, "changed +content"),
     ], "done.textContent === 'As a link' && menu.hidden"),
-    scenario("an item of a menu in the menu, with keys", &[
+    scenario("an item of a submenu, with keys", &[
         ("look", ""),
         (r#"{"verb":"press","keys":["ArrowUp","ArrowRight","ArrowDown"],"on":"{button \"Actions\"}"}"#, "changed +content"),
         ("js document.activeElement.textContent", "\"As a link\""),
@@ -893,7 +893,7 @@ const DIALOG: &[Scenario] = &[
         (r#"{"verb":"click","target":"{button \"Save\"}"}"#, "changed +content"),
         ("look", "!dialog"),
     ], "book.textContent === 'Elm Road 3' && document.activeElement === add"),
-    scenario("what is behind a dialog is refused, and can be used when it is closed", &[
+    scenario("an element behind a dialog is refused, and usable after it is closed", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"click","target":"{button \"Delete all\"}","noWait":true}"#, "act.covered|act.inert"),
@@ -902,23 +902,23 @@ const DIALOG: &[Scenario] = &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Delete all\"}"}"#, "changed +content"),
     ], "veil.hidden && book.textContent === 'wiped'"),
-    scenario("what is behind a dialog is refused to the keyboard as well", &[
+    scenario("keys to an element behind a dialog are refused", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"press","keys":["Enter"],"on":"{button \"Delete all\"}"}"#, "act.covered|act.inert"),
     ], "book.textContent === 'empty'"),
-    scenario("a field behind a dialog is not written to", &[
+    scenario("a field behind a dialog is not filled", &[
         ("look", "textbox \"Search\""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"fill","target":"{textbox \"Search\"}","value":"x","noWait":true}"#, "act.covered|act.inert"),
         (r#"{"verb":"type","target":"{textbox \"Search\"}","text":"x","noWait":true}"#, "act.covered|act.inert"),
     ], "search.value === '' && document.activeElement === street"),
-    scenario("whether what is behind a dialog can be clicked is told without a click", &[
+    scenario("`can` reports an element behind a dialog as not clickable", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"can","action":"click","target":"{button \"Delete all\"}"}"#, "can fail"),
     ], "book.textContent === 'empty'"),
-    scenario("the focus goes round in a dialog, and a key closes it", &[
+    scenario("a dialog traps the focus, and a key closes it", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"press","keys":["Tab","Tab","Tab"]}"#, "changed|none"),
