@@ -1,5 +1,5 @@
-//! Random actions on the demo shop while it is rendered anew at random: what is clicked or filled is what was meant, or
-//! it is refused. A thousand under `./dev soak`, a tenth of them in every test run.
+//! Random actions on the demo shop while it re-renders at random: each action hits its intended target, or
+//! is refused. A thousand under `./dev soak`, a tenth of them in every test run.
 
 use crate::fidelity::{browser, open, runtime};
 use crate::torture::{Random, rounds};
@@ -16,37 +16,37 @@ const SCRIPT: &str = include_str!("actions.js");
 const PAGES: &[&str] = &["/", "/cart", "/lab", "/login", "/product/1", "/account/subscription"];
 
 #[derive(Default)]
-struct Score {
+struct Results {
     acted: u32,
     refused: u32,
-    /// Refused though what was meant was still there and free.
+    /// Refused although the target was still there and actionable.
     missed: Vec<String>,
     wrong: Vec<String>,
     unhandled: Vec<String>,
     codes: BTreeMap<&'static str, u32>,
 }
 
-/// An event that reached something: what, and what that said then.
+/// An event that reached an element: the element, and its text at that moment.
 #[derive(Deserialize, Debug)]
-struct Reached {
+struct ReachedEvent {
     r#type: String,
     path: Vec<(String, String)>,
 }
 
 #[test]
-fn torture_random_actions_hit_what_was_meant() {
+fn torture_random_actions_hit_intended_target() {
     let Some(browser) = browser() else { return };
     runtime().block_on(async {
         let site = Site::serve().await.unwrap();
         let mut random = Random::new();
         let all = rounds(1000);
-        let mut score = Score::default();
+        let mut score = Results::default();
         let mut early = 0;
         let mut done = 0;
         while done < all {
-            if done % 8 == 0 || !go_on(&browser).await {
+            if done % 8 == 0 || !is_on_shop(&browser).await {
                 let page = PAGES[pick(&mut random, PAGES.len())];
-                tidy(&browser).await;
+                clean_up(&browser).await;
                 open(&browser, &format!("{}{page}", site.origin)).await;
             }
             if act(&browser, &mut random, &mut score).await {
@@ -58,17 +58,17 @@ fn torture_random_actions_hit_what_was_meant() {
         }
         let grown = memory().saturating_sub(early) / 1_000;
         println!(
-            "{all} actions: {} done, {} refused, {} refused in vain, {} wrong, {} unhandled; {grown} kB more memory",
+            "{all} actions: {} done, {} refused, {} refused needlessly, {} wrong, {} unhandled; {grown} kB more memory",
             score.acted, score.refused, score.missed.len(), score.wrong.len(), score.unhandled.len()
         );
         println!("refusals: {:?}", score.codes);
         for story in score.missed.iter().take(10) {
-            println!("refused in vain: {story}");
+            println!("refused needlessly: {story}");
         }
         assert!(score.wrong.is_empty(), "{}", score.wrong.join("\n"));
         assert!(score.unhandled.is_empty(), "{}", score.unhandled.join("\n"));
         let meant = score.acted as usize + score.missed.len();
-        // One in a hundred; of a few dozen, that is two by chance.
+        // One in a hundred; two of a few dozen are within chance.
         assert!(score.missed.len() * 100 <= meant.max(200), "{}", score.missed.join("\n"));
         assert!(score.acted * 3 > all, "a dull run: {} acted", score.acted);
         assert!(grown < 30_000, "{grown} kB more memory");
@@ -76,8 +76,8 @@ fn torture_random_actions_hit_what_was_meant() {
     });
 }
 
-/// One action. False when the page has nothing to act on.
-async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool {
+/// Performs one action. Returns false when the page has nothing to act on.
+async fn act(browser: &Browser, random: &mut Random, score: &mut Results) -> bool {
     if eval(browser, SCRIPT).await.is_none() || eval(browser, "stampAll()").await.is_none() {
         return false;
     }
@@ -99,7 +99,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
         name: Some("data-key".into()),
         nth: None,
     };
-    // What is in a frame or a shadow tree has no key.
+    // Elements in frames and shadow trees have no key.
     let key = match run(browser, Command::Get(get), 5_000).await {
         Ok(Outcome { reply: Reply::Get(got), .. }) => match got.value {
             Some(key) => key,
@@ -141,28 +141,28 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     };
     let request =
         Request { timeout_ms: Some(10_000), patience_ms: Some(1_000), ..Request::new(command) };
-    let came = browser.run(request).await;
-    tidy(browser).await;
+    let outcome = browser.run(request).await;
+    clean_up(browser).await;
     let reached =
         eval(browser, "window.reached ? reached() : JSON.parse(sessionStorage.reached || '[]')")
             .await;
-    let reached: Vec<Reached> =
+    let reached: Vec<ReachedEvent> =
         reached.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     _ = eval(browser, "sessionStorage.reached = '[]'").await;
     let now = eval(browser, &format!("window.truth ? truth('{key}') : null")).await;
     let story = format!(
         "{verb} {line}, {kind} after {ms} ms: {}\n  was {was}\n  now {now:?}\n  reached {reached:?}",
-        told(&came)
+        describe(&outcome)
     );
     let is_replaced = matches!(&**kind, "twin" | "rerender");
-    // Where another page came, what was reached there is not known.
+    // After a navigation the reached element is not known.
     let foreign = reached.iter().find(|event| {
         let own = event.path.iter().find(|(it, _)| *it == key);
         let same = |words: &str| serde_json::from_str::<String>(&was).is_ok_and(|was| was == words);
         match own {
-            // Its meaning was the same when the press came; what a press changes is its own business.
+            // The meaning was unchanged at the mouse press; effects of the press do not count.
             Some((_, words)) => event.r#type == "mousedown" && !same(words),
-            // What a page makes anew in its place, with the same words, means the same.
+            // A replacement with the same text has the same meaning.
             None if is_replaced && event.path.iter().any(|(_, words)| same(words)) => false,
             None => event.type_is_press(),
         }
@@ -170,7 +170,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     if foreign.is_some() {
         score.wrong.push(story.clone());
     }
-    match came {
+    match outcome {
         Ok(_) => score.acted += 1,
         Err(error) => {
             score.refused += 1;
@@ -195,7 +195,7 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Score) -> bool 
     true
 }
 
-impl Reached {
+impl ReachedEvent {
     fn type_is_press(&self) -> bool {
         self.r#type == "mousedown"
     }
@@ -208,20 +208,20 @@ fn is_unhandled(error: &Error) -> bool {
     )
 }
 
-fn told(came: &Result<Outcome, Error>) -> String {
-    match came {
+fn describe(actual: &Result<Outcome, Error>) -> String {
+    match actual {
         Ok(outcome) => outcome.reply.to_string().lines().next().unwrap_or_default().to_owned(),
         Err(error) => error.to_string(),
     }
 }
 
-/// Whether there is still a page of the shop to go on with.
-async fn go_on(browser: &Browser) -> bool {
+/// Whether the current page is still a page of the shop.
+async fn is_on_shop(browser: &Browser) -> bool {
     eval(browser, "document.querySelector('a, button') !== null").await.as_deref() == Some("true")
 }
 
-/// Answers what the page asks, and closes what it opened.
-async fn tidy(browser: &Browser) {
+/// Answers dialogs and closes opened tabs.
+async fn clean_up(browser: &Browser) {
     for _ in 0..5 {
         let answer = Command::Dialog(DialogCommand { answer: Answer::Accept { text: None } });
         if run(browser, answer, 3_000).await.is_err() {
@@ -245,7 +245,7 @@ async fn run(browser: &Browser, command: Command, ms: u64) -> Result<Outcome, Er
     browser.run(Request { timeout_ms: Some(ms), ..Request::new(command) }).await
 }
 
-/// What a script gives, as JSON; nothing when the page cannot be asked.
+/// The result of a script as JSON; `None` when the page cannot be evaluated.
 async fn eval(browser: &Browser, script: &str) -> Option<String> {
     let eval = Eval { script: script.to_owned(), ..Eval::default() };
     match run(browser, Command::Eval(eval), 5_000).await.ok()?.reply {
@@ -260,7 +260,7 @@ fn pick(random: &mut Random, count: usize) -> usize {
     usize::try_from(random.below(count as u64)).unwrap()
 }
 
-/// What this process keeps in memory, in bytes.
+/// The memory use of this process in bytes.
 fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default() * 4096

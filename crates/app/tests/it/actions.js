@@ -1,5 +1,5 @@
-// Put into the pages of the shop by the test of random actions: knows every element by a key of its own, writes down
-// what clicks and keys really reach, and renders parts of the page anew at random moments.
+// Injected into the shop by the test of random actions: assigns a key to every element, records the elements that
+// events reach, and re-renders parts of the page at random moments.
 (() => {
   if (window.truth) return;
   let last = 0;
@@ -9,7 +9,7 @@
   };
   const byKey = (key) => document.querySelector(`[data-key="${key}"]`);
   const plain = (text) => text.replace(/\d+/g, "0").replace(/\s+/g, " ").trim();
-  // What it is called and where it leads, and what the row is called that it is in.
+  // Name and link target of the element, and the name of its row.
   const wordsOf = (el) => {
     const around = el.closest("tr, li, article, [role=row], [role=listitem]");
     const row = around && around.textContent.length < 400 ? around : null;
@@ -23,7 +23,7 @@
   window.truth = (key) => (isThere(byKey(key)) ? wordsOf(byKey(key)) : null);
   const log = (event) => {
     if (!event.isTrusted) return;
-    // Who presses a label presses what it labels.
+    // A press on a label counts as a press on its control.
     const whole = event.composedPath().flatMap((it) => (it instanceof HTMLLabelElement && it.control ? [it, it.control] : [it]));
     const path = whole.filter((it) => it instanceof Element && it.dataset && it.dataset.key);
     const all = JSON.parse(sessionStorage.reached || "[]");
@@ -43,7 +43,7 @@
       const row = el.closest("li, tr, article");
       const other = row && (row.nextElementSibling || row.previousElementSibling);
       if (!row || !other) return;
-      // As lists do that show other records in the same boxes.
+      // Like lists that recycle row elements for other records.
       const texts = (it) => [...it.querySelectorAll("*")].filter((inner) => inner.children.length === 0 && inner.textContent.trim() !== "");
       const [one, two] = [texts(row), texts(other)];
       one.forEach((it, at) => { if (two[at]) [it.textContent, two[at].textContent] = [two[at].textContent, it.textContent]; });

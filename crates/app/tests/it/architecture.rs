@@ -1,4 +1,4 @@
-//! The crates point one way, and only the doors print.
+//! Architecture rules: crate dependencies, printing, I/O and page scripts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
-/// Who may use whom. A crate that is not listed has no business here.
-const MAY_USE: &[(&str, &[&str])] = &[
+/// Allowed dependencies between crates. Unlisted crates are not allowed.
+const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("agbrowse-cdp", &[]),
     ("agbrowse-page", &[]),
     ("agbrowse-browser", &["agbrowse-cdp", "agbrowse-page"]),
@@ -16,8 +16,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn nothing_points_back() {
-    let may_use: BTreeMap<_, _> = MAY_USE.iter().copied().collect();
+fn crate_dependencies_point_one_way() {
+    let may_use: BTreeMap<_, _> = ALLOWED_DEPENDENCIES.iter().copied().collect();
     let workspace: toml::Table =
         std::fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
     let renamed = workspace["workspace"]["dependencies"].as_table().unwrap();
@@ -38,10 +38,10 @@ fn nothing_points_back() {
         }
         seen += 1;
     }
-    assert_eq!(seen, MAY_USE.len());
+    assert_eq!(seen, ALLOWED_DEPENDENCIES.len());
 }
 
-/// All that a crate names: for itself, its build and its tests, on any system.
+/// All dependencies of a manifest: normal, build and dev, for any target.
 fn dependencies(manifest: &toml::Table) -> impl Iterator<Item = &str> {
     let systems = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();
     let tables = std::iter::once(manifest).chain(systems.filter_map(|(_, it)| it.as_table()));
@@ -51,7 +51,7 @@ fn dependencies(manifest: &toml::Table) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn every_kind_of_dependency_is_looked_at() {
+fn every_dependency_section_is_checked() {
     let manifest: toml::Table = "[dependencies]\na = '1'\n[dev-dependencies]\nb = '1'\n\
          [build-dependencies]\nc = '1'\n[target.'cfg(unix)'.dependencies]\nd = '1'"
         .parse()
@@ -62,15 +62,15 @@ fn every_kind_of_dependency_is_looked_at() {
 }
 
 #[test]
-fn only_the_doors_print_or_exit() {
+fn only_app_crate_prints_or_exits() {
     for krate in ["cdp", "page", "browser"] {
-        has_none_of(krate, &["println!", "eprintln!", "process::exit", "env::args"]);
+        assert_absent(krate, &["println!", "eprintln!", "process::exit", "env::args"]);
     }
 }
 
 #[test]
-fn a_page_is_data_and_does_no_io() {
-    has_none_of(
+fn page_crate_does_no_io() {
+    assert_absent(
         "page",
         &[
             "std::fs",
@@ -97,8 +97,8 @@ fn a_page_is_data_and_does_no_io() {
     }
 }
 
-/// Fails when the code of a crate, without its tests and comments, has one of these words.
-fn has_none_of(krate: &str, words: &[&str]) {
+/// Fails when the code of a crate, without its tests and comments, contains one of these words.
+fn assert_absent(krate: &str, words: &[&str]) {
     for (path, text) in sources(&root().join("crates").join(krate).join("src")) {
         let code = text.split("#[cfg(test)]").next().unwrap();
         for word in words {
@@ -111,14 +111,14 @@ fn has_none_of(krate: &str, words: &[&str]) {
 }
 
 #[test]
-fn only_browser_speaks_the_protocol() {
+fn only_browser_crate_uses_cdp() {
     for (path, text) in sources(&root().join("crates/app/src")) {
         assert!(!text.contains("cdp::"), "{} reaches past `browser`", path.display());
     }
 }
 
 #[test]
-fn scripts_for_the_page_are_files() {
+fn page_scripts_are_files() {
     let all: String =
         sources(&root().join("crates/browser/src")).into_iter().map(|(_, text)| text).collect();
     for folder in ["js", "js/injected"] {

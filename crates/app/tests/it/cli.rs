@@ -1,12 +1,12 @@
 //! The command line: results, errors, exit codes, settings, sessions.
 
-use crate::sandbox::{Done, Home, has_browser, wait_until};
+use crate::sandbox::{CommandOutput, Home, has_browser, wait_until};
 use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_page_is_opened_looked_at_and_closed() {
+fn page_is_opened_inspected_and_closed() {
     if !has_browser() {
         return;
     }
@@ -45,7 +45,7 @@ fn a_page_is_opened_looked_at_and_closed() {
 }
 
 #[test]
-fn what_a_page_says_commands_no_terminal() {
+fn page_text_cannot_control_terminal() {
     if !has_browser() {
         return;
     }
@@ -60,7 +60,7 @@ fn what_a_page_says_commands_no_terminal() {
         let is_wild = |c: char| c.is_control() && c != '\n';
         assert!(!text.contains(is_wild), "{args:?}: {text:?}");
     }
-    // What stands before a file is an element, however it is spelled.
+    // The argument before the file is a target, in any notation.
     for target in ["role=button", ".b", "text=Go"] {
         home.ok(["screenshot", target, "button.png"]);
         let picture = std::fs::read(home.path("project/button.png")).unwrap();
@@ -74,7 +74,7 @@ fn what_a_page_says_commands_no_terminal() {
 }
 
 #[test]
-fn scripts_come_from_standard_input_too() {
+fn eval_reads_script_from_stdin() {
     if !has_browser() {
         return;
     }
@@ -86,7 +86,7 @@ fn scripts_come_from_standard_input_too() {
 }
 
 #[test]
-fn an_error_is_told_once_on_standard_error() {
+fn error_is_printed_once_on_stderr() {
     if !has_browser() {
         return;
     }
@@ -96,7 +96,7 @@ fn an_error_is_told_once_on_standard_error() {
     let envelope: serde_json::Value = serde_json::from_str(&done.err()).unwrap();
     assert_eq!((&envelope["ok"], &envelope["status"]), (&false.into(), &"error".into()));
     let keys: Vec<&String> = envelope["error"].as_object().unwrap().keys().collect();
-    // serde_json's map sorts; the order on the wire is asserted where the error is defined.
+    // serde_json's map sorts; the order of the keys is tested where the error is defined.
     let expected = [
         "errorCode",
         "evidence",
@@ -119,7 +119,7 @@ fn an_error_is_told_once_on_standard_error() {
 }
 
 #[test]
-fn a_wrong_call_ends_with_2_and_says_what_may_be_meant() {
+fn usage_error_exits_with_2_and_suggests_correction() {
     let home = Home::new();
     for (args, part) in [
         (vec!["tabz"], "similar subcommand"),
@@ -146,11 +146,11 @@ fn a_wrong_call_ends_with_2_and_says_what_may_be_meant() {
 }
 
 #[test]
-fn a_wrong_call_is_json_wherever_json_was_asked_for() {
+fn usage_error_is_json_with_json_flag() {
     let home = Home::new();
     let is_json = |home: &Home, args: &[&str], variables: &[(&str, &str)]| {
         let mut command = home.command(args);
-        let done = Done(command.envs(variables.iter().copied()).output().unwrap());
+        let done = CommandOutput(command.envs(variables.iter().copied()).output().unwrap());
         assert_eq!(done.code(), 2, "{}", done.err());
         serde_json::from_str::<serde_json::Value>(&done.err()).is_ok()
     };
@@ -168,7 +168,7 @@ fn a_wrong_call_is_json_wherever_json_was_asked_for() {
 }
 
 #[test]
-fn a_mistyped_session_is_not_made() {
+fn mistyped_session_is_not_created() {
     if !has_browser() {
         return;
     }
@@ -195,12 +195,12 @@ fn a_mistyped_session_is_not_made() {
     );
     home.ok(["--session", "agent1", "close"]);
     home.ok(["--session", "agent2", "close"]);
-    // A snapshot of what is there needs it to be there; one of an address does not.
+    // A snapshot of the current page needs a session; a snapshot of a URL does not.
     assert_eq!(home.error(["-s", "fresh", "snapshot"])["errorCode"], "session.not-found");
     let shown = home.ok(["-s", "fresh", "snapshot", "data:text/html,<button>Go</button>"]);
     assert!(shown.contains("button \"Go\""), "{shown}");
     home.ok(["-s", "fresh", "close"]);
-    // One that was lost is told as that, whatever the command.
+    // A lost session is reported as lost by every command.
     crate::sandbox::kill(crate::sandbox::number(
         &home.json(["-s", "research", "daemon", "status"])["result"]["pid"],
     ));
@@ -213,7 +213,7 @@ fn a_mistyped_session_is_not_made() {
 }
 
 #[test]
-fn settings_come_from_five_places() {
+fn settings_come_from_five_sources() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("config/agbrowse")).unwrap();
     std::fs::write(
@@ -245,7 +245,7 @@ fn settings_come_from_five_places() {
 }
 
 #[test]
-fn a_project_file_that_others_may_write_to_runs_no_program() {
+fn world_writable_project_file_sets_no_executable() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let file = home.path("agbrowse.toml");
@@ -256,12 +256,12 @@ fn a_project_file_that_others_may_write_to_runs_no_program() {
         let done = home.run(["config", "show"]);
         assert!(done.out().contains("8s"), "{}", done.out());
         assert_eq!(done.out().contains("/bin/false"), is_heeded, "{}", done.out());
-        let told = done.err().contains("ignoring `chrome`, `chrome-arg` in `");
-        assert_eq!(told, !is_heeded, "{}", done.err());
+        let output = done.err().contains("ignoring `chrome`, `chrome-arg` in `");
+        assert_eq!(output, !is_heeded, "{}", done.err());
     }
     let reply = home.json(["status"]);
     assert_eq!(reply["notes"][0]["code"], "settings-skipped", "{reply}");
-    // Who fails is told too.
+    // The note accompanies errors, too.
     let error = home.error(["--session", "unheard", "tabs"]);
     assert_eq!(error["errorCode"], "session.not-found");
     let note = error["evidence"]["notes"][0].as_str().unwrap_or_default();
@@ -270,7 +270,7 @@ fn a_project_file_that_others_may_write_to_runs_no_program() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_lock_whose_owner_nobody_reaps_is_left_behind() {
+fn profile_lock_of_zombie_process_is_stale() {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let home = Home::new();
     let mut owner = std::process::Command::new("true").spawn().unwrap();
@@ -280,13 +280,13 @@ fn a_lock_whose_owner_nobody_reaps_is_left_behind() {
     std::fs::create_dir_all(&profile).unwrap();
     let lock = format!(r#"{{"pid":{},"token":"x"}}"#, owner.id());
     std::fs::write(profile.join("profile.lock"), lock).unwrap();
-    let told = home.run(["doctor", "stale"]).out();
-    assert!(told.contains("profile `work` is locked by an exited process"), "{told}");
+    let output = home.run(["doctor", "stale"]).out();
+    assert!(output.contains("profile `work` is locked by an exited process"), "{output}");
     owner.wait().unwrap();
 }
 
 #[test]
-fn no_browser_is_said_with_what_to_do() {
+fn missing_browser_error_suggests_install() {
     let home = Home::new();
     let mut command = home.command(["eval", "1", "--json", "--chrome", "/nonexistent/chrome"]);
     let done = command.output().unwrap();
@@ -295,7 +295,7 @@ fn no_browser_is_said_with_what_to_do() {
 }
 
 #[test]
-fn a_bare_name_of_a_browser_is_looked_for_on_the_path() {
+fn bare_browser_name_is_searched_on_path() {
     let home = Home::new();
     let make = |path: &str| {
         let path = home.path(path);
@@ -311,15 +311,15 @@ fn a_bare_name_of_a_browser_is_looked_for_on_the_path() {
     {
         let mut command = home.command(["doctor", "browser", "--json", "--chrome", name]);
         let path = std::env::join_paths([home.path("bin"), "/usr/bin".into(), "/bin".into()]);
-        let told = command.env("PATH", path.unwrap()).output().unwrap();
-        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        let output = command.env("PATH", path.unwrap()).output().unwrap();
+        let output = String::from_utf8_lossy(&output.stdout).into_owned();
         let expected = format!("`{} --version`", expected.display());
-        assert!(told.contains(&expected), "{name}: {told}");
+        assert!(output.contains(&expected), "{name}: {output}");
     }
 }
 
 #[test]
-fn a_window_needs_a_display() {
+fn headed_mode_requires_display() {
     if !has_browser() {
         return;
     }
@@ -331,7 +331,7 @@ fn a_window_needs_a_display() {
 }
 
 #[test]
-fn a_window_needs_a_browser_that_has_some() {
+fn headed_mode_refuses_headless_shell() {
     let home = Home::new();
     let shell = home.path("headless_shell");
     std::os::unix::fs::symlink("/bin/true", &shell).unwrap();
@@ -344,7 +344,7 @@ fn a_window_needs_a_browser_that_has_some() {
 }
 
 #[test]
-fn shells_and_man_are_served() {
+fn completions_and_man_page_are_generated() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish"] {
         assert!(home.ok(["completions", shell]).contains("screenshot"), "{shell}");
@@ -356,7 +356,7 @@ fn shells_and_man_are_served() {
 }
 
 #[test]
-fn a_session_of_its_own_options_refuses_others() {
+fn session_refuses_different_launch_options() {
     if !has_browser() {
         return;
     }
@@ -370,25 +370,27 @@ fn a_session_of_its_own_options_refuses_others() {
 }
 
 #[test]
-fn a_page_that_never_ends_does_not_hold_up_the_rest() {
+fn looping_page_does_not_block_other_commands() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
     let page = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
     home.ok(["open", page, "--until", "commit"]);
-    // Its script may not have begun yet.
-    let mut said = String::new();
-    wait_until("it is stuck", Duration::from_secs(60), || {
+    // The script of the page may not have started yet.
+    let mut text = String::new();
+    wait_until("the page is stuck", Duration::from_secs(60), || {
         let done = home.run(["eval", "1", "--timeout", "1s", "--json"]);
-        said = done.err();
+        text = done.err();
         done.code() != 0
     });
-    assert!(said.contains("page.unresponsive"), "{said}");
+    assert!(text.contains("page.unresponsive"), "{text}");
     let mut held = home.start(["eval", "1", "--timeout", "20s"]);
-    wait_until("it is under way", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
+    wait_until("the command is running", Duration::from_secs(60), || {
+        home.ok(["tabs"]).contains("[busy]")
+    });
     for verb in ["tabs", "status"] {
-        // What is promised is held by the best of three: the others may have met a loaded machine.
+        // The best of three attempts meets the limit: the machine may be loaded.
         let took = (0..3).map(|_| timed(&home, verb)).min().unwrap();
         assert!(took < Duration::from_millis(100), "{verb} took {took:?}");
     }
@@ -397,13 +399,13 @@ fn a_page_that_never_ends_does_not_hold_up_the_rest() {
         Some("t2")
     );
     assert_eq!(home.ok(["eval", "document.title"]), "fine");
-    // There is only one try at this, so it has room for a loaded machine.
+    // A single attempt, so the limit leaves room for a loaded machine.
     let took = timed(&home, "close");
     assert!(took < Duration::from_millis(400), "close took {took:?}");
     assert_eq!(held.wait().unwrap().code(), Some(1), "its browser is gone");
 }
 
-/// How long a command takes, from its start to its end.
+/// The duration of a command, from start to exit.
 fn timed(home: &Home, verb: &str) -> Duration {
     let began = Instant::now();
     home.ok([verb]);
@@ -413,13 +415,13 @@ fn timed(home: &Home, verb: &str) -> Duration {
 }
 
 #[test]
-fn the_demo_keeps_its_promises() {
+fn demo_tour_passes() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let told = home.json(["demo", "--pictures", "pictures"]);
-    let broken: Vec<_> = told["result"]["steps"]
+    let output = home.json(["demo", "--pictures", "pictures"]);
+    let broken: Vec<_> = output["result"]["steps"]
         .as_array()
         .unwrap()
         .iter()
@@ -433,28 +435,28 @@ fn the_demo_keeps_its_promises() {
 }
 
 #[test]
-fn a_demo_that_cannot_write_its_files_has_failed() {
+fn demo_fails_when_files_cannot_be_written() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    // A folder is in the way, which stops root, too.
+    // A directory of that name blocks the file, also for root.
     let temporary = home.path("temporary");
     let own = format!("agbrowse-demo-{}", rustix::process::getuid().as_raw());
     std::fs::create_dir_all(temporary.join(own).join("shop.png")).unwrap();
     let mut command = home.command(["demo", "--json"]);
-    let done = Done(command.env("TMPDIR", &temporary).output().unwrap());
+    let done = CommandOutput(command.env("TMPDIR", &temporary).output().unwrap());
     assert_eq!(done.code(), 1, "{}", done.out());
-    let told: serde_json::Value = serde_json::from_str(&done.out()).unwrap();
-    assert_eq!((&told["ok"], &told["result"]["ok"]), (&false.into(), &false.into()));
-    let steps = told["result"]["steps"].as_array().unwrap();
+    let output: serde_json::Value = serde_json::from_str(&done.out()).unwrap();
+    assert_eq!((&output["ok"], &output["result"]["ok"]), (&false.into(), &false.into()));
+    let steps = output["result"]["steps"].as_array().unwrap();
     let broken: Vec<_> = steps.iter().filter(|step| step["ok"] != true).collect();
     let [step] = *broken else { panic!("{broken:#?}") };
     assert!(step["command"].as_str().unwrap().ends_with("shop.png"), "{step}");
 }
 
 #[test]
-fn storage_is_saved_for_its_owner_alone_and_never_printed() {
+fn storage_file_is_owner_only_and_values_are_not_printed() {
     use std::os::unix::fs::PermissionsExt;
     if !has_browser() {
         return;
@@ -468,7 +470,7 @@ fn storage_is_saved_for_its_owner_alone_and_never_printed() {
     std::fs::write(file("in.json"), state).unwrap();
     let loaded = home.ok(["--context", "ada", "storage", "load", "in.json"]);
     assert_eq!(loaded, "in.json  loaded 1 cookie, 1 entry of 1 origin");
-    // One that was there before was for others, too.
+    // An existing file was readable by others before.
     std::fs::write(file("out.json"), "").unwrap();
     let saved = home.json(["--context", "ada", "storage", "save", "out.json"]);
     assert_eq!((&saved["result"]["cookies"], &saved["result"]["is"]), (&1.into(), &"saved".into()));

@@ -1,4 +1,4 @@
-//! The daemon against clients that do everything wrong, and against its own end.
+//! The daemon: misbehaving clients, memory, shutdown, crashes and attached browsers.
 
 use crate::sandbox::{Home, client, has_browser, kill, number, profile_of, wait_until};
 use agbrowse::daemon::{DaemonRequest, MAX_REQUEST};
@@ -16,11 +16,11 @@ fn frame(json: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Sends bytes as they are and returns the answer's JSON; `None` when the daemon hangs up without one.
+/// Sends raw bytes and returns the response's JSON; `None` when the daemon disconnects without one.
 fn exchange(home: &Home, bytes: &[u8]) -> Option<Value> {
     let mut stream = UnixStream::connect(home.socket("default")).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    // The daemon may stop reading early; what it says counts.
+    // The daemon may stop reading early; only its response counts.
     _ = stream.write_all(bytes);
     read_answer(&mut stream)
 }
@@ -42,7 +42,7 @@ fn rss_kb(home: &Home) -> u32 {
 }
 
 #[test]
-fn malformed_requests_are_refused_and_harm_nobody() {
+fn malformed_requests_are_refused_without_side_effects() {
     if !has_browser() {
         return;
     }
@@ -71,21 +71,21 @@ fn malformed_requests_are_refused_and_harm_nobody() {
     let mut huge = u32::to_le_bytes(200 << 20).to_vec();
     huge.extend(vec![0; 4 + (200 << 20)]);
     assert_eq!(code(exchange(&home, &huge)), "daemon.frame-too-large");
-    // As long as allowed, but no request.
+    // Of maximal length, but not a request.
     assert_eq!(code(exchange(&home, &frame(&vec![b' '; MAX_REQUEST]))), "daemon.bad-frame");
-    // Gone in the middle of a frame.
+    // Disconnected in the middle of a frame.
     for cut in [1, 7, 8, 12] {
         let mut stream = UnixStream::connect(home.socket("default")).unwrap();
         stream.write_all(&frame(b"{\"version\":1}")[..cut]).unwrap();
     }
     assert_eq!(home.ok(["eval", "window.mark"]), "kept");
-    wait_until("its memory is small again", Duration::from_secs(60), || {
+    wait_until("the daemon's memory is small again", Duration::from_secs(60), || {
         rss_kb(&home) < before + 12 * 1024
     });
 }
 
 #[test]
-fn a_client_that_never_reads_is_left_behind() {
+fn client_that_never_reads_does_not_block_others() {
     if !has_browser() {
         return;
     }
@@ -103,33 +103,35 @@ fn a_client_that_never_reads_is_left_behind() {
             stream
         })
         .collect();
-    // Others are served meanwhile.
+    // Other clients are served meanwhile.
     assert_eq!(home.ok(["eval", "2"]), "2");
-    wait_until("it hung up on them", Duration::from_secs(40), || {
+    wait_until("the daemon disconnected them", Duration::from_secs(40), || {
         number(&home.json(["daemon", "status"])["result"]["clients"]) == 1
     });
     drop(deaf);
-    wait_until("its memory is small again", Duration::from_secs(60), || {
+    wait_until("the daemon's memory is small again", Duration::from_secs(60), || {
         rss_kb(&home) < before + 12 * 1024
     });
 }
 
 #[test]
-fn killing_a_client_cancels_its_command() {
+fn killed_client_cancels_its_command() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
     home.ok(["eval", "window.count = 0"]);
     let mut child = home.start(["eval", "while (true) { window.count++ }", "--timeout", "60s"]);
-    wait_until("it runs", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
+    wait_until("the command is running", Duration::from_secs(60), || {
+        home.ok(["tabs"]).contains("[busy]")
+    });
     kill(child.id());
     child.wait().unwrap();
     assert_eq!(home.ok(["eval", "window.count > 0", "--timeout", "5s"]), "true");
 }
 
 #[test]
-fn many_first_commands_make_one_daemon() {
+fn concurrent_first_commands_start_one_daemon() {
     if !has_browser() {
         return;
     }
@@ -143,17 +145,17 @@ fn many_first_commands_make_one_daemon() {
 }
 
 #[test]
-fn an_idle_daemon_ends_and_the_next_command_says_so() {
+fn idle_daemon_exits_and_next_command_reports_it() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
     home.ok(["open", "data:text/html,<title>x</title>", "--idle-timeout", "300ms"]);
-    wait_until("it ends", Duration::from_secs(60), || !home.socket("default").exists());
+    wait_until("the daemon exits", Duration::from_secs(60), || !home.socket("default").exists());
     let error = home.error(["eval", "document.title"]);
     assert_eq!(error["errorCode"], "browser.lost");
     assert!(error["message"].as_str().unwrap().contains("idle"), "{error}");
-    // Told as often as somebody asks, whoever it is, until a page is opened again.
+    // Reported to every client until a page is opened again.
     assert_eq!(home.error(["tabs"])["errorCode"], "browser.lost");
     let opened = home.json(["open", "data:text/html,<title>y</title>"]);
     assert!(
@@ -164,7 +166,7 @@ fn an_idle_daemon_ends_and_the_next_command_says_so() {
 }
 
 #[test]
-fn a_stopped_daemon_leaves_nothing() {
+fn stopped_daemon_leaves_no_files_or_processes() {
     if !has_browser() {
         return;
     }
@@ -173,24 +175,24 @@ fn a_stopped_daemon_leaves_nothing() {
     let (browser, profile) = (home.browser_pid(), profile_of(home.browser_pid()));
     assert!(home.ok(["daemon", "logs"]).contains("listening"));
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
-    assert_eq!(home.left(), ["default.log"], "one may want to know why");
+    assert_eq!(home.remaining_files(), ["default.log"], "only the log is kept");
     assert_eq!(home.ok(["daemon", "stop"]), "no daemon was running");
-    assert_eq!(home.left(), [""; 0]);
+    assert_eq!(home.remaining_files(), [""; 0]);
     assert!(Home::processes_of(browser, &profile).is_empty());
     assert_eq!(home.ok(["sessions"]), "no sessions");
-    // A new one starts afresh: nothing was lost that the caller did not give up.
+    // A new daemon has no loss to report: the caller stopped the old one.
     assert_eq!(home.ok(["eval", "location.href"]), "about:blank");
 }
 
 #[test]
-fn no_temporary_file_outlives_a_browser() {
+fn temporary_files_are_removed_with_browser() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
     let folder = home.path("tmp");
     std::fs::create_dir(&folder).unwrap();
-    // The folder of fresh profiles stays, and is empty.
+    // The directory of temporary profiles stays, and is empty.
     let left = || -> Vec<_> {
         let entries = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
         let (ours, others): (Vec<_>, Vec<_>) = entries(&folder)
@@ -205,7 +207,7 @@ fn no_temporary_file_outlives_a_browser() {
         open(options);
         assert!(!left().is_empty());
         home.ok(["close"]);
-        wait_until("nothing left", Duration::from_secs(60), || left().is_empty());
+        wait_until("no files are left", Duration::from_secs(60), || left().is_empty());
 
         open(options);
         let (browser, profile) = (home.browser_pid(), profile_of(home.browser_pid()));
@@ -215,12 +217,12 @@ fn no_temporary_file_outlives_a_browser() {
         });
         open(options);
         home.ok(["daemon", "stop"]);
-        wait_until("nothing left", Duration::from_secs(60), || left().is_empty());
+        wait_until("no files are left", Duration::from_secs(60), || left().is_empty());
     }
 }
 
 #[test]
-fn a_browser_starts_however_long_the_path_to_temporary_files_is() {
+fn browser_starts_with_long_temporary_path() {
     if !has_browser() {
         return;
     }
@@ -232,7 +234,7 @@ fn a_browser_starts_however_long_the_path_to_temporary_files_is() {
 }
 
 #[test]
-fn a_daemon_whose_browser_hangs_at_its_start_can_be_stopped() {
+fn daemon_with_hanging_browser_launch_can_be_stopped() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let script = home.path("project/hangs.sh");
@@ -243,12 +245,12 @@ fn a_daemon_whose_browser_hangs_at_its_start_can_be_stopped() {
     assert_eq!(home.json(["status"])["result"]["state"], "starting");
     let began = Instant::now();
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
-    // Long before the browser is given up, which is after 30 s.
+    // Long before the launch timeout of 30 s.
     assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
 }
 
 #[test]
-fn a_command_that_somebodys_close_cuts_off_is_told_so() {
+fn command_interrupted_by_close_reports_it() {
     if !has_browser() {
         return;
     }
@@ -256,15 +258,17 @@ fn a_command_that_somebodys_close_cuts_off_is_told_so() {
     home.ok(["eval", "1"]);
     let mut held = home.command(["eval", "new Promise(() => {})", "--timeout", "60s"]);
     let held = held.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("it runs", Duration::from_secs(60), || home.ok(["tabs"]).contains("[busy]"));
+    wait_until("the command is running", Duration::from_secs(60), || {
+        home.ok(["tabs"]).contains("[busy]")
+    });
     home.ok(["close"]);
-    let told = held.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.contains("browser.lost") && told.contains("`close`"), "{told}");
+    let output = held.wait_with_output().unwrap();
+    let output = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.contains("browser.lost") && output.contains("`close`"), "{output}");
 }
 
 #[test]
-fn a_wedged_daemon_is_stopped_and_its_browser_with_it() {
+fn hung_daemon_is_stopped_with_its_browser() {
     if !has_browser() {
         return;
     }
@@ -273,7 +277,7 @@ fn a_wedged_daemon_is_stopped_and_its_browser_with_it() {
     let (browser, profile) = (home.browser_pid(), profile_of(home.browser_pid()));
     crate::sandbox::signal(home.daemon_pid(), rustix::process::Signal::STOP);
     assert_eq!(home.ok(["daemon", "stop"]), "stopped default");
-    wait_until("its browser is gone", Duration::from_secs(60), || {
+    wait_until("the browser has exited", Duration::from_secs(60), || {
         Home::processes_of(browser, &profile).is_empty()
     });
     let error = home.error(["eval", "1"]);
@@ -282,7 +286,7 @@ fn a_wedged_daemon_is_stopped_and_its_browser_with_it() {
 }
 
 #[test]
-fn all_that_a_killed_daemon_left_goes_with_a_stop() {
+fn stop_cleans_up_after_killed_daemon() {
     if !has_browser() {
         return;
     }
@@ -291,39 +295,43 @@ fn all_that_a_killed_daemon_left_goes_with_a_stop() {
         home.ok(["--session", session, "eval", "1"]);
         kill(number(&home.json(["--session", session, "daemon", "status"])["result"]["pid"]));
     }
-    wait_until("the first is known to be lost", Duration::from_secs(60), || {
+    wait_until("the first loss is noticed", Duration::from_secs(60), || {
         home.ok(["sessions"]).matches("was killed").count() == 2
     });
     assert_eq!(home.ok(["daemon", "stop", "--session", "one"]), "stopped one");
-    assert!(home.left().iter().all(|name| name.starts_with("two.")), "{:?}", home.left());
+    assert!(
+        home.remaining_files().iter().all(|name| name.starts_with("two.")),
+        "{:?}",
+        home.remaining_files()
+    );
     assert_eq!(home.ok(["daemon", "stop", "--all"]), "stopped two");
-    assert_eq!(home.left(), [""; 0]);
+    assert_eq!(home.remaining_files(), [""; 0]);
 }
 
 #[test]
-fn what_is_not_ours_stays_wherever_the_sockets_are() {
+fn foreign_files_in_socket_directory_are_kept() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let folder = home.path("run");
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let theirs = ["package.json", "Cargo.lock", "build.log"].map(|name| folder.join(name));
+    let foreign = ["package.json", "Cargo.lock", "build.log"].map(|name| folder.join(name));
     let long_ago = SystemTime::now() - Duration::from_secs(100 * 24 * 3600);
-    for path in &theirs {
+    for path in &foreign {
         std::fs::File::create(path).unwrap().set_modified(long_ago).unwrap();
     }
     home.ok(["status"]);
-    // No session can be called so, and the others end all the same.
+    // Not a valid session name; other sessions are stopped all the same.
     let name = "x".repeat(120);
     std::fs::write(home.socket(&name).with_extension("log"), "").unwrap();
     assert_eq!(home.ok(["daemon", "stop", "--all"]), "stopped default");
-    assert!(theirs.iter().all(|path| path.exists()), "{theirs:?}");
+    assert!(foreign.iter().all(|path| path.exists()), "{foreign:?}");
     let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o755, "nor is their folder changed");
+    assert_eq!(mode & 0o777, 0o755, "the directory mode is unchanged");
 }
 
 #[test]
-fn many_large_requests_at_once_find_the_daemon_small() {
+fn concurrent_large_requests_use_bounded_memory() {
     let home = Home::new();
     home.ok(["status"]);
     let before = rss_kb(&home);
@@ -332,7 +340,7 @@ fn many_large_requests_at_once_find_the_daemon_small() {
     let begin = |begun: &[u8]| {
         let mut stream = UnixStream::connect(home.socket("default")).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
-        // The daemon reads as many as it has room for; the others wait.
+        // The daemon reads as many requests as fit its limit; the others wait.
         _ = stream.write_all(begun);
         stream
     };
@@ -347,14 +355,14 @@ fn many_large_requests_at_once_find_the_daemon_small() {
     assert_eq!(code(exchange(&home, &frame(&vec![b' '; MAX_REQUEST]))), "daemon.bad-frame");
 }
 
-/// A browser that somebody else runs, with a page of its own.
-struct Theirs {
+/// A browser started outside of the program, with a page of its own.
+struct ExternalBrowser {
     process: std::process::Child,
     port: String,
     _profile: tempfile::TempDir,
 }
 
-impl Theirs {
+impl ExternalBrowser {
     fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
         let found = browser::launch::find(&Default::default()).unwrap();
@@ -366,7 +374,7 @@ impl Theirs {
             .spawn()
             .unwrap();
         let mut port = String::new();
-        wait_until("its port", Duration::from_secs(60), || {
+        wait_until("the browser has a debugging port", Duration::from_secs(60), || {
             let text = std::fs::read_to_string(profile.path().join("DevToolsActivePort"));
             port = text.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
             !port.is_empty()
@@ -391,7 +399,7 @@ impl Theirs {
     }
 }
 
-impl Drop for Theirs {
+impl Drop for ExternalBrowser {
     fn drop(&mut self) {
         _ = self.process.kill();
         _ = self.process.wait();
@@ -399,23 +407,23 @@ impl Drop for Theirs {
 }
 
 #[test]
-fn tabs_of_a_killed_daemon_do_not_stay_in_somebodys_browser() {
+fn orphan_tabs_in_attached_browser_are_closed() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let theirs = Theirs::start();
-    let open = |page: &str| home.json(["open", page, "--cdp", &theirs.port]);
+    let foreign = ExternalBrowser::start();
+    let open = |page: &str| home.json(["open", page, "--cdp", &foreign.port]);
     let lose = || {
         open("about:blank#first");
         kill(home.daemon_pid());
-        wait_until("it is known to be lost", Duration::from_secs(60), || {
+        wait_until("the loss is noticed", Duration::from_secs(60), || {
             home.ok(["sessions"]).contains("was killed")
         });
     };
     lose();
-    // It is said that it may be there, and that it is.
-    let error = home.error(["eval", "1", "--cdp", &theirs.port]);
+    // The error warns that the tab may still be open.
+    let error = home.error(["eval", "1", "--cdp", &foreign.port]);
     assert_eq!(error["errorCode"], "browser.lost");
     assert!(error["message"].as_str().unwrap().contains("may still be open"), "{error}");
     let notes = open("about:blank#second")["notes"].to_string();
@@ -424,57 +432,57 @@ fn tabs_of_a_killed_daemon_do_not_stay_in_somebodys_browser() {
     let first = tabs.lines().find(|line| line.contains("#first")).expect("it is there");
     let first = first.trim_start_matches('*').split_whitespace().next().unwrap();
     assert!(notes.contains(&format!("with {first} from before")), "{first}: {notes}");
-    // It is ours again, and goes with the others.
+    // The adopted tab is closed with the others.
     assert_eq!(home.ok(["close"]), "let go of the browser; it runs on, without our tabs");
     let only_theirs =
-        || !theirs.has("#first") && !theirs.has("#second") && theirs.has("html,theirs");
-    wait_until("ours are gone", Duration::from_secs(60), only_theirs);
-    // Nobody has to attach for it.
+        || !foreign.has("#first") && !foreign.has("#second") && foreign.has("html,theirs");
+    wait_until("the program's tabs are closed", Duration::from_secs(60), only_theirs);
+    // No command has to attach for it.
     for stop in [&["close"][..], &["daemon", "stop"][..]] {
         lose();
         home.ok(stop);
-        wait_until("ours are gone", Duration::from_secs(60), only_theirs);
+        wait_until("the program's tabs are closed", Duration::from_secs(60), only_theirs);
     }
 }
 
 #[test]
-fn a_tab_in_somebodys_browser_is_known_before_its_page_has_come() {
+fn tab_in_attached_browser_is_recorded_before_its_page_loads() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let theirs = Theirs::start();
-    // It takes connections, and nothing comes.
+    let foreign = ExternalBrowser::start();
+    // A server that accepts connections and never responds.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let page = format!("http://{}/", server.local_addr().unwrap());
-    let mut opening = home.start(["open", &page, "--cdp", &theirs.port]);
+    let mut opening = home.start(["open", &page, "--cdp", &foreign.port]);
     let state = home.socket("default").with_extension("json");
     let mut tab = String::new();
-    wait_until("its tab is written down", Duration::from_secs(60), || {
+    wait_until("the tab is recorded", Duration::from_secs(60), || {
         let text = std::fs::read_to_string(&state).unwrap_or_default();
         let state: Value = serde_json::from_str(&text).unwrap_or_default();
         tab = state["left"]["tabs"][0].as_str().unwrap_or_default().to_owned();
         !tab.is_empty()
     });
     assert!(opening.try_wait().unwrap().is_none(), "it is still under way");
-    assert!(theirs.has(&tab));
+    assert!(foreign.has(&tab));
     kill(home.daemon_pid());
     assert!(!opening.wait().unwrap().success());
-    wait_until("it is known to be lost", Duration::from_secs(60), || {
+    wait_until("the loss is noticed", Duration::from_secs(60), || {
         home.ok(["sessions"]).contains("was killed")
     });
     home.ok(["daemon", "stop"]);
-    wait_until("its tab is gone", Duration::from_secs(60), || !theirs.has(&tab));
+    wait_until("the tab is closed", Duration::from_secs(60), || !foreign.has(&tab));
 }
 
 #[test]
-fn a_client_in_the_middle_of_its_request_makes_no_room() {
+fn client_with_partial_request_is_not_evicted() {
     let home = Home::new();
     home.ok(["status"]);
     let call = format!(r#"{{"version":"{}","action":{{"do":"status"}}}}"#, agbrowse::VERSION);
     let request = frame(call.as_bytes());
     let (begin, rest) = request.split_at(3);
-    // It is there longest, and has said least.
+    // The oldest connection, with an incomplete request.
     let mut slow = UnixStream::connect(home.socket("default")).unwrap();
     slow.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     slow.write_all(begin).unwrap();
@@ -488,7 +496,7 @@ fn a_client_in_the_middle_of_its_request_makes_no_room() {
 }
 
 #[test]
-fn silent_connections_lock_nobody_out() {
+fn idle_connections_do_not_block_new_clients() {
     let home = Home::new();
     home.ok(["status"]);
     let mut held = client(&home.socket("default"));
@@ -506,7 +514,7 @@ fn silent_connections_lock_nobody_out() {
 }
 
 #[test]
-fn one_line_can_carry_many_requests() {
+fn one_connection_carries_many_requests() {
     if !has_browser() {
         return;
     }
@@ -525,13 +533,13 @@ fn one_line_can_carry_many_requests() {
 }
 
 #[test]
-fn a_daemon_holds_nothing_of_its_starters() {
+fn daemon_inherits_no_descriptors() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_agbrowse");
-    // A shell hands a pipe down as descriptor 9. Its reader sees the end only when nobody holds it.
+    // The shell passes a pipe as descriptor 9. Its reader gets EOF only when no process holds it.
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "exec 9>&1 >/dev/null; \"$0\" eval 1", program]).stdout(writer);
@@ -545,11 +553,11 @@ fn a_daemon_holds_nothing_of_its_starters() {
     drop(shell);
     let mut rest = Vec::new();
     reader.read_to_end(&mut rest).unwrap();
-    assert!(home.daemon_pid() > 0, "it runs on");
+    assert!(home.daemon_pid() > 0, "the daemon is running");
 }
 
 #[test]
-fn whether_a_snapshot_was_remembered_is_logged_for_those_who_look_closely() {
+fn snapshot_cache_hits_are_logged_at_debug_level() {
     if !has_browser() {
         return;
     }
@@ -561,71 +569,71 @@ fn whether_a_snapshot_was_remembered_is_logged_for_those_who_look_closely() {
         home.ok(["snapshot"]);
         home.ok(["snapshot"]);
         let log = home.ok(["daemon", "logs"]);
-        let told: Vec<&str> = ["miss", "hit"]
+        let output: Vec<&str> = ["miss", "hit"]
             .into_iter()
             .filter(|word| log.contains(&format!("cache=\"{word}\"")))
             .collect();
-        assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{log}");
+        assert_eq!(output.len(), if is_told { 2 } else { 0 }, "{log}");
         if let (Some(miss), Some(hit)) = (log.find("\"miss\""), log.find("\"hit\"")) {
             assert!(miss < hit, "{log}");
         }
     }
 }
 
-/// Kills the browser and waits until the daemon knows.
-fn lose_browser(home: &Home) {
+/// Kills the browser and waits until the daemon notices.
+fn kill_browser(home: &Home) {
     kill(home.browser_pid());
-    wait_until("the loss is known", Duration::from_secs(60), || {
+    wait_until("the loss is noticed", Duration::from_secs(60), || {
         home.json(["status"])["result"]["browser"].is_null()
     });
 }
 
-fn is_restart_told(told: &Value) -> bool {
-    told["notes"].as_array().is_some_and(|notes| notes.iter().any(|it| it["code"] == "restarted"))
+fn has_restart_note(output: &Value) -> bool {
+    output["notes"].as_array().is_some_and(|notes| notes.iter().any(|it| it["code"] == "restarted"))
 }
 
 #[test]
-fn no_step_of_a_batch_runs_on_a_page_that_replaced_a_lost_one() {
+fn batch_does_not_run_on_page_of_restarted_browser() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
     home.ok(["open", "data:text/html,<title>Bank</title><button>Pay</button>"]);
-    lose_browser(&home);
-    let look = r#"{"verb":"eval","script":"document.title"}"#;
+    kill_browser(&home);
+    let read_title = r#"{"verb":"eval","script":"document.title"}"#;
     let open = r#"{"verb":"open","url":"data:text/html,<title>New</title>"}"#;
-    for steps in [vec![look], vec![look, open]] {
+    for steps in [vec![read_title], vec![read_title, open]] {
         let error = home.error([&["batch"], &*steps].concat());
         assert_eq!(error["errorCode"], "browser.lost", "{error}");
     }
-    // A page that the batch itself opens is no replacement, and the loss is told with it.
-    let done = home.json(["batch", open, look]);
+    // A page opened by the batch itself is allowed, and the loss is reported with it.
+    let done = home.json(["batch", open, read_title]);
     assert_eq!(done["result"]["replies"][1]["result"]["value"], "New", "{done}");
-    assert!(is_restart_told(&done), "{done}");
-    // It is told once.
-    assert_eq!(home.json(["batch", look])["notes"], Value::Null);
+    assert!(has_restart_note(&done), "{done}");
+    // The loss is reported once.
+    assert_eq!(home.json(["batch", read_title])["notes"], Value::Null);
 }
 
 #[test]
-fn a_loss_is_told_with_an_error_too() {
+fn browser_loss_is_reported_with_errors_too() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
     home.ok(["open", "about:blank"]);
-    lose_browser(&home);
-    let told: Value =
+    kill_browser(&home);
+    let output: Value =
         serde_json::from_str(&home.run(["open", "http://127.0.0.1:1/", "--json"]).err()).unwrap();
-    assert_eq!(told["error"]["errorCode"], "navigation.failed", "{told}");
-    assert!(is_restart_told(&told), "{told}");
+    assert_eq!(output["error"]["errorCode"], "navigation.failed", "{output}");
+    assert!(has_restart_note(&output), "{output}");
     home.ok(["open", "about:blank"]);
-    lose_browser(&home);
-    let told = home.run(["open", "http://127.0.0.1:1/"]).err();
-    assert!(told.contains("a new browser was started; the tabs before are gone"), "{told}");
+    kill_browser(&home);
+    let output = home.run(["open", "http://127.0.0.1:1/"]).err();
+    assert!(output.contains("a new browser was started; the tabs before are gone"), "{output}");
 }
 
 #[test]
-fn chromium_gets_no_secrets_from_the_environment() {
+fn chromium_environment_has_no_secrets() {
     if !has_browser() {
         return;
     }
@@ -645,7 +653,7 @@ fn chromium_gets_no_secrets_from_the_environment() {
 }
 
 #[test]
-fn downloads_go_with_the_browser_or_stay_where_the_caller_says() {
+fn downloads_are_temporary_unless_directory_is_given() {
     if !has_browser() {
         return;
     }
@@ -661,7 +669,7 @@ fn downloads_go_with_the_browser_or_stay_where_the_caller_says() {
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "hello");
     let closed = home.run(["close"]);
     assert!(closed.err().contains("1 downloaded file went with the browser"), "{}", closed.err());
-    wait_until("the folder is gone", Duration::from_secs(60), || {
+    wait_until("the directory is removed", Duration::from_secs(60), || {
         !temporary.parent().unwrap().exists()
     });
     let kept = saved(&["--downloads", "files"]);

@@ -1,14 +1,14 @@
-//! An unchanged page is told in the same words each time, by every browser.
+//! Snapshots of an unchanged page are identical, in every browser.
 
 use crate::fidelity::{browser, corpus, name_of, open, runtime, serve};
 use browser::command::{Snapshot, SnapshotReply};
 use browser::{Browser, Command, Reply, Request};
 use std::collections::BTreeSet;
 
-const LOOKS: usize = 25;
+const SNAPSHOTS: usize = 25;
 
 #[test]
-fn fifty_looks_in_two_browsers_are_one_text() {
+fn fifty_snapshots_in_two_browsers_are_identical() {
     let (Some(one), Some(other)) = (browser(), browser()) else { return };
     runtime().block_on(async {
         let mut pages = corpus("pages");
@@ -17,16 +17,16 @@ fn fifty_looks_in_two_browsers_are_one_text() {
         let origin = serve(&pages).await;
         for page in &pages {
             let url = format!("{origin}/{}", name_of(page));
-            let mut told = BTreeSet::new();
+            let mut snapshots = BTreeSet::new();
             for browser in [&one, &other] {
                 open(browser, &url).await;
-                for look in 0..LOOKS {
-                    // Some from memory, some from what changed since, some from nothing.
-                    told.insert(snapshot(browser, look % 3 == 0).await);
+                for index in 0..SNAPSHOTS {
+                    // Some from the cache, some from an incremental walk, some fresh.
+                    snapshots.insert(snapshot(browser, index % 3 == 0).await);
                 }
             }
-            assert_eq!(told.len(), 1, "{url}: {told:#?}");
-            println!("{url}: {} looks, one text, one axHash, one domHash", 2 * LOOKS);
+            assert_eq!(snapshots.len(), 1, "{url}: {snapshots:#?}");
+            println!("{url}: {} snapshots, one text, one axHash, one domHash", 2 * SNAPSHOTS);
         }
         one.close().await;
         other.close().await;

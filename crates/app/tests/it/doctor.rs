@@ -1,6 +1,6 @@
-//! `doctor` as its users run it: with a browser that works, and with some that do not.
+//! `doctor` with working and broken browsers.
 
-use crate::sandbox::{Done, Home, has_browser};
+use crate::sandbox::{CommandOutput, Home, has_browser};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -18,9 +18,9 @@ const CHECKS: &[(&str, u64)] = &[
     ("version", 20),
 ];
 
-/// What it found, with its exit code. Whatever it is, it is whole: each finding has what a reader needs.
-fn examine(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
-    let done = Done(home.command(["doctor", "--json"]).args(args).output().unwrap());
+/// Runs `doctor`; returns its findings and exit code. Checks that each finding is complete.
+fn run_doctor(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
+    let done = CommandOutput(home.command(["doctor", "--json"]).args(args).output().unwrap());
     let report: Value =
         serde_json::from_str(&done.out()).unwrap_or_else(|_| panic!("{}", done.err()));
     let result = &report["result"];
@@ -28,7 +28,7 @@ fn examine(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
     for check in &checks {
         let (ok, severity) = (check["ok"] == true, check["severity"].as_str().unwrap());
         assert_eq!(ok, severity == "info", "{check}");
-        assert!(ok || check["fix"].is_string(), "what is not well has a fix: {check}");
+        assert!(ok || check["fix"].is_string(), "a failed check has a fix: {check}");
         assert!(!check["detail"].as_str().unwrap().is_empty(), "{check}");
         let (_, limit_s) = CHECKS.iter().find(|(id, _)| check["id"] == *id).unwrap();
         let ms = check["ms"].as_u64().unwrap();
@@ -40,12 +40,12 @@ fn examine(home: &Home, args: &[&str]) -> (Vec<Value>, i32) {
     (checks, done.code())
 }
 
-fn found<'a>(checks: &'a [Value], id: &str) -> &'a Value {
+fn finding<'a>(checks: &'a [Value], id: &str) -> &'a Value {
     checks.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("no check `{id}`"))
 }
 
-/// A program in place of a browser.
-fn program(home: &Home, name: &str, script: &str) -> String {
+/// Writes a shell script in place of a browser.
+fn write_fake_browser(home: &Home, name: &str, script: &str) -> String {
     let path = home.path(name);
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -53,70 +53,71 @@ fn program(home: &Home, name: &str, script: &str) -> String {
 }
 
 #[test]
-fn every_check_of_the_doctor_runs_with_a_real_browser() {
+fn all_doctor_checks_run_with_real_browser() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let (checks, code) = examine(&home, &[]);
+    let (checks, code) = run_doctor(&home, &[]);
     let ids: Vec<&str> = checks.iter().map(|check| check["id"].as_str().unwrap()).collect();
     assert_eq!(ids, CHECKS.iter().map(|(id, _)| *id).collect::<Vec<_>>());
     assert_eq!(code, 0, "{checks:#?}");
-    // The rest depends on the machine: it may lack fonts or a sandbox, and says how to get them.
+    // The other checks depend on the machine: fonts or a sandbox may be missing, with a fix.
     for id in ["browser", "launch", "socket", "stale", "protocol", "version"] {
-        assert!(found(&checks, id)["ok"] == true, "{}", found(&checks, id));
+        assert!(finding(&checks, id)["ok"] == true, "{}", finding(&checks, id));
     }
-    let protocol = found(&checks, "protocol")["detail"].as_str().unwrap();
+    let protocol = finding(&checks, "protocol")["detail"].as_str().unwrap();
     assert!(protocol.ends_with("fields as expected"), "{protocol}");
-    // The same for people.
-    let told = home.run(["doctor", "launch", "version"]);
-    assert_eq!(told.code(), 0, "{}", told.err());
+    // The same as text.
+    let output = home.run(["doctor", "launch", "version"]);
+    assert_eq!(output.code(), 0, "{}", output.err());
     assert!(
-        told.out().starts_with("ok    launch          started and answered within "),
+        output.out().starts_with("ok    launch          started and answered within "),
         "{}",
-        told.out()
+        output.out()
     );
-    assert!(told.out().ends_with("no check failed"), "{}", told.out());
+    assert!(output.out().ends_with("no check failed"), "{}", output.out());
     assert_eq!(home.ok(["sessions"]), "no sessions", "it has a browser of its own");
 }
 
 #[test]
-fn a_broken_browser_is_told_by_the_check_that_meets_it() {
+fn broken_browser_is_reported_by_first_failing_check() {
     let home = Home::new();
-    // One that does nothing at all, and one that only knows its name.
-    let dead = program(&home, "dead", "echo 'it cannot go on' >&2; exit 3");
+    // One that only exits, and one that only prints its version.
+    let dead = write_fake_browser(&home, "dead", "echo 'it cannot go on' >&2; exit 3");
     let named = "[ \"$1\" = --version ] && { echo 'Chromium 1.2.3'; exit 0; }";
-    let named = program(&home, "named", &format!("{named}\necho 'it cannot go on' >&2; exit 3"));
+    let named =
+        write_fake_browser(&home, "named", &format!("{named}\necho 'it cannot go on' >&2; exit 3"));
     for (chrome, is_named) in [(&dead, false), (&named, true)] {
         let (checks, code) =
-            examine(&home, &["--chrome", chrome, "browser", "launch", "protocol", "version"]);
+            run_doctor(&home, &["--chrome", chrome, "browser", "launch", "protocol", "version"]);
         assert_eq!(code, 1, "{checks:#?}");
-        let browser = found(&checks, "browser");
+        let browser = finding(&checks, "browser");
         assert_eq!(browser["severity"], if is_named { "info" } else { "fail" }, "{browser}");
         let part = if is_named { "Chromium 1.2.3" } else { "failed with exit status: 3" };
         assert!(browser["detail"].as_str().unwrap().contains(part), "{browser}");
 
-        let launch = found(&checks, "launch");
+        let launch = finding(&checks, "launch");
         assert_eq!(launch["severity"], "fail", "{launch}");
         assert!(launch["detail"].as_str().unwrap().ends_with("it cannot go on"), "{launch}");
         assert!(launch["fix"].as_str().unwrap().contains("install --force"), "{launch}");
 
-        // What is only a consequence points at its cause.
-        let protocol = found(&checks, "protocol");
+        // Consequential failures refer to their cause.
+        let protocol = finding(&checks, "protocol");
         assert_eq!(protocol["severity"], "warn", "{protocol}");
         assert!(protocol["fix"].as_str().unwrap().contains("`launch`"), "{protocol}");
-        assert_eq!(found(&checks, "version")["ok"], true);
+        assert_eq!(finding(&checks, "version")["ok"], true);
     }
 }
 
 #[test]
-fn a_browser_that_never_answers_does_not_hold_up_the_doctor() {
+fn unresponsive_browser_does_not_block_doctor() {
     let home = Home::new();
-    let silent = program(&home, "silent", "exec sleep 60");
+    let silent = write_fake_browser(&home, "silent", "exec sleep 60");
     let began = Instant::now();
-    let (checks, code) = examine(&home, &["--chrome", &silent, "browser", "version"]);
+    let (checks, code) = run_doctor(&home, &["--chrome", &silent, "browser", "version"]);
     assert!(began.elapsed() < Duration::from_secs(50), "{:?}", began.elapsed());
     assert_eq!(code, 1);
-    let browser = found(&checks, "browser");
+    let browser = finding(&checks, "browser");
     assert_eq!(browser["detail"], "no result within 10 s");
 }

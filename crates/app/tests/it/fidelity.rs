@@ -1,8 +1,8 @@
-//! Our tree against the browser's own: role and name of every element of pages nobody here wrote, and of the demo.
+//! The observer's tree against Chromium's AX tree: role and name of every element of real pages and the demo.
 //!
-//! Where we mean to differ there is a rule below, with its reason. Each run prints how much each rule explains.
+//! Intended differences have a rule below, with its reason. Each run prints the count of each rule.
 //! The pages are read from `AGBROWSE_CORPUS` (default `../shared/corpus` beside the checkout); without it only the
-//! demo is compared, and the test says so.
+//! demo is compared, with a message.
 
 use agbrowse::demo::Site;
 use browser::command::{Eval, Open, Snapshot, TextFormat, Until};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tokio::net::TcpListener;
 
-/// A difference that is meant, and why.
+/// An intended difference and its reason.
 struct Rule {
     name: &'static str,
     reason: &'static str,
@@ -22,19 +22,19 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule {
         name: "containers",
-        reason: "an element without a role and a name only holds things together; told or not is the same",
+        reason: "an element without role and name is a generic container; shown or not is equivalent",
         applies: |pair| is_plain(pair.ours.as_ref()) && is_plain(pair.theirs.as_ref()),
     },
     Rule {
         name: "layout tables",
-        reason: "a table that only places things side by side is no table, and its cells have no names",
+        reason: "a layout table is not a table, and its cells have no names",
         applies: |pair| {
-            pair.theirs.as_ref().is_some_and(|said| said.is_layout) && is_plain(pair.ours.as_ref())
+            pair.theirs.as_ref().is_some_and(|node| node.is_layout) && is_plain(pair.ours.as_ref())
         },
     },
     Rule {
         name: "gaps",
-        reason: "a line break or a paragraph without any text is a gap, not a thing",
+        reason: "a line break or an empty paragraph has no content",
         applies: |pair| {
             matches!(&*pair.tag, "br" | "wbr")
                 || pair.tag == "p" && pair.ours.is_none() && pair.is_blank
@@ -42,7 +42,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "white space",
-        reason: "what parts two words is told as the page wrote it, also where layout swallows it or makes some",
+        reason: "white space between words follows the markup, also where layout collapses or adds it",
         applies: |pair| match (&pair.ours, &pair.theirs) {
             (Some(ours), Some(theirs)) => {
                 let solid = |name: &str| name.split_whitespace().collect::<String>();
@@ -53,21 +53,21 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "paragraphs of boxes",
-        reason: "a paragraph is one, also when what is in it is laid out as boxes (HTML-AAM); the same for addresses",
+        reason: "a paragraph with block content keeps its role (HTML-AAM); the same for addresses",
         applies: |pair| {
             matches!(&*pair.tag, "p" | "address")
                 && is_plain(pair.theirs.as_ref())
-                && pair.ours.as_ref().is_some_and(|said| said.name.is_empty())
+                && pair.ours.as_ref().is_some_and(|node| node.name.is_empty())
         },
     },
     Rule {
         name: "skipped content",
-        reason: "what the browser does not lay out before one scrolls there (`content-visibility: auto`) is on the page",
+        reason: "content that is skipped until it is scrolled into view (`content-visibility: auto`) is included",
         applies: |pair| pair.theirs.is_none() && pair.is_skipped,
     },
     Rule {
         name: "blank names",
-        reason: "a label or a content without a word names nothing, so that a title, placeholder or value can",
+        reason: "a blank label or content is not a name, so that a title, placeholder or value can be",
         applies: |pair| match (&pair.ours, &pair.theirs) {
             (Some(ours), Some(theirs)) => {
                 let is_next = |name: &String| collapse(name) == collapse(&ours.name);
@@ -80,16 +80,16 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "media fallback",
-        reason: "`Unable to play media.` is the browser's own word, not the page's",
+        reason: "`Unable to play media.` is text of the browser, not of the page",
         applies: |pair| {
-            pair.theirs.as_ref().is_some_and(|said| said.name.contains("Unable to play media."))
+            pair.theirs.as_ref().is_some_and(|node| node.name.contains("Unable to play media."))
         },
     },
     Rule {
         name: "labels of boxes",
-        reason: "the label of a box to tick is that box's name; told as a label or not is the same",
+        reason: "the label of a checkbox is its name; shown as a label or not is equivalent",
         applies: |pair| {
-            let is_label = |said: &NodeFacts| said.role == "label" || said.role == "generic";
+            let is_label = |node: &NodeFacts| node.role == "label" || node.role == "generic";
             pair.tag == "label"
                 && is_plain(pair.ours.as_ref())
                 && pair.theirs.as_ref().is_some_and(is_label)
@@ -97,13 +97,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "empty canvas",
-        reason: "a canvas that draws is told even when it has nothing to say: it can be clicked",
+        reason: "a canvas is shown without a name, too: it can be clicked",
         applies: |pair| pair.tag == "canvas" && pair.theirs.is_none(),
     },
 ];
 
-fn is_plain(said: Option<&NodeFacts>) -> bool {
-    said.is_none_or(|said| said.role == "generic" && said.name.is_empty())
+fn is_plain(node: Option<&NodeFacts>) -> bool {
+    node.is_none_or(|node| node.role == "generic" && node.name.is_empty())
 }
 
 #[derive(Default)]
@@ -141,10 +141,10 @@ impl Tally {
                     tally.roles += usize::from(has_role);
                     tally.names += usize::from(has_name);
                     if !has_role || !has_name {
-                        tally.wrong.push(told(pair));
+                        tally.wrong.push(describe(pair));
                     }
                 }
-                _ => tally.wrong.push(told(pair)),
+                _ => tally.wrong.push(describe(pair)),
             }
         }
         tally
@@ -159,47 +159,49 @@ impl Tally {
     }
 }
 
-/// The refs that MCP clients get are the browser's own numbers of the elements: those of its tree that are called so.
-async fn agrees_on_numbers(browser: &Browser, pairs: &[NodePair]) {
-    let look = Snapshot { format: TextFormat::Viewpoint, refs_only: true, ..Snapshot::default() };
-    let shown = browser.run(Request::new(Command::Snapshot(look))).await.unwrap().reply.to_string();
+/// Checks that viewpoint refs are the backend node ids of elements with the same role in the AX tree.
+async fn check_viewpoint_refs(browser: &Browser, pairs: &[NodePair]) {
+    let options =
+        Snapshot { format: TextFormat::Viewpoint, refs_only: true, ..Snapshot::default() };
+    let text =
+        browser.run(Request::new(Command::Snapshot(options))).await.unwrap().reply.to_string();
     let (mut compared, mut same) = (0, 0);
-    for line in shown.lines() {
+    for line in text.lines() {
         let Some((_, name)) = line.split_once("[ref=e") else { continue };
         let id: i64 = name.trim_end_matches([']', ':']).parse().unwrap();
         let pair = pairs.iter().find(|pair| pair.backend_node_id == Some(id));
-        // The browser leaves out what only listens to clicks.
+        // The AX tree omits elements that only have a click listener.
         let Some(theirs) = pair.and_then(|pair| pair.theirs.as_ref()) else { continue };
         compared += 1;
         let role = line.trim_start().trim_start_matches("- ").split([' ', ':']).next();
-        // A label that stands for its field is no role of its own.
+        // A label that represents its field has no role of its own.
         let theirs = if theirs.role == "label" { "generic" } else { &*theirs.role };
         same += usize::from(role == Some(theirs));
     }
-    let refs = shown.matches("[ref=e").count();
-    assert!(compared * 2 >= refs, "{compared} of {refs} are known to the browser:\n{shown}");
-    // A counter of our own would agree by chance at most.
-    assert!(same * 100 >= compared * 95, "{same} of {compared} mean the same:\n{shown}");
+    let refs = text.matches("[ref=e").count();
+    assert!(compared * 2 >= refs, "{compared} of {refs} refs are in the AX tree:\n{text}");
+    // Consecutive numbers would match only by chance.
+    assert!(same * 100 >= compared * 95, "{same} of {compared} have the same role:\n{text}");
 }
 
 pub fn share(part: usize, all: usize) -> f64 {
     if all == 0 { 1.0 } else { part as f64 / all as f64 }
 }
 
-fn told(pair: &NodePair) -> String {
-    let names = [&pair.ours, &pair.theirs].map(|said| said.as_ref().map_or("", |said| &said.name));
+fn describe(pair: &NodePair) -> String {
+    let names = [&pair.ours, &pair.theirs].map(|node| node.as_ref().map_or("", |node| &node.name));
     let same = names[0].chars().zip(names[1].chars()).take_while(|(one, other)| one == other);
-    // Of long names, what is different in them.
+    // Of long names, only the part that differs.
     let from = same.count().saturating_sub(30);
-    let said = |said: &Option<NodeFacts>| match said {
+    let node = |node: &Option<NodeFacts>| match node {
         None => "-".to_owned(),
-        Some(said) => {
+        Some(node) => {
             let begin = if from > 0 { "…" } else { "" };
-            let name: String = said.name.chars().skip(from).take(80).collect();
-            format!("{} {begin}{name:?}", said.role)
+            let name: String = node.name.chars().skip(from).take(80).collect();
+            format!("{} {begin}{name:?}", node.role)
         }
     };
-    format!("<{}> ours {} theirs {}", pair.tag, said(&pair.ours), said(&pair.theirs))
+    format!("<{}> ours {} theirs {}", pair.tag, node(&pair.ours), node(&pair.theirs))
 }
 
 fn collapse(text: &str) -> String {
@@ -219,13 +221,13 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
     pages
 }
 
-/// The pages of the corpus that a test of all of them takes: in the suite every other one.
+/// The corpus pages for a test: every other one, all under `soak`.
 pub fn pages_for(half: usize) -> Vec<PathBuf> {
     let step = if std::env::var_os("AGBROWSE_SOAK").is_some() { 1 } else { 2 };
     corpus("pages").into_iter().skip(half % step).step_by(step).collect()
 }
 
-/// Serves files by their names.
+/// Serves files by name.
 pub async fn serve(files: &[PathBuf]) -> String {
     let mut app = axum::Router::new();
     for file in files {
@@ -246,7 +248,7 @@ pub fn name_of(file: &Path) -> String {
     file.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// A browser for which only loopback exists: the pages name dead third parties.
+/// A browser restricted to loopback: the pages refer to third parties that are gone.
 pub fn browser() -> Option<Browser> {
     if let Err(error) = find(&BrowserQuery::default()) {
         assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
@@ -266,7 +268,7 @@ pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// The way through all pages of the demo: what is posted before each, if anything is, and its path.
+/// The tour of all demo pages: an optional POST before each, and its path.
 pub const TOUR: &[(Option<(&str, &str)>, &str)] = &[
     (None, "/"),
     (None, "/product/camp-kettle"),
@@ -287,25 +289,25 @@ pub const TOUR: &[(Option<(&str, &str)>, &str)] = &[
     (None, "/lab/seed-tray"),
 ];
 
-/// A page to look at.
-pub struct Stop {
+/// A page to compare.
+pub struct PageVisit {
     pub url: String,
-    /// What is posted before one goes there, and where to.
+    /// The POST before the visit: path and form.
     post: Option<(&'static str, &'static str)>,
 }
 
-impl Stop {
+impl PageVisit {
     pub fn at(url: String) -> Self {
         Self { url, post: None }
     }
 
-    /// The way through the demo.
+    /// The tour of all demo pages.
     pub fn tour(site: &Site) -> impl Iterator<Item = Self> {
         TOUR.iter().map(|(post, path)| Self { url: format!("{}{path}", site.origin), post: *post })
     }
 
-    /// Goes there. Who is sent elsewhere has not arrived.
-    pub async fn go(&self, browser: &Browser) {
+    /// Opens the page and checks that it was not redirected.
+    pub async fn visit(&self, browser: &Browser) {
         if let Some((path, form)) = self.post {
             let script = format!(
                 "fetch({path:?}, {{ method: 'POST', body: new URLSearchParams({form:?}) }}).then((it) => it.ok)"
@@ -331,19 +333,19 @@ fn roles_and_names_agree_with_the_browser() {
         let files = [pages.clone(), corpus("accname")].concat();
         let origin = serve(&files).await;
         let site = Site::serve().await.unwrap();
-        let mut stops: Vec<Stop> =
-            files.iter().map(|page| Stop::at(format!("{origin}/{}", name_of(page)))).collect();
-        stops.extend(Stop::tour(&site));
+        let mut visits: Vec<PageVisit> =
+            files.iter().map(|page| PageVisit::at(format!("{origin}/{}", name_of(page)))).collect();
+        visits.extend(PageVisit::tour(&site));
         let oddities = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oddities.html").into();
-        stops.push(Stop::at(format!("{}/oddities.html", serve(&[oddities]).await)));
+        visits.push(PageVisit::at(format!("{}/oddities.html", serve(&[oddities]).await)));
         let mut bad = Vec::new();
         let mut ruled: BTreeMap<&str, usize> = BTreeMap::new();
         let (mut all, mut elements) = (0, 0);
-        for stop in &stops {
-            let url = &stop.url;
-            stop.go(&browser).await;
+        for visit in &visits {
+            let url = &visit.url;
+            visit.visit(&browser).await;
             let pairs = browser.compare_trees(&[]).await.unwrap();
-            agrees_on_numbers(&browser, &pairs).await;
+            check_viewpoint_refs(&browser, &pairs).await;
             let tally = Tally::count(&pairs);
             println!(
                 "{url}: {} elements, roles {:.2} %, names {:.2} %",
@@ -368,14 +370,14 @@ fn roles_and_names_agree_with_the_browser() {
             println!("{:.2} % by rule `{}`: {}", share(count, all) * 100.0, rule.name, rule.reason);
         }
         assert!(RULES.len() <= 10);
-        assert!(elements > 200 * pages.len(), "too little was compared");
+        assert!(elements > 200 * pages.len(), "too few elements were compared");
         assert!(bad.is_empty(), "{}", bad.join("\n"));
         browser.close().await;
     });
 }
 
 #[test]
-fn expected_labels_and_roles_are_met_as_often_as_by_the_browser() {
+fn accname_expectations_are_met_as_often_as_by_browser() {
     let Some(browser) = browser() else { return };
     runtime().block_on(async {
         let pages = corpus("accname");
@@ -391,8 +393,8 @@ fn expected_labels_and_roles_are_met_as_often_as_by_the_browser() {
                     class.split_whitespace().any(|class| class == "ex-generic")
                 });
                 let role = role.clone().or_else(|| is_generic.then(|| "generic".to_owned()));
-                for (index, said) in [&pair.ours, &pair.theirs].into_iter().enumerate() {
-                    let has = |wanted: &str| said.as_ref().is_some_and(|said| said.role == wanted);
+                for (index, node) in [&pair.ours, &pair.theirs].into_iter().enumerate() {
+                    let has = |wanted: &str| node.as_ref().is_some_and(|node| node.role == wanted);
                     let mut check = |is_right: bool, wanted: &str| {
                         right[index] += usize::from(is_right);
                         if !is_right && index == 0 {
@@ -400,16 +402,16 @@ fn expected_labels_and_roles_are_met_as_often_as_by_the_browser() {
                             misses.push(format!(
                                 "{}: {test}: wanted {wanted:?}: {}",
                                 name_of(page),
-                                told(&pair)
+                                describe(&pair)
                             ));
                         }
                     };
                     if let Some(label) = label {
-                        let name = said.as_ref().map(|said| collapse(&said.name));
+                        let name = node.as_ref().map(|node| collapse(&node.name));
                         check(name.unwrap_or_default() == collapse(label), label);
                     }
                     if let Some(role) = &role {
-                        check(is_role(role, said.as_ref(), has), role);
+                        check(is_role(role, node.as_ref(), has), role);
                     }
                 }
             }
@@ -421,22 +423,22 @@ fn expected_labels_and_roles_are_met_as_often_as_by_the_browser() {
         let unexplained: Vec<&String> = misses.iter().filter(|miss| !is_explained(miss)).collect();
         assert!(unexplained.is_empty(), "{unexplained:#?}");
         assert!(right[0] >= right[1], "ours {} theirs {}", right[0], right[1]);
-        assert!(pages.is_empty() || right[0] > 390, "too little was compared");
+        assert!(pages.is_empty() || right[0] > 390, "too few elements were compared");
         browser.close().await;
     });
 }
 
-/// Whether an element has the role a test wants, in the spelling of either tree.
-fn is_role(wanted: &str, said: Option<&NodeFacts>, has: impl Fn(&str) -> bool) -> bool {
+/// Whether an element has the expected role, in the notation of either tree.
+fn is_role(wanted: &str, node: Option<&NodeFacts>, has: impl Fn(&str) -> bool) -> bool {
     match wanted {
         "generic" => {
-            is_plain(said)
-                || said.is_some_and(|said| said.role == "generic")
+            is_plain(node)
+                || node.is_some_and(|node| node.role == "generic")
                 || has("label")
                 || has("legend")
                 || has("abbr")
         }
-        "none" | "presentation" => is_plain(said),
+        "none" | "presentation" => is_plain(node),
         "image" | "img" => has("img"),
         "directory" => has("list"),
         wanted => has(wanted),

@@ -1,4 +1,4 @@
-//! Documents written from the code: `BLESS=1` writes them, every other run compares.
+//! Documents generated from the code: `BLESS=1` writes them, every other run compares them.
 
 use browser::{Code, RetryHint};
 use clap::CommandFactory;
@@ -21,7 +21,7 @@ fn check(name: &str, text: &str) {
 }
 
 #[test]
-fn the_error_table_is_current() {
+fn error_table_is_current() {
     let mut text = String::from(
         "# Errors\n\nEvery failure has a code that never changes its meaning. With `--json` (or `AGBROWSE_JSON_ERRORS=1`)\n\
          the error is printed once, on standard error, as\n\n```json\n{ \"ok\": false, \"status\": \"error\", \"error\": { … } }\n```\n\n\
@@ -48,7 +48,7 @@ fn the_error_table_is_current() {
 }
 
 #[test]
-fn the_command_reference_is_current() {
+fn command_reference_is_current() {
     let mut root = agbrowse::cli::Cli::command();
     root.build();
     let mut text = String::from(
@@ -77,7 +77,7 @@ fn commands(text: &mut String, parent: &clap::Command, path: &str) {
     }
 }
 
-/// The arguments of a command: its own, or those that every command takes.
+/// The arguments of a command: its own, or the global ones.
 fn options(text: &mut String, command: &clap::Command, is_root: bool) {
     let mut rows = String::new();
     for arg in command.get_arguments() {
@@ -131,7 +131,7 @@ fn every_verb_has_a_schema() {
 }
 
 #[test]
-fn the_guide_lists_every_code_of_a_note() {
+fn guide_lists_every_note_code() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut codes = BTreeSet::new();
     for krate in ["app", "browser"] {
@@ -143,7 +143,7 @@ fn the_guide_lists_every_code_of_a_note() {
             }
             let code = text.split("#[cfg(test)]").next().unwrap();
             let notes = code.split("Note::new(").skip(1);
-            // Others have the kind of an event as their code.
+            // Other notes have an event kind as their code.
             let named = notes.filter_map(|rest| rest.trim_start().strip_prefix('"'));
             codes.extend(named.map(|rest| rest.split('"').next().unwrap().to_owned()));
         }

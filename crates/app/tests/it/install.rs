@@ -1,7 +1,7 @@
-//! `agbrowse install` from the command line to the browser on the shelf, against a server of our own.
+//! `agbrowse install` from the command line to the browser cache, against a test server.
 //!
-//! The browser is a shell script, the server a few lines that can do what a well-behaved one cannot: hang
-//! up in the middle, say nothing, send other bytes. The distribution's package manager is only ever a fake.
+//! The browser is a shell script; the server can misbehave: disconnect
+//! in the middle, never respond, send other bytes. The package manager of the distribution is always a fake.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -21,21 +21,21 @@ const VERSION: &str = "131.0.6778.204";
 const PROGRAM: &str = "chrome-linux64/chrome";
 
 #[test]
-fn a_browser_is_installed_whole() {
+fn browser_is_installed_completely() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
     let done = home.install(&server, &["--yes"]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", all_output(&done));
     let program = home.program();
     let stdout = String::from_utf8_lossy(&done.stdout);
     assert!(stdout.contains(VERSION) && stdout.contains(path_text(&program)), "{stdout}");
     assert_eq!(fs::metadata(&program).unwrap().permissions().mode() & 0o777, 0o755);
     assert_eq!(fs::read_link(program.with_file_name("current")).unwrap(), Path::new("chrome"));
     assert_eq!(
-        home.shelf(),
+        home.installed_names(),
         [format!("chrome-{VERSION}"), "install.lock".into()],
         "nothing is left over"
     );
@@ -43,9 +43,9 @@ fn a_browser_is_installed_whole() {
 }
 
 #[test]
-fn the_plan_and_the_progress_go_to_stderr() {
+fn plan_and_progress_go_to_stderr() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let done = Home::new().install(&server, &["--yes"]);
@@ -55,33 +55,33 @@ fn the_plan_and_the_progress_go_to_stderr() {
 }
 
 #[test]
-fn a_second_install_finds_the_first() {
+fn second_install_reuses_the_first() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
     assert!(home.install(&server, &["--yes"]).status.success());
     let requests = server.requests().len();
     let again = home.run(&server, &["--yes", "--via", "testing"]);
-    assert!(again.status.success(), "{}", said(&again));
+    assert!(again.status.success(), "{}", all_output(&again));
     assert_eq!(server.requests().len(), requests, "nothing more is asked for");
     let forced = home.install(&server, &["--yes"]);
-    assert!(forced.status.success(), "{}", said(&forced));
+    assert!(forced.status.success(), "{}", all_output(&forced));
     assert!(server.requests().len() > requests, "`--force` downloads again");
-    assert_eq!(home.shelf(), [format!("chrome-{VERSION}"), "install.lock".into()]);
+    assert_eq!(home.installed_names(), [format!("chrome-{VERSION}"), "install.lock".into()]);
 }
 
 #[test]
-fn a_dropped_connection_costs_only_the_missing_bytes() {
+fn dropped_connection_resumes_download() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
-        ("/chrome.zip", None) => Answer::whole(&browser_zip()).cut_after(700),
-        ("/chrome.zip", Some(range)) => Answer::rest(&browser_zip(), range),
+        ("/chrome.zip", None) => Answer::complete(&browser_zip()).cut_after(700),
+        ("/chrome.zip", Some(range)) => Answer::partial(&browser_zip(), range),
         _ => request.index(),
     });
     let home = Home::new();
     let done = home.install(&server, &["--yes"]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", all_output(&done));
     assert!(home.program().exists());
     assert_eq!(server.ranges(), [None, Some("bytes=700-".to_owned())]);
     let last = server.requests().pop().unwrap();
@@ -89,8 +89,8 @@ fn a_dropped_connection_costs_only_the_missing_bytes() {
 }
 
 #[test]
-fn a_killed_download_goes_on_in_the_next_run() {
-    // The first run never gets past byte 700: its second attempt brings nothing.
+fn interrupted_download_resumes_in_next_run() {
+    // The first run never gets past byte 700: its second attempt receives nothing.
     let server = Server::start({
         let downloads = Mutex::new(0);
         move |request| match (request.path.as_str(), &request.range) {
@@ -98,9 +98,9 @@ fn a_killed_download_goes_on_in_the_next_run() {
                 let mut count = downloads.lock().unwrap();
                 *count += 1;
                 match (*count, range) {
-                    (1, _) => Answer::whole(&browser_zip()).cut_after(700),
+                    (1, _) => Answer::complete(&browser_zip()).cut_after(700),
                     (2, _) => Answer::HangUp,
-                    (_, Some(range)) => Answer::rest(&browser_zip(), range),
+                    (_, Some(range)) => Answer::partial(&browser_zip(), range),
                     (_, None) => Answer::status("400 Bad Request"),
                 }
             }
@@ -109,70 +109,70 @@ fn a_killed_download_goes_on_in_the_next_run() {
     });
     let home = Home::new();
     let first = home.install(&server, &["--yes"]);
-    assert_eq!(first.status.code(), Some(1), "{}", said(&first));
-    assert!(said(&first).contains("install.failed"), "{}", said(&first));
+    assert_eq!(first.status.code(), Some(1), "{}", all_output(&first));
+    assert!(all_output(&first).contains("install.failed"), "{}", all_output(&first));
     let second = home.install(&server, &["--yes"]);
-    assert!(second.status.success(), "{}", said(&second));
+    assert!(second.status.success(), "{}", all_output(&second));
     assert_eq!(server.ranges().pop().unwrap().as_deref(), Some("bytes=700-"));
 }
 
 #[test]
-fn a_changed_file_on_the_server_is_downloaded_anew() {
+fn changed_server_file_restarts_download() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
-        ("/chrome.zip", None) if request.nth == 2 => Answer::whole(&[b'x'; 900]).cut_after(700),
-        // What `If-Range` asks of a server whose file has changed: all of it.
-        ("/chrome.zip", _) => Answer::whole(&browser_zip()),
+        ("/chrome.zip", None) if request.nth == 2 => Answer::complete(&[b'x'; 900]).cut_after(700),
+        // `If-Range` on a changed file: the server sends all of it.
+        ("/chrome.zip", _) => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
     let done = home.install(&server, &["--yes"]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", all_output(&done));
     assert!(home.program().exists());
 }
 
 #[test]
-fn a_file_that_never_comes_whole_is_an_error() {
+fn incomplete_download_is_an_error() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()).cut_after(700),
+        "/chrome.zip" => Answer::complete(&browser_zip()).cut_after(700),
         _ => request.index(),
     });
     Home::new().check_failure(&server, "install.failed", "cannot download");
 }
 
 #[test]
-fn a_truncated_archive_is_corrupt() {
+fn truncated_archive_is_corrupt() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()[..700]),
+        "/chrome.zip" => Answer::complete(&browser_zip()[..700]),
         _ => request.index(),
     });
     let home = Home::new();
     home.check_failure(&server, "install.corrupt", "is corrupt and was deleted");
-    assert_eq!(home.shelf(), ["install.lock"], "the bad bytes are not kept");
+    assert_eq!(home.installed_names(), ["install.lock"], "the corrupt archive is removed");
 }
 
 #[test]
-fn a_corrupt_archive_is_refused_and_can_be_fetched_again() {
+fn corrupt_archive_is_refused_and_can_be_downloaded_again() {
     let server = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" if request.nth == 2 => {
             let mut bytes = browser_zip();
             let middle = bytes.len() / 2;
             bytes[middle] ^= 0x55;
-            Answer::whole(&bytes)
+            Answer::complete(&bytes)
         }
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
     home.check_failure(&server, "install.corrupt", "is corrupt and was deleted");
-    assert_eq!(home.shelf(), ["install.lock"]);
+    assert_eq!(home.installed_names(), ["install.lock"]);
     let again = home.install(&server, &["--yes"]);
-    assert!(again.status.success(), "{}", said(&again));
+    assert!(again.status.success(), "{}", all_output(&again));
 }
 
 #[test]
-fn an_archive_that_leads_outside_is_refused() {
+fn archive_with_path_traversal_is_refused() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&zipped(|zip, options| {
+        "/chrome.zip" => Answer::complete(&zipped(|zip, options| {
             zip.start_file(PROGRAM, options.unix_permissions(0o755)).unwrap();
             zip.start_file("../../evil", options).unwrap();
         })),
@@ -180,14 +180,14 @@ fn an_archive_that_leads_outside_is_refused() {
     });
     let home = Home::new();
     home.check_failure(&server, "install.corrupt", "`../../evil` points outside the archive");
-    assert_eq!(home.shelf(), ["install.lock"]);
+    assert_eq!(home.installed_names(), ["install.lock"]);
     assert!(!home.cache().join("agbrowse/evil").exists() && !home.cache().join("evil").exists());
 }
 
 #[test]
-fn an_archive_without_a_browser_is_refused() {
+fn archive_without_browser_is_refused() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&zipped(|zip, options| {
+        "/chrome.zip" => Answer::complete(&zipped(|zip, options| {
             zip.start_file("readme.txt", options).unwrap();
         })),
         _ => request.index(),
@@ -196,9 +196,11 @@ fn an_archive_without_a_browser_is_refused() {
 }
 
 #[test]
-fn a_browser_that_does_not_start_is_not_kept() {
+fn browser_that_does_not_start_is_removed() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&zip_of_script("#!/bin/sh\necho no display >&2\nexit 3\n")),
+        "/chrome.zip" => {
+            Answer::complete(&zip_of_script("#!/bin/sh\necho no display >&2\nexit 3\n"))
+        }
         _ => request.index(),
     });
     let home = Home::new();
@@ -207,10 +209,10 @@ fn a_browser_that_does_not_start_is_not_kept() {
 }
 
 #[test]
-fn missing_libraries_are_named_and_the_download_is_kept() {
+fn missing_libraries_are_listed_and_download_is_kept() {
     let server = Server::start(|request| match (request.path.as_str(), &request.range) {
-        ("/chrome.zip", Some(range)) => Answer::rest(&browser_zip(), range),
-        ("/chrome.zip", None) => Answer::whole(&browser_zip()),
+        ("/chrome.zip", Some(range)) => Answer::partial(&browser_zip(), range),
+        ("/chrome.zip", None) => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
@@ -219,23 +221,27 @@ fn missing_libraries_are_named_and_the_download_is_kept() {
     assert!(!home.program().exists());
     home.fake("ldd", "exit 0");
     let again = home.install(&server, &["--yes"]);
-    assert!(again.status.success(), "{}", said(&again));
+    assert!(again.status.success(), "{}", all_output(&again));
     assert_eq!(server.ranges(), [None, Some(format!("bytes={}-", browser_zip().len()))]);
 }
 
 #[test]
-fn a_silent_server_is_left_in_time() {
+fn unresponsive_server_times_out() {
     let index = Server::start(|_| Answer::Silence);
-    Home::impatient().check_failure(&index, "install.failed", "no response within 300 ms");
+    Home::with_short_timeout().check_failure(&index, "install.failed", "no response within 300 ms");
     let download = Server::start(|request| match request.path.as_str() {
         "/chrome.zip" => Answer::Silence,
         _ => request.index(),
     });
-    Home::impatient().check_failure(&download, "install.failed", "no response within 300 ms");
+    Home::with_short_timeout().check_failure(
+        &download,
+        "install.failed",
+        "no response within 300 ms",
+    );
 }
 
 #[test]
-fn what_is_not_there_is_an_error_with_its_address() {
+fn missing_download_error_names_url() {
     let index = Server::start(|_| Answer::status("404 Not Found"));
     Home::new().check_failure(&index, "install.failed", "/index.json` returned 404");
     let download = Server::start(|request| match request.path.as_str() {
@@ -246,30 +252,30 @@ fn what_is_not_there_is_an_error_with_its_address() {
 }
 
 #[test]
-fn an_index_that_is_none_is_an_error() {
-    let server = Server::start(|_| Answer::whole(b"<html>welcome to this network</html>"));
+fn invalid_index_is_an_error() {
+    let server = Server::start(|_| Answer::complete(b"<html>welcome to this network</html>"));
     Home::new().check_failure(&server, "install.failed", "is not a valid Chrome for Testing index");
 }
 
 #[test]
-fn without_a_yes_and_a_terminal_nothing_happens() {
+fn install_without_confirmation_does_nothing() {
     let server = Server::start(Request::index);
     let home = Home::new();
     let done = home.install(&server, &[]);
-    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    assert_eq!(done.status.code(), Some(1), "{}", all_output(&done));
     assert!(
-        said(&done).contains("install.declined") && said(&done).contains("--yes"),
+        all_output(&done).contains("install.declined") && all_output(&done).contains("--yes"),
         "{}",
-        said(&done)
+        all_output(&done)
     );
     assert!(server.requests().is_empty());
     assert!(!home.cache().join("agbrowse/browsers").exists());
 }
 
 #[test]
-fn two_installs_at_once_take_turns() {
+fn concurrent_installs_are_serialized() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
@@ -277,16 +283,16 @@ fn two_installs_at_once_take_turns() {
     let both = [(); 2].map(|()| home.command(&server, &arguments).spawn().unwrap());
     for child in both {
         let done = child.wait_with_output().unwrap();
-        assert!(done.status.success(), "{}", said(&done));
+        assert!(done.status.success(), "{}", all_output(&done));
     }
-    assert_eq!(home.shelf(), [format!("chrome-{VERSION}"), "install.lock".into()]);
+    assert_eq!(home.installed_names(), [format!("chrome-{VERSION}"), "install.lock".into()]);
     assert!(home.program().exists());
 }
 
 #[test]
-fn a_failing_package_manager_leads_to_chrome_for_testing() {
+fn failed_package_manager_falls_back_to_chrome_for_testing() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/chrome.zip" => Answer::whole(&browser_zip()),
+        "/chrome.zip" => Answer::complete(&browser_zip()),
         _ => request.index(),
     });
     let home = Home::new();
@@ -298,14 +304,14 @@ fn a_failing_package_manager_leads_to_chrome_for_testing() {
     let done = home.run(&server, &["--yes", "--force"]);
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     if release.lines().any(|line| line == "ID=alpine") {
-        assert!(said(&done).contains("install.unsupported"), "{}", said(&done));
+        assert!(all_output(&done).contains("install.unsupported"), "{}", all_output(&done));
         return;
     }
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", all_output(&done));
     assert!(home.program().exists());
-    // Not every distribution has a package to try first.
+    // Not every distribution has a browser package.
     if log.exists() {
-        assert!(said(&done).contains("trying Chrome for Testing"), "{}", said(&done));
+        assert!(all_output(&done).contains("trying Chrome for Testing"), "{}", all_output(&done));
         assert_eq!(
             fs::read_to_string(&log).unwrap().lines().count(),
             1,
@@ -314,7 +320,7 @@ fn a_failing_package_manager_leads_to_chrome_for_testing() {
     }
 }
 
-/// A user of their own: an empty cache, and no program to be found except the fakes.
+/// A home directory with an empty cache, and only fake programs on the path.
 struct Home {
     folder: TempDir,
     idle_ms: u32,
@@ -328,8 +334,8 @@ impl Home {
         home
     }
 
-    /// One who waits for nobody.
-    fn impatient() -> Self {
+    /// With a short idle timeout of downloads.
+    fn with_short_timeout() -> Self {
         Self { idle_ms: 300, ..Self::new() }
     }
 
@@ -341,8 +347,8 @@ impl Home {
         self.cache().join(format!("agbrowse/browsers/chrome-{VERSION}")).join(PROGRAM)
     }
 
-    /// Names in the folder of browsers.
-    fn shelf(&self) -> Vec<String> {
+    /// File names in the directory of installed browsers.
+    fn installed_names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.cache().join("agbrowse/browsers")).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -350,14 +356,14 @@ impl Home {
         names
     }
 
-    /// Put a program of this name first and only on the path.
+    /// Adds a fake program to the path.
     fn fake(&self, name: &str, script: &str) {
         let path = self.folder.path().join("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Chrome for Testing, whatever browsers this machine has.
+    /// Installs Chrome for Testing, regardless of the browsers on this machine.
     fn install(&self, server: &Server, arguments: &[&str]) -> Output {
         self.run(server, &[&["--force", "--via", "testing"], arguments].concat())
     }
@@ -385,12 +391,16 @@ impl Home {
 
     fn check_failure(&self, server: &Server, code: &str, words: &str) {
         let done = self.install(server, &["--yes"]);
-        assert_eq!(done.status.code(), Some(1), "{}", said(&done));
-        assert!(said(&done).contains(code) && said(&done).contains(words), "{}", said(&done));
+        assert_eq!(done.status.code(), Some(1), "{}", all_output(&done));
+        assert!(
+            all_output(&done).contains(code) && all_output(&done).contains(words),
+            "{}",
+            all_output(&done)
+        );
     }
 }
 
-fn said(output: &Output) -> String {
+fn all_output(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -402,7 +412,7 @@ fn path_text(path: &Path) -> &str {
     path.to_str().expect("temporary folders have plain names")
 }
 
-/// A browser that can say its version, in an archive of some size.
+/// An archive with a fake browser that prints its version.
 fn browser_zip() -> Vec<u8> {
     zip_of_script(&format!("#!/bin/sh\necho 'Google Chrome for Testing {VERSION} '\n"))
 }
@@ -413,7 +423,7 @@ fn zip_of_script(script: &str) -> Vec<u8> {
         zip.write_all(script.as_bytes()).unwrap();
         zip.add_symlink("chrome-linux64/current", "chrome", options).unwrap();
         zip.start_file("chrome-linux64/resources.pak", options).unwrap();
-        // Bytes that do not compress, so that there is something to cut.
+        // Incompressible bytes, so that the archive is long enough to truncate.
         let noise = std::iter::successors(Some(1_u64), |n| {
             Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
         });
@@ -428,7 +438,7 @@ fn zipped(fill: impl FnOnce(&mut ZipWriter<Cursor<Vec<u8>>>, SimpleFileOptions))
     writer.finish().unwrap().into_inner()
 }
 
-/// One request per connection, answered by a function, remembered.
+/// HTTP server with one request per connection, answered by a function and recorded.
 struct Server {
     base: String,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -440,7 +450,7 @@ struct Request {
     path: String,
     range: Option<String>,
     if_range: Option<String>,
-    /// Counted from one, the index included.
+    /// Number of the request, from one, including the index.
     nth: usize,
 }
 
@@ -449,9 +459,9 @@ enum Answer {
         head: String,
         body: Vec<u8>,
     },
-    /// Keep the connection and say nothing.
+    /// Keep the connection open without a response.
     Silence,
-    /// Close the connection without a word.
+    /// Close the connection without a response.
     HangUp,
 }
 
@@ -474,7 +484,7 @@ impl Server {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The ranges asked for, download by download.
+    /// The requested range of each download.
     fn ranges(&self) -> Vec<Option<String>> {
         let requests = self.requests().into_iter();
         requests
@@ -499,7 +509,7 @@ fn serve(
         seen.push(request.clone());
     }
     match answer(&request) {
-        // A client that left early is the client's business.
+        // Write errors of a disconnected client are ignored.
         Answer::Bytes { head, body } => {
             let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
         }
@@ -529,7 +539,7 @@ fn read_request(stream: &TcpStream, base: &str) -> Option<Request> {
 }
 
 impl Request {
-    /// The index, with the one download there is.
+    /// The index with the only download.
     fn index(&self) -> Answer {
         let download = serde_json::json!([
             {"platform": "linux64", "url": format!("{}/chrome.zip", self.base)},
@@ -539,7 +549,7 @@ impl Request {
             "timestamp": "2025-01-05T22:09:08.729Z",
             "channels": {"Stable": {"channel": "Stable", "version": VERSION, "downloads": {"chrome": download}}},
         });
-        Answer::whole(index.to_string().as_bytes())
+        Answer::complete(index.to_string().as_bytes())
     }
 }
 
@@ -549,7 +559,7 @@ impl Answer {
         Self::Bytes { head, body: Vec::new() }
     }
 
-    fn whole(body: &[u8]) -> Self {
+    fn complete(body: &[u8]) -> Self {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-length: {}\r\netag: \"one\"\r\nconnection: close\r\n\r\n",
             body.len()
@@ -557,8 +567,8 @@ impl Answer {
         Self::Bytes { head, body: body.to_vec() }
     }
 
-    /// What a range of the form `bytes=N-` asks for.
-    fn rest(body: &[u8], range: &str) -> Self {
+    /// Response to a range of the form `bytes=N-`.
+    fn partial(body: &[u8], range: &str) -> Self {
         let first: usize =
             range.trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap();
         let total = body.len();
@@ -576,7 +586,7 @@ impl Answer {
         Self::Bytes { head, body }
     }
 
-    /// Promise all of it and hang up after this much.
+    /// Announce the full length and disconnect after this many bytes.
     fn cut_after(self, bytes: usize) -> Self {
         match self {
             Self::Bytes { head, body } => Self::Bytes { head, body: body[..bytes].to_vec() },

@@ -1,4 +1,4 @@
-//! The program as its users meet it: its command line, its daemon, its documents.
+//! Tests of the program: command line, daemon, MCP server, documents.
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 #![allow(
     clippy::unwrap_used,

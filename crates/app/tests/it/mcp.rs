@@ -1,5 +1,5 @@
-//! The MCP server as its clients meet it. `tests/mcp/drive.py` goes through every scenario of the specification with a
-//! client of other people's making; here are the revisions of the protocol, bad input, and what a client pays.
+//! The MCP server, as seen by clients. `tests/mcp/drive.py` runs every scenario of the specification with a
+//! third-party client; here are protocol revisions, invalid input, limits and cost.
 
 use crate::fidelity::runtime;
 use crate::sandbox::{Home, has_browser};
@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A client that writes lines and reads lines, right or wrong.
-pub(crate) struct Raw {
+/// A client that exchanges raw lines, valid or not.
+pub(crate) struct RawClient {
     child: Child,
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
@@ -31,16 +31,16 @@ pub(crate) struct Raw {
     aside: Vec<Value>,
 }
 
-impl Raw {
+impl RawClient {
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
         let mut command = home.command(["mcp"].iter().chain(args));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
-        let (tell, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if tell.send(line).is_err() {
+                if sender.send(line).is_err() {
                     return;
                 }
             }
@@ -48,21 +48,21 @@ impl Raw {
         Self { child, input, lines, last: 0, aside: Vec::new() }
     }
 
-    /// One that has said hello.
-    pub(crate) fn greeted(home: &Home, args: &[&str]) -> Self {
+    /// Starts a client and initializes the session.
+    pub(crate) fn initialized(home: &Home, args: &[&str]) -> Self {
         let mut raw = Self::start(home, args);
-        raw.greet();
+        raw.initialize();
         raw
     }
 
-    pub(crate) fn greet(&mut self) {
-        self.greet_with(&json!({}));
+    pub(crate) fn initialize(&mut self) {
+        self.initialize_with(&json!({}));
     }
 
-    /// Says hello as a client that can do this.
-    pub(crate) fn greet_with(&mut self, capabilities: &Value) {
+    /// Initializes the session with these client capabilities.
+    pub(crate) fn initialize_with(&mut self, capabilities: &Value) {
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": { "name": "raw", "version": "1" } });
-        let answer = self.ask("initialize", &hello);
+        let answer = self.request("initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "agbrowse", "{answer}");
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     }
@@ -73,21 +73,21 @@ impl Raw {
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
-        assert!(self.write(format!("{message}\n").as_bytes()), "the server has ended");
+        assert!(self.write(format!("{message}\n").as_bytes()), "the server has exited");
     }
 
-    pub(crate) fn begin(&mut self, method: &str, params: &Value) -> u64 {
+    pub(crate) fn send_request(&mut self, method: &str, params: &Value) -> u64 {
         self.last += 1;
         let id = self.last;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
 
-    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> u64 {
-        self.begin("tools/call", &json!({ "name": tool, "arguments": arguments }))
+    pub(crate) fn start_call(&mut self, tool: &str, arguments: &Value) -> u64 {
+        self.send_request("tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
 
-    pub(crate) fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn response(&mut self, id: u64) -> Value {
         let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
         if let Some(at) = self.aside.iter().position(is_it) {
             return self.aside.remove(at);
@@ -95,7 +95,7 @@ impl Raw {
         let until = Instant::now() + LIMIT;
         loop {
             let line = self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
-            let message: Value = serde_json::from_str(&line.expect("an answer in time")).unwrap();
+            let message: Value = serde_json::from_str(&line.expect("a response in time")).unwrap();
             if is_it(&message) {
                 return message;
             }
@@ -103,8 +103,8 @@ impl Raw {
         }
     }
 
-    /// The next request of the server for this, or the answer to a call if that comes first.
-    pub(crate) fn request_or_answer(&mut self, method: &str, id: u64) -> Value {
+    /// The next server request of this method, or the response to a call if that comes first.
+    pub(crate) fn request_or_response(&mut self, method: &str, id: u64) -> Value {
         let until = Instant::now() + LIMIT;
         loop {
             let line = self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
@@ -117,15 +117,15 @@ impl Raw {
         }
     }
 
-    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let id = self.begin(method, params);
-        self.answer(id)
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.send_request(method, params);
+        self.response(id)
     }
 
-    /// The text of a reply, and whether it tells of a failure.
-    pub(crate) fn tool(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
-        let id = self.call(tool, arguments);
-        told(&self.answer(id))
+    /// Calls a tool; returns the text of its reply and whether it is an error.
+    pub(crate) fn call_tool(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
+        let id = self.start_call(tool, arguments);
+        reply_text(&self.response(id))
     }
 
     fn memory_kb(&self) -> u64 {
@@ -138,8 +138,8 @@ impl Raw {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// Says goodbye, and waits until the server has gone.
-    pub(crate) fn end(mut self) {
+    /// Closes the input and waits until the server has exited.
+    pub(crate) fn close(mut self) {
         self.input = None;
         let until = Instant::now() + LIMIT;
         while self.child.try_wait().unwrap().is_none() {
@@ -149,20 +149,20 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawClient {
     fn drop(&mut self) {
         _ = self.child.kill();
         _ = self.child.wait();
     }
 }
 
-pub(crate) fn told(answer: &Value) -> (String, bool) {
+pub(crate) fn reply_text(answer: &Value) -> (String, bool) {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
     (text.to_owned(), result["isError"] == true)
 }
 
-/// The address of a page with this in it.
+/// The `data:` URL of a page with this markup.
 pub(crate) fn page(html: &str) -> String {
     let html: String = html.bytes().map(|byte| format!("%{byte:02x}")).collect();
     format!("data:text/html,{html}")
@@ -170,7 +170,7 @@ pub(crate) fn page(html: &str) -> String {
 
 const COUNTER: &str = "<title>Counter</title><h1 id=n>0</h1><button onclick='n.textContent = +n.textContent + 1'>Count</button>";
 
-/// The ref of a line with this in it.
+/// The ref in the line with this text.
 pub(crate) fn ref_of(text: &str, what: &str) -> String {
     let line = text.lines().find(|line| line.contains(what) && line.contains("[ref="));
     let line = line.unwrap_or_else(|| panic!("no {what:?} in {text}"));
@@ -178,21 +178,21 @@ pub(crate) fn ref_of(text: &str, what: &str) -> String {
 }
 
 #[test]
-fn the_tool_list_is_short() {
+fn tool_list_is_short() {
     let home = Home::new();
     for (caps, most) in [(&[][..], 1500), (&["--caps", "all"], 4000)] {
-        let mut raw = Raw::greeted(&home, caps);
-        let answer = raw.ask("tools/list", &json!({}));
+        let mut raw = RawClient::initialized(&home, caps);
+        let answer = raw.request("tools/list", &json!({}));
         let text = answer["result"].to_string();
         let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&text).len();
         println!("{} tools, {tokens} tokens", answer["result"]["tools"].as_array().unwrap().len());
         assert!(tokens <= most, "{tokens} tokens: {text}");
-        raw.end();
+        raw.close();
     }
 }
 
 #[test]
-fn rmcp_clients_of_three_revisions_are_served() {
+fn rmcp_clients_of_three_protocol_revisions_are_served() {
     if !has_browser() {
         return;
     }
@@ -209,7 +209,7 @@ fn rmcp_clients_of_three_revisions_are_served() {
     let home = Home::new();
     runtime().block_on(async {
         for (lifecycle, version) in ways {
-            let person = Person { version: version.clone(), ..Person::default() };
+            let person = Approver { version: version.clone(), ..Approver::default() };
             let (client, mut child) = serve(&home, &[], person, lifecycle).await;
             let tools = client.list_all_tools().await.unwrap();
             assert!(tools.iter().any(|tool| tool.name == "browser_can"), "{version}");
@@ -226,16 +226,16 @@ fn rmcp_clients_of_three_revisions_are_served() {
     });
 }
 
-/// A person who answers questions in the same way every time.
+/// A client handler with a fixed answer to elicitation requests.
 #[derive(Clone, Default)]
-struct Person {
+struct Approver {
     version: ProtocolVersion,
-    /// What is said; nobody can be asked when absent.
+    /// The answer; `None` for a client without elicitation.
     says: Option<bool>,
     asked: Arc<AtomicUsize>,
 }
 
-impl ClientHandler for Person {
+impl ClientHandler for Approver {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = self.says.map(|_| ElicitationCapability::default());
@@ -260,12 +260,12 @@ impl ClientHandler for Person {
     }
 }
 
-type Client = RunningService<RoleClient, Person>;
+type Client = RunningService<RoleClient, Approver>;
 
 async fn serve(
     home: &Home,
     args: &[&str],
-    person: Person,
+    person: Approver,
     lifecycle: ClientLifecycleMode,
 ) -> (Client, tokio::process::Child) {
     let mut command = tokio::process::Command::from(home.command(["mcp"].iter().chain(args)));
@@ -289,7 +289,7 @@ fn text_of(result: &CallToolResult) -> String {
 }
 
 #[test]
-fn a_person_is_asked_before_what_is_delicate() {
+fn sensitive_tools_require_user_approval() {
     if !has_browser() {
         return;
     }
@@ -307,7 +307,7 @@ fn a_person_is_asked_before_what_is_delicate() {
                 (None, "error ask.unavailable"),
             ] {
                 let (lifecycle, version) = way();
-                let person = Person { version: version.clone(), says, ..Person::default() };
+                let person = Approver { version: version.clone(), says, ..Approver::default() };
                 let asked = person.asked.clone();
                 let args = ["--ask", "browser_press_key"];
                 let (client, mut child) = serve(&home, &args, person, lifecycle).await;
@@ -315,7 +315,7 @@ fn a_person_is_asked_before_what_is_delicate() {
                 let text = text_of(&pressed);
                 assert!(text.contains(expected), "{version} {says:?}: {text}");
                 assert_eq!(asked.load(Ordering::Relaxed), usize::from(says.is_some()), "{version}");
-                // What is not delicate is not asked about.
+                // Other tools need no approval.
                 call(&client, "browser_tabs", json!({ "action": "list" })).await;
                 assert_eq!(asked.load(Ordering::Relaxed), usize::from(says.is_some()));
                 client.cancel().await.unwrap();
@@ -326,88 +326,88 @@ fn a_person_is_asked_before_what_is_delicate() {
 }
 
 #[test]
-fn a_cancelled_call_stops_at_once_and_is_told_of() {
+fn cancelled_call_stops_at_once_and_is_reported() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
-    raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let mut raw = RawClient::initialized(&home, &[]);
+    raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     for (tool, arguments) in [
         ("browser_wait_for", json!({ "time": 50 })),
         ("browser_wait_for", json!({ "text": "never there" })),
     ] {
-        let id = raw.call(tool, &arguments);
-        // Under way: the server answers others meanwhile.
-        raw.ask("ping", &json!({}));
+        let id = raw.start_call(tool, &arguments);
+        // The call has started: the server answers other requests meanwhile.
+        raw.request("ping", &json!({}));
         let began = Instant::now();
         raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
-        let (text, is_error) = raw.tool("browser_snapshot", &json!({}));
+        let (text, is_error) = raw.call_tool("browser_snapshot", &json!({}));
         let took = began.elapsed();
         assert!(!is_error && text.contains("browser_wait_for was cancelled before"), "{text}");
-        // The issue's limit of 100 ms, with room for a busy machine.
+        // The target is 100 ms; the limit leaves room for a loaded machine.
         assert!(took < Duration::from_millis(1000), "{took:?}");
-        let (text, _) = raw.tool("browser_snapshot", &json!({}));
-        assert!(!text.contains("cancelled"), "told twice: {text}");
+        let (text, _) = raw.call_tool("browser_snapshot", &json!({}));
+        assert!(!text.contains("cancelled"), "reported twice: {text}");
     }
-    raw.end();
+    raw.close();
 }
 
 #[test]
-fn who_wants_to_know_hears_that_a_call_is_under_way() {
+fn progress_is_sent_when_requested() {
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
+    let mut raw = RawClient::initialized(&home, &[]);
     let params = json!({ "name": "browser_wait_for", "arguments": { "time": 1.3 }, "_meta": { "progressToken": "p" } });
-    raw.ask("tools/call", &params);
-    let heard = raw.aside.iter().filter(|it| it["method"] == "notifications/progress");
-    let seconds: Vec<f64> = heard.map(|it| it["params"]["progress"].as_f64().unwrap()).collect();
+    raw.request("tools/call", &params);
+    let reports = raw.aside.iter().filter(|it| it["method"] == "notifications/progress");
+    let seconds: Vec<f64> = reports.map(|it| it["params"]["progress"].as_f64().unwrap()).collect();
     assert!(!seconds.is_empty() && seconds.is_sorted(), "{:?}", raw.aside);
-    raw.end();
+    raw.close();
 }
 
 #[test]
-fn a_hundred_calls_at_once_are_answered_each_with_its_own() {
+fn hundred_concurrent_calls_get_their_own_replies() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &["--caps", "script"]);
-    raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let mut raw = RawClient::initialized(&home, &["--caps", "script"]);
+    raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     let asked: Vec<(u64, u64)> = (0..100)
         .map(|n| {
             let function = format!(
                 "async () => {{ await new Promise(r => setTimeout(r, {})); return 'it is {n}!' }}",
                 n * 7 % 13
             );
-            (n, raw.call("browser_evaluate", &json!({ "function": function })))
+            (n, raw.start_call("browser_evaluate", &json!({ "function": function })))
         })
         .collect();
     for (n, id) in asked {
-        let (text, is_error) = told(&raw.answer(id));
+        let (text, is_error) = reply_text(&raw.response(id));
         assert!(!is_error && text.contains(&format!("it is {n}!")), "{n}: {text}");
     }
-    raw.end();
+    raw.close();
 }
 
 #[test]
-fn a_client_that_goes_in_the_middle_of_a_call_leaves_nothing_behind() {
+fn client_disconnect_during_call_leaves_nothing() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
-    raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let mut raw = RawClient::initialized(&home, &[]);
+    raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     let session = format!("mcp-{}", raw.child.id());
     let browser = home.json(["--session", &session, "status"])["result"]["browser"]["pid"].clone();
     let browser = u32::try_from(browser.as_u64().unwrap()).unwrap();
-    raw.call("browser_wait_for", &json!({ "time": 50 }));
+    raw.start_call("browser_wait_for", &json!({ "time": 50 }));
     raw.child.kill().unwrap();
     let until = Instant::now() + LIMIT;
     while home.socket(&session).exists() || PathBuf::from(format!("/proc/{browser}")).exists() {
         assert!(Instant::now() < until, "the daemon or its browser outlives the server");
         std::thread::yield_now();
     }
-    // Its files go last.
+    // Its files are removed last.
     let folder = home.socket(&session).parent().unwrap().to_owned();
     let is_left = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.unwrap().file_name().to_string_lossy().starts_with(&session)
@@ -419,111 +419,111 @@ fn a_client_that_goes_in_the_middle_of_a_call_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_browser_that_dies_is_replaced_with_a_word() {
+fn dead_browser_is_replaced_with_note() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
-    raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let mut raw = RawClient::initialized(&home, &[]);
+    raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     let session = format!("mcp-{}", raw.child.id());
     let kill = |home: &Home| {
         let browser =
             home.json(["--session", &session, "status"])["result"]["browser"]["pid"].clone();
         Command::new("kill").args(["-9", &browser.to_string()]).status().unwrap();
-        // What was seen a moment ago may be told again until the end is noticed.
+        // A cached snapshot may be returned until the exit is noticed.
         let until = Instant::now() + LIMIT;
         while !home.json(["--session", &session, "status"])["result"]["browser"].is_null() {
             assert!(Instant::now() < until, "the end of the browser is not noticed");
         }
     };
     kill(&home);
-    let (text, is_error) = raw.tool("browser_snapshot", &json!({}));
+    let (text, is_error) = raw.call_tool("browser_snapshot", &json!({}));
     assert!(
         is_error && text.contains("browser.lost") && text.contains("a new browser was started"),
         "{text}"
     );
-    let (text, is_error) = raw.tool("browser_snapshot", &json!({}));
+    let (text, is_error) = raw.call_tool("browser_snapshot", &json!({}));
     assert!(!is_error && text.contains("no accessible content"), "{text}");
     kill(&home);
-    let (text, is_error) = raw.tool("browser_navigate", &json!({ "url": page(COUNTER) }));
+    let (text, is_error) = raw.call_tool("browser_navigate", &json!({ "url": page(COUNTER) }));
     assert!(!is_error && text.contains("arrived") && text.contains("note (restarted)"), "{text}");
-    raw.end();
+    raw.close();
 }
 
 const FORM: &str = "<title>Form</title><label>Name <input></label><button onclick='document.title=1'>Send</button>\
     <select multiple aria-label=Many><option>One<option>Two</select>";
 
 #[test]
-fn clumsy_and_hostile_calls_do_no_harm() {
+fn malformed_and_hostile_calls_do_no_harm() {
     if !has_browser() {
         return;
     }
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &["--caps", "script,network"]);
-    let (seen, _) = raw.tool("browser_navigate", &json!({ "url": page(FORM) }));
+    let mut raw = RawClient::initialized(&home, &["--caps", "script,network"]);
+    let (seen, _) = raw.call_tool("browser_navigate", &json!({ "url": page(FORM) }));
     let (name, send) = (ref_of(&seen, "\"Name\""), ref_of(&seen, "\"Send\""));
-    // As models write refs, and as they stand in a snapshot.
+    // Refs as models write them, and as they appear in a snapshot.
     for spelled in
         [format!("@{name}"), format!("[ref={name}]"), format!("- textbox \"Name\" [ref={name}]")]
     {
-        let (text, _) = raw.tool("browser_hover", &json!({ "ref": spelled }));
+        let (text, _) = raw.call_tool("browser_hover", &json!({ "ref": spelled }));
         assert!(text.contains(&format!("hover textbox {name}:")), "{spelled}: {text}");
     }
-    // What has no options gets none, and nobody else's are touched.
+    // Elements without options are refused, and the options of other elements are unchanged.
     for wrong in [&name, &send] {
         let (text, is_error) =
-            raw.tool("browser_select_option", &json!({ "ref": wrong, "values": ["Two"] }));
+            raw.call_tool("browser_select_option", &json!({ "ref": wrong, "values": ["Two"] }));
         assert!(is_error && text.contains("act.no-option"), "{text}");
     }
     let chosen = json!({ "function": "() => document.title + document.querySelector('select').selectedOptions.length" });
-    let (text, _) = raw.tool("browser_evaluate", &chosen);
+    let (text, _) = raw.call_tool("browser_evaluate", &chosen);
     assert!(text.contains("Form0"), "{text}");
-    // What was done is said.
+    // The reply names the action.
     let fields =
         json!({ "fields": [{ "ref": name, "value": "Ann" }, { "ref": "e999999", "value": "x" }] });
-    let (text, is_error) = raw.tool("browser_fill_form", &fields);
+    let (text, is_error) = raw.call_tool("browser_fill_form", &fields);
     assert!(is_error && text.contains("the first 1 were done, the rest not"), "{text}");
-    // An address is no script.
+    // A URL is not a script.
     let (text, is_error) =
-        raw.tool("browser_navigate", &json!({ "url": "JavaScript:document.title='ran'" }));
+        raw.call_tool("browser_navigate", &json!({ "url": "JavaScript:document.title='ran'" }));
     assert!(is_error && text.contains("command.invalid"), "{text}");
     let (text, _) =
-        raw.tool("browser_evaluate", &json!({ "function": "() => document.title // now" }));
+        raw.call_tool("browser_evaluate", &json!({ "function": "() => document.title // now" }));
     assert!(text.contains("Form"), "{text}");
-    // What is in the environment is not for pages, unless it is meant to be.
-    let (text, is_error) = raw.tool("browser_type", &json!({ "ref": name, "secret": "HOME" }));
+    // Environment variables are only available with the prefix of secrets.
+    let (text, is_error) = raw.call_tool("browser_type", &json!({ "ref": name, "secret": "HOME" }));
     assert!(is_error && text.contains("AGBROWSE_SECRET_HOME"), "{text}");
-    // A context that nobody made is no context.
-    let (text, is_error) = raw.tool("browser_snapshot", &json!({ "context": "clena" }));
+    // An unknown context is refused.
+    let (text, is_error) = raw.call_tool("browser_snapshot", &json!({ "context": "clena" }));
     assert!(is_error && text.contains("there is no context `clena`"), "{text}");
-    // Lines of a level and worse ones.
-    raw.tool(
+    // Console lines of a level and more severe ones.
+    raw.call_tool(
         "browser_evaluate",
-        &json!({ "function": "() => { console.log('said'); console.warn('warned') }" }),
+        &json!({ "function": "() => { console.log('logged'); console.warn('warned') }" }),
     );
     for (level, expected) in
         [("info", (true, true)), ("warning", (false, true)), ("error", (false, false))]
     {
-        let (text, _) = raw.tool("browser_console_messages", &json!({ "level": level }));
-        assert_eq!((text.contains("said"), text.contains("warned")), expected, "{level}: {text}");
+        let (text, _) = raw.call_tool("browser_console_messages", &json!({ "level": level }));
+        assert_eq!((text.contains("logged"), text.contains("warned")), expected, "{level}: {text}");
     }
-    // Nobody listens there.
+    // A port without a listener.
     let ask = "() => fetch('http://127.0.0.1:9/asked').catch(() => 1)";
-    raw.tool("browser_evaluate", &json!({ "function": ask }));
-    let (text, _) = raw.tool("browser_network_requests", &json!({}));
+    raw.call_tool("browser_evaluate", &json!({ "function": ask }));
+    let (text, _) = raw.call_tool("browser_network_requests", &json!({}));
     assert!(text.contains("/asked"), "{text}");
-    raw.end();
+    raw.close();
 }
 
 #[test]
-fn what_is_wrong_with_a_message_is_said_under_its_id() {
+fn invalid_message_error_has_its_id() {
     let home = Home::new();
-    let mut raw = Raw::start(&home, &[]);
-    // What comes before the first request means nothing.
+    let mut raw = RawClient::start(&home, &[]);
+    // Messages before the first request are ignored.
     raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }));
     raw.send(&json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
-    raw.greet();
+    raw.initialize();
     for (wrong, code) in [
         (json!({ "jsonrpc": "2.0", "id": 100, "method": "tools/call", "params": "x" }), -32602),
         (
@@ -534,18 +534,18 @@ fn what_is_wrong_with_a_message_is_said_under_its_id() {
         (json!({ "jsonrpc": "2.0", "id": 100, "method": 5 }), -32600),
     ] {
         raw.send(&wrong);
-        assert_eq!(raw.answer(100)["error"]["code"], code, "{wrong}");
+        assert_eq!(raw.response(100)["error"]["code"], code, "{wrong}");
     }
-    // Arguments in a text are read; two in one line are two.
+    // Arguments given as JSON text are accepted; two messages in one line are two.
     let find = json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": { "name": "browser_wait_for", "arguments": "{\"time\": 0.01}" } });
     raw.send(&json!([find, { "jsonrpc": "2.0", "id": 102, "method": "ping" }]));
-    assert!(told(&raw.answer(101)).0.contains("waited"), "{:?}", raw.aside);
-    assert!(raw.answer(102)["result"].is_object());
-    raw.end();
+    assert!(reply_text(&raw.response(101)).0.contains("waited"), "{:?}", raw.aside);
+    assert!(raw.response(102)["result"].is_object());
+    raw.close();
 }
 
 #[test]
-fn a_client_that_does_not_read_is_not_read_from() {
+fn client_that_does_not_read_gets_backpressure() {
     let home = Home::new();
     let mut command = home.command(["mcp"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -557,7 +557,7 @@ fn a_client_that_does_not_read_is_not_read_from() {
     };
     let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } });
     input.write_all(format!("{hello}\n").as_bytes()).unwrap();
-    // A list has some kilobytes: with this many, a server that takes in everything has some hundred megabytes.
+    // A tool list has some kilobytes: a server that buffers this many would use some hundred megabytes.
     let until = Instant::now() + LIMIT;
     let second = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
     let mut sent = 0;
@@ -581,31 +581,31 @@ fn a_client_that_does_not_read_is_not_read_from() {
 }
 
 #[test]
-fn a_server_that_is_told_to_stop_stops_though_its_client_listens_on() {
+fn server_stops_on_signal_with_connected_client() {
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
-    raw.ask("ping", &json!({}));
+    let mut raw = RawClient::initialized(&home, &[]);
+    raw.request("ping", &json!({}));
     Command::new("kill").args(["-TERM", &raw.child.id().to_string()]).status().unwrap();
     let until = Instant::now() + LIMIT;
     while raw.child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < until, "it goes on");
+        assert!(Instant::now() < until, "the server does not stop");
         std::thread::yield_now();
     }
 }
 
-/// Numbers that look random and are the same for the same seed.
+/// Seeded pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
-    fn throw(&mut self, sides: u64) -> u64 {
+    fn roll(&mut self, sides: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 }
 
-/// A message that is wrong in one of many ways, or right by accident.
-fn nonsense(dice: &mut Dice) -> Vec<u8> {
+/// A message that is invalid in one of many ways, or valid by accident.
+fn random_message(dice: &mut Dice) -> Vec<u8> {
     let method = [
         "tools/call",
         "tools/list",
@@ -616,8 +616,8 @@ fn nonsense(dice: &mut Dice) -> Vec<u8> {
         "",
         "notifications/cancelled",
         "logging/setLevel",
-    ][dice.throw(9) as usize];
-    let value = |dice: &mut Dice| match dice.throw(12) {
+    ][dice.roll(9) as usize];
+    let value = |dice: &mut Dice| match dice.roll(12) {
         0 => Value::Null,
         1 => json!(true),
         2 => json!(-1),
@@ -631,26 +631,26 @@ fn nonsense(dice: &mut Dice) -> Vec<u8> {
         10 => json!({ "name": "browser_handle_dialog", "arguments": [1] }),
         _ => json!(u64::MAX),
     };
-    let mut message = match dice.throw(8) {
+    let mut message = match dice.roll(8) {
         0 => json!({ "jsonrpc": "2.0", "method": method, "params": value(dice) }),
         1 => json!({ "jsonrpc": value(dice), "id": value(dice), "method": method }),
-        2 => json!({ "id": dice.throw(5), "method": value(dice), "params": value(dice) }),
+        2 => json!({ "id": dice.roll(5), "method": value(dice), "params": value(dice) }),
         3 => json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }, value(dice)]),
-        4 => json!({ "jsonrpc": "2.0", "id": dice.throw(50), "result": value(dice) }),
-        5 => json!({ "jsonrpc": "2.0", "id": dice.throw(50), "error": value(dice) }),
-        _ => json!({ "jsonrpc": "2.0", "id": 1_000_000 + dice.throw(1000), "method": method, "params": value(dice) }),
+        4 => json!({ "jsonrpc": "2.0", "id": dice.roll(50), "result": value(dice) }),
+        5 => json!({ "jsonrpc": "2.0", "id": dice.roll(50), "error": value(dice) }),
+        _ => json!({ "jsonrpc": "2.0", "id": 1_000_000 + dice.roll(1000), "method": method, "params": value(dice) }),
     }
     .to_string()
     .into_bytes();
-    match dice.throw(10) {
-        0 => message.truncate(dice.throw(message.len() as u64 + 1) as usize),
+    match dice.roll(10) {
+        0 => message.truncate(dice.roll(message.len() as u64 + 1) as usize),
         1 => {
-            let at = dice.throw(message.len() as u64) as usize;
-            message[at] = dice.throw(256) as u8;
+            let at = dice.roll(message.len() as u64) as usize;
+            message[at] = dice.roll(256) as u8;
         }
-        2 => message = vec![b'['; 1 + dice.throw(5000) as usize],
-        3 => message = (0..dice.throw(200)).map(|_| dice.throw(256) as u8).collect(),
-        4 => message.extend(vec![b' '; dice.throw(100_000) as usize]),
+        2 => message = vec![b'['; 1 + dice.roll(5000) as usize],
+        3 => message = (0..dice.roll(200)).map(|_| dice.roll(256) as u8).collect(),
+        4 => message.extend(vec![b' '; dice.roll(100_000) as usize]),
         _ => {}
     }
     message.push(b'\n');
@@ -658,7 +658,7 @@ fn nonsense(dice: &mut Dice) -> Vec<u8> {
 }
 
 #[test]
-fn torture_a_server_survives_what_is_not_the_protocol() {
+fn torture_server_survives_protocol_violations() {
     let seed = match std::env::var("AGBROWSE_SEED") {
         Ok(seed) => seed.parse().unwrap(),
         Err(_) => u64::from(std::process::id()),
@@ -666,28 +666,31 @@ fn torture_a_server_survives_what_is_not_the_protocol() {
     let count = if std::env::var_os("AGBROWSE_SOAK").is_some() { 10_000 } else { 1_000 };
     println!("{count} messages, seed {seed}");
     let home = Home::new();
-    let mut raw = Raw::greeted(&home, &[]);
+    let mut raw = RawClient::initialized(&home, &[]);
     let mut dice = Dice(seed);
-    // Nonsense has ids of its own.
+    // Random messages have their own range of ids.
     raw.last = 1 << 40;
-    // Once around, so that what is kept for good is there before memory is measured.
+    // A first round, so that lasting allocations are made before memory is measured.
     for _ in 0..200 {
-        assert!(raw.write(&nonsense(&mut dice)), "the server has ended");
+        assert!(raw.write(&random_message(&mut dice)), "the server has exited");
     }
-    raw.ask("ping", &json!({}));
+    raw.request("ping", &json!({}));
     let (memory, descriptors) = (raw.memory_kb(), raw.descriptors());
     for n in 0..count {
-        assert!(raw.write(&nonsense(&mut dice)), "the server ended at message {n}, seed {seed}");
+        assert!(
+            raw.write(&random_message(&mut dice)),
+            "the server ended at message {n}, seed {seed}"
+        );
         if n % 500 == 0 {
-            raw.ask("ping", &json!({}));
+            raw.request("ping", &json!({}));
             raw.aside.clear();
         }
     }
-    let tools = raw.ask("tools/list", &json!({}));
+    let tools = raw.request("tools/list", &json!({}));
     assert!(tools["result"]["tools"].as_array().is_some_and(|all| all.len() == 13), "{tools}");
-    let (text, is_error) = raw.tool("browser_wait_for", &json!({ "time": 0 }));
+    let (text, is_error) = raw.call_tool("browser_wait_for", &json!({ "time": 0 }));
     assert!(!is_error, "{text}");
-    // Calls that are under way have some open.
+    // Pending calls have some descriptors open.
     let until = Instant::now() + LIMIT;
     while raw.descriptors() > descriptors + 2 {
         assert!(Instant::now() < until, "{} descriptors are left open", raw.descriptors());
@@ -696,19 +699,19 @@ fn torture_a_server_survives_what_is_not_the_protocol() {
     let grown = raw.memory_kb().saturating_sub(memory);
     println!("{memory} kB before, {grown} kB more after; {} descriptors", raw.descriptors());
     assert!(grown < 4_000, "{grown} kB more than before");
-    raw.end();
+    raw.close();
 }
 
 #[test]
-fn half_closed_pipes_end_the_server() {
+fn half_closed_pipes_end_server() {
     let home = Home::new();
-    // Nothing was ever said.
-    Raw::start(&home, &[]).end();
-    // In the middle of a line.
-    let mut raw = Raw::greeted(&home, &[]);
+    // No message was sent.
+    RawClient::start(&home, &[]).close();
+    // In the middle of a message.
+    let mut raw = RawClient::initialized(&home, &[]);
     assert!(raw.write(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"pi"));
-    raw.end();
-    // Nobody reads any more.
+    raw.close();
+    // The client no longer reads.
     let mut command = home.command(["mcp"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
@@ -723,30 +726,30 @@ fn half_closed_pipes_end_the_server() {
     }
 }
 
-/// A server over HTTP: its process, its address and its token.
+/// Starts a server over HTTP; returns its process, address and token.
 pub(crate) fn http(home: &Home, args: &[&str]) -> (Child, String, String) {
     let mut command = home.command(["mcp", "--http", "0"].iter().chain(args));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let address = said.next().unwrap().unwrap();
+    let mut text = BufReader::new(child.stderr.take().unwrap()).lines();
+    let address = text.next().unwrap().unwrap();
     let address = address.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
-    let token = said.next().unwrap().unwrap();
+    let token = text.next().unwrap().unwrap();
     let token = token.strip_prefix("token: ").unwrap().to_owned();
     (child, address, token)
 }
 
-/// The status that a request is answered with.
+/// The status of the response to a request.
 fn status(address: &str, headers: &[(&str, &str)]) -> String {
     send(address, "POST", headers)[9..12].to_owned()
 }
 
-/// What `initialize` is answered with, up to the end of the headers.
+/// The headers of the response to `initialize`.
 fn send(address: &str, method: &str, headers: &[(&str, &str)]) -> String {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } });
     send_body(address, method, headers, &body)
 }
 
-/// What a request is answered with, up to the end of its headers.
+/// The headers of the response to a request.
 fn send_body(address: &str, method: &str, headers: &[(&str, &str)], body: &Value) -> String {
     let body = body.to_string();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -765,7 +768,7 @@ fn send_body(address: &str, method: &str, headers: &[(&str, &str)], body: &Value
 }
 
 #[test]
-fn over_http_only_who_may_is_let_in() {
+fn http_requires_token_host_and_origin() {
     let home = Home::new();
     let (mut child, address, token) = http(&home, &[]);
     let right = format!("Bearer {token}");
@@ -778,7 +781,7 @@ fn over_http_only_who_may_is_let_in() {
     assert_eq!(status(&address, &[host, right, ("Origin", "https://evil.example")]), "403");
     let local = ("Origin", "http://localhost:5173");
     assert_eq!(status(&address, &[host, right, local]), "200");
-    // A browser asks first, without the token.
+    // A CORS preflight has no token.
     let asks = ("Access-Control-Request-Method", "POST");
     let answer = send(&address, "OPTIONS", &[host, local, asks]);
     assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
@@ -800,7 +803,7 @@ fn over_http_only_who_may_is_let_in() {
 }
 
 #[test]
-fn sessions_over_http_are_bounded_and_active_ones_live_on() {
+fn http_sessions_are_bounded_and_active_ones_survive() {
     let home = Home::new();
     let (mut child, address, token) = http(&home, &["--max-clients", "10"]);
     let bearer = format!("Bearer {token}");
@@ -824,13 +827,13 @@ fn sessions_over_http_are_bounded_and_active_ones_live_on() {
     };
     let (active, idle) = (begin(), begin());
     let flood: Vec<String> = (0..200).map(|_| initialize()).collect();
-    // Those that never asked for anything went first.
+    // Sessions without any request are evicted first.
     for id in [&active, &idle] {
         assert_eq!(post(id, list()), "200");
     }
     let alive = flood.iter().filter(|id| post(id, list()) != "404").count();
     assert_eq!(alive, 8, "ten, less the two that are in use");
-    // The one that was idle the longest goes next, and its client is told to begin anew.
+    // The longest idle session is evicted next, and its client is told to initialize again.
     assert_eq!(post(&active, list()), "200");
     begin();
     assert_eq!(post(&idle, list()), "404");
@@ -840,7 +843,7 @@ fn sessions_over_http_are_bounded_and_active_ones_live_on() {
 }
 
 #[test]
-fn hosts_get_what_to_paste() {
+fn host_configurations_are_printed() {
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_agbrowse");
     for host in ["claude", "cursor"] {
@@ -865,7 +868,7 @@ fn hosts_get_what_to_paste() {
 }
 
 #[test]
-fn the_guide_for_agents_is_short_and_of_this_build() {
+fn agent_guide_is_short_and_matches_build() {
     let guide = Home::new().ok(["skill"]);
     let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&guide).len();
     println!("{tokens} tokens");
@@ -876,7 +879,7 @@ fn the_guide_for_agents_is_short_and_of_this_build() {
     );
 }
 
-/// What `./dev test` installs for this.
+/// The Python interpreter with the client that `./dev test` installs.
 fn python() -> Option<PathBuf> {
     match std::env::var_os("AGBROWSE_MCP_PYTHON") {
         Some(python) => Some(python.into()),
@@ -889,14 +892,14 @@ fn python() -> Option<PathBuf> {
     }
 }
 
-/// In the suite each scenario is run over one of the two transports; in the long version over both.
-fn driven_by_python(way: &str, half: &str) {
+/// Runs each scenario over one of the two transports; in the long version over both.
+fn run_python_scenarios(way: &str, half: &str) {
     let (true, Some(python)) = (has_browser(), python()) else { return };
     let root = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     let driver = root.join("tests/mcp/drive.py");
     let mut command = Command::new(python);
-    // -B: nothing is written beside the scripts.
+    // -B: no bytecode is written beside the scripts.
     command.arg("-B").arg(driver).args([env!("CARGO_BIN_EXE_agbrowse"), way]);
     if std::env::var_os("AGBROWSE_SOAK").is_none() {
         command.args(["--half", half]);
@@ -905,17 +908,17 @@ fn driven_by_python(way: &str, half: &str) {
 }
 
 #[test]
-fn the_specification_holds_for_pythons_client_over_stdio() {
-    driven_by_python("stdio", "0");
+fn specification_holds_for_pythons_client_over_stdio() {
+    run_python_scenarios("stdio", "0");
 }
 
 #[test]
-fn the_specification_holds_for_pythons_client_over_http() {
-    driven_by_python("http", "1");
+fn specification_holds_for_pythons_client_over_http() {
+    run_python_scenarios("http", "1");
 }
 
-/// Runs a method with the inspector of MCP servers; `None` where it is not installed.
-fn inspected(home: &Home, method: &[&str]) -> Option<Value> {
+/// Runs a method with the MCP Inspector; `None` where it is not installed.
+fn run_inspector(home: &Home, method: &[&str]) -> Option<Value> {
     let Some(inspector) = std::env::var_os("AGBROWSE_MCP_INSPECTOR") else {
         println!("skipped: `./dev test` gets the inspector where Node can run it");
         return None;
@@ -930,17 +933,17 @@ fn inspected(home: &Home, method: &[&str]) -> Option<Value> {
     }
     command.arg(inspector).arg("--cli").arg(server.get_program()).args(server.get_args());
     let done = command.arg("--method").args(method).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    Some(serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}{done:?}")))
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    Some(serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{done:?}")))
 }
 
 #[test]
-fn the_inspector_sees_the_tools_and_calls_them() {
+fn inspector_lists_and_calls_tools() {
     let home = Home::new();
-    let Some(list) = inspected(&home, &["tools/list"]) else { return };
+    let Some(list) = run_inspector(&home, &["tools/list"]) else { return };
     let tools = list["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 13, "{list}");
-    // Hosts need not ask a person about what only looks.
+    // Read-only tools need no approval by hosts.
     for tool in tools {
         let only_looks = tool["annotations"]["readOnlyHint"] == true;
         let is_known = ["browser_snapshot", "browser_can", "browser_wait_for"];
@@ -951,6 +954,6 @@ fn the_inspector_sees_the_tools_and_calls_them() {
     }
     let url = format!("url={}", page(COUNTER));
     let call = ["tools/call", "--tool-name", "browser_navigate", "--tool-arg", &url];
-    let answer = inspected(&home, &call).unwrap();
+    let answer = run_inspector(&home, &call).unwrap();
     assert!(answer["content"][0]["text"].as_str().unwrap().contains("Count"), "{answer}");
 }

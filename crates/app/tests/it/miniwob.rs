@@ -1,5 +1,5 @@
-//! MiniWoB++: small tasks on pages of other people's making, solved by a script that uses our verbs alone. Under
-//! `./dev soak`, which gets the pages; the table in `docs/benchmarks.md` is written from here.
+//! MiniWoB++: small tasks on third-party pages, solved by a script that uses only the verbs of the program. Under
+//! `./dev soak`, which downloads the pages; the table in `docs/benchmarks.md` is written from here.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +10,7 @@ fn torture_miniwob_tasks_are_solved() {
         println!("skipped: `./dev soak` gets the pages and says where they are (AGBROWSE_MINIWOB)");
         return;
     };
-    // Where it is run, not where it was compiled: another checkout may have been.
+    // The directory at run time: the test may have been compiled in another checkout.
     let root = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     let folder = tempfile::tempdir().unwrap();

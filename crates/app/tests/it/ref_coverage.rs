@@ -1,11 +1,11 @@
-//! What a person can use, a snapshot points at: every element that can be seen and that, as the browser itself tells,
-//! takes the focus or listens to clicks has a ref. On pages nobody here wrote, the demo, and pages of widgets.
+//! Ref coverage: every visible element that, according to the browser,
+//! is focusable or has a click listener has a ref. On real pages, the demo, and widget pages.
 
-use crate::fidelity::{Stop, browser, name_of, pages_for, runtime, serve};
+use crate::fidelity::{PageVisit, browser, name_of, pages_for, runtime, serve};
 use agbrowse::demo::Site;
 use browser::Reachability;
 
-/// What is left out, and why.
+/// An exception and its reason.
 struct Rule {
     reason: &'static str,
     applies: fn(&Reachability) -> bool,
@@ -13,13 +13,10 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
-        reason: "a root that listens for what is in it is not what one clicks",
+        reason: "a root with a delegated listener is not a click target",
         applies: |it| it.is_root && !it.is_focusable,
     },
-    Rule {
-        reason: "what an author keeps from those who cannot see it is never told",
-        applies: |it| it.is_aria_hidden,
-    },
+    Rule { reason: "`aria-hidden` content is never shown", applies: |it| it.is_aria_hidden },
 ];
 
 #[test]
@@ -31,16 +28,16 @@ fn everything_one_can_use_has_a_ref() {
         let site = Site::serve().await.unwrap();
         let widgets = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/widgets.html").into();
         let own = serve(&[widgets]).await;
-        let mut stops: Vec<Stop> =
-            pages.iter().map(|page| Stop::at(format!("{origin}/{}", name_of(page)))).collect();
-        stops.push(Stop::at(format!("{own}/widgets.html")));
-        stops.extend(Stop::tour(&site));
+        let mut stops: Vec<PageVisit> =
+            pages.iter().map(|page| PageVisit::at(format!("{origin}/{}", name_of(page)))).collect();
+        stops.push(PageVisit::at(format!("{own}/widgets.html")));
+        stops.extend(PageVisit::tour(&site));
         let mut missing = Vec::new();
         let mut ruled = vec![0; RULES.len()];
         let (mut all, mut listening, mut deep) = (0, 0, 0);
         for stop in &stops {
             let url = &stop.url;
-            stop.go(&browser).await;
+            stop.visit(&browser).await;
             for it in browser.reachable().await.unwrap() {
                 all += 1;
                 listening += usize::from(it.listens);
@@ -59,17 +56,18 @@ fn everything_one_can_use_has_a_ref() {
                 }
             }
         }
-        println!("{all} elements can be used, {listening} of them listen to clicks");
-        println!("{deep} lie too deep for a snapshot that is not told how deep to go");
+        println!("{all} usable elements, {listening} of them with a click listener");
+        println!("{deep} are beyond the default depth of a snapshot");
         for (rule, count) in RULES.iter().zip(ruled) {
-            println!("{count} left out: {}", rule.reason);
+            println!("{count} excluded: {}", rule.reason);
         }
         assert!(missing.is_empty(), "{} without a ref:\n{}", missing.len(), missing.join("\n"));
-        // That depth is enough, because what only holds things together does not count.
-        assert!(deep * 100 <= all, "{deep} of {all} are missing in an ordinary snapshot");
-        // The pages of our own have fewer than real ones.
-        let (most, heard) = if pages.is_empty() { (100, 10) } else { (25 * stops.len(), 20) };
-        assert!(all > most && listening > heard, "too little was looked at");
+        // That depth is enough, because generic containers do not count.
+        assert!(deep * 100 <= all, "{deep} of {all} are missing in a default snapshot");
+        // The test pages have fewer elements than real ones.
+        let (min_all, min_listening) =
+            if pages.is_empty() { (100, 10) } else { (25 * stops.len(), 20) };
+        assert!(all > min_all && listening > min_listening, "too few elements were checked");
         browser.close().await;
     });
 }

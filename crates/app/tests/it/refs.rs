@@ -1,14 +1,14 @@
-//! Refs and the options of snapshots at the command line: what the specification promises, as a shell sees it.
+//! Refs, snapshot options and `find` on the command line, as specified.
 
 use crate::snapshot_output::{home_with, ref_of};
 
 #[test]
-fn a_ref_means_what_it_meant() {
+fn stale_refs_are_refused_and_minor_changes_noted() {
     let page = "<title>Refs</title><button id=a onclick='this.dataset.hit = 1'>Save</button>\
                 <button id=b onclick='this.dataset.hit = 1'>Send (1)</button><button id=c>Leave</button>";
     let Some(home) = home_with(page) else { return };
-    let shown = home.ok(["snapshot", "./page.html"]);
-    let [save, send, leave] = ["Save", "Send", "Leave"].map(|name| ref_of(&shown, name));
+    let text = home.ok(["snapshot", "./page.html"]);
+    let [save, send, leave] = ["Save", "Send", "Leave"].map(|name| ref_of(&text, name));
     home.ok(["eval", "a.textContent = 'Delete account'; b.textContent = 'Send (2)'; c.remove()"]);
 
     let stale = home.run(["click", &*save]);
@@ -16,11 +16,11 @@ fn a_ref_means_what_it_meant() {
     let message =
         "Element changed since snapshot. Was: button 'Save', Now: button 'Delete account'";
     assert!(stale.err().contains(message), "{}", stale.err());
-    let told = home.error(["click", &*save]);
-    assert_eq!(told["errorCode"], "snapshot.ref-stale", "{told}");
-    let evidence = &told["evidence"];
-    assert!(evidence["was"].as_str().unwrap().contains("Save"), "{told}");
-    assert!(evidence["now"].as_str().unwrap().contains("Delete account"), "{told}");
+    let output = home.error(["click", &*save]);
+    assert_eq!(output["errorCode"], "snapshot.ref-stale", "{output}");
+    let evidence = &output["evidence"];
+    assert!(evidence["was"].as_str().unwrap().contains("Save"), "{output}");
+    assert!(evidence["now"].as_str().unwrap().contains("Delete account"), "{output}");
     assert_eq!(home.ok(["eval", "a.dataset.hit ?? 'untouched'"]), "untouched");
 
     let minor = home.run(["click", &*send]);
@@ -41,7 +41,7 @@ fn a_ref_means_what_it_meant() {
 }
 
 #[test]
-fn options_of_a_snapshot_do_what_they_say() {
+fn snapshot_options_select_content() {
     let buttons: String = (0..99).map(|n| format!("<button>B{n}</button>")).collect();
     let page = format!(
         "<title>Options</title><style>body {{ margin: 0 }} .away {{ position: absolute; left: -9999px }}</style>\
@@ -85,7 +85,7 @@ fn options_of_a_snapshot_do_what_they_say() {
 }
 
 #[test]
-fn what_is_looked_for_is_found_with_its_ref() {
+fn find_returns_matches_with_refs() {
     let page = "<title>Find</title><ul><li>Ann <button>Call</button><li>Bob <button>Call</button></ul>\
                 <h2>Calls today</h2>";
     let Some(home) = home_with(page) else { return };
@@ -98,6 +98,6 @@ fn what_is_looked_for_is_found_with_its_ref() {
     assert_eq!(buttons["result"]["found"].as_array().unwrap().len(), 2, "{buttons}");
     let second = rows[1]["ref"].as_str().unwrap();
     assert_eq!(home.ok(["get", "text", second]), "Call");
-    assert!(home.ok(["find", "bob"]).contains(second), "what is beside is told");
+    assert!(home.ok(["find", "bob"]).contains(second), "the nearby control is listed");
     assert_eq!(home.run(["find"]).code(), 2);
 }

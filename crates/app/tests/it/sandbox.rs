@@ -1,4 +1,4 @@
-//! A home for one test: sockets, settings and caches of its own, and the real program.
+//! An isolated home directory for one test: its own sockets, settings and caches, and the real program.
 
 use agbrowse::daemon::{Connection, DaemonRequest, DaemonResponse, SessionPaths};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub struct Home {
     folder: TempDir,
 }
 
-/// Whether there is a browser to test with. The full check run requires one.
+/// Whether there is a browser to test with. `AGBROWSE_REQUIRE_CHROMIUM` requires one.
 pub fn has_browser() -> bool {
     match browser::launch::find(&browser::launch::BrowserQuery::default()) {
         Ok(_) => true,
@@ -26,7 +26,7 @@ pub fn has_browser() -> bool {
 
 impl Home {
     pub fn new() -> Self {
-        // Short, because a socket's path has to be.
+        // Short, because of the length limit of socket paths.
         let folder = tempfile::Builder::new().prefix("agb").tempdir().unwrap();
         std::fs::create_dir(folder.path().join("project")).unwrap();
         Self { folder }
@@ -57,8 +57,8 @@ impl Home {
         command
     }
 
-    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Done {
-        Done(self.command(args).output().unwrap())
+    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> CommandOutput {
+        CommandOutput(self.command(args).output().unwrap())
     }
 
     /// Runs a command that has to succeed; returns what it printed.
@@ -71,7 +71,7 @@ impl Home {
     /// Runs a command with `--json` that has to succeed; returns its envelope.
     pub fn json<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Value {
         let mut command = self.command(args);
-        let done = Done(command.arg("--json").output().unwrap());
+        let done = CommandOutput(command.arg("--json").output().unwrap());
         assert!(done.0.status.success(), "{}\n{}", done.err(), done.out());
         serde_json::from_str(&done.out()).unwrap()
     }
@@ -79,8 +79,8 @@ impl Home {
     /// Runs a command with `--json` that has to fail; returns its error.
     pub fn error<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Value {
         let mut command = self.command(args);
-        let done = Done(command.arg("--json").output().unwrap());
-        assert!(!done.0.status.success(), "it succeeded: {}", done.out());
+        let done = CommandOutput(command.arg("--json").output().unwrap());
+        assert!(!done.0.status.success(), "the command succeeded: {}", done.out());
         let envelope: Value =
             serde_json::from_str(&done.err()).unwrap_or_else(|_| panic!("{}", done.err()));
         envelope["error"].clone()
@@ -90,18 +90,18 @@ impl Home {
         self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// The folder that the program makes for its sockets in the one that it is told of.
+    /// The directory that the program creates for its sockets in `AGBROWSE_RUNTIME_DIR`.
     fn sockets(&self) -> PathBuf {
         self.path("run").join(format!("agbrowse-{}", rustix::process::getuid().as_raw()))
     }
 
-    /// The place of a session, for tests that talk to the daemon themselves.
+    /// The socket path of a session.
     pub fn socket(&self, session: &str) -> PathBuf {
         self.sockets().join(format!("{session}.sock"))
     }
 
-    /// The files that are beside the sockets, and those.
-    pub fn left(&self) -> Vec<String> {
+    /// The files in the socket directory.
+    pub fn remaining_files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.sockets()).unwrap();
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
@@ -118,18 +118,18 @@ impl Home {
         number(&self.json(["status"])["result"]["browser"]["pid"])
     }
 
-    /// Every process of a browser: its group, and helpers outside of it that work on its profile.
+    /// Every process of a browser: its process group, and helpers outside of it that use its profile.
     pub fn processes_of(browser: u32, profile: &str) -> Vec<u32> {
         processes()
             .into_iter()
-            .filter(|pid| group(*pid) == Some(browser) || names(*pid, profile))
+            .filter(|pid| group(*pid) == Some(browser) || cmdline_contains(*pid, profile))
             .collect()
     }
 
-    /// Those of them that pages run in.
+    /// The renderer processes of a browser.
     pub fn renderers_of(browser: u32, profile: &str) -> Vec<u32> {
         let all = Self::processes_of(browser, profile).into_iter();
-        all.filter(|pid| names(*pid, "--type=renderer")).collect()
+        all.filter(|pid| cmdline_contains(*pid, "--type=renderer")).collect()
     }
 }
 
@@ -139,9 +139,9 @@ impl Drop for Home {
     }
 }
 
-pub struct Done(pub Output);
+pub struct CommandOutput(pub Output);
 
-impl Done {
+impl CommandOutput {
     pub fn out(&self) -> String {
         String::from_utf8_lossy(&self.0.stdout).trim_end().to_owned()
     }
@@ -159,11 +159,11 @@ pub fn number(value: &Value) -> u32 {
     u32::try_from(value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))).unwrap()
 }
 
-/// Waits for a condition; a wait in vain fails the test and says what it waited for.
-pub fn wait_until(what: &str, limit: Duration, mut done: impl FnMut() -> bool) {
+/// Waits for a condition; a timeout fails the test with a description of the condition.
+pub fn wait_until(description: &str, limit: Duration, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !done() {
-        assert!(began.elapsed() < limit, "{what}: not within {limit:?}");
+    while !condition() {
+        assert!(began.elapsed() < limit, "timed out after {limit:?}: {description}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -189,7 +189,7 @@ fn processes() -> Vec<u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The process group; `None` for processes that have ended and wait to be reaped.
+/// The process group; `None` for zombie processes.
 fn group(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -198,7 +198,7 @@ fn group(pid: u32) -> Option<u32> {
     (state != "Z").then_some(group)
 }
 
-fn names(pid: u32, part: &str) -> bool {
+fn cmdline_contains(pid: u32, part: &str) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline"))
         .is_ok_and(|line| String::from_utf8_lossy(&line).contains(part))
 }

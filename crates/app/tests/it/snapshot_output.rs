@@ -1,30 +1,30 @@
-//! What the command line shows of a page: in colours, as plain text, as JSON, in part, only what changed, as pictures.
+//! Output of the command line about a page: colored, plain, JSON, subtrees, deltas, screenshots.
 
-use crate::sandbox::{Done, Home, has_browser, number};
+use crate::sandbox::{CommandOutput, Home, has_browser, number};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
 #[test]
-fn a_terminal_gets_colours_and_counts_and_a_pipe_the_text_alone() {
+fn terminal_output_has_colors_and_counts_and_pipe_is_plain() {
     let Some(home) = home_with(&shop()) else { return };
-    // The first command, too: what it starts is not to end with the terminal.
-    let coloured = on_terminal(&home, &["snapshot", "./page.html"]);
+    // Also for the first command: the daemon it starts must not exit with the terminal.
+    let coloured = run_on_terminal(&home, &["snapshot", "./page.html"]);
     let piped = home.run(["snapshot"]);
     assert!(!piped.out().contains('\u{1b}'), "{}", piped.out());
     assert!(!piped.err().contains("tokens"), "{}", piped.err());
     let stripped = anstream::adapter::strip_str(&coloured).to_string();
     assert!(coloured.contains('\u{1b}') && stripped.contains(&piped.out()), "{coloured}");
-    let told = home.json(["snapshot"]);
-    let stats = &told["result"]["stats"];
+    let output = home.json(["snapshot"]);
+    let stats = &output["result"]["stats"];
     let counts =
         format!("{} refs, about {} tokens", stats["interactiveCount"], stats["tokensCalibrated"]);
     assert!(coloured.contains(&counts), "no {counts:?} in\n{coloured}");
-    let plain = on_terminal(&home, &["snapshot", "--color=never"]);
+    let plain = run_on_terminal(&home, &["snapshot", "--color=never"]);
     assert!(!plain.contains('\u{1b}') && plain.contains(&counts), "{plain}");
 }
 
 #[test]
-fn one_thing_of_an_element_is_read_by_its_ref() {
+fn get_reads_properties_by_ref() {
     let Some(home) = home_with(&shop()) else { return };
     let whole = home.ok(["snapshot", "./page.html"]);
     let (button, field) = (ref_of(&whole, "button \"Buy now\""), ref_of(&whole, "textbox"));
@@ -35,22 +35,22 @@ fn one_thing_of_an_element_is_read_by_its_ref() {
         (vec!["get", "attr", &*button, "title"], "Into the cart"),
     ] {
         assert_eq!(home.ok(&args), expected, "{args:?}");
-        let told = home.json(&args);
+        let output = home.json(&args);
         let result = json!({ "value": expected });
-        assert_eq!((&told["verb"], &told["result"]), (&"get".into(), &result), "{args:?}");
+        assert_eq!((&output["verb"], &output["result"]), (&"get".into(), &result), "{args:?}");
     }
     let place = ["get", "box", &*button];
     assert_eq!(home.ok(place), "640 200 120 30");
     let bounds = json!({ "x": 640.0, "y": 200.0, "width": 120.0, "height": 30.0 });
     assert_eq!(home.json(place)["result"], json!({ "box": bounds }));
-    // An attribute that is not there is nothing; one that is not named is a wrong call.
+    // A missing attribute is empty; an omitted attribute name is a usage error.
     let absent = ["get", "attr", &*button, "lang"];
     assert_eq!((home.ok(absent), &home.json(absent)["result"]), (String::new(), &json!({})));
     assert_eq!(home.run(["get", "attr", &*button]).code(), 2);
 }
 
 #[test]
-fn a_part_of_the_page_is_shown_alone() {
+fn root_limits_snapshot_to_subtree() {
     let Some(home) = home_with(&shop()) else { return };
     let whole = home.ok(["snapshot", "./page.html"]);
     let main = home.ok(["snapshot", "--root-selector", "main"]);
@@ -73,63 +73,63 @@ fn a_part_of_the_page_is_shown_alone() {
 }
 
 #[test]
-fn what_a_limit_leaves_out_is_told_with_how_to_see_it() {
+fn truncation_note_says_how_to_see_the_rest() {
     let Some(home) = home_with(&shop()) else { return };
     let whole = home.ok(["snapshot", "./page.html"]);
     let short = home.run(["snapshot", "--budget", "300"]);
     let (text, note) = (short.out(), short.err());
     assert!(text.contains("heading \"Shop\"") && !text.contains("\"Part 59\""), "{text}");
-    let root = advised(&note, "--root");
+    let root = suggested_value(&note, "--root");
     assert!(text.contains("- … ") && text.contains(&format!(" refs, in {root}")), "{text}");
     let unfolded = home.ok(["snapshot", "--root", &*root]);
     assert!(unfolded.contains("\"Part 59\"") && !unfolded.contains("button"), "{unfolded}");
-    let told = home.json(["snapshot", "--budget", "300"]);
-    let (folded, stats) = (&told["result"]["folded"], &told["result"]["stats"]);
+    let output = home.json(["snapshot", "--budget", "300"]);
+    let (folded, stats) = (&output["result"]["folded"], &output["result"]["stats"]);
     let counts =
         format!("{} nodes with {} refs are folded to keep", folded["nodes"], folded["refs"]);
     assert!(note.contains(&counts), "no {counts:?} in\n{note}");
     assert_eq!(count(&stats["nodeCount"]) + count(&folded["nodes"]), whole.lines().count());
-    // It is estimated, so a tenth more may come of it.
+    // Token counts are estimates, so a tenth more is allowed.
     assert!(count(&stats["tokensCalibrated"]) <= 330, "{stats}");
 
     let flat = home.run(["snapshot", "--max-depth", "0"]);
     assert_eq!(flat.out(), "- webarea \"Shop\":");
     assert!(flat.err().contains("lie deeper and are not shown"), "{}", flat.err());
-    let deep = home.run(["snapshot", "--max-depth", &*advised(&flat.err(), "--max-depth")]);
+    let deep = home.run(["snapshot", "--max-depth", &*suggested_value(&flat.err(), "--max-depth")]);
     assert_eq!(deep.out(), whole);
     assert!(!deep.err().contains("not shown"), "{}", deep.err());
 }
 
 #[test]
-fn redaction_covers_every_word_and_the_names_of_frames() {
+fn redaction_covers_all_text_and_frame_names() {
     let page = "<!doctype html><title>quince</title><h1>quince</h1><a href=quince.html>quince</a>\
                 <input aria-label=quince value=quince>\
                 <iframe name=quince-frame title=quince srcdoc='<p>quince</p><button>quince</button>'>\
                 </iframe>";
     let Some(home) = home_with(page) else { return };
-    let in_frame = |told: &Value, name: &Value| {
-        let refs = told["result"]["refs"].as_object().unwrap();
+    let in_frame = |output: &Value, name: &Value| {
+        let refs = output["result"]["refs"].as_object().unwrap();
         refs.values().filter(|it| it["framePath"] == json!([name])).count()
     };
-    // The words are there to be left out.
+    // The words occur in the unredacted snapshot.
     let plain = home.ok(["snapshot", "./page.html"]);
     assert!(plain.contains("frame-name=\"quince-frame\""), "{plain}");
-    let told = home.json(["snapshot"]);
-    assert_eq!(in_frame(&told, &"quince-frame".into()), 1, "{told}");
+    let output = home.json(["snapshot"]);
+    assert_eq!(in_frame(&output, &"quince-frame".into()), 1, "{output}");
 
     let done = home.run(["snapshot", "--redact", "--urls"]);
-    let said = done.out() + &done.err();
-    assert!(!said.contains("quince"), "{said}");
-    assert!(said.contains("frame-name=\"[redacted:sha256:"), "{said}");
-    let told = home.json(["snapshot", "--redact", "--nodes"]);
-    assert!(!told.to_string().contains("quince"), "{told}");
-    let name = &told["result"]["frames"][1]["name"];
-    assert!(name.as_str().unwrap().starts_with("[redacted:sha256:"), "{told}");
-    assert_eq!(in_frame(&told, name), 1, "{told}");
+    let text = done.out() + &done.err();
+    assert!(!text.contains("quince"), "{text}");
+    assert!(text.contains("frame-name=\"[redacted:sha256:"), "{text}");
+    let output = home.json(["snapshot", "--redact", "--nodes"]);
+    assert!(!output.to_string().contains("quince"), "{output}");
+    let name = &output["result"]["frames"][1]["name"];
+    assert!(name.as_str().unwrap().starts_with("[redacted:sha256:"), "{output}");
+    assert_eq!(in_frame(&output, name), 1, "{output}");
 }
 
 #[test]
-fn a_delta_shows_what_changed_and_nothing_else() {
+fn delta_shows_only_changes() {
     let Some(home) = home_with(&shop()) else { return };
     home.ok(["snapshot", "./page.html"]);
     home.ok(["eval", "document.querySelector('h1').textContent = 'Autumn sale'; 1"]);
@@ -139,14 +139,14 @@ fn a_delta_shows_what_changed_and_nothing_else() {
 }
 
 #[test]
-fn json_has_the_prescribed_snapshot_in_its_envelope() {
+fn json_envelope_has_specified_snapshot() {
     let Some(home) = home_with(&shop()) else { return };
-    let told = home.json(["snapshot", "./page.html"]);
+    let output = home.json(["snapshot", "./page.html"]);
     assert_eq!(
-        (&told["ok"], &told["verb"], &told["session"], &told["tab"]),
+        (&output["ok"], &output["verb"], &output["session"], &output["tab"]),
         (&true.into(), &"snapshot".into(), &"default".into(), &"t1".into())
     );
-    let result = &told["result"];
+    let result = &output["result"];
     for key in ["snapshotId", "provider", "url", "domHash", "axHash", "text", "refs", "stats"] {
         assert!(result.get(key).is_some(), "no {key}: {result}");
     }
@@ -160,7 +160,7 @@ fn json_has_the_prescribed_snapshot_in_its_envelope() {
     assert_eq!(text, home.ok(["snapshot"]));
     let refs = result["refs"].as_object().unwrap();
     for (name, it) in refs {
-        // Names are quoted by the rules of JSON in both.
+        // Names are quoted as in JSON in both.
         let line = format!("- {} {} [ref={name}", it["role"].as_str().unwrap(), it["name"]);
         assert!(text.contains(&line), "no {line:?} in\n{text}");
         assert_eq!(it["ref"].as_str(), Some(&**name), "{it}");
@@ -174,7 +174,7 @@ fn json_has_the_prescribed_snapshot_in_its_envelope() {
     assert_eq!(count(&stats["tokenEstimate"]), text.encode_utf16().count().div_ceil(4));
     assert!(count(&stats["elementCount"]) > refs.len(), "{stats}");
 
-    // One hash is of what the page says, the other of what it is built of; the id is of the snapshot.
+    // One hash covers the accessibility tree, the other the DOM; the id identifies the snapshot.
     let differs = |was: &Value| {
         let now = home.json(["snapshot"])["result"].take();
         ["snapshotId", "axHash", "domHash"].map(|key| now[key] != was[key])
@@ -187,7 +187,7 @@ fn json_has_the_prescribed_snapshot_in_its_envelope() {
 }
 
 #[test]
-fn pictures_are_as_large_as_what_they_show() {
+fn screenshot_size_matches_content() {
     let Some(home) = home_with(&shop()) else { return };
     let button = ref_of(&home.ok(["snapshot", "./page.html"]), "button \"Buy now\"");
     let picture = |name: &str| std::fs::read(home.path("project").join(name)).unwrap();
@@ -198,34 +198,38 @@ fn pictures_are_as_large_as_what_they_show() {
         assert_eq!(png_size(&picture(name)), view, "{name}");
     }
     assert!(picture("view.png") != picture("refs.png"), "nothing was drawn on it");
-    let told = home.ok(["screenshot", &*button, "button.png"]);
-    assert!(told.starts_with("button.png  120×30 png"), "{told}");
+    let output = home.ok(["screenshot", &*button, "button.png"]);
+    assert!(output.starts_with("button.png  120×30 png"), "{output}");
     assert_eq!(png_size(&picture("button.png")), "120x30");
 }
 
 #[test]
-fn a_root_that_is_not_there_is_an_error() {
+fn missing_root_is_an_error() {
     let Some(home) = home_with(&shop()) else { return };
     home.ok(["open", "./page.html"]);
     for (option, root) in [("--root-selector", "#none"), ("--root", "css=#none")] {
         let done = home.run(["snapshot", option, root, "--json"]);
         assert_eq!((done.code(), &*done.out()), (1, ""), "{option}: {}", done.err());
-        let told: Value = serde_json::from_str(&done.err()).unwrap();
-        assert_eq!((&told["ok"], &told["status"]), (&false.into(), &"error".into()), "{told}");
-        let error = &told["error"];
+        let output: Value = serde_json::from_str(&done.err()).unwrap();
+        assert_eq!(
+            (&output["ok"], &output["status"]),
+            (&false.into(), &"error".into()),
+            "{output}"
+        );
+        let error = &output["error"];
         assert_eq!(error["errorCode"], "snapshot.root-not-found", "{option}: {error}");
         assert_eq!(error["evidence"]["rootSelector"], "#none", "{option}: {error}");
         let plain = home.run(["snapshot", option, root]);
         assert_eq!((plain.code(), &*plain.out()), (1, ""), "{option}: {}", plain.err());
-        let said = plain.err();
-        assert!(said.contains("[snapshot.root-not-found] fix-root-selector:"), "{option}: {said}");
+        let text = plain.err();
+        assert!(text.contains("[snapshot.root-not-found] fix-root-selector:"), "{option}: {text}");
     }
 }
 
-/// A button as the browser writes it down. It stands where no text is, and has the size that its style gives it.
+/// A button as serialized by the browser, at a fixed position and size without text around it.
 const BUTTON: &str = "<button id=\"buy\" title=\"Into the cart\">Buy <b>now</b></button>";
 
-/// A shop whose list is longer than one wants to read.
+/// A shop with a long list.
 fn shop() -> String {
     let parts: String =
         (0..60).map(|part| format!("<li><a href='#{part}'>Part {part}</a></li>")).collect();
@@ -238,7 +242,7 @@ fn shop() -> String {
     )
 }
 
-/// A home with this page as `./page.html`; none without a browser to show it.
+/// A home with this page as `./page.html`; `None` without a browser.
 pub fn home_with(page: &str) -> Option<Home> {
     if !has_browser() {
         return None;
@@ -248,8 +252,8 @@ pub fn home_with(page: &str) -> Option<Home> {
     Some(home)
 }
 
-/// Runs a command with a terminal for its output; returns what it prints and what it says, as they come.
-fn on_terminal(home: &Home, args: &[&str]) -> String {
+/// Runs a command on a pseudo-terminal; returns its stdout and stderr, interleaved.
+fn run_on_terminal(home: &Home, args: &[&str]) -> String {
     let inner = home.command(args);
     let words = std::iter::once(inner.get_program()).chain(inner.get_args());
     let words: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
@@ -262,7 +266,7 @@ fn on_terminal(home: &Home, args: &[&str]) -> String {
             None => outer.env_remove(name),
         };
     }
-    // Who runs the tests may want no colours, or have a shell of their own.
+    // The environment may disable colors or set another shell.
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         outer.env_remove(name);
     }
@@ -270,13 +274,13 @@ fn on_terminal(home: &Home, args: &[&str]) -> String {
     let done = outer.output().unwrap_or_else(|error| {
         panic!("`script` makes the terminal (Debian has it in bsdutils): {error}")
     });
-    let done = Done(done);
-    let said = done.out().replace("\r\n", "\n");
-    assert_eq!(done.code(), 0, "{said}{}", done.err());
-    said
+    let done = CommandOutput(done);
+    let text = done.out().replace("\r\n", "\n");
+    assert_eq!(done.code(), 0, "{text}{}", done.err());
+    text
 }
 
-/// The ref in the line that has these words.
+/// The ref in the line with these words.
 pub fn ref_of(text: &str, words: &str) -> String {
     let line = text.lines().find(|line| line.contains(words));
     let line = line.unwrap_or_else(|| panic!("no {words:?} in\n{text}"));
@@ -284,8 +288,8 @@ pub fn ref_of(text: &str, words: &str) -> String {
     from.split([' ', ']']).next().unwrap().to_owned()
 }
 
-/// What a note says to give to an option.
-fn advised(note: &str, option: &str) -> String {
+/// The value that a note suggests for an option.
+fn suggested_value(note: &str, option: &str) -> String {
     let from = note.split_once(&format!("`{option} "));
     let (_, from) = from.unwrap_or_else(|| panic!("no `{option}` in\n{note}"));
     from.split('`').next().unwrap().to_owned()
@@ -300,7 +304,7 @@ fn is_hash(value: &Value) -> bool {
     hex.is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Width and height as the PNG itself says.
+/// Width and height from the PNG header.
 fn png_size(data: &[u8]) -> String {
     assert!(data.starts_with(b"\x89PNG\r\n\x1a\n"), "no PNG");
     let side = |at: usize| u32::from_be_bytes(data[at..at + 4].try_into().unwrap());

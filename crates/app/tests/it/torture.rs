@@ -1,13 +1,15 @@
 //! Torture: the long versions run under `./dev soak`, a tenth of them in every test run. Seeded; the seed
 //! is printed, and `AGBROWSE_SEED` repeats a run.
 
-use crate::sandbox::{Done, Home, client, has_browser, kill, number, profile_of, wait_until};
+use crate::sandbox::{
+    CommandOutput, Home, client, has_browser, kill, number, profile_of, wait_until,
+};
 use agbrowse::daemon::DaemonRequest;
 use browser::{Command, Request, command::Eval};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-/// Rounds: all of them under `soak`, a tenth otherwise.
+/// The number of rounds: all under `soak`, a tenth otherwise.
 pub fn rounds(all: u32) -> u32 {
     if std::env::var_os("AGBROWSE_SOAK").is_some() { all } else { (all / 10).max(1) }
 }
@@ -38,7 +40,7 @@ impl Random {
 }
 
 #[test]
-fn torture_kill_anything() {
+fn torture_random_kills_are_recovered() {
     if !has_browser() {
         return;
     }
@@ -53,12 +55,12 @@ fn torture_kill_anything() {
         let profile = profile_of(browser);
         let victim = random.below(4);
         counts[usize::try_from(victim).unwrap()] += 1;
-        // Half of the time in the middle of a command.
+        // In half of the rounds, in the middle of a command.
         let mut busy = (random.below(2) == 0 || victim == 1).then(|| {
             let endless = ["eval", "new Promise(() => {})", "--timeout", "60s", "--json"];
             let mut command = home.command(endless);
             let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-            wait_until("it is under way", Duration::from_secs(60), || {
+            wait_until("the command is running", Duration::from_secs(60), || {
                 home.ok(["tabs"]).contains("[busy]")
             });
             child
@@ -67,7 +69,7 @@ fn torture_kill_anything() {
             0 => {
                 let daemon = home.daemon_pid();
                 kill(daemon);
-                gone(browser, &profile, "daemon killed");
+                assert_processes_gone(browser, &profile, "daemon killed");
                 let error = home.error(["eval", "1"]);
                 assert_eq!(error["errorCode"], "browser.lost", "{error}");
                 assert!(error["message"].as_str().unwrap().contains("was killed"), "{error}");
@@ -81,7 +83,7 @@ fn torture_kill_anything() {
             }
             2 => {
                 kill(browser);
-                gone(browser, &profile, "browser killed");
+                assert_processes_gone(browser, &profile, "browser killed");
                 let error = home.error(["eval", "1"]);
                 assert_eq!(error["errorCode"], "browser.lost", "{error}");
                 assert!(error["message"].as_str().unwrap().contains("signal 9"), "{error}");
@@ -91,8 +93,8 @@ fn torture_kill_anything() {
                 if let Some(child) = busy.take() {
                     assert!(!renderers.is_empty());
                     renderers.iter().copied().for_each(kill);
-                    let told = Done(child.wait_with_output().unwrap());
-                    assert!(told.err().contains("\"tab.crashed\""), "{}", told.err());
+                    let output = CommandOutput(child.wait_with_output().unwrap());
+                    assert!(output.err().contains("\"tab.crashed\""), "{}", output.err());
                 } else {
                     assert_eq!(home.error(["open", "chrome://crash"])["errorCode"], "tab.crashed");
                 }
@@ -115,20 +117,20 @@ fn torture_kill_anything() {
     let browser = home.browser_pid();
     let profile = profile_of(browser);
     home.ok(["daemon", "stop"]);
-    gone(browser, &profile, "daemon stopped");
+    assert_processes_gone(browser, &profile, "daemon stopped");
     let [daemon, client, browser, renderer] = counts;
     println!(
         "{all} rounds: daemon {daemon}, client {client}, browser {browser}, renderer {renderer}"
     );
 }
 
-/// Nothing may be left of a browser after two seconds.
-fn gone(browser: u32, profile: &str, what: &str) {
+/// Waits until all processes of a browser have exited.
+fn assert_processes_gone(browser: u32, profile: &str, what: &str) {
     wait_until(what, Duration::from_secs(20), || Home::processes_of(browser, profile).is_empty());
 }
 
 #[test]
-fn torture_many_clients() {
+fn torture_concurrent_clients() {
     if !has_browser() {
         return;
     }
@@ -169,7 +171,7 @@ fn torture_many_clients() {
     for thread in threads {
         thread.join().unwrap();
     }
-    // The program itself, too, all at once.
+    // The program itself, too, concurrently.
     let children: Vec<_> = (0..clients.min(20))
         .map(|number| {
             let mut command = home.command(["eval", &format!("'child {number}'")]);

@@ -15,14 +15,14 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from scenario import expect, until
+from scenario import expect, wait_until
 
 @dataclasses.dataclass
 class Reply:
-    """What a call is answered with."""
+    """The reply to a tool call."""
 
     text: str
-    facts: dict
+    structured: dict
     is_error: bool
     images: list
 
@@ -31,13 +31,13 @@ class Reply:
         return re.search(r"<page-([0-9a-f]{8})>\n(.*)\n</page-\1>", self.text, re.DOTALL)
 
     @property
-    def theirs(self):
-        """What stands between the fence: words of the page."""
+    def page_text(self):
+        """The text inside the fence: page content."""
         return self.fence.group(2) if self.fence else ""
 
     @property
-    def ours(self):
-        """What stands outside of it: words of the server."""
+    def server_text(self):
+        """The text outside the fence: the server's own."""
         return self.text.replace(self.fence.group(0), "") if self.fence else self.text
 
     @property
@@ -47,18 +47,18 @@ class Reply:
 
     @property
     def tree(self):
-        """The lines that show the page."""
-        return [line for line in self.theirs.splitlines() if re.match(r" *- ", line)]
+        """The accessibility tree lines."""
+        return [line for line in self.page_text.splitlines() if re.match(r" *- ", line)]
 
     @property
     def more(self):
-        """The id of what was cut from it."""
-        found = re.search(r'more: "(\w+)"', self.ours)
+        """The continuation id of a truncated reply."""
+        found = re.search(r'more: "(\w+)"', self.server_text)
         return found and found.group(1)
 
     def line(self, words):
-        found = [line for line in self.theirs.splitlines() if words in line]
-        expect(found, f"`{words}` is shown nowhere", self)
+        found = [line for line in self.page_text.splitlines() if words in line]
+        expect(found, f"`{words}` is not in the reply", self)
         return found[0]
 
     def ref(self, words):
@@ -70,7 +70,7 @@ class Reply:
 
 @dataclasses.dataclass
 class Agent:
-    """A client, as scenarios use it."""
+    """An MCP client with shorthands for the scenarios."""
 
     client: Client
     server: "Server"
@@ -82,30 +82,30 @@ class Agent:
         images = [part for part in result.content if part.type == "image"]
         return Reply("\n".join(texts), result.structured_content or {}, bool(result.is_error), images)
 
-    async def well(self, tool, **arguments):
-        """Makes a call that must not fail."""
+    async def call_ok(self, tool, **arguments):
+        """Calls a tool that must succeed."""
         reply = await self.call(tool, **arguments)
         expect(not reply.is_error, f"{tool} failed", reply)
         return reply
 
-    async def badly(self, tool, **arguments):
-        """Makes a call that must fail."""
+    async def call_error(self, tool, **arguments):
+        """Calls a tool that must return an error."""
         reply = await self.call(tool, **arguments)
         expect(reply.is_error, f"{tool} did not fail", reply)
         return reply
 
     async def open(self, page):
-        return await self.well("browser_navigate", url=getattr(page, "url", page))
+        return await self.call_ok("browser_navigate", url=getattr(page, "url", page))
 
-    async def look(self, **arguments):
-        return await self.well("browser_snapshot", **arguments)
+    async def snapshot(self, **arguments):
+        return await self.call_ok("browser_snapshot", **arguments)
 
     async def tabs(self):
-        return (await self.well("browser_tabs", action="list")).facts["tabs"]
+        return (await self.call_ok("browser_tabs", action="list")).structured["tabs"]
 
 
 class Server:
-    """A way to start the program. Over HTTP it is started once, else for each client."""
+    """Starts the program: once over HTTP, once per client over stdio."""
 
     def __init__(self, program, transport, *options):
         self.program = program
@@ -120,7 +120,7 @@ class Server:
         self.url = self.token = None
 
     def spawn(self, *options, **pipes):
-        """Starts the program without any client's help."""
+        """Starts the program directly, without a client library."""
         with open(self.errors, "a") as errors:
             self.process = subprocess.Popen(
                 [self.program, *self.options, *options],
@@ -130,9 +130,9 @@ class Server:
 
     async def listen(self):
         self.spawn("--http", "0", stdin=subprocess.DEVNULL)
-        said = await until("it says where it serves", lambda: re.search(
+        printed = await wait_until("the server prints its address", lambda: re.search(
             r"serving MCP at (http://\S+/mcp).*\ntoken: (\w+)", self.errors.read_text(), re.DOTALL))
-        self.url, self.token = said.groups()
+        self.url, self.token = printed.groups()
 
     @contextlib.asynccontextmanager
     async def client(self, mode="legacy", **options):
@@ -150,10 +150,10 @@ class Server:
             async with Client(stdio_client(parameters, errors), mode=mode, **options) as client:
                 yield Agent(client, self)
 
-    def family(self):
-        """The processes that run for it, each with its parent and its command line: those that know its folder, and
-        what they started."""
-        mark = f"AGBROWSE_RUNTIME_DIR={self.folder}".encode()
+    def process_tree(self):
+        """Process ids mapped to parent and command line: processes with its folder in their environment, and their
+        descendants."""
+        variable = f"AGBROWSE_RUNTIME_DIR={self.folder}".encode()
         parents, known = {}, set()
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError, ValueError):
@@ -162,51 +162,51 @@ class Server:
                 if state == "Z":
                     continue
                 parents[pid] = int(parent)
-                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                if variable in (entry / "environ").read_bytes().split(b"\0"):
                     known.add(pid)
         while grown := {pid for pid, parent in parents.items() if parent in known} - known:
             known |= grown
         return {pid: (parents[pid], command_line(pid)) for pid in known}
 
     def processes(self):
-        """Those processes with their command lines."""
-        return {pid: line for pid, (_, line) in self.family().items()}
+        """Process ids mapped to command lines."""
+        return {pid: line for pid, (_, line) in self.process_tree().items()}
 
-    def kind(self, *words):
-        """Those of its processes whose command line has all of these words."""
+    def processes_matching(self, *words):
+        """Process ids whose command line contains all of these words."""
         return [pid for pid, line in self.processes().items() if all(word in line for word in words)]
 
     def browsers(self):
-        """The main processes of its browsers. A child that has just been forked has the same command line."""
-        alike = {pid: parent for pid, (parent, line) in self.family().items()
+        """Browser main processes. A freshly forked child still has the command line of its parent."""
+        candidates = {pid: parent for pid, (parent, line) in self.process_tree().items()
                  if "--remote-debugging-pipe" in line and "--type=" not in line}
-        return [pid for pid, parent in alike.items() if parent not in alike]
+        return [pid for pid, parent in candidates.items() if parent not in candidates]
 
     async def kill_browser(self):
         browsers = self.browsers()
-        expect(len(browsers) == 1, f"one browser runs: {browsers}")
+        expect(len(browsers) == 1, f"exactly one browser is running: {browsers}")
         os.kill(browsers[0], signal.SIGKILL)
-        await until("it is dead", lambda: browsers[0] not in self.processes())
+        await wait_until("the browser process is gone", lambda: browsers[0] not in self.processes())
 
     def renderers(self):
-        return self.kind("--type=renderer")
+        return self.processes_matching("--type=renderer")
 
     def daemons(self):
-        return self.kind(" daemon run ")
+        return self.processes_matching(" daemon run ")
 
-    async def gone(self):
-        await until("none of its processes is left", lambda: not self.processes())
+    async def wait_gone(self):
+        await wait_until("all processes have exited", lambda: not self.processes())
 
-    async def end(self):
-        """Ends what still runs."""
+    async def stop(self):
+        """Terminates the remaining processes."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
-        for end in (signal.SIGTERM, signal.SIGKILL):
-            for pid in self.daemons() if end == signal.SIGTERM else self.processes():
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for pid in self.daemons() if number == signal.SIGTERM else self.processes():
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, end)
+                    os.kill(pid, number)
             with contextlib.suppress(AssertionError):
-                await self.gone()
+                await self.wait_gone()
                 break
         if self.process:
             self.process.wait()

@@ -3,13 +3,12 @@
 
     drive.py PROGRAM [stdio|http|all] [WORD] [--half 0|1]
 
-Needs the package `mcp` from PyPI (2.3). PROGRAM is started with a folder of its own for its daemon, and shown pages
-that are served here on two loopback ports. Each scenario is a function in `scenarios`; what it is called is what must be
-so. Most of them share a server and a page with others; those that start, stop or break something have a server to
-themselves. Several run at a time.
+Needs the package `mcp` from PyPI (2.3). PROGRAM gets a runtime folder of its own for its daemon; the pages are served
+here on two loopback ports. Each scenario is a function in `scenarios`, named after the behaviour it checks. Most of
+them share a server and a page with others; those that start, stop or break something have a server to themselves.
+Several run at a time.
 
-With WORD, only scenarios with it in their name are run; with --half, every other one of those that are run over both
-transports.
+WORD selects scenarios by name; --half runs every other one of those that are run over both transports.
 
 Prints a line per scenario, `ok NAME` or `FAIL NAME: reason`, and exits with 1 if any failed.
 """
@@ -27,31 +26,31 @@ import anyio
 
 from clients import Server
 from pages import Site
-from scenario import ALONE, BOTH, PATIENCE, SHARED
+from scenario import BOTH, ISOLATED, SHARED, TIMEOUT_SECONDS
 
-# Each scenario notes itself.
-import scenarios.seeing
+# Scenarios register themselves on import.
+import scenarios.snapshots
 import scenarios.refs
-import scenarios.acting
-import scenarios.speaking
-import scenarios.sharing
+import scenarios.actions
+import scenarios.protocol
+import scenarios.sessions
 import scenarios.limits
-import scenarios.ends
+import scenarios.shutdown
 
 SCENARIO_SECONDS = 60
 
-# How many scenarios of each kind run at a time.
+# Concurrent scenarios of each kind (shared and isolated).
 LANES = 2
 
 
-class Score:
-    """How many scenarios were run, and how many failed."""
+class Results:
+    """Counts of scenarios run and failed."""
 
     def __init__(self):
         self.count = self.failed = 0
 
     async def run(self, name, function, *arguments):
-        """Runs a scenario and says what came of it. Gives whether all was well."""
+        """Runs a scenario, prints its result and returns whether it passed."""
         self.count += 1
         began = time.monotonic()
         try:
@@ -66,18 +65,18 @@ class Score:
 
 
 def reason(error):
-    """What went wrong, on one line."""
+    """The failure reason on one line."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, AssertionError):
-        said = str(error)
+        message = str(error)
     elif isinstance(error, TimeoutError):
-        said = f"not done after {SCENARIO_SECONDS} s"
+        message = f"timed out after {SCENARIO_SECONDS} s"
     else:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        said = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-    said = " | ".join(line.strip() for line in said.splitlines() if line.strip())
-    return said if len(said) <= 1200 else said[:1200] + " …"
+        message = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    message = " | ".join(line.strip() for line in message.splitlines() if line.strip())
+    return message if len(message) <= 1200 else message[:1200] + " …"
 
 
 def starter(program, transport):
@@ -90,64 +89,64 @@ def starter(program, transport):
             yield server
         finally:
             with anyio.CancelScope(shield=True):
-                await server.end()
+                await server.stop()
     start.transport = transport
     return start
 
 
-async def run_shared(score, start, site, scenarios):
-    """Runs scenarios one after the other with one client, until none is left. What a failed one left behind is closed."""
+async def run_shared(results, start, site, scenarios):
+    """Runs scenarios one after the other with one client. The page of a failed one is closed."""
     async with start() as server, server.client() as agent:
         for function in scenarios:
-            if not await score.run(f"{server.transport}/{function.__name__}", function, agent, site):
-                with contextlib.suppress(Exception), anyio.fail_after(PATIENCE):
+            if not await results.run(f"{server.transport}/{function.__name__}", function, agent, site):
+                with contextlib.suppress(Exception), anyio.fail_after(TIMEOUT_SECONDS):
                     await agent.call("browser_close")
 
 
-async def run_apart(score, start, site, scenarios):
-    """Runs scenarios that have servers of their own one after the other, until none is left."""
+async def run_isolated(results, start, site, scenarios):
+    """Runs scenarios with servers of their own one after the other."""
     for function in scenarios:
-        await score.run(f"{start.transport}/{function.__name__}", function, start, site)
+        await results.run(f"{start.transport}/{function.__name__}", function, start, site)
 
 
-def chosen(transport, only, half):
-    """The scenarios that share a server, and those that have their own."""
+def select_scenarios(transport, only, half):
+    """Selects the shared and the isolated scenarios to run."""
     turns = itertools.count()
-    def is_chosen(function, ways):
-        if transport not in ways or only not in function.__name__:
+    def is_selected(function, transports):
+        if transport not in transports or only not in function.__name__:
             return False
-        return len(ways) == 1 or half is None or next(turns) % 2 == half
-    shared = [function for function in SHARED if is_chosen(function, BOTH)]
-    return shared, [function for function, ways in ALONE if is_chosen(function, ways)]
+        return len(transports) == 1 or half is None or next(turns) % 2 == half
+    shared = [function for function in SHARED if is_selected(function, BOTH)]
+    return shared, [function for function, transports in ISOLATED if is_selected(function, transports)]
 
 
 async def drive(program, transports, only, half):
-    site, score = Site(), Score()
+    site, results = Site(), Results()
     for transport in transports:
         start = starter(program, transport)
-        shared, apart = chosen(transport, only, half)
-        # Most of their time they wait. Each lane takes the next one that nobody has taken.
-        waiting = iter(shared), iter(apart)
+        shared, isolated = select_scenarios(transport, only, half)
+        # Scenarios mostly wait. Each lane takes the next one from the shared iterator.
+        queues = iter(shared), iter(isolated)
         async with anyio.create_task_group() as lanes:
             for _ in range(min(LANES, len(shared))):
-                lanes.start_soon(run_shared, score, start, site, waiting[0])
-            for _ in range(min(LANES, len(apart))):
-                lanes.start_soon(run_apart, score, start, site, waiting[1])
-    print(f"{score.count} scenarios, {score.failed} failed")
-    return 1 if score.failed or not score.count else 0
+                lanes.start_soon(run_shared, results, start, site, queues[0])
+            for _ in range(min(LANES, len(isolated))):
+                lanes.start_soon(run_isolated, results, start, site, queues[1])
+    print(f"{results.count} scenarios, {results.failed} failed")
+    return 1 if results.failed or not results.count else 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
-    parser.add_argument("way", nargs="?", choices=["stdio", "http", "all"], default="all")
-    parser.add_argument("only", nargs="?", default="", help="run scenarios with this in their name")
-    parser.add_argument("--half", type=int, choices=[0, 1], help="run every other one of those that are run twice")
-    given = parser.parse_args()
-    # It warns of an answer to its farewell that it did not expect.
+    parser.add_argument("transport", nargs="?", choices=["stdio", "http", "all"], default="all")
+    parser.add_argument("only", nargs="?", default="", help="run only scenarios whose name contains this")
+    parser.add_argument("--half", type=int, choices=[0, 1], help="run every other scenario that has both transports")
+    arguments = parser.parse_args()
+    # The client logs a warning about the response to its session DELETE.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    transports = ["stdio", "http"] if given.way == "all" else [given.way]
-    sys.exit(anyio.run(drive, str(Path(given.program).resolve()), transports, given.only, given.half))
+    transports = ["stdio", "http"] if arguments.transport == "all" else [arguments.transport]
+    sys.exit(anyio.run(drive, str(Path(arguments.program).resolve()), transports, arguments.only, arguments.half))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is shown to the server that is tested."""
+"""Pages and servers for the scenarios."""
 
 import base64
 import contextlib
@@ -11,18 +11,18 @@ import threading
 
 import anyio
 
-from scenario import PATIENCE
+from scenario import TIMEOUT_SECONDS
 
-# A page with this in it does what the scenario tells it, behind the back of the server that is tested. With what came
-# of it, it asks for more: so a scenario goes on when the page waits again, with no request under way but that one.
-HAND = """<script>(async () => {
-  const stop = new AbortController(), here = '/hand' + location.pathname;
+# Lets a scenario run scripts in the page without the tested server. The page polls for a script and sends the result
+# with its next poll: a scenario continues when the page is polling again and has no other request in flight.
+REMOTE_CONTROL = """<script>(async () => {
+  const stop = new AbortController(), address = '/control' + location.pathname;
   addEventListener('pagehide', () => stop.abort());
   for (let out = '';;) {
-    const told = await fetch(here, {method: 'POST', body: out, signal: stop.signal});
+    const response = await fetch(address, {method: 'POST', body: out, signal: stop.signal});
     out = '';
-    if (told.status !== 200) continue;
-    const script = await told.text();
+    if (response.status !== 200) continue;
+    const script = await response.text();
     try { out = (0, eval)(script); } catch (error) { out = String(error); }
     out = JSON.stringify(out ?? null);
   }
@@ -32,17 +32,17 @@ SUBMIT = "<form onsubmit='return false'><button id=x onclick='document.title += 
 
 
 class Site:
-    """Pages of two origins, each page at an address of its own."""
+    """Serves pages from two origins, each page at its own address."""
 
     def __init__(self):
         self.pages = {}
-        self.told = {}
+        self.channels = {}
         self.numbers = itertools.count(1)
         self.ports = [self.serve(), self.serve()]
-        self.home = f"http://127.0.0.1:{self.ports[0]}"
-        # Another origin of the same site shares a process with it, another site does not.
-        self.sibling = f"http://127.0.0.1:{self.ports[1]}"
-        self.abroad = f"http://localhost:{self.ports[1]}"
+        self.origin = f"http://127.0.0.1:{self.ports[0]}"
+        # A same-site origin shares the renderer process, a cross-site one does not.
+        self.same_site = f"http://127.0.0.1:{self.ports[1]}"
+        self.cross_site = f"http://localhost:{self.ports[1]}"
 
     def serve(self):
         site = self
@@ -53,11 +53,11 @@ class Site:
                 self.answer(*(200, page) if page is not None else (404, "<title>Not here</title><p>Not here"))
 
             def do_POST(self):
-                orders, results = site.told[self.path.removeprefix("/hand")]
+                scripts, results = site.channels[self.path.removeprefix("/control")]
                 if body := self.rfile.read(int(self.headers["Content-Length"])):
                     results.put(json.loads(body))
                 try:
-                    self.answer(200, orders.get(timeout=10))
+                    self.answer(200, scripts.get(timeout=10))
                 except queue.Empty:
                     self.answer(204, "")
 
@@ -84,30 +84,30 @@ class Site:
         return path
 
     def page(self, source, origin=None):
-        """The address of a page."""
-        return (origin or self.home) + self.add(source)
+        """Adds a page and returns its address."""
+        return (origin or self.origin) + self.add(source)
 
-    def live(self, source):
-        """A page that does what it is told."""
-        path = self.add("<!doctype html>" + source + HAND)
-        self.told[path] = (queue.Queue(), queue.Queue())
-        return LivePage(self.home + path, *self.told[path])
+    def scripted(self, source):
+        """Adds a page that runs scripts sent by the scenario."""
+        path = self.add("<!doctype html>" + source + REMOTE_CONTROL)
+        self.channels[path] = (queue.Queue(), queue.Queue())
+        return ScriptedPage(self.origin + path, *self.channels[path])
 
 
-class Toll:
-    """A proxy that answers every request itself, once somebody signs in who may."""
+class FakeProxy:
+    """A proxy that answers every request itself, after authentication if it has a login."""
 
     def __init__(self, login=None):
-        self.asked = asked = []
+        self.requests = requests = []
         key = login and "Basic " + base64.b64encode(login.encode()).decode()
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                asked.append(self.path)
-                is_in = key is None or self.headers.get("Proxy-Authorization") == key
-                body = b"<title>Toll</title><p>Words of the toll" if is_in else b""
-                self.send_response(200 if is_in else 407)
-                self.send_header("Proxy-Authenticate", 'Basic realm="toll"')
+                requests.append(self.path)
+                is_allowed = key is None or self.headers.get("Proxy-Authorization") == key
+                body = b"<title>Proxy</title><p>Text of the proxy" if is_allowed else b""
+                self.send_response(200 if is_allowed else 407)
+                self.send_header("Proxy-Authenticate", 'Basic realm="proxy"')
                 self.send_header("Content-Type", "text/html")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -123,15 +123,15 @@ class Toll:
 
 
 @dataclasses.dataclass
-class LivePage:
+class ScriptedPage:
     url: str
-    orders: queue.Queue
+    scripts: queue.Queue
     results: queue.Queue
 
-    async def do(self, script):
-        """Runs a script in the page, and gives what it is worth."""
-        self.orders.put(script)
+    async def run(self, script):
+        """Runs a script in the page and returns its value."""
+        self.scripts.put(script)
         return await self.result()
 
     async def result(self):
-        return await anyio.to_thread.run_sync(lambda: self.results.get(timeout=PATIENCE))
+        return await anyio.to_thread.run_sync(lambda: self.results.get(timeout=TIMEOUT_SECONDS))

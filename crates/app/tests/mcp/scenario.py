@@ -1,37 +1,36 @@
-"""What scenarios are made of."""
+"""Scenario registration and assertions."""
 
 import time
 
 import anyio
 
-PATIENCE = 15
+TIMEOUT_SECONDS = 15
 MODERN = "2026-07-28"
-
 
 BOTH = ("stdio", "http")
 
-SHARED, ALONE = [], []
+SHARED, ISOLATED = [], []
 
 
 def shared(function):
-    """A scenario on the server and the page that all of these use. Gets a client and the site."""
+    """Registers a scenario that shares a server and a page with others. It is passed a client and the site."""
     SHARED.append(function)
     return function
 
 
-def alone(*transports):
-    """A scenario with servers of its own. Gets a function that starts one, and the site."""
+def isolated(*transports):
+    """Registers a scenario with servers of its own. It is passed a function that starts one, and the site."""
     def add(function):
-        ALONE.append((function, transports or BOTH))
+        ISOLATED.append((function, transports or BOTH))
         return function
     return add
 
 
-def expect(fact, what, reply=None):
-    if fact:
+def expect(condition, message, reply=None):
+    if condition:
         return
-    said = getattr(reply, "text", reply)
-    raise AssertionError(what if said is None else f"{what}, in: {said}")
+    text = getattr(reply, "text", reply)
+    raise AssertionError(message if text is None else f"{message}, in: {text}")
 
 
 def depth(line):
@@ -40,16 +39,16 @@ def depth(line):
 
 def has(reply, *words):
     for word in words:
-        expect(word in reply.text, f"`{word}` is not said", reply)
+        expect(word in reply.text, f"`{word}` is missing", reply)
 
 
 def lacks(reply, *words):
     for word in words:
-        expect(word not in reply.text, f"`{word}` is said", reply)
+        expect(word not in reply.text, f"`{word}` is present", reply)
 
 
-async def until(what, condition, seconds=PATIENCE):
-    """Waits until a condition holds, and gives what it is."""
+async def wait_until(description, condition, seconds=TIMEOUT_SECONDS):
+    """Waits until a condition holds and returns its value."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -57,15 +56,16 @@ async def until(what, condition, seconds=PATIENCE):
             found = await found
         if found:
             return found
-        expect(time.monotonic() < deadline, f"not so after {seconds} s: {what}")
+        expect(time.monotonic() < deadline, f"timed out after {seconds} s: {description}")
         await anyio.sleep(0.02)
 
 
-async def shows(agent, words):
-    return words in (await agent.look()).theirs
+async def page_contains(agent, words):
+    return words in (await agent.snapshot()).page_text
 
 
-async def milliseconds(call):
+async def timed(call):
+    """Awaits a call and returns its duration in milliseconds and its reply."""
     began = time.monotonic()
     reply = await call
     return 1000 * (time.monotonic() - began), reply

@@ -1,10 +1,10 @@
-//! A command that is cut off at any of its awaits leaves nothing armed: no guard, no button, no interception.
+//! A command cancelled at any of its awaits releases everything: event guard, mouse button, interception.
 //!
-//! A client that is killed makes the daemon drop its command. So does this test: the command is polled so many times
-//! and dropped, for every number of polls until it is over by itself.
+//! When a client is killed, the daemon drops its command. So does this test: the command is polled a number of times
+//! and dropped, for every number of polls up to its completion.
 
-use crate::harness::{bench, eval, open, seed};
-use crate::launch::their_browser;
+use crate::harness::{browser_test, eval, open, seed};
+use crate::launch::start_external_browser;
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{Browser, Command, Error, Outcome, Request};
 use std::future::Future;
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A future that is given up after so many polls.
-struct CutAfter<F> {
+/// Future that is abandoned after a number of polls.
+struct CancelAfter<F> {
     polls: usize,
     inner: Pin<Box<F>>,
 }
 
-impl<F: Future> Future for CutAfter<F> {
-    /// Nothing when it was cut off.
+impl<F: Future> Future for CancelAfter<F> {
+    /// `None` when it was cancelled.
     type Output = Option<F::Output>;
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if self.polls == 0 {
@@ -45,7 +45,7 @@ const PAGE: &str = "<!doctype html><title>Cut</title><style>div { width: 60px; h
         addEventListener('mousemove', (event) => buttons = event.buttons, true);
     </script>";
 
-/// What is cut off: a click, one in a frame, a drag, an upload by what opens a chooser, a batch.
+/// The commands to cancel: a click, a click in a frame, a drag, an upload through a chooser, a batch.
 fn commands(file: &Path) -> Vec<Command> {
     let file = serde_json::to_string(file).unwrap();
     [
@@ -69,16 +69,16 @@ async fn value(browser: &Browser, script: &str) -> String {
     run(browser, eval(script)).await.unwrap().reply.to_string()
 }
 
-/// The last value that a switch of the protocol was set to.
+/// The last value of a CDP switch in the trace.
 fn last_enabled(trace: &Path, method: &str) -> Option<bool> {
     let sent = std::fs::read_to_string(trace).unwrap();
     let line = sent.lines().rfind(|line| line.contains(&format!("\"method\":\"{method}\"")))?;
     Some(line.contains("\"enabled\":true"))
 }
 
-/// Checks that a person can use the page as if nothing had been done.
+/// Checks that user input reaches the page as before the command.
 async fn check_released(browser: &Browser, trace: &Path, story: &str) {
-    // Our own world says whether events are kept from anything, in the page and in its frame.
+    // The isolated world tells whether an event guard is installed, in the page and in its frame.
     browser
         .meddle(CONTEXT, "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()")
         .await
@@ -94,14 +94,14 @@ async fn check_released(browser: &Browser, trace: &Path, story: &str) {
     assert_ne!(choosers, Some(true), "{story}: a person's choosers are caught");
 }
 
-/// Cuts every command off at every await, on one browser.
-async fn cut_everywhere(browser: &Browser, url: &str, trace: &Path, file: &Path) {
+/// Cancels every command at every await, on one browser.
+async fn cancel_everywhere(browser: &Browser, url: &str, trace: &Path, file: &Path) {
     for command in commands(file) {
         run(browser, open(url)).await.unwrap();
-        // Every await in the long version; in the others a part of them, another one each time.
+        // Every await in the long version; otherwise a part of them, a different one in each run.
         let step = if std::env::var_os("AGBROWSE_SOAK").is_some() { 1 } else { 10 };
         for polls in (1 + seed() as usize % step..).step_by(step) {
-            let cut = CutAfter { polls, inner: Box::pin(run(browser, command.clone())) };
+            let cut = CancelAfter { polls, inner: Box::pin(run(browser, command.clone())) };
             let over = cut.await;
             let story = format!("{command:?} after {polls} polls");
             check_released(browser, trace, &story).await;
@@ -122,48 +122,48 @@ fn trace() -> (tempfile::TempDir, PathBuf, PathBuf) {
 }
 
 #[test]
-fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_a_headed_browser() {
-    bench(async |t| {
+fn torture_command_cancelled_at_any_await_releases_everything_headed() {
+    browser_test(async |t| {
         t.page("/", PAGE);
         let (_folder, trace, file) = trace();
         let options = Options {
             headed: true,
-            // A window that nobody has to show.
+            // A headed browser without a display.
             args: vec!["--ozone-platform=headless".into()],
             trace: Some(trace.clone()),
             ..Options::default()
         };
         let browser = Browser::new(options);
-        cut_everywhere(&browser, &t.url("/"), &trace, &file).await;
+        cancel_everywhere(&browser, &t.url("/"), &trace, &file).await;
         browser.close().await;
     });
 }
 
 #[test]
-fn torture_a_command_cut_off_at_any_await_leaves_nothing_armed_in_an_attached_browser() {
-    bench(async |t| {
+fn torture_command_cancelled_at_any_await_releases_everything_attached() {
+    browser_test(async |t| {
         t.page("/", PAGE);
         let (_folder, trace, file) = trace();
-        let theirs = their_browser(&t.url("/")).await;
+        let external = start_external_browser(&t.url("/")).await;
         let options = Options {
-            cdp: Some(theirs.port.clone()),
+            cdp: Some(external.port.clone()),
             trace: Some(trace.clone()),
             ..Options::default()
         };
         let browser = Browser::new(options);
-        cut_everywhere(&browser, &t.url("/"), &trace, &file).await;
+        cancel_everywhere(&browser, &t.url("/"), &trace, &file).await;
         browser.close().await;
     });
 }
 
 #[test]
-fn a_guard_whose_owner_was_killed_ends_by_itself() {
-    bench(async |t| {
+fn event_guard_of_killed_client_expires() {
+    browser_test(async |t| {
         t.page("/", PAGE);
         t.open("/").await;
         let arm = "agbrowse.isGuarding() || agbrowse.beginInAncestor(1)";
         t.browser.meddle(&t.context, arm).await.unwrap();
-        // Nobody releases it. Its own test limit ends a wait in vain.
+        // Nothing releases it. The time limit of the test ends an endless wait.
         let check = "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()";
         assert!(t.browser.meddle(&t.context, check).await.is_err(), "it is armed");
         while t.browser.meddle(&t.context, check).await.is_err() {

@@ -1,9 +1,9 @@
-//! Pages nobody here wrote: each opens, tells its title, can be scripted and pictured.
+//! Pages from the wild: each opens, reports its title, runs scripts and is captured.
 //!
 //! They are read from `AGBROWSE_CORPUS` (default `../shared/corpus` beside the checkout); without it the
-//! test says so and passes.
+//! test prints that it is skipped and passes.
 
-use crate::harness::{Route, bench, eval, open};
+use crate::harness::{Route, browser_test, eval, open};
 use agbrowse_browser::command::Screenshot;
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{Browser, Command, Reply, Request};
@@ -23,8 +23,8 @@ fn pages() -> Vec<PathBuf> {
 
 #[test]
 fn real_pages_open() {
-    bench(async |t| {
-        // They name dead third parties: everything but loopback fails at once.
+    browser_test(async |t| {
+        // They refer to third parties that are gone: everything but loopback fails at once.
         let blocked = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1".to_owned();
         let browser = Browser::new(Options { args: vec![blocked], ..Options::default() });
         let run = |command| browser.run(Request::new(command));

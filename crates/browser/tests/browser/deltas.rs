@@ -1,13 +1,13 @@
-//! What a delta tells, in receipts and snapshots: what changed on the page, and nothing that only the look changed.
+//! Deltas in receipts and snapshots: changes of the page, and none caused by snapshot options alone.
 
-use crate::harness::{Bench, bench};
-use crate::snapshot::{details, see, show};
+use crate::harness::{TestContext, browser_test};
+use crate::snapshot::{details, open_html, snapshot_text};
 use agbrowse_browser::command::{Snapshot, TextFormat};
 use agbrowse_browser::{Command, Reply};
 use std::time::{Duration, Instant};
 
-/// What a click on this text changes.
-async fn click(t: &Bench, text: &str) -> String {
+/// The receipt delta of a click on this text.
+async fn click(t: &TestContext, text: &str) -> String {
     let command = format!(r#"{{"verb":"click","target":"text={text}"}}"#);
     let command: Command = serde_json::from_str(&command).unwrap();
     match t.run(command).await.unwrap_or_else(|error| panic!("{text}: {error}")).reply {
@@ -17,21 +17,21 @@ async fn click(t: &Bench, text: &str) -> String {
 }
 
 #[test]
-fn what_is_new_and_listens_has_its_ref_at_once() {
-    bench(async |t| {
+fn added_element_with_listener_has_ref_in_delta() {
+    browser_test(async |t| {
         let html = "<button id=b>Load</button><button id=n>Other</button><p id=o></p><ul id=l></ul><script>
             b.onclick = () => { for (const name of ['User', 'Admin']) {
               const li = document.createElement('li'), s = document.createElement('span');
               s.textContent = name; s.onclick = () => {}; li.append(s); l.append(li) } };
             n.onclick = () => { o.textContent = 'hi ' + Math.random() }</script>";
         for is_shown in [true, false] {
-            // What was shown of another page says nothing of this one.
+            // The delta baseline of another page does not count.
             let many = "<p>words</p>".repeat(50);
-            show(&t, &many, Snapshot::default()).await;
+            open_html(&t, &many, Snapshot::default()).await;
             t.page("/list", html);
             t.open("/list").await;
             if is_shown {
-                see(&t, Snapshot::default()).await;
+                snapshot_text(&t, Snapshot::default()).await;
             }
             let loaded = click(&t, "Load").await;
             for name in ["User", "Admin"] {
@@ -44,8 +44,8 @@ fn what_is_new_and_listens_has_its_ref_at_once() {
 }
 
 #[test]
-fn a_modal_dialog_is_told_in_a_line_each_way() {
-    bench(async |t| {
+fn modal_dialog_takes_one_line_when_opened_and_closed() {
+    browser_test(async |t| {
         let list: String = (0..50).map(|n| format!("<li><a href=#{n}>Entry {n}</a>")).collect();
         let html = format!(
             "<h1>List</h1><button onclick='d.showModal()'>Open</button><ul>{list}</ul>
@@ -53,7 +53,7 @@ fn a_modal_dialog_is_told_in_a_line_each_way() {
              <div id=t role=status></div>"
         );
         for is_shown in [true, false] {
-            show(&t, &html, Snapshot::default()).await;
+            open_html(&t, &html, Snapshot::default()).await;
             if !is_shown {
                 t.open("/").await;
             }
@@ -66,21 +66,21 @@ fn a_modal_dialog_is_told_in_a_line_each_way() {
             assert!(closed.contains("+ the page behind the dialog is back: 5"), "{closed}");
             assert!(closed.lines().count() <= 5, "{closed}");
         }
-        // A snapshot between knows it too.
-        show(&t, &html, Snapshot::default()).await;
+        // The same in a snapshot delta.
+        open_html(&t, &html, Snapshot::default()).await;
         t.eval("d.showModal(); 1").await;
         let delta = || Snapshot { delta: true, ..Snapshot::default() };
-        see(&t, Snapshot::default()).await;
+        snapshot_text(&t, Snapshot::default()).await;
         t.eval("d.close(); t.textContent = 'Saved'; 1").await;
-        let closed = see(&t, delta()).await;
+        let closed = snapshot_text(&t, delta()).await;
         assert!(closed.contains("the page behind the dialog is back"), "{closed}");
         assert!(closed.contains("Saved") && closed.lines().count() <= 5, "{closed}");
     });
 }
 
 #[test]
-fn what_was_only_asked_for_in_a_snapshot_is_no_change_afterwards() {
-    bench(async |t| {
+fn snapshot_options_do_not_appear_as_changes() {
+    browser_test(async |t| {
         let html =
             "<button onclick=\"o.textContent = 'hi'\">Go</button><a href=#x>Link</a><p id=o></p>";
         for options in [
@@ -88,7 +88,7 @@ fn what_was_only_asked_for_in_a_snapshot_is_no_change_afterwards() {
             Snapshot { urls: true, ..Snapshot::default() },
             Snapshot { urls: true, boxes: true, details: true, ..Snapshot::default() },
         ] {
-            show(&t, html, options).await;
+            open_html(&t, html, options).await;
             let delta = click(&t, "Go").await;
             assert!(delta.contains("+ text \"hi\""), "{delta}");
             assert!(!delta.contains("was") && !delta.contains("Link"), "{delta}");
@@ -97,41 +97,42 @@ fn what_was_only_asked_for_in_a_snapshot_is_no_change_afterwards() {
 }
 
 #[test]
-fn a_part_is_compared_with_itself_however_often() {
-    bench(async |t| {
+fn root_delta_compares_with_same_root() {
+    browser_test(async |t| {
         let html = "<nav><a href=/a>One</a><a href=/b id=b>Two</a></nav><main><p>Words</main>";
-        show(&t, html, Snapshot::default()).await;
+        open_html(&t, html, Snapshot::default()).await;
         let root = Some("css=nav".parse().unwrap());
         let part = || Snapshot { root: root.clone(), delta: true, ..Snapshot::default() };
         for _ in 0..3 {
-            assert_eq!(see(&t, part()).await, "no change");
+            assert_eq!(snapshot_text(&t, part()).await, "no change");
         }
         t.eval("b.textContent = 'Three'; 1").await;
-        assert!(see(&t, part()).await.contains("(was \"Two\")"));
-        assert_eq!(see(&t, part()).await, "no change");
+        assert!(snapshot_text(&t, part()).await.contains("(was \"Two\")"));
+        assert_eq!(snapshot_text(&t, part()).await, "no change");
     });
 }
 
 #[test]
-fn a_delta_spells_refs_as_its_format_does() {
-    bench(async |t| {
-        show(&t, "<button id=b>Go</button><p>Words and more words</p>", Snapshot::default()).await;
+fn delta_refs_have_output_format() {
+    browser_test(async |t| {
+        open_html(&t, "<button id=b>Go</button><p>Words and more words</p>", Snapshot::default())
+            .await;
         t.eval("b.textContent = 'Went'; 1").await;
         let format = TextFormat::Viewpoint;
-        let text = see(&t, Snapshot { delta: true, format, ..Snapshot::default() }).await;
+        let text = snapshot_text(&t, Snapshot { delta: true, format, ..Snapshot::default() }).await;
         assert!(text.contains("button \"Went\" [ref=") && !text.contains("@e"), "{text}");
     });
 }
 
 #[test]
-fn a_title_that_is_told_is_told_when_it_changes() {
-    bench(async |t| {
+fn changed_title_attribute_is_in_delta() {
+    browser_test(async |t| {
         let html = "<div id=d onclick=\"d.title = 'Unmute'\" title=Mute style='width: 20px; height: 20px'></div>
             <button onclick=\"n.innerHTML = '<div onclick=1 title=Pause style=width:9px;height:9px></div>'\">More</button><p id=n></p>";
-        let text = show(&t, html, Snapshot::default()).await;
+        let text = open_html(&t, html, Snapshot::default()).await;
         assert!(text.contains("title=\"Mute\""), "{text}");
         t.eval("d.click(); 1").await;
-        let delta = see(&t, Snapshot { delta: true, ..Snapshot::default() }).await;
+        let delta = snapshot_text(&t, Snapshot { delta: true, ..Snapshot::default() }).await;
         assert!(delta.contains("title=\"Unmute\""), "{delta}");
         let more = click(&t, "More").await;
         assert!(more.contains("title=\"Pause\""), "{more}");
@@ -139,8 +140,8 @@ fn a_title_that_is_told_is_told_when_it_changes() {
 }
 
 #[test]
-fn texts_of_a_delta_carry_their_origins() {
-    bench(async |t| {
+fn delta_texts_have_origins() {
+    browser_test(async |t| {
         t.page(
             "/inner",
             "<p>Inside</p><script>onmessage = (it) => document.body.append(it.data)</script>",
@@ -150,19 +151,19 @@ fn texts_of_a_delta_carry_their_origins() {
             t.other_url("/inner")
         );
         let full = || Snapshot { nodes: true, delta: true, ..Snapshot::default() };
-        show(&t, &html, Snapshot::default()).await;
+        open_html(&t, &html, Snapshot::default()).await;
         t.eval("o.textContent = 'Out here'; f.contentWindow.postMessage('In there', '*'); 1").await;
-        let mut told = details(&t, full()).await.nodes;
+        let mut found = details(&t, full()).await.nodes;
         let began = Instant::now();
-        while !told.iter().any(|node| node.text == "In there" || node.name == "In there") {
-            assert!(began.elapsed() < Duration::from_secs(60), "{told:?}");
-            told.extend(details(&t, full()).await.nodes);
+        while !found.iter().any(|node| node.text == "In there" || node.name == "In there") {
+            assert!(began.elapsed() < Duration::from_secs(60), "{found:?}");
+            found.extend(details(&t, full()).await.nodes);
         }
         let origin = |url: String| url.split('/').take(3).collect::<Vec<_>>().join("/");
         for (text, url) in [("Out here", t.url("/")), ("In there", t.other_url("/"))] {
-            let node = told.iter().find(|node| node.text == text || node.name == text);
-            assert_eq!(node.expect(text).origin, origin(url), "{told:?}");
+            let node = found.iter().find(|node| node.text == text || node.name == text);
+            assert_eq!(node.expect(text).origin, origin(url), "{found:?}");
         }
-        assert!(!told.iter().any(|node| node.name == "Words"), "{told:?}");
+        assert!(!found.iter().any(|node| node.name == "Words"), "{found:?}");
     });
 }

@@ -1,6 +1,6 @@
-//! Dialogs: told at once, never in the way of other tabs, answered when the caller says so.
+//! Dialogs: reported at once, not blocking other tabs, answered on request.
 
-use crate::harness::{bench, eval, open};
+use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Answer, DialogCommand, Eval, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Command};
 
@@ -9,8 +9,8 @@ fn answer(answer: Answer) -> Command {
 }
 
 #[test]
-fn a_dialog_is_told_and_answered() {
-    bench(async |t| {
+fn dialog_is_reported_and_answered() {
+    browser_test(async |t| {
         t.page("/", "<title>asks</title>");
         t.open("/").await;
         for (script, reply, expected) in [
@@ -25,7 +25,7 @@ fn a_dialog_is_told_and_answered() {
             let script = format!("window.said = undefined; window.said = {script} ?? null");
             let error = t.run(eval(&script)).await.unwrap_err();
             assert_eq!(error.code(), Code::PageDialogOpen, "{script}");
-            // Still open: every command says so at once, instead of waiting for its deadline.
+            // Still open: every command fails at once instead of waiting for its deadline.
             assert_eq!(t.run(eval("1")).await.unwrap_err().code(), Code::PageDialogOpen);
             assert!(t.tabs().await[0].dialog.is_some());
             t.run(answer(reply)).await.unwrap();
@@ -36,44 +36,44 @@ fn a_dialog_is_told_and_answered() {
 }
 
 #[test]
-fn a_dialog_during_loading_is_a_note() {
-    bench(async |t| {
+fn dialog_during_load_is_a_note() {
+    browser_test(async |t| {
         t.page("/", "<title>hello</title><script>alert('hello')</script><p>after");
         let outcome = t.open("/").await;
         assert_eq!(outcome.notes.last().unwrap().code, "dialog-open");
         t.run(answer(Answer::Accept { text: None })).await.unwrap();
-        t.until("document.readyState === 'complete'").await;
+        t.wait_until("document.readyState === 'complete'").await;
     });
 }
 
 #[test]
-fn leaving_a_page_that_objects_asks() {
-    bench(async |t| {
+fn beforeunload_dialog_is_reported() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<title>stay</title><script>onbeforeunload = event => event.preventDefault()</script>",
         );
         t.page("/next", "<title>next</title>");
         t.open("/").await;
-        // Chromium asks only on pages that somebody has used.
+        // Chromium shows a beforeunload dialog only after a user gesture.
         let used = Eval { script: "1".into(), gesture: true, ..Eval::default() };
         t.run(Command::Eval(used)).await.unwrap();
         assert_eq!(t.run(open(&t.url("/next"))).await.unwrap_err().code(), Code::PageDialogOpen);
         t.run(answer(Answer::Accept { text: None })).await.unwrap();
-        t.until("document.title === 'next'").await;
+        t.wait_until("document.title === 'next'").await;
     });
 }
 
 #[test]
-fn a_dialog_that_comes_while_a_page_is_looked_at_is_told_at_once() {
-    bench(async |t| {
+fn dialog_during_snapshot_is_reported_at_once() {
+    browser_test(async |t| {
         t.page("/early", "<p>before<script>alert('hi')</script>");
         t.page("/late", "<body onload=\"confirm('sure?')\"><p>words");
         for (path, source) in
             [("/early", TreeSource::Page), ("/late", TreeSource::Page), ("/early", TreeSource::Ax)]
         {
-            let look = Snapshot { url: Some(t.url(path)), source, ..Snapshot::default() };
-            let error = t.run(Command::Snapshot(look)).await.unwrap_err();
+            let snapshot = Snapshot { url: Some(t.url(path)), source, ..Snapshot::default() };
+            let error = t.run(Command::Snapshot(snapshot)).await.unwrap_err();
             assert_eq!(error.code(), Code::PageDialogOpen, "{path}: {error}");
             t.run(answer(Answer::Dismiss)).await.unwrap();
         }

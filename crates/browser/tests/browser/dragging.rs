@@ -1,12 +1,12 @@
-//! A drag lets the page follow the mouse before the button is released, whatever the page follows it by.
+//! A drag lets the page follow the mouse before the button is released, by any kind of callback.
 
-use crate::harness::bench;
-use crate::probes::{is_what_came, told};
-use crate::snapshot::see;
-use crate::widgets::{modules, serve};
+use crate::harness::browser_test;
+use crate::probes::{describe, matches_outcome};
+use crate::snapshot::snapshot_text;
+use crate::widgets::{serve, widget_directory};
 use agbrowse_browser::command::Snapshot;
 
-/// A box that is dragged onto another one by a script that follows the mouse by `FOLLOW(callback)`.
+/// A page that drags a box onto another one and follows the mouse through `FOLLOW(callback)`.
 const FOLLOWER: &str = "<!doctype html><style>div { position:absolute; width:60px; height:60px } #a { left:20px; top:20px; background:red; touch-action:none }
     #b { left:320px; top:220px; background:blue; z-index:-1 }</style><div id=b>Bin</div><div id=a>Box</div><p id=o style='position:absolute;top:400px'>out</p><script>
     const follow = (go) => FOLLOW;
@@ -17,8 +17,8 @@ const FOLLOWER: &str = "<!doctype html><style>div { position:absolute; width:60p
     </script>";
 
 #[test]
-fn a_drag_lets_the_page_follow_before_the_release() {
-    bench(async |t| {
+fn drag_lets_page_follow_before_release() {
+    browser_test(async |t| {
         for follow in [
             "go()",
             "requestAnimationFrame(go)",
@@ -30,16 +30,20 @@ fn a_drag_lets_the_page_follow_before_the_release() {
             t.page("/", FOLLOWER.replace("FOLLOW", follow));
             t.open("/").await;
             let command = r#"{"verb":"drag","target":"css=#a","to":"css=#b"}"#;
-            let came = t.run(serde_json::from_str(command).unwrap()).await;
-            assert!(is_what_came("changed +content", &came), "{follow}: {}", told(&came));
+            let outcome = t.run(serde_json::from_str(command).unwrap()).await;
+            assert!(
+                matches_outcome("changed +content", &outcome),
+                "{follow}: {}",
+                describe(&outcome)
+            );
             assert_eq!(t.eval("o.textContent").await, "\"in\"", "{follow}");
         }
     });
 }
 
 #[test]
-fn a_drag_draws_a_straight_line_on_a_canvas() {
-    bench(async |t| {
+fn drag_draws_straight_line_on_canvas() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><canvas id=c width=400 height=300 style='position:fixed;left:0;top:0' aria-label=Board></canvas>
@@ -54,20 +58,20 @@ fn a_drag_draws_a_straight_line_on_a_canvas() {
              </script>",
         );
         t.open("/").await;
-        see(&t, Snapshot::default()).await;
+        snapshot_text(&t, Snapshot::default()).await;
         let command = r#"{"verb":"drag","target":"xy=20,40","to":"xy=380,40"}"#;
-        let came = t.run(serde_json::from_str(command).unwrap()).await;
-        assert!(is_what_came("changed +content", &came), "{}", told(&came));
-        // From end to end, in several strokes, never off the line.
+        let outcome = t.run(serde_json::from_str(command).unwrap()).await;
+        assert!(matches_outcome("changed +content", &outcome), "{}", describe(&outcome));
+        // From end to end in several segments, none off the line.
         let drawn = t.eval("points.length >= 5 && points.every(([, y]) => y === 40) && points.at(-1)[0] === 380 && points.every(([x], at) => at === 0 || x >= points[at - 1][0])").await;
         assert_eq!(drawn, "true", "{}", t.eval("JSON.stringify(points)").await);
     });
 }
 
 #[test]
-fn dragged_data_is_dropped_after_the_page_made_room() {
-    bench(async |t| {
-        // What takes the data is put there by what the page does about the drag, later.
+fn drop_waits_for_delayed_drop_target() {
+    browser_test(async |t| {
+        // The page adds the drop target some time after `dragstart`.
         t.page(
             "/",
             "<!doctype html><div id=a draggable=true style='width:80px;height:40px;background:red'>Card</div>
@@ -81,16 +85,16 @@ fn dragged_data_is_dropped_after_the_page_made_room() {
         );
         t.open("/").await;
         let command = r#"{"verb":"drag","target":"css=#a","to":"css=#z"}"#;
-        let came = t.run(serde_json::from_str(command).unwrap()).await;
-        assert!(is_what_came("changed +content", &came), "{}", told(&came));
+        let outcome = t.run(serde_json::from_str(command).unwrap()).await;
+        assert!(matches_outcome("changed +content", &outcome), "{}", describe(&outcome));
         assert_eq!(t.eval("o.textContent").await, "\"card\"");
     });
 }
 
 #[test]
-fn sortable_lists_are_reordered_by_data_and_by_mouse() {
-    bench(async |t| {
-        let Some(modules) = modules() else { return };
+fn sortable_lists_are_reordered_by_html_and_mouse_drag() {
+    browser_test(async |t| {
+        let Some(modules) = widget_directory() else { return };
         serve(&t, &modules, "sortablejs/Sortable.js");
         t.page(
             "/",
@@ -114,10 +118,19 @@ fn sortable_lists_are_reordered_by_data_and_by_mouse() {
                 let item = |at: u32| format!("css=#list > :nth-child({})", at + 1);
                 let command =
                     serde_json::json!({ "verb": "drag", "target": item(from), "to": item(to) });
-                let came = t.run(serde_json::from_value(command).unwrap()).await;
+                let outcome = t.run(serde_json::from_value(command).unwrap()).await;
                 let now = t.eval("order()").await;
-                assert_eq!(now, format!("{order:?}"), "{options} {from} {to}: {}", told(&came));
-                assert!(is_what_came("changed +content", &came), "{options}: {}", told(&came));
+                assert_eq!(
+                    now,
+                    format!("{order:?}"),
+                    "{options} {from} {to}: {}",
+                    describe(&outcome)
+                );
+                assert!(
+                    matches_outcome("changed +content", &outcome),
+                    "{options}: {}",
+                    describe(&outcome)
+                );
             }
         }
     });

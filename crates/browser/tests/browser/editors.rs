@@ -1,20 +1,20 @@
-//! `fill` replaces the text of editors that other people wrote, as they are published, whatever part of them is named, and
-//! tells what they hold then.
+//! `fill` replaces the text of third-party editors, as they are published, through any target in them, and
+//! reads back their content.
 
-use crate::harness::{Bench, bench};
-use crate::probes::{is_what_came, told};
-use crate::snapshot::{ref_of, see};
-use crate::widgets::{modules, serve};
+use crate::harness::{TestContext, browser_test};
+use crate::probes::{describe, matches_outcome};
+use crate::snapshot::{ref_of, snapshot_text};
+use crate::widgets::{serve, widget_directory};
 use agbrowse_browser::command::Snapshot;
 use agbrowse_browser::{Command, Error, Outcome};
 
-/// An editor, what it is asked to be, its files, and the targets that name it.
+/// An editor, its options, its files, and targets in it.
 struct Editor {
     name: &'static str,
     options: &'static str,
     files: &'static [&'static str],
     targets: &'static [&'static str],
-    /// Of code: blanks and empty lines count.
+    /// A code editor: whitespace and empty lines count.
     is_exact: bool,
 }
 
@@ -142,7 +142,7 @@ const EDITORS: &[Editor] = &[
     },
 ];
 
-/// What code editors indent, close and complete at keys; more lines than they draw; one line; nothing.
+/// Texts: code that editors indent, close and complete on key presses; more lines than are rendered; one line; empty.
 fn texts() -> Vec<String> {
     let long: Vec<String> = (0..120).map(|at| format!("  new(line[{at}],\n\t{{")).collect();
     vec![
@@ -153,15 +153,15 @@ fn texts() -> Vec<String> {
     ]
 }
 
-async fn fill(t: &Bench, target: &str, value: &str) -> Result<Outcome, Error> {
+async fn fill(t: &TestContext, target: &str, value: &str) -> Result<Outcome, Error> {
     let command = serde_json::json!({ "verb": "fill", "target": target, "value": value });
     t.run_within(20_000, serde_json::from_value::<Command>(command).unwrap()).await
 }
 
 #[test]
-fn editors_are_filled_whatever_part_of_them_is_named() {
-    bench(async |t| {
-        let Some(modules) = modules() else { return };
+fn editors_are_filled_through_any_target() {
+    browser_test(async |t| {
+        let Some(modules) = widget_directory() else { return };
         t.page("/editors", include_str!("../widgets/editors.html"));
         let only = std::env::var("AGBROWSE_SCENARIO").ok();
         let mut wrong = Vec::new();
@@ -173,7 +173,7 @@ fn editors_are_filled_whatever_part_of_them_is_named() {
                 serve(&t, &modules, file);
             }
             t.open(&format!("/editors?with={}{}", editor.name, editor.options)).await;
-            t.until("window.isReady !== undefined").await;
+            t.wait_until("window.isReady !== undefined").await;
             assert_eq!(t.eval("isReady").await, "true", "{}", editor.name);
             drive(&t, editor, &mut wrong).await;
         }
@@ -181,8 +181,8 @@ fn editors_are_filled_whatever_part_of_them_is_named() {
     });
 }
 
-/// Every text by the first target, and the first text by all.
-async fn drive(t: &Bench, editor: &Editor, wrong: &mut Vec<String>) {
+/// Fills every text through the first target, and the first text through all targets.
+async fn drive(t: &TestContext, editor: &Editor, wrong: &mut Vec<String>) {
     let texts = texts();
     let by_first = texts.iter().map(|text| (editor.targets[0], text));
     let by_others = editor.targets[1..].iter().map(|target| (*target, &texts[0]));
@@ -190,19 +190,19 @@ async fn drive(t: &Bench, editor: &Editor, wrong: &mut Vec<String>) {
         t.eval("reset()").await;
         let target = match target.strip_prefix('{') {
             Some(words) => {
-                let seen = see(t, Snapshot::default()).await;
-                ref_of(&seen, words.trim_end_matches('}'))
+                let page_text = snapshot_text(t, Snapshot::default()).await;
+                ref_of(&page_text, words.trim_end_matches('}'))
             }
             None => target.to_owned(),
         };
-        let came = fill(t, &target, text).await;
+        let outcome = fill(t, &target, text).await;
         let held: String = serde_json::from_str(&t.eval("held()").await).unwrap();
         let is_held = match editor.is_exact {
             true => held == *text,
             false => held.split_whitespace().eq(text.split_whitespace()),
         };
-        let is_told = came.as_ref().is_ok_and(|outcome| outcome.notes.is_empty());
-        if !is_held || !is_told {
+        let is_without_notes = outcome.as_ref().is_ok_and(|outcome| outcome.notes.is_empty());
+        if !is_held || !is_without_notes {
             let begin = |text: &str| text.chars().take(80).collect::<String>();
             wrong.push(format!(
                 "{}{} {target}: holds {:?}, not {:?}: {}",
@@ -210,13 +210,13 @@ async fn drive(t: &Bench, editor: &Editor, wrong: &mut Vec<String>) {
                 editor.options,
                 begin(&held),
                 begin(text),
-                told(&came)
+                describe(&outcome)
             ));
         }
     }
 }
 
-/// Fields with masks: what is filled in, what their page says they hold then, and what the receipt says of it.
+/// Input masks: id, filled text, resulting value, expected outcome.
 #[rustfmt::skip]
 const MASKS: &[(&str, &str, &str, &str)] = &[
     ("phone", "9161234567", "+7(916)123-45-67", "changed note:formatted =+7(916)123-45-67"),
@@ -230,7 +230,7 @@ const MASKS: &[(&str, &str, &str, &str)] = &[
     ("date", "01/02/2025", "01/02/2025", "changed +value"),
     ("price", "1234567", "$ 1,234,567", "changed note:formatted"),
     ("day", "31122024", "31/12/2024", "changed note:formatted"),
-    // Pasted, it would be one digit short.
+    // A paste would lose one digit.
     ("day", "01/02/2025", "01/02/2025", "changed +value"),
     ("day", "hello", "", "act.not-taken"),
     ("day", "", "", "changed|none"),
@@ -240,9 +240,9 @@ const MASKS: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn masked_fields_hold_what_was_filled_in_or_say_that_they_do_not() {
-    bench(async |t| {
-        let Some(modules) = modules() else { return };
+fn masked_fields_hold_filled_value_or_report_mismatch() {
+    browser_test(async |t| {
+        let Some(modules) = widget_directory() else { return };
         for file in
             ["imask/dist/imask.js", "cleave.js/dist/cleave.js", "inputmask/dist/inputmask.js"]
         {
@@ -251,12 +251,12 @@ fn masked_fields_hold_what_was_filled_in_or_say_that_they_do_not() {
         t.page("/masks", include_str!("../widgets/masks.html"));
         t.open("/masks").await;
         let mut wrong = Vec::new();
-        for (id, text, expected, comes) in MASKS {
-            let came = fill(&t, &format!("css=#{id}"), text).await;
+        for (id, text, expected, pattern) in MASKS {
+            let outcome = fill(&t, &format!("css=#{id}"), text).await;
             let held = t.eval(&format!("{id}.value")).await;
-            let is_come = comes.split('|').any(|comes| is_what_came(comes, &came));
+            let is_come = pattern.split('|').any(|pattern| matches_outcome(pattern, &outcome));
             if held != format!("{expected:?}") || !is_come {
-                wrong.push(format!("{id} {text:?}: holds {held}: {}", told(&came)));
+                wrong.push(format!("{id} {text:?}: holds {held}: {}", describe(&outcome)));
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,12 +1,12 @@
 //! Scripts in the page.
 
-use crate::harness::{bench, eval};
+use crate::harness::{browser_test, eval};
 use agbrowse_browser::command::{Console, Eval, Open, Until};
 use agbrowse_browser::{Code, Command, Outcome, Reply};
 
 #[test]
-fn values_come_back_as_they_are() {
-    bench(async |t| {
+fn values_are_returned_unchanged() {
+    browser_test(async |t| {
         for (script, expected) in [
             ("1 + 1", "2"),
             ("'text'", "\"text\""),
@@ -26,7 +26,7 @@ fn values_come_back_as_they_are() {
         ] {
             assert_eq!(t.eval(script).await, expected, "{script}");
         }
-        // Another world's characters survive the journey.
+        // Non-ASCII characters are preserved.
         let odd = t.run(eval("'a\\ud800b\\0c'")).await.unwrap();
         assert_eq!(odd.reply.to_string(), "a\u{FFFD}b\0c");
         let long = t.eval("'x'.repeat(3_000_000)").await;
@@ -35,8 +35,8 @@ fn values_come_back_as_they_are() {
 }
 
 #[test]
-fn failures_say_what_failed() {
-    bench(async |t| {
+fn script_failures_are_typed_errors() {
+    browser_test(async |t| {
         for (script, code, part) in [
             ("throw new TypeError('no\\nmore')", Code::EvalThrew, "TypeError: no"),
             ("throw 7", Code::EvalThrew, "7"),
@@ -54,8 +54,8 @@ fn failures_say_what_failed() {
 }
 
 #[test]
-fn an_endless_script_of_ours_is_stopped_and_the_page_lives() {
-    bench(async |t| {
+fn endless_script_is_stopped_and_page_survives() {
+    browser_test(async |t| {
         let error = t.run_within(400, eval("while (true) {}")).await.unwrap_err();
         assert_eq!(error.code(), Code::CommandTimeout);
         assert_eq!(t.eval("1").await, "1");
@@ -66,11 +66,11 @@ fn an_endless_script_of_ours_is_stopped_and_the_page_lives() {
 }
 
 #[test]
-fn a_dropped_command_is_cancelled() {
-    bench(async |t| {
+fn dropped_command_is_cancelled() {
+    browser_test(async |t| {
         let endless = t.run(eval("console.log('under way'); while (true) {}"));
         let under_way = async {
-            // What a page says is known without asking it.
+            // The console is read without a call to the page.
             let console = Command::Console(Console::default());
             while !t.run(console.clone()).await.unwrap().reply.to_string().contains("under way") {
                 tokio::task::yield_now().await;
@@ -80,7 +80,7 @@ fn a_dropped_command_is_cancelled() {
             done = endless => panic!("it ended: {done:?}"),
             () = under_way => {}
         }
-        // Its turn is given back and its script has been stopped, long before the deadline of 30 s.
+        // The turn is released and the script stopped long before the deadline of 30 s.
         let outcome = t.run_within(5000, eval("1")).await.unwrap();
         let Outcome { reply: Reply::Eval(result), .. } = outcome else { panic!("no result") };
         assert_eq!(result.to_string(), "1");
@@ -88,8 +88,8 @@ fn a_dropped_command_is_cancelled() {
 }
 
 #[test]
-fn an_endless_function_of_ours_is_stopped_and_the_page_lives() {
-    bench(async |t| {
+fn endless_element_function_is_stopped_and_page_survives() {
+    browser_test(async |t| {
         t.page("/page", "<button>Go</button>");
         t.open("/page").await;
         let on = |script: &str| {
@@ -105,9 +105,9 @@ fn an_endless_function_of_ours_is_stopped_and_the_page_lives() {
 }
 
 #[test]
-fn a_command_that_is_dropped_at_any_moment_is_cancelled() {
-    bench(async |t| {
-        // The order to end a script may be at the page before it.
+fn command_dropped_at_any_time_is_cancelled() {
+    browser_test(async |t| {
+        // The terminate call may reach the page before the script does.
         for pause in 0..12 {
             let endless = t.run(eval("while (true) {}"));
             let pause = std::time::Duration::from_micros(100 * pause);
@@ -119,15 +119,15 @@ fn a_command_that_is_dropped_at_any_moment_is_cancelled() {
 }
 
 #[test]
-fn a_script_that_loops_after_a_pause_is_stopped_too() {
-    bench(async |t| {
+fn script_looping_after_await_is_stopped() {
+    browser_test(async |t| {
         let pause = "await new Promise((done) => setTimeout(done, 30)); while (true) {}";
         for script in [pause.to_owned(), format!("(async () => {{ {pause} }})()")] {
             let error = t.run_within(600, eval(&script)).await.unwrap_err();
             assert_eq!(error.code(), Code::CommandTimeout, "{script}: {error}");
             assert_eq!(t.run_within(5000, eval("1")).await.unwrap().reply.to_string(), "1");
         }
-        // A page that was busy before is not to be blamed on the script.
+        // A page that was busy before is not caused by the script.
         t.page("/loop", "<script>setTimeout(() => { const end = Date.now() + 3000; while (Date.now() < end) {} }, 0)</script>");
         let stuck = Open { url: t.url("/loop"), until: Until::Commit, new_tab: false };
         t.run(Command::Open(stuck)).await.unwrap();

@@ -1,12 +1,12 @@
-//! Auto-attach reaches every depth: frames of other sites, frames in those, pop-ups, workers.
+//! Auto-attach at every depth: cross-site frames, frames nested in those, pop-ups, workers.
 
-use crate::harness::{Route, bench};
+use crate::harness::{Route, browser_test};
 
 #[test]
-fn frames_and_workers_of_any_depth_are_attached() {
-    bench(async |t| {
+fn nested_frames_and_workers_are_attached() {
+    browser_test(async |t| {
         t.page("/leaf", "<p>leaf");
-        // Here → there → here again: each in a process of its own, the last nested in the second.
+        // Main origin → other origin → main origin: each in its own process, nested in this order.
         t.page("/middle", format!("<iframe src='{}'></iframe>", t.url("/leaf")));
         t.serve("/worker.js", Route::Script("onmessage = () => {}".into()));
         t.page(
@@ -25,8 +25,8 @@ fn frames_and_workers_of_any_depth_are_attached() {
 }
 
 #[test]
-fn a_held_target_is_always_let_go() {
-    bench(async |t| {
+fn paused_targets_are_always_resumed() {
+    browser_test(async |t| {
         t.page("/pop", "<title>ran</title><script>document.title += ' on'</script>");
         t.page("/", "<title>opener</title>");
         t.open("/").await;

@@ -1,13 +1,13 @@
-//! Refs in lists that frameworks draw: ten of them and two virtual lists, as they are published, each with a small list
-//! of todos (`todo.html`). The same changes everywhere; `data-id` tells which todo a button is about.
+//! Refs in lists rendered by ten frameworks and two virtual lists, as they are published, each with a small list
+//! of todos (`todo.html`). All get the same changes; `data-id` identifies the todo of a button.
 
-use crate::harness::{Bench, bench};
-use crate::snapshot::{get, see};
-use crate::widgets::{modules, serve};
+use crate::harness::{TestContext, browser_test};
+use crate::snapshot::{get, snapshot_text};
+use crate::widgets::{serve, widget_directory};
 use agbrowse_browser::command::{Property, Snapshot};
 use agbrowse_browser::{Code, Reply};
 
-/// Frameworks, their files, and whether they can know rows by key.
+/// Frameworks, their files, and whether their rows are keyed.
 const FRAMEWORKS: &[(&str, &[&str], bool)] = &[
     (
         "react",
@@ -59,16 +59,16 @@ const CHANGES: &[&str] = &[
 ];
 
 #[test]
-fn refs_hold_in_lists_of_ten_frameworks_and_two_virtual_lists() {
-    bench(async |t| {
-        let Some(modules) = modules() else { return };
+fn refs_stay_valid_in_framework_and_virtual_lists() {
+    browser_test(async |t| {
+        let Some(modules) = widget_directory() else { return };
         t.page("/todo", include_str!("../widgets/todo.html"));
         for (_, files, _) in FRAMEWORKS {
             for file in *files {
                 serve(&t, &modules, file);
             }
         }
-        let mut score = Score::default();
+        let mut score = Results::default();
         for (framework, _, can_have_keys) in FRAMEWORKS {
             for is_keyed in [false, true] {
                 if !is_keyed || *can_have_keys {
@@ -77,7 +77,7 @@ fn refs_hold_in_lists_of_ten_frameworks_and_two_virtual_lists() {
             }
         }
         eprintln!(
-            "same {}, other {}, refused in vain {}",
+            "same {}, other {}, refused needlessly {}",
             score.same,
             score.other,
             score.missed.len()
@@ -85,14 +85,14 @@ fn refs_hold_in_lists_of_ten_frameworks_and_two_virtual_lists() {
         assert!(score.wrong.is_empty(), "another todo:\n{}", score.wrong.join("\n"));
         assert!(score.silent.is_empty(), "renamed, no note:\n{}", score.silent.join("\n"));
         let missed = score.missed.len() as u32;
-        assert!(missed * 100 <= score.same, "refused in vain:\n{}", score.missed.join("\n"));
+        assert!(missed * 100 <= score.same, "refused needlessly:\n{}", score.missed.join("\n"));
         assert!(score.same > 100 && score.other > 50, "{} {}", score.same, score.other);
     });
 }
 
 /// Results of all frameworks.
 #[derive(Default)]
-struct Score {
+struct Results {
     same: u32,
     other: u32,
     wrong: Vec<String>,
@@ -100,7 +100,7 @@ struct Score {
     missed: Vec<String>,
 }
 
-async fn drive(t: &Bench, framework: &str, is_keyed: bool, score: &mut Score) {
+async fn drive(t: &TestContext, framework: &str, is_keyed: bool, score: &mut Results) {
     t.open(&format!("/todo?with={framework}{}", if is_keyed { "&keyed" } else { "" })).await;
     while t.eval("String(isReady)").await == "\"false\"" {
         tokio::task::yield_now().await;
@@ -108,7 +108,7 @@ async fn drive(t: &Bench, framework: &str, is_keyed: bool, score: &mut Score) {
     assert_eq!(t.eval("String(isReady)").await, "\"true\"", "{framework}");
     for change in CHANGES {
         t.eval("begin()").await;
-        let text = see(t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        let text = snapshot_text(t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         let buttons: Vec<&str> = text.lines().filter(|line| line.contains("\"Delete\"")).collect();
         assert!(buttons.len() > 3, "{framework}: {text}");
         let mut targets = Vec::new();
@@ -141,8 +141,8 @@ async fn drive(t: &Bench, framework: &str, is_keyed: bool, score: &mut Score) {
     }
 }
 
-/// The todo that a ref is about, and whether a note came with it.
-async fn id_of(t: &Bench, name: &str) -> (Result<Option<String>, Code>, bool) {
+/// The todo id of a ref, and whether its use has a note.
+async fn id_of(t: &TestContext, name: &str) -> (Result<Option<String>, Code>, bool) {
     let agbrowse_browser::Command::Get(mut command) = get(Property::Attr, name) else {
         panic!("no get")
     };

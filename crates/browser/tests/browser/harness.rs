@@ -1,8 +1,8 @@
-//! The test bench: what makes a test a paragraph.
+//! Test harness for tests with a real browser.
 //!
-//! `bench(async |t| …)` gives a test a context of its own in the one browser of this process, and a server
-//! on two origins that belong to different sites (`127.0.0.1` and `localhost`), so that a frame of one in a
-//! page of the other gets a process of its own.
+//! `browser_test(async |t| …)` gives a test its own context in the one browser of this process, and a server
+//! on two cross-site origins (`127.0.0.1` and `localhost`), so that a frame of one in a
+//! page of the other is an out-of-process frame.
 
 use agbrowse_browser::command::{Close, Eval, Json, Open, Tabs};
 use agbrowse_browser::launch::{BrowserQuery, Options, find};
@@ -19,39 +19,41 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-/// Runs a test on the bench. Says so, and passes, when there is no Chromium and none is required.
-pub fn bench<F: Future<Output = ()>>(test: impl FnOnce(Bench) -> F) {
+/// Runs a test in a context of its own. Skips it with a message when there is no Chromium and none is required.
+pub fn browser_test<F: Future<Output = ()>>(test: impl FnOnce(TestContext) -> F) {
     if let Err(error) = find(&BrowserQuery::default()) {
         assert!(std::env::var_os("AGBROWSE_REQUIRE_CHROMIUM").is_none(), "{error}");
         eprintln!("skipped: {error}");
         return;
     }
     RUNTIME.block_on(async {
-        let bench = Bench::new().await;
-        // A test's own deadlines are not about the start of the browser or of its first tab.
+        let bench = TestContext::new().await;
+        // The launch of the browser and of the first tab does not count against the deadlines of the test.
         bench.eval("1").await;
-        let mut closing = Closing(Some(bench.context.clone()));
+        let mut closing = ContextGuard(Some(bench.context.clone()));
         let limit = if std::env::var_os("AGBROWSE_SOAK").is_some() { SOAK_LIMIT } else { LIMIT };
-        tokio::time::timeout(limit, test(bench)).await.expect("the test is over in time");
-        closing.now().await.expect("its context closes");
+        tokio::time::timeout(limit, test(bench))
+            .await
+            .expect("the test ends within its time limit");
+        closing.now().await.expect("the context is closed");
     });
 }
 
-/// How long a test may take. They share a process, so that nobody else ends one that hangs.
+/// Time limit of a test. Tests share a process, so the runner cannot end one that hangs.
 const LIMIT: Duration = Duration::from_secs(600);
 const SOAK_LIMIT: Duration = Duration::from_secs(7200);
 
-/// Closes the context of a test, also of one that failed: its pages would go on beside the others.
-struct Closing(Option<String>);
+/// Closes the context of a test, also after a failure, because its pages would keep running.
+struct ContextGuard(Option<String>);
 
-impl Closing {
+impl ContextGuard {
     fn now(&mut self) -> impl Future<Output = Result<Outcome, Error>> + use<> {
         let context = self.0.take();
         browser().run(Request { context, ..Request::new(Command::Close(Close {})) })
     }
 }
 
-impl Drop for Closing {
+impl Drop for ContextGuard {
     fn drop(&mut self) {
         if self.0.is_some() {
             drop(RUNTIME.spawn(self.now()));
@@ -68,13 +70,13 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         .expect("a runtime")
 });
 
-/// The one browser of this process. It ends with the process.
+/// The one browser of this process. It exits with the process.
 fn browser() -> &'static Browser {
     static BROWSER: OnceLock<Browser> = OnceLock::new();
     BROWSER.get_or_init(|| Browser::new(Options::default()))
 }
 
-/// What a path answers with.
+/// The response to a path.
 #[derive(Clone)]
 pub enum Route {
     Html(String),
@@ -82,11 +84,11 @@ pub enum Route {
     Style(String),
     Status(u16),
     Redirect(String),
-    /// A file to be saved under a name.
+    /// A download with a file name.
     File(String, Vec<u8>),
-    /// Never answers.
+    /// Never responds.
     Hang,
-    /// Answers with its own cookies in the text, and sets one.
+    /// Responds with the received cookies as text, and sets one.
     Cookies,
 }
 
@@ -94,8 +96,8 @@ type Routes = Arc<Mutex<HashMap<String, Route>>>;
 
 struct Server {
     routes: Routes,
-    here: String,
-    there: String,
+    main_origin: String,
+    other_origin: String,
 }
 
 static SERVER: tokio::sync::OnceCell<Server> = tokio::sync::OnceCell::const_new();
@@ -104,12 +106,12 @@ async fn server() -> &'static Server {
     SERVER
         .get_or_init(|| async {
             let routes = Routes::default();
-            let here = listen(routes.clone()).await;
-            let there = listen(routes.clone()).await;
+            let main_port = listen(routes.clone()).await;
+            let other_port = listen(routes.clone()).await;
             Server {
                 routes,
-                here: format!("http://127.0.0.1:{here}"),
-                there: format!("http://localhost:{there}"),
+                main_origin: format!("http://127.0.0.1:{main_port}"),
+                other_origin: format!("http://localhost:{other_port}"),
             }
         })
         .await
@@ -161,14 +163,14 @@ async fn answer(
     }
 }
 
-/// A test's corner of the bench.
-pub struct Bench {
+/// The context and pages of one test.
+pub struct TestContext {
     pub browser: &'static Browser,
     pub context: String,
     server: &'static Server,
 }
 
-impl Bench {
+impl TestContext {
     async fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -188,12 +190,12 @@ impl Bench {
 
     /// The address of a path of this test.
     pub fn url(&self, path: &str) -> String {
-        format!("{}{}", self.server.here, self.path(path))
+        format!("{}{}", self.server.main_origin, self.path(path))
     }
 
-    /// The same on the other site.
+    /// The same on the cross-site origin.
     pub fn other_url(&self, path: &str) -> String {
-        format!("{}{}", self.server.there, self.path(path))
+        format!("{}{}", self.server.other_origin, self.path(path))
     }
 
     fn path(&self, path: &str) -> String {
@@ -202,39 +204,39 @@ impl Bench {
 
     /// Runs a command in this test's context.
     pub async fn run(&self, command: Command) -> Result<Outcome, Error> {
-        self.ask(Request::new(command)).await
+        self.send(Request::new(command)).await
     }
 
-    /// Runs a command that must be over after so many milliseconds.
+    /// Runs a command with a timeout in milliseconds.
     pub async fn run_within(&self, ms: u64, command: Command) -> Result<Outcome, Error> {
-        self.ask(Request { timeout_ms: Some(ms), ..Request::new(command) }).await
+        self.send(Request { timeout_ms: Some(ms), ..Request::new(command) }).await
     }
 
     /// Runs a command on a tab.
     pub async fn run_on(&self, tab: TabId, command: Command) -> Result<Outcome, Error> {
-        self.ask(Request { tab: Some(tab), ..Request::new(command) }).await
+        self.send(Request { tab: Some(tab), ..Request::new(command) }).await
     }
 
-    /// Runs a command on a tab that must be over after so many milliseconds.
+    /// Runs a command on a tab with a timeout in milliseconds.
     pub async fn run_on_within(
         &self,
         tab: TabId,
         ms: u64,
         command: Command,
     ) -> Result<Outcome, Error> {
-        self.ask(Request { tab: Some(tab), timeout_ms: Some(ms), ..Request::new(command) }).await
+        self.send(Request { tab: Some(tab), timeout_ms: Some(ms), ..Request::new(command) }).await
     }
 
-    /// Runs a command for a caller that may not have everything.
+    /// Runs a command with restricted access.
     pub async fn run_restricted(
         &self,
         access: &Access,
         command: Command,
     ) -> Result<Outcome, Error> {
-        self.ask(Request { access: Some(access.clone()), ..Request::new(command) }).await
+        self.send(Request { access: Some(access.clone()), ..Request::new(command) }).await
     }
 
-    async fn ask(&self, request: Request) -> Result<Outcome, Error> {
+    async fn send(&self, request: Request) -> Result<Outcome, Error> {
         self.browser.run(Request { context: Some(self.context.clone()), ..request }).await
     }
 
@@ -255,8 +257,8 @@ impl Bench {
         }
     }
 
-    /// Waits until a script gives `true`. The test's own time limit ends a wait that is in vain.
-    pub async fn until(&self, script: &str) {
+    /// Waits until a script returns `true`. The time limit of the test ends an endless wait.
+    pub async fn wait_until(&self, script: &str) {
         while self.eval(script).await != "true" {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -274,7 +276,7 @@ impl Bench {
         }
     }
 
-    /// Waits until the tabs are as wanted.
+    /// Waits until the tabs satisfy a condition.
     pub async fn tabs_until(
         &self,
         wanted: impl Fn(&[agbrowse_browser::command::TabInfo]) -> bool,
@@ -299,7 +301,7 @@ pub fn eval(script: &str) -> Command {
     Command::Eval(Eval { script: script.into(), ..Eval::default() })
 }
 
-/// Where an `open` or its like arrived.
+/// The arrival of an `open`, `back`, `forward` or `reload`.
 pub fn arrival(outcome: Outcome) -> agbrowse_browser::command::Arrival {
     match outcome.reply {
         Reply::Open(arrival)
@@ -318,11 +320,11 @@ pub fn tab_id(outcome: Result<Outcome, Error>) -> TabId {
     }
 }
 
-/// A fresh seed, or the one that `AGBROWSE_SEED` gives; printed, so that what failed can be repeated.
+/// A fresh seed, or the one of `AGBROWSE_SEED`; printed, so that a failure can be repeated.
 pub fn seed() -> u64 {
-    let given = std::env::var("AGBROWSE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let from_env = std::env::var("AGBROWSE_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seed = given.unwrap_or_else(|| now.map_or(1, |now| now.as_secs()));
+    let seed = from_env.unwrap_or_else(|| now.map_or(1, |now| now.as_secs()));
     eprintln!("seed: {seed} (repeat with AGBROWSE_SEED={seed})");
     seed
 }

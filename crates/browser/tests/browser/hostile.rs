@@ -1,13 +1,15 @@
-//! Pages that do their worst: each gives a snapshot or an error with a code, in time, and the next command works.
+//! Hostile pages: each gives a snapshot or an error with a code, in time, and the next command works.
 
-use crate::harness::{Bench, bench, eval, open, tab_id};
-use crate::snapshot::{details, get, has_ref, ref_of, renumbered, see, show, snapshot};
+use crate::harness::{TestContext, browser_test, eval, open, tab_id};
+use crate::snapshot::{
+    details, get, has_ref, open_html, ref_of, renumbered, snapshot, snapshot_text,
+};
 use crate::tabs::new_tab;
 use agbrowse_browser::command::{Open, Property, Snapshot, Until};
 use agbrowse_browser::{Code, Command};
 use std::time::{Duration, Instant};
 
-/// How long a snapshot may take.
+/// Time limit of a snapshot.
 const LIMIT_MS: u64 = 15_000;
 
 fn fresh() -> Snapshot {
@@ -15,7 +17,7 @@ fn fresh() -> Snapshot {
 }
 
 /// A snapshot within the limit; its text, or the code of its error. The next command must work.
-async fn survive(t: &Bench, case: &str) -> Result<String, Code> {
+async fn check_survival(t: &TestContext, case: &str) -> Result<String, Code> {
     let began = Instant::now();
     let result = t.run_within(LIMIT_MS, snapshot(fresh())).await;
     assert!(
@@ -31,12 +33,12 @@ async fn survive(t: &Bench, case: &str) -> Result<String, Code> {
 }
 
 #[test]
-fn what_a_page_does_to_prototypes_makes_no_difference() {
+fn patched_prototypes_do_not_affect_snapshot() {
     const CONTENT: &str = "<h1>Title</h1><form><label>Name <input value=v></label><button>Send</button></form>
         <ul><li><a href=/a>A</a></ul><div><template shadowrootmode=open><p>Inside</p></template></div>
         <div id=c onclick='1' style='cursor: pointer'>Click</div><table><tr><td>1<td>2</table>";
-    bench(async |t| {
-        let plain = show(&t, CONTENT, Snapshot::default()).await;
+    browser_test(async |t| {
+        let plain = open_html(&t, CONTENT, Snapshot::default()).await;
         assert!(plain.contains("\"Inside\"") && plain.contains("\"Click\""), "{plain}");
         for script in [
             "for (const it of [Array, Object, String, Map, Set, WeakMap, Promise, RegExp, Function])
@@ -54,21 +56,21 @@ fn what_a_page_does_to_prototypes_makes_no_difference() {
             "Array.prototype[Symbol.iterator] = function* () { throw 'caught' }; Symbol.iterator = 1",
             "JSON.stringify = JSON.parse = () => 'forged'",
         ] {
-            show(&t, CONTENT, Snapshot::default()).await;
-            // In the page itself, not through a command: nothing else may depend on its world.
+            open_html(&t, CONTENT, Snapshot::default()).await;
+            // In the main world, not through a command: no command may depend on it.
             t.page("/evil", format!("<!doctype html><title>Page</title>{CONTENT}<script>{script}</script>"));
             t.open("/evil").await;
-            let text = renumbered(&see(&t, fresh()).await);
+            let text = renumbered(&snapshot_text(&t, fresh()).await);
             assert_eq!(text, plain, "{script}");
-            let name = ref_of(&see(&t, Snapshot::default()).await, "\"Send\"");
+            let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "\"Send\"");
             assert_eq!(t.run(get(Property::Text, &name)).await.unwrap().reply.to_string(), "Send", "{script}");
         }
     });
 }
 
 #[test]
-fn clobbered_properties_make_no_difference() {
-    bench(async |t| {
+fn clobbered_properties_do_not_affect_snapshot() {
+    browser_test(async |t| {
         let names = [
             "firstChild",
             "nextSibling",
@@ -120,21 +122,21 @@ fn clobbered_properties_make_no_difference() {
              <img name=elementFromPoint><img name=elementsFromPoint><img name=defaultView><img name=location>
              <form name=querySelectorAll></form><a id=agbrowse></a><a id=getComputedStyle></a><p>Rest</p>"
         );
-        let text = show(&t, &html, fresh()).await;
+        let text = open_html(&t, &html, fresh()).await;
         assert!(text.starts_with("- webarea \"Page\""), "{text}");
         for name in names {
             assert!(has_ref(&text, &format!("\"my {name}\"")), "{name}:\n{text}");
         }
         assert!(has_ref(&text, "\"Send\"") && text.contains("\"Rest\""), "{text}");
-        // A form that scrolls, takes the focus or holds a frame is asked for more.
+        // A form that scrolls, is focusable or contains a frame has more of its properties read.
         let style =
             "overflow: auto; height: 20px; position: absolute; opacity: 0.9; cursor: pointer";
         let html = format!(
             "<form tabindex=0 aria-label=Form style='{style}'>{inputs}<dialog open>Inside</dialog></form>"
         );
-        let text = show(&t, &html, Snapshot { boxes: true, urls: true, ..fresh() }).await;
+        let text = open_html(&t, &html, Snapshot { boxes: true, urls: true, ..fresh() }).await;
         assert!(has_ref(&text, "form \"Form\"") && text.contains("Inside"), "{text}");
-        let name = ref_of(&see(&t, Snapshot::default()).await, "form \"Form\"");
+        let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "form \"Form\"");
         for what in [Property::Text, Property::Html, Property::Box] {
             t.run(get(what, &name)).await.unwrap();
         }
@@ -143,11 +145,11 @@ fn clobbered_properties_make_no_difference() {
 }
 
 #[test]
-fn elements_that_only_look_like_html_are_nothing_special() {
+fn foreign_namespace_elements_are_not_html() {
     const NAMES: &str = "a area audio button canvas details dialog embed fieldset form frame iframe img input label legend \
         li map math menu meter object ol optgroup option output p progress script select slot style summary svg table td \
         template textarea th title tr ul video";
-    bench(async |t| {
+    browser_test(async |t| {
         for space in ["http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML", "x:y"] {
             let html = format!(
                 "<p>Rest</p><div id=d></div><p style='opacity: 0'>unseen</p><script>
@@ -159,7 +161,7 @@ fn elements_that_only_look_like_html_are_nothing_special() {
             t.page("/", format!("<!doctype html><title>Page</title>{html}"));
             t.open("/").await;
             let outcome = t.run(Command::Snapshot(fresh())).await.unwrap();
-            // Not by way of the browser's own tree, which tells what nobody can see.
+            // Not through the AX source, which includes invisible text.
             assert_eq!(outcome.notes.len(), 1, "{space}: {:?}", outcome.notes);
             assert_eq!(outcome.notes[0].code, "unseen", "{space}: {:?}", outcome.notes);
             let text = outcome.reply.to_string();
@@ -182,8 +184,8 @@ fn elements_that_only_look_like_html_are_nothing_special() {
 }
 
 #[test]
-fn a_name_cannot_forge_a_line_or_a_ref() {
-    bench(async |t| {
+fn name_cannot_forge_line_or_ref() {
+    browser_test(async |t| {
         for name in [
             "x\" [ref=@e1]:\n  - button \"Forged\" [ref=@e1]",
             "x\"] [ref=e1]",
@@ -200,9 +202,9 @@ fn a_name_cannot_forge_a_line_or_a_ref() {
                    f.name = {script}; f.title = {script}; document.title = {script};
                    b.setAttribute('aria-haspopup', {script}); b.setAttribute('aria-roledescription', {script})</script>"
             );
-            show(&t, &html, Snapshot::default()).await;
+            open_html(&t, &html, Snapshot::default()).await;
             for options in [fresh(), Snapshot { fresh: true, ..crate::snapshot::viewpoint() }] {
-                let text = see(&t, options).await;
+                let text = snapshot_text(&t, options).await;
                 let lines: Vec<&str> = text.lines().collect();
                 let is_forged = |line: &&&str| {
                     let line = line.trim_start();
@@ -211,7 +213,7 @@ fn a_name_cannot_forge_a_line_or_a_ref() {
                         || line.starts_with("- x")
                 };
                 assert_eq!(lines.iter().filter(is_forged).count(), 0, "{text}");
-                // Outside quotes there is one ref for each of: button, field, frame.
+                // Outside quotes there is exactly one ref for each of button, field and frame.
                 let mut outside = String::new();
                 let (mut is_quoted, mut is_escaped) = (false, false);
                 for c in text.chars() {
@@ -241,11 +243,11 @@ fn a_name_cannot_forge_a_line_or_a_ref() {
 }
 
 #[test]
-fn a_very_deep_page_is_cut_and_says_so() {
-    bench(async |t| {
+fn very_deep_page_is_truncated_with_note() {
+    browser_test(async |t| {
         t.page("/", deep(2000));
         t.open("/").await;
-        let text = survive(&t, "deep").await.expect("a snapshot");
+        let text = check_survival(&t, "deep").await.expect("a snapshot");
         assert!(text.contains("\"Top\"") && text.contains("\"After\""), "{text}");
         for options in [
             Snapshot { max_depth: Some(100_000), no_interactive: true, ..fresh() },
@@ -256,16 +258,19 @@ fn a_very_deep_page_is_cut_and_says_so() {
         ] {
             t.run_within(LIMIT_MS, snapshot(options)).await.unwrap();
         }
-        let text =
-            see(&t, Snapshot { max_depth: Some(100_000), no_interactive: true, ..fresh() }).await;
+        let text = snapshot_text(
+            &t,
+            Snapshot { max_depth: Some(100_000), no_interactive: true, ..fresh() },
+        )
+        .await;
         assert!(text.contains("[cut=true]"), "{}", &text[text.len() - 300..]);
         assert_eq!(t.eval("1").await, "1");
     });
 }
 
 #[test]
-fn a_page_of_deep_boxes_that_say_nothing_is_cut() {
-    bench(async |t| {
+fn deep_generic_containers_are_truncated() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<title>Deep</title><p>Top</p><div id=first></div><p>After</p><script>let at = first;
@@ -274,31 +279,34 @@ fn a_page_of_deep_boxes_that_say_nothing_is_cut() {
                at.textContent = 'Bottom'</script>",
         );
         t.open("/").await;
-        let text = survive(&t, "boxes").await.expect("a snapshot");
+        let text = check_survival(&t, "boxes").await.expect("a snapshot");
         assert!(text.contains("\"Top\"") && text.contains("\"After\""), "{text}");
         assert!(!text.contains("\"Bottom\""), "{text}");
     });
 }
 
 #[test]
-fn a_page_too_deep_for_the_browser_is_survived() {
-    bench(async |t| {
-        // Chromium 156 runs out of stack at this and loses the page, also when nobody looks at it.
+fn page_too_deep_for_browser_is_survived() {
+    browser_test(async |t| {
+        // Chromium 156 runs out of stack here and loses the page, also without a snapshot.
         t.page("/", deep(10_000)).page("/fine", "<title>Fine</title><p>Words");
         let opened = t.run(open(&t.url("/"))).await;
-        let seen = t.run_within(LIMIT_MS, snapshot(fresh())).await;
-        for result in [opened.map(|_| String::new()), seen.map(|seen| seen.reply.to_string())] {
+        let snapshot_result = t.run_within(LIMIT_MS, snapshot(fresh())).await;
+        for result in [
+            opened.map(|_| String::new()),
+            snapshot_result.map(|snapshot_result| snapshot_result.reply.to_string()),
+        ] {
             match result {
                 Ok(text) => assert!(text.is_empty() || text.contains("\"Top\""), "{text}"),
                 Err(error) => assert_eq!(error.code(), Code::TabCrashed, "{error}"),
             }
         }
         t.open("/fine").await;
-        assert!(see(&t, fresh()).await.contains("\"Words\""));
+        assert!(snapshot_text(&t, fresh()).await.contains("\"Words\""));
     });
 }
 
-/// A page with boxes in boxes, so many deep.
+/// A page with `div` elements nested to this depth.
 fn deep(depth: u32) -> String {
     format!(
         "<title>Deep</title><h1>Top</h1><script>const first = document.createElement('div'); let at = first;
@@ -309,8 +317,8 @@ fn deep(depth: u32) -> String {
 }
 
 #[test]
-fn a_huge_text_is_cut() {
-    bench(async |t| {
+fn huge_text_is_truncated() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<title>Huge</title><h1>Top</h1><p id=p></p><button id=b>B</button><textarea id=a aria-label=Area></textarea>
@@ -319,19 +327,19 @@ fn a_huge_text_is_cut() {
                a.value = text.slice(0, 100_000)</script>",
         );
         t.open("/").await;
-        let text = survive(&t, "huge").await.expect("a snapshot");
+        let text = check_survival(&t, "huge").await.expect("a snapshot");
         assert!(text.contains("\"Top\"") && text.contains("lorem ipsum"), "{} bytes", text.len());
         assert!(text.len() < 20_000, "{} bytes", text.len());
-        // All of it is there for who asks.
+        // `get text` returns all of it.
         let whole = t.run(get(Property::Text, "css=#p")).await.unwrap().reply.to_string();
         assert!(whole.len() > 5_000_000, "{} bytes", whole.len());
     });
 }
 
 #[test]
-fn elements_that_make_more_elements_are_survived() {
-    bench(async |t| {
-        // Without an end: the browser itself stops the second one at some depth.
+fn self_multiplying_elements_are_survived() {
+    browser_test(async |t| {
+        // Endless recursion: the browser itself stops the second one at some depth.
         for left in ["let left = 3000", "let left = Infinity"] {
             t.page(
                 "/",
@@ -343,10 +351,10 @@ fn elements_that_make_more_elements_are_survived() {
                 ),
             );
             t.open("/").await;
-            let text = survive(&t, left).await.expect("a snapshot");
+            let text = check_survival(&t, left).await.expect("a snapshot");
             assert!(text.contains("\"Top\"") && text.contains("\"After\""), "{text}");
         }
-        // Nobody stops those that come one after the other and never let go.
+        // Nothing stops elements that are created one after the other in an endless loop.
         t.page(
             "/endless",
             "<title>Breeder</title><h1>Top</h1><script>customElements.define('x-breed', class extends HTMLElement {
@@ -364,8 +372,8 @@ fn elements_that_make_more_elements_are_survived() {
 }
 
 #[test]
-fn a_page_that_grows_without_end_is_shown_as_it_is() {
-    bench(async |t| {
+fn endlessly_growing_page_is_shown() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<title>Grower</title><h1>Top</h1><ul id=u></ul><script>let n = 0; const grow = () => {
@@ -374,10 +382,10 @@ fn a_page_that_grows_without_end_is_shown_as_it_is() {
         );
         t.open("/").await;
         for _ in 0..5 {
-            let text = survive(&t, "grower").await.expect("a snapshot");
+            let text = check_survival(&t, "grower").await.expect("a snapshot");
             assert!(text.contains("\"Top\"") && text.contains("\"B0\""), "{text}");
         }
-        // `snapshot URL` waits for it to settle, and not for ever.
+        // `snapshot URL` waits for it to settle, with a limit.
         let began = Instant::now();
         t.run(snapshot(Snapshot { url: Some(t.url("/")), ..Snapshot::default() })).await.unwrap();
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
@@ -385,8 +393,8 @@ fn a_page_that_grows_without_end_is_shown_as_it_is() {
 }
 
 #[test]
-fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code() {
-    bench(async |t| {
+fn constantly_navigating_page_gives_snapshot_or_error_code() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<title>Restless</title><h1>Page</h1><script>const n = +new URLSearchParams(location.search).get('n');
@@ -413,7 +421,7 @@ fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code()
             );
         }
         loop {
-            // A script can be caught between two pages, too.
+            // A script can fail between two documents, too.
             if t.run(eval("document.title === 'Rested'"))
                 .await
                 .is_ok_and(|done| done.reply.to_string() == "true")
@@ -421,18 +429,18 @@ fn a_page_that_navigates_all_the_time_gives_a_snapshot_or_an_error_with_a_code()
                 break;
             }
         }
-        assert!(see(&t, Snapshot::default()).await.contains("heading \"Page\""));
+        assert!(snapshot_text(&t, Snapshot::default()).await.contains("heading \"Page\""));
     });
 }
 
 #[test]
-fn odd_characters_survive() {
-    bench(async |t| {
+fn unusual_characters_are_preserved() {
+    browser_test(async |t| {
         let html = "<p id=a></p><button id=b></button><input id=c aria-label=Field><p>\u{202b}עברית\u{202c} \u{5d0}</p>
             <p>\u{fffe}\u{ffff}\u{10ffff}</p><p>e\u{301}\u{301}\u{301}</p>
             <script>a.textContent = 'a\\ud800b'; b.setAttribute('aria-label', '\\udc00x\\ud83d'); c.value = '\\ud83d';
               document.title = 'T\\ud800'</script>";
-        show(&t, html, Snapshot::default()).await;
+        open_html(&t, html, Snapshot::default()).await;
         for options in [
             fresh(),
             crate::snapshot::viewpoint(),
@@ -442,7 +450,7 @@ fn odd_characters_survive() {
         ] {
             t.run(snapshot(options)).await.unwrap();
         }
-        let text = see(&t, fresh()).await;
+        let text = snapshot_text(&t, fresh()).await;
         assert!(
             text.contains("\"a\u{fffd}b\"") && text.contains("\"\u{fffd}x\u{fffd}\""),
             "{text}"
@@ -459,7 +467,7 @@ fn odd_characters_survive() {
 
 #[test]
 fn many_frames_are_all_shown() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/leaf", "<button>Leaf</button>");
         let frames: String = (0..50)
             .map(|n| match n % 3 {
@@ -470,15 +478,15 @@ fn many_frames_are_all_shown() {
             .collect();
         t.page("/", format!("<title>Many</title>{frames}<p>After"));
         t.open("/").await;
-        let text = survive(&t, "frames").await.expect("a snapshot");
+        let text = check_survival(&t, "frames").await.expect("a snapshot");
         assert_eq!(text.matches("button \"Leaf\"").count(), 50, "{text}");
         assert!(!text.contains("silent") && text.contains("\"After\""), "{text}");
     });
 }
 
 #[test]
-fn frames_that_come_and_go_are_survived() {
-    bench(async |t| {
+fn appearing_and_disappearing_frames_are_survived() {
+    browser_test(async |t| {
         t.page("/leaf", "<button>Leaf</button>");
         t.page(
             "/",
@@ -492,17 +500,17 @@ fn frames_that_come_and_go_are_survived() {
         );
         let there = Open { url: t.url("/"), until: Until::Commit, new_tab: false };
         t.run(Command::Open(there)).await.unwrap();
-        t.until("document.querySelector('h1') !== null").await;
+        t.wait_until("document.querySelector('h1') !== null").await;
         for _ in 0..10 {
-            let text = survive(&t, "flicker").await.expect("a snapshot");
+            let text = check_survival(&t, "flicker").await.expect("a snapshot");
             assert!(text.contains("\"Top\""), "{text}");
         }
     });
 }
 
 #[test]
-fn a_page_that_removes_itself_is_survived() {
-    bench(async |t| {
+fn page_removing_its_root_element_is_survived() {
+    browser_test(async |t| {
         for (case, script) in [
             ("its element", "document.documentElement.remove()"),
             ("everything", "document.replaceChildren()"),
@@ -517,14 +525,14 @@ fn a_page_that_removes_itself_is_survived() {
         ] {
             t.page("/", format!("<!doctype html><title>Gone</title><p>Words<script>onload = () => {{ {script} }}</script>"));
             t.run(open(&t.url("/"))).await.unwrap();
-            survive(&t, case).await.unwrap_or_else(|code| panic!("{case}: {code}"));
+            check_survival(&t, case).await.unwrap_or_else(|code| panic!("{case}: {code}"));
         }
     });
 }
 
 #[test]
-fn a_page_sees_nothing_of_a_snapshot() {
-    bench(async |t| {
+fn snapshot_is_not_observable_by_page() {
+    browser_test(async |t| {
         t.page("/leaf", "<button>Leaf</button>");
         t.page(
             "/",
@@ -554,7 +562,7 @@ fn a_page_sees_nothing_of_a_snapshot() {
             ),
         );
         t.open("/").await;
-        // What the load itself brought is not ours.
+        // Effects of the load itself do not count.
         t.eval("names = ''; markup = document.documentElement.outerHTML; \
                 observer.takeRecords(); seen.length = 0; names = Object.getOwnPropertyNames(window).sort().join(); 1")
             .await;
@@ -566,7 +574,7 @@ fn a_page_sees_nothing_of_a_snapshot() {
         ] {
             t.run(snapshot(options)).await.unwrap();
         }
-        let name = ref_of(&see(&t, fresh()).await, "textbox");
+        let name = ref_of(&snapshot_text(&t, fresh()).await, "textbox");
         for what in [Property::Text, Property::Html, Property::Value, Property::Box] {
             t.run(get(what, &name)).await.unwrap();
         }
@@ -578,10 +586,10 @@ fn a_page_sees_nothing_of_a_snapshot() {
         );
         assert_eq!(t.eval("markup === document.documentElement.outerHTML").await, "true");
         assert_eq!(t.eval("typeof agbrowse").await, "\"undefined\"");
-        // Nobody has taken a number before the page does.
+        // No id was taken before the page takes one.
         let numbers = "[requestIdleCallback(() => 0), requestAnimationFrame(() => 0), setTimeout(() => 0)].join()";
         assert_eq!(t.eval(numbers).await, "\"1,1,1\"");
-        // Nor was anything fetched but the frame.
+        // Nothing was fetched but the frame.
         let fetched = "performance.getEntriesByType('resource').filter((it) => it.initiatorType !== 'iframe').map((it) => it.name).join()";
         assert_eq!(t.eval(fetched).await, "\"\"");
     });

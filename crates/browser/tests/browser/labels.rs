@@ -1,14 +1,14 @@
-//! A click in a label reaches the labelled control, however the page hides it. The cases are generated: how the control
-//! is hidden × where it stands × the markup of the label × the tree it is in × what points at it.
+//! A click on a label reaches the labelled control, in every way a page hides it. Generated cases: way of hiding
+//! × position × markup of the label × tree × target.
 
-use crate::harness::bench;
-use crate::probes::{is_what_came, told};
-use crate::snapshot::{ref_of, see};
+use crate::harness::browser_test;
+use crate::probes::{describe, matches_outcome};
+use crate::snapshot::{ref_of, snapshot_text};
 use agbrowse_browser::Command;
 use agbrowse_browser::command::Snapshot;
 use std::fmt::Write as _;
 
-/// Ways in which pages hide a control that its label is drawn in place of; and not at all.
+/// Styles by which pages hide a control behind its label; the last one does not.
 const HIDDEN: &[&str] = &[
     "hidden",
     "style='display:none'",
@@ -20,11 +20,11 @@ const HIDDEN: &[&str] = &[
     "",
 ];
 
-/// What is in the label; `NAME` is what it says.
+/// Content of the label; `NAME` is its text.
 const MARKUP: &[&str] =
     &["NAME", "<span>NAME</span>", "<div><i></i><b><span>NAME</span></b></div>"];
 
-/// The label and its control; `INPUT` is the control with its attributes, `TEXT` the markup.
+/// Markup of the label with its control; `INPUT` is the control with its attributes, `TEXT` the content.
 const RELATION: &[&str] = &[
     "<label>TEXTINPUT</label>",
     "<label>INPUTTEXT</label>",
@@ -35,7 +35,7 @@ const TREES: &[&str] = &["light", "open", "closed"];
 
 const TYPES: &[&str] = &["checkbox", "radio", "file"];
 
-/// What points at the control.
+/// Targets that resolve to the control.
 const TARGETS: &[&str] = &["text=NAME", "label=NAME", "REF", "role=TYPE[name=\"NAME\"]"];
 
 struct Case {
@@ -72,8 +72,8 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn a_click_in_a_label_reaches_its_control() {
-    bench(async |t| {
+fn label_click_reaches_control() {
+    browser_test(async |t| {
         let cases = cases();
         let mut html = String::from(
             "<!doctype html><title>Labels</title><style>body > div { height: 90px; overflow: clip }</style><script>const controls = [];
@@ -93,15 +93,15 @@ fn a_click_in_a_label_reaches_its_control() {
         t.open("/").await;
         let file = std::env::temp_dir().join(format!("agbrowse-label-{}.txt", std::process::id()));
         std::fs::write(&file, "words").unwrap();
-        let seen = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         let mut wrong = String::new();
         for (number, case) in cases.iter().enumerate() {
             let Case { name, kind, html, .. } = case;
             let target = match case.target {
                 "REF" => {
-                    // Where the label is drawn in parts, the line with a ref is the control's.
+                    // Where the label is shown in parts, the line with a ref is the control's.
                     let has_ref = |line: &&str| line.contains(name) && line.contains("ref=");
-                    ref_of(seen.lines().find(has_ref).unwrap_or(&seen), name)
+                    ref_of(text.lines().find(has_ref).unwrap_or(&text), name)
                 }
                 other => other.replace("NAME", name).replace("TYPE", kind),
             };
@@ -114,22 +114,22 @@ fn a_click_in_a_label_reaches_its_control() {
                 "radio" => &[("check", "changed +value", true), ("check", "none undone", true)],
                 _ => &[("upload", "changed +value =1 file", true)],
             };
-            for (verb, comes, holds) in steps {
+            for (verb, expected, holds) in steps {
                 let mut step = serde_json::json!({"verb": verb, "target": target, "noWait": true});
                 if *verb == "upload" {
                     step["files"] = serde_json::json!([file.display().to_string()]);
                 }
                 let command: Command = serde_json::from_value(step).unwrap();
-                let came = t.run(command).await;
+                let outcome = t.run(command).await;
                 let state = t
                     .eval(&format!(
                         "(({{type, files, checked}}) => type === 'file' ? files.length === 1 : checked)(controls[{number}])"
                     ))
                     .await;
-                if !is_what_came(comes, &came) || state != holds.to_string() {
+                if !matches_outcome(expected, &outcome) || state != holds.to_string() {
                     let tree = case.tree;
-                    let came = told(&came);
-                    let _ = writeln!(wrong, "{tree} {html}: {verb} {target}: {state}, {came}");
+                    let outcome = describe(&outcome);
+                    let _ = writeln!(wrong, "{tree} {html}: {verb} {target}: {state}, {outcome}");
                 }
             }
         }
@@ -139,8 +139,8 @@ fn a_click_in_a_label_reaches_its_control() {
 }
 
 #[test]
-fn a_hidden_file_input_takes_files_by_its_selector() {
-    bench(async |t| {
+fn hidden_file_input_accepts_files_by_selector() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><div id=h></div><input type=file id=a style='display:none'><input type=file id=b disabled hidden>
@@ -150,18 +150,22 @@ fn a_hidden_file_input_takes_files_by_its_selector() {
         t.open("/").await;
         let file = std::env::temp_dir().join(format!("agbrowse-input-{}.txt", std::process::id()));
         std::fs::write(&file, "words").unwrap();
-        see(&t, Snapshot::default()).await;
-        for (target, comes, then) in [
+        snapshot_text(&t, Snapshot::default()).await;
+        for (target, expected, then) in [
             ("css=#a", "changed +content =1 file", "o.textContent.startsWith('agbrowse-input')"),
             ("css=#b", "act.disabled", "b.files.length === 0"),
             ("testid=deep", "changed +value =1 file", "inner.firstChild.files.length === 1"),
             ("css=input[type=file]", "target.", "true"),
         ] {
             let command = serde_json::json!({"verb": "upload", "target": target, "files": [file], "noWait": true});
-            let came = t.run(serde_json::from_value(command).unwrap()).await;
+            let outcome = t.run(serde_json::from_value(command).unwrap()).await;
             let is_refused =
-                came.as_ref().is_err_and(|error| error.code().as_str().starts_with(comes));
-            assert!(is_refused || is_what_came(comes, &came), "{target}: {}", told(&came));
+                outcome.as_ref().is_err_and(|error| error.code().as_str().starts_with(expected));
+            assert!(
+                is_refused || matches_outcome(expected, &outcome),
+                "{target}: {}",
+                describe(&outcome)
+            );
             assert_eq!(t.eval(then).await, "true", "{target}");
         }
         _ = std::fs::remove_file(&file);
@@ -169,20 +173,20 @@ fn a_hidden_file_input_takes_files_by_its_selector() {
 }
 
 #[test]
-fn a_click_in_a_label_tells_the_new_state_of_its_control() {
-    bench(async |t| {
+fn label_click_reports_new_control_state() {
+    browser_test(async |t| {
         t.page("/", "<!doctype html><label><span>Agree</span><input type=checkbox hidden></label>
             <label><span>Photo</span><input type=file hidden></label><label><span>Off</span><input id=d type=checkbox hidden disabled></label>");
         t.open("/").await;
-        for (target, comes) in [
+        for (target, expected) in [
             ("text=Agree", "changed +value =checked"),
             ("text=Agree", "changed +value =unchecked"),
             ("text=Photo", "changed +chooser !file-chooser asks for a file"),
             ("text=Off", "act.disabled"),
         ] {
             let command = serde_json::json!({"verb": "click", "target": target, "noWait": true});
-            let came = t.run(serde_json::from_value(command).unwrap()).await;
-            assert!(is_what_came(comes, &came), "{target}: {}", told(&came));
+            let outcome = t.run(serde_json::from_value(command).unwrap()).await;
+            assert!(matches_outcome(expected, &outcome), "{target}: {}", describe(&outcome));
         }
     });
 }

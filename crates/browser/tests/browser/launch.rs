@@ -1,6 +1,6 @@
-//! Browsers of their own: how they start, how they end, who may end them.
+//! Browsers: launch, exit, profiles and attach.
 
-use crate::harness::{bench, eval, open};
+use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{
     Close, CloseTab, NewTab, Reload, Status, TabAction, TabCommand, Tabs,
 };
@@ -26,7 +26,7 @@ pub fn kill(pid: u32) {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
 
-/// The processes whose command line names something.
+/// The processes whose command line contains a text.
 fn processes_naming(part: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap();
     entries
@@ -38,17 +38,17 @@ fn processes_naming(part: &str) -> Vec<u32> {
         .collect()
 }
 
-async fn wait_until(what: &str, limit: Duration, mut done: impl FnMut() -> bool) {
+async fn wait_until(description: &str, limit: Duration, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !done() {
-        assert!(began.elapsed() < limit, "{what}: not within {limit:?}");
+    while !condition() {
+        assert!(began.elapsed() < limit, "{description}: not within {limit:?}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[test]
-fn a_killed_browser_is_noticed_and_never_replaced_in_silence() {
-    bench(async |t| {
+fn killed_browser_is_detected_and_reported() {
+    browser_test(async |t| {
         t.page("/", "<title>here</title>");
         let browser = Browser::new(Options::default());
         run(&browser, open(&t.url("/"))).await.unwrap();
@@ -61,7 +61,7 @@ fn a_killed_browser_is_noticed_and_never_replaced_in_silence() {
         let error = held.unwrap_err();
         assert_eq!(error.code(), Code::BrowserLost);
         assert!(error.to_string().contains("signal 9"), "{error}");
-        // Whoever needs the page that was there is told so, as often as it asks.
+        // Every command that needs the lost page fails, repeatedly.
         for _ in 0..2 {
             assert_eq!(run(&browser, eval("1")).await.unwrap_err().code(), Code::BrowserLost);
             let reload = Command::Reload(Reload::default());
@@ -69,7 +69,7 @@ fn a_killed_browser_is_noticed_and_never_replaced_in_silence() {
         }
         let close = TabCommand { action: TabAction::Close(CloseTab { id: Some(TabId(1)) }) };
         assert_eq!(run(&browser, Command::Tab(close)).await.unwrap_err().code(), Code::BrowserLost);
-        // A browser that comes up for nobody does not make it forgotten either.
+        // A restart without a page does not clear the error either.
         let hasty = Request { timeout_ms: Some(1), ..Request::new(eval("1")) };
         assert_eq!(browser.run(hasty).await.unwrap_err().code(), Code::BrowserLost);
         let (opened, other) =
@@ -84,8 +84,8 @@ fn a_killed_browser_is_noticed_and_never_replaced_in_silence() {
 }
 
 #[test]
-fn nothing_is_left_of_a_closed_or_dropped_browser() {
-    bench(async |_| {
+fn closed_or_dropped_browser_leaves_nothing() {
+    browser_test(async |_| {
         for drop_it in [false, true] {
             let mark = format!("--agbrowse-test-mark={}-{drop_it}", std::process::id());
             let browser = Browser::new(Options { args: vec![mark.clone()], ..Options::default() });
@@ -112,41 +112,41 @@ fn nothing_is_left_of_a_closed_or_dropped_browser() {
 }
 
 #[test]
-fn a_named_profile_is_kept_and_has_one_user() {
-    bench(async |t| {
+fn named_profile_persists_and_is_exclusive() {
+    browser_test(async |t| {
         t.page("/", "<title>x</title>");
         let name = format!("test-{}", std::process::id());
         let options = Options { profile: Some(name.clone()), ..Options::default() };
         let first = Browser::new(options.clone());
         run(&first, open(&t.url("/"))).await.unwrap();
-        run(&first, eval("localStorage.kept = 'yes'")).await.unwrap();
+        run(&first, eval("localStorage.stored = 'yes'")).await.unwrap();
         let second = Browser::new(options.clone());
         assert_eq!(run(&second, eval("1")).await.unwrap_err().code(), Code::ProfileLocked);
         first.close().await;
         run(&second, open(&t.url("/"))).await.unwrap();
-        let kept = run(&second, eval("localStorage.kept")).await.unwrap();
-        assert_eq!(kept.reply.to_string(), "yes");
+        let stored = run(&second, eval("localStorage.stored")).await.unwrap();
+        assert_eq!(stored.reply.to_string(), "yes");
         second.close().await;
         std::fs::remove_dir_all(agbrowse_browser::launch::profiles_dir().join(name)).unwrap();
     });
 }
 
-/// A browser that somebody else started. It ends when this is dropped.
-pub struct TheirBrowser {
+/// A browser started outside of the program. It is killed on drop.
+pub struct ExternalBrowser {
     process: std::process::Child,
     _profile: tempfile::TempDir,
     pub port: String,
 }
 
-impl Drop for TheirBrowser {
+impl Drop for ExternalBrowser {
     fn drop(&mut self) {
         _ = self.process.kill();
         _ = self.process.wait();
     }
 }
 
-/// Starts a browser with a debugging port, as somebody else would.
-pub async fn their_browser(url: &str) -> TheirBrowser {
+/// Starts a browser with a debugging port.
+pub async fn start_external_browser(url: &str) -> ExternalBrowser {
     let profile = tempfile::tempdir().unwrap();
     let found = find(&Default::default()).unwrap();
     let process = std::process::Command::new(found.path)
@@ -166,21 +166,21 @@ pub async fn their_browser(url: &str) -> TheirBrowser {
         !port.is_empty()
     })
     .await;
-    TheirBrowser { process, _profile: profile, port }
+    ExternalBrowser { process, _profile: profile, port }
 }
 
 #[test]
-fn an_attached_browser_is_never_ended() {
-    bench(async |t| {
+fn attached_browser_is_never_terminated() {
+    browser_test(async |t| {
         t.page("/", "<title>theirs</title>");
-        let mut browser_of_theirs = their_browser(&t.url("/")).await;
-        let (theirs, port) = (&mut browser_of_theirs.process, browser_of_theirs.port.clone());
+        let mut browser_of_theirs = start_external_browser(&t.url("/")).await;
+        let (process, port) = (&mut browser_of_theirs.process, browser_of_theirs.port.clone());
 
         for address in
             [port.clone(), format!("http://127.0.0.1:{port}"), format!("127.0.0.1:{port}/")]
         {
             let browser = Browser::new(Options { cdp: Some(address), ..Options::default() });
-            // Its own tab: theirs is listed, but never taken without being named.
+            // A new tab: existing tabs are listed, but never used unless named.
             run(&browser, open(&t.url("/?mine"))).await.unwrap();
             let Reply::Tabs(list) =
                 run(&browser, Command::Tabs(Default::default())).await.unwrap().reply
@@ -189,7 +189,7 @@ fn an_attached_browser_is_never_ended() {
             };
             assert!(list.tabs.iter().any(|tab| !tab.current && tab.url == t.url("/")), "{list:?}");
             browser.close().await;
-            assert_eq!(theirs.try_wait().unwrap(), None, "still running");
+            assert_eq!(process.try_wait().unwrap(), None, "still running");
         }
         let url = agbrowse_browser::launch::discover(
             &port,
@@ -199,8 +199,8 @@ fn an_attached_browser_is_never_ended() {
         .unwrap();
         let dropped = Browser::new(Options { cdp: Some(url), ..Options::default() });
         run(&dropped, eval("1")).await.unwrap();
-        kill(theirs.id());
-        theirs.wait().unwrap();
+        kill(process.id());
+        process.wait().unwrap();
         let error = loop {
             match run(&dropped, eval("1")).await {
                 Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
@@ -216,8 +216,8 @@ fn an_attached_browser_is_never_ended() {
 }
 
 #[test]
-fn what_is_no_browser_is_said_to_be_none() {
-    bench(async |t| {
+fn attach_to_non_browser_is_refused() {
+    browser_test(async |t| {
         let attach =
             |address: String| Browser::new(Options { cdp: Some(address), ..Options::default() });
         let here = t.url("/").split("/test").next().unwrap().to_owned();
@@ -238,7 +238,7 @@ fn what_is_no_browser_is_said_to_be_none() {
     });
 }
 
-/// A browser that is started and never answers. It leaves its number in a file beside it.
+/// A browser that never responds. It writes its process id to a file beside it.
 fn hanging_browser(folder: &Path) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let script = folder.join("hangs.sh");
@@ -248,8 +248,8 @@ fn hanging_browser(folder: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_browser_that_hangs_at_its_start_can_be_closed() {
-    bench(async |_| {
+fn browser_hanging_at_launch_can_be_closed() {
+    browser_test(async |_| {
         let folder = tempfile::tempdir().unwrap();
         let chrome = hanging_browser(folder.path());
         let number = chrome.with_extension("sh.pid");
@@ -279,8 +279,8 @@ fn a_browser_that_hangs_at_its_start_can_be_closed() {
 }
 
 #[test]
-fn a_command_that_a_close_cuts_off_says_so() {
-    bench(async |_| {
+fn command_interrupted_by_close_reports_it() {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         run(&browser, eval("1")).await.unwrap();
         for by_command in [true, false] {
@@ -302,8 +302,8 @@ fn a_command_that_a_close_cuts_off_says_so() {
 }
 
 #[test]
-fn other_options_are_refused_while_it_runs() {
-    bench(async |_| {
+fn different_launch_options_are_refused_while_running() {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let wide = LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
         let headed = LaunchOverrides { headed: Some(true), ..LaunchOverrides::default() };
@@ -325,7 +325,7 @@ fn other_options_are_refused_while_it_runs() {
 
 #[test]
 fn options_change_only_when_a_browser_is_started_with_them() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let wide = LaunchOverrides { viewport: Some((800, 600)), ..LaunchOverrides::default() };
         let tabs = || Request::new(Command::Tabs(Tabs {}));
@@ -341,8 +341,8 @@ fn options_change_only_when_a_browser_is_started_with_them() {
 }
 
 #[test]
-fn many_first_commands_start_one_browser() {
-    bench(async |_| {
+fn concurrent_first_commands_start_one_browser() {
+    browser_test(async |_| {
         let mark = format!("--agbrowse-test-mark={}-many", std::process::id());
         let browser = Browser::new(Options { args: vec![mark], ..Options::default() });
         let all = (0..20).map(|number| run(&browser, eval(&format!("{number}"))));
@@ -356,8 +356,8 @@ fn many_first_commands_start_one_browser() {
 }
 
 #[test]
-fn many_new_tabs_at_once_are_many_tabs() {
-    bench(async |_| {
+fn concurrent_new_tabs_are_separate_tabs() {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let new = || Command::Tab(TabCommand { action: TabAction::New(NewTab::default()) });
         let all = futures_util::future::join_all((0..5).map(|_| run(&browser, new()))).await;

@@ -1,10 +1,10 @@
 //! A ref never acts on another item: generated layouts of repeated items, changed in every way a list changes.
 //!
-//! A layout is a container, a place of the identity in the item, a kind of identity and a control; the page
-//! (`layouts.html`) knows which item each control is about. Seeded: `AGBROWSE_SEED` repeats a run. The long version runs
+//! A layout is a container, a position of the identity in the item, a kind of identity and a control; the page
+//! (`layouts.html`) knows the item of each control. Seeded: `AGBROWSE_SEED` repeats a run. The long version runs
 //! under `./dev soak`.
 
-use crate::harness::{Bench, bench, seed};
+use crate::harness::{TestContext, browser_test, seed};
 use crate::ref_torture::{Opener, Random};
 use agbrowse_browser::command::{Get, Property, Snapshot};
 use agbrowse_browser::{Code, Command, Error, Reply};
@@ -13,7 +13,7 @@ use std::fmt;
 
 #[test]
 fn torture_a_ref_never_acts_on_another_item() {
-    bench(async |t| {
+    browser_test(async |t| {
         if let Ok(named) = std::env::var("AGBROWSE_LAYOUTS") {
             let score = run(&t, Round::named(&named).into_iter()).await;
             assert!(score.is_right(), "{score}");
@@ -21,7 +21,7 @@ fn torture_a_ref_never_acts_on_another_item() {
         }
         let is_long = std::env::var_os("AGBROWSE_SOAK").is_some();
         let is_chosen = std::env::var_os("AGBROWSE_SEED").is_some();
-        // The short version plays the same layouts each time; new ones are looked for in the long one.
+        // The short version runs fixed layouts; the long one runs random ones.
         let seed = if is_long || is_chosen { seed() } else { 7 };
         let rounds: u32 = if is_long { 10_000 } else { 500 };
         let mut random = Random::new(seed);
@@ -31,7 +31,7 @@ fn torture_a_ref_never_acts_on_another_item() {
         assert!(score.is_right(), "{hint}");
         let sum = score.sum();
         assert!(score.layouts.len() >= 300, "{} layouts", score.layouts.len());
-        assert!(sum.kept * 5 > rounds && sum.changed * 5 > rounds, "a dull page: {score}");
+        assert!(sum.unchanged * 5 > rounds && sum.changed * 5 > rounds, "too few cases: {score}");
     });
 }
 
@@ -56,10 +56,10 @@ const CHANGES: [&str; 18] = [
     "state",
 ];
 
-/// What a control does: the item, its identity in words, and which control of the item it is.
+/// The meaning of a control: the item, its identity in words, and which control of the item it is.
 type Truth = (u32, String, String);
 
-/// One round: which layout is built, which ref of it is used, how the list changes, and the seed of that.
+/// One round: the layout, the ref to use, the change of the list, and the seed of the change.
 struct Round {
     plan: usize,
     chosen: usize,
@@ -75,7 +75,7 @@ impl Round {
         Self { plan, chosen, change, turn: random.below(1 << 30) }
     }
 
-    /// Rounds as `AGBROWSE_LAYOUTS` names them, to repeat single ones: `plan/chosen/change/turn …`.
+    /// Parses the rounds of `AGBROWSE_LAYOUTS`, to repeat single ones: `plan/chosen/change/turn …`.
     fn named(text: &str) -> Vec<Self> {
         let named = |text: &str| {
             let parts: Vec<&str> = text.split('/').collect();
@@ -95,31 +95,31 @@ impl fmt::Display for Round {
 
 const MOST_REFS: usize = 60;
 
-async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
+async fn run(t: &TestContext, rounds: impl Iterator<Item = Round>) -> Results {
     t.page("/page", include_str!("layouts.html")).page("/other", "other");
     let opener = Opener::open(t, "/page").await;
-    let mut score = Score::default();
+    let mut score = Results::default();
     for round in rounds {
         let Round { plan, chosen, change, turn } = round;
-        let layout: String = opener.ask(&format!("opener.build({plan})")).await;
+        let layout: String = opener.eval_other_tab(&format!("opener.build({plan})")).await;
         let snapshot = Snapshot { all_refs: true, ..Snapshot::default() };
         let text = opener.run(Command::Snapshot(snapshot)).await.unwrap().reply.to_string();
         let Some((name, key)) = chosen_target(&opener, &text, chosen).await else { continue };
-        let was: Option<Truth> = opener.ask(&format!("opener.truth('{key}')")).await;
+        let was: Option<Truth> = opener.eval_other_tab(&format!("opener.truth('{key}')")).await;
         let was = was.unwrap_or_else(|| panic!("{key} was not there"));
-        let _: bool = opener.ask(&format!("opener.change('{change}', {turn})")).await;
-        let now: Option<Truth> = opener.ask(&format!("opener.truth('{key}')")).await;
+        let _: bool = opener.eval_other_tab(&format!("opener.change('{change}', {turn})")).await;
+        let now: Option<Truth> = opener.eval_other_tab(&format!("opener.truth('{key}')")).await;
         let heir = format!(
             "opener.heir({}, {}, {})",
             was.0,
             serde_json::to_string(&was.1).unwrap(),
             serde_json::to_string(&was.2).unwrap()
         );
-        let heir: Option<String> = opener.ask(&heir).await;
+        let heir: Option<String> = opener.eval_other_tab(&heir).await;
         let (used, has_note) = key_of(&opener, &name).await;
-        // Its own element if that still means the same; otherwise the one that was made in its place.
-        let is_kept = now.as_ref() == Some(&was);
-        let right = if is_kept { Some(&key) } else { heir.as_ref().filter(|_| now.is_none()) };
+        // Its own element if that still has the same meaning; otherwise its replacement.
+        let is_unchanged = now.as_ref() == Some(&was);
+        let right = if is_unchanged { Some(&key) } else { heir.as_ref().filter(|_| now.is_none()) };
         let is_renamed = now.as_ref().is_some_and(|now| now.0 == was.0 && now.1 != was.1);
         let line = text.lines().find(|line| line.contains(&format!("[ref={name}")));
         let story = format!(
@@ -129,7 +129,7 @@ async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
         );
         score.layouts.insert(layout);
         let tally = score.changes.entry(change).or_default();
-        tally.kept += u32::from(right.is_some());
+        tally.unchanged += u32::from(right.is_some());
         tally.changed += u32::from(right.is_none());
         match used {
             Ok(found) if found.as_ref() == right && right.is_some() => {}
@@ -152,7 +152,7 @@ async fn run(t: &Bench, rounds: impl Iterator<Item = Round>) -> Score {
     score
 }
 
-/// A ref whose element the page knows, with its key there: the first from the chosen one on.
+/// A ref whose element has a key in the page, with that key: the first one from `chosen` on.
 async fn chosen_target(opener: &Opener<'_>, text: &str, chosen: usize) -> Option<(String, String)> {
     let refs = refs_in(text);
     for at in 0..refs.len() {
@@ -169,7 +169,7 @@ fn refs_in(text: &str) -> Vec<String> {
     refs.map(|rest| rest[..rest.find([']', ' ', ',']).unwrap()].to_owned()).collect()
 }
 
-/// The key of the element that a ref means, and whether a note came with it.
+/// The key of the element of a ref, and whether its use has a note.
 async fn key_of(opener: &Opener<'_>, name: &str) -> (Result<Option<String>, Error>, bool) {
     let target = name.parse().unwrap();
     let get = Get { what: Property::Attr, target, name: Some("data-k".into()), nth: None };
@@ -184,52 +184,55 @@ async fn key_of(opener: &Opener<'_>, name: &str) -> (Result<Option<String>, Erro
 
 /// Results of a run.
 #[derive(Default)]
-struct Score {
+struct Results {
     layouts: BTreeSet<String>,
     changes: BTreeMap<&'static str, Tally>,
-    /// Uses that reached another item.
+    /// Actions that reached another item.
     wrong: Vec<String>,
-    /// Uses of a renamed item without a note.
+    /// Actions on a renamed item without a note.
     silent: Vec<String>,
-    /// Refusals of what was the same.
+    /// Refusals of unchanged items.
     missed: Vec<String>,
 }
 
 /// Counts of one kind of change.
 #[derive(Clone, Copy, Default)]
 struct Tally {
-    kept: u32,
+    unchanged: u32,
     changed: u32,
     missed: u32,
 }
 
-impl Score {
+impl Results {
     fn is_right(&self) -> bool {
         let is_safe = self.wrong.is_empty() && self.silent.is_empty();
-        is_safe && self.missed.len() as u32 * 100 <= self.sum().kept
+        is_safe && self.missed.len() as u32 * 100 <= self.sum().unchanged
     }
 
     fn sum(&self) -> Tally {
         self.changes.values().fold(Tally::default(), |sum, it| Tally {
-            kept: sum.kept + it.kept,
+            unchanged: sum.unchanged + it.unchanged,
             changed: sum.changed + it.changed,
             missed: sum.missed + it.missed,
         })
     }
 }
 
-impl fmt::Display for Score {
+impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut row = |name: &str, tally: &Tally| {
-            let Tally { kept, changed, missed } = tally;
-            writeln!(f, "{name:>16}: same {kept:4}, other {changed:4}, refused in vain {missed:3}")
+            let Tally { unchanged, changed, missed } = tally;
+            writeln!(
+                f,
+                "{name:>16}: unchanged {unchanged:4}, other {changed:4}, refused needlessly {missed:3}"
+            )
         };
         self.changes.iter().try_for_each(|(name, tally)| row(name, tally))?;
         row("all", &self.sum())?;
         let stories = [
             ("on another item", &self.wrong),
             ("renamed without a note", &self.silent),
-            ("refused in vain", &self.missed),
+            ("refused needlessly", &self.missed),
         ];
         for (what, stories) in stories {
             stories.iter().take(40).try_for_each(|story| writeln!(f, "{what}: {story}"))?;

@@ -1,11 +1,11 @@
-//! What a page of a restricted caller may load of this machine's files, whatever it loads them by.
+//! Local file access of a page opened by a restricted caller, through any kind of element or request.
 
-use crate::harness::{bench, eval, open};
+use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Json, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Access, Code, Command, Outcome, Phase, Reply};
 use std::path::Path;
 
-/// Tells what it could load: its own files, those of the folder above, and by which means.
+/// A page that records what it could load, from its own folder and the folder above, and by which means.
 const PAGE: &str = "<!doctype html><title>Inside</title><script>
     const told = [], loads = [];
     onmessage = ({ data }) => told.push(data);
@@ -33,7 +33,7 @@ fn click(target: &str) -> Command {
     serde_json::from_value(command).unwrap()
 }
 
-/// What a script gave, as JSON.
+/// The result of a script, as JSON.
 fn result(outcome: Outcome) -> String {
     match outcome.reply {
         Reply::Eval(result) => result.value.map_or_else(String::new, |Json(it)| it.to_string()),
@@ -63,10 +63,10 @@ fn write_files(top: &Path) -> Access {
 }
 
 #[test]
-fn a_page_of_a_restricted_caller_loads_no_files_from_elsewhere() {
-    bench(async |t| {
-        let place = tempfile::tempdir().unwrap();
-        let top = std::fs::canonicalize(place.path()).unwrap();
+fn restricted_page_loads_no_outside_files() {
+    browser_test(async |t| {
+        let folder = tempfile::tempdir().unwrap();
+        let top = std::fs::canonicalize(folder.path()).unwrap();
         let access = write_files(&top);
         let url = |name: &str| format!("file://{}", top.join("in").join(name).display());
         t.run_restricted(&access, open(&url("page.html"))).await.unwrap();
@@ -74,14 +74,14 @@ fn a_page_of_a_restricted_caller_loads_no_files_from_elsewhere() {
         let loaded = t.run_restricted(&access, all).await.unwrap();
         assert_eq!(result(loaded), "\"img picture.svg,link sheet.css,script script.js\"");
 
-        // A tab that is opened for it is restricted too.
-        let beside = click("text=Beside");
-        t.run_restricted(&access, beside).await.unwrap();
+        // A tab that the page opens is restricted too.
+        let popup = click("text=Beside");
+        t.run_restricted(&access, popup).await.unwrap();
         let tabs = t.tabs_until(|tabs| tabs.len() == 2).await;
         t.tabs_until(|tabs| tabs.iter().all(|tab| tab.phase == Phase::Loaded)).await;
         let first = tabs.iter().find(|tab| tab.title == "Inside").unwrap().id;
-        let told = t.run_on(first, eval("told.includes('SECRET')")).await.unwrap();
-        assert_eq!(result(told), "false");
+        let result_value = t.run_on(first, eval("told.includes('SECRET')")).await.unwrap();
+        assert_eq!(result(result_value), "false");
         let back = TabCommand { action: TabAction::Switch(SwitchTab { id: first }) };
         t.run(Command::Tab(back)).await.unwrap();
 
@@ -94,11 +94,11 @@ fn a_page_of_a_restricted_caller_loads_no_files_from_elsewhere() {
 
         let framed = t.run_restricted(&access, open(&url("framed.html"))).await;
         assert_eq!(framed.unwrap_err().code(), Code::AccessDenied);
-        // Who is not restricted may look, and sees that nothing was loaded.
-        t.until("told.includes(1) && told.includes(2)").await;
+        // An unrestricted caller may inspect the tab; nothing was loaded.
+        t.wait_until("told.includes(1) && told.includes(2)").await;
         assert_eq!(t.eval("told.sort().join()").await, "\"1,2\"");
 
-        // And has everything loaded when it opens the page.
+        // The page opened by an unrestricted caller loads everything.
         t.run(open(&url("page.html"))).await.unwrap();
         let outside = "told.includes('img ../picture.svg') && told.includes('script ../script.js')";
         assert_eq!(t.eval(&format!("Promise.all(loads).then(() => {outside})")).await, "true");

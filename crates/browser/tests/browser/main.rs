@@ -1,5 +1,5 @@
 //! Real-browser tests: one Chromium per process, a fresh context per test, pages served on loopback. `./dev test` runs all
-//! but those in `alone` in one process: to start a browser takes more than most tests do.
+//! but those in `alone` in one process, because launching a browser takes longer than most tests.
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests may fail loudly")]
 

@@ -1,8 +1,8 @@
-//! Media with controls is played and paused by a click on its ref, and says when it plays.
+//! Media elements with controls: a click on the ref plays and pauses them, and snapshots show the playing state.
 
-use crate::harness::bench;
-use crate::probes::{is_what_came, told};
-use crate::snapshot::{ref_of, see};
+use crate::harness::browser_test;
+use crate::probes::{describe, matches_outcome};
+use crate::snapshot::{ref_of, snapshot_text};
 use agbrowse_browser::command::Snapshot;
 
 /// Ten seconds of silence, and a recording of a canvas.
@@ -30,25 +30,25 @@ const PLAYERS: &str = "<!doctype html><title>Players</title><audio controls aria
     </script>";
 
 #[test]
-fn a_click_plays_and_pauses_media_and_tells_of_it() {
-    bench(async |t| {
+fn click_plays_and_pauses_media_and_reports_it() {
+    browser_test(async |t| {
         t.page("/", PLAYERS);
         t.open("/").await;
-        t.until("song.readyState === 4 && film.readyState === 4").await;
+        t.wait_until("song.readyState === 4 && film.readyState === 4").await;
         for (media, line) in [("song", "audio \"Song\""), ("film", "video \"Film\"")] {
-            let seen = see(&t, Snapshot::default()).await;
-            assert!(!seen.contains("playing"), "{seen}");
-            let target = ref_of(&seen, line);
+            let text = snapshot_text(&t, Snapshot::default()).await;
+            assert!(!text.contains("playing"), "{text}");
+            let target = ref_of(&text, line);
             for is_playing in [true, false] {
                 let command = serde_json::json!({ "verb": "click", "target": target });
-                let came = t.run(serde_json::from_value(command).unwrap()).await;
-                // A film is played when it is clear that no second click follows, which may be later than a receipt.
-                let is_told = media == "film" || is_what_came("changed +media", &came);
-                assert!(is_told, "{media}: {}", told(&came));
-                t.until(&format!("{media}.paused !== {is_playing}")).await;
-                let seen = see(&t, Snapshot::default()).await;
-                let shown = seen.lines().find(|it| it.contains(line)).unwrap_or_default();
-                assert_eq!(shown.contains("value=\"playing\""), is_playing, "{seen}");
+                let outcome = t.run(serde_json::from_value(command).unwrap()).await;
+                // Video plays once the double-click interval is over, which may be after the receipt.
+                let is_told = media == "film" || matches_outcome("changed +media", &outcome);
+                assert!(is_told, "{media}: {}", describe(&outcome));
+                t.wait_until(&format!("{media}.paused !== {is_playing}")).await;
+                let text = snapshot_text(&t, Snapshot::default()).await;
+                let shown = text.lines().find(|it| it.contains(line)).unwrap_or_default();
+                assert_eq!(shown.contains("value=\"playing\""), is_playing, "{text}");
             }
         }
     });

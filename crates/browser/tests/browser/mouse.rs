@@ -1,24 +1,24 @@
-//! The mouse step by step, long presses, typing where the focus is, and scrolling to the edges.
+//! Mouse steps, long presses, typing into the focused element, and scrolling to the edges.
 
-use crate::harness::{Bench, bench};
-use crate::probes::{is_what_came, told};
+use crate::harness::{TestContext, browser_test};
+use crate::probes::{describe, matches_outcome};
 
-/// Runs commands one after the other; each must come to what stands beside it.
-async fn play(t: &Bench, steps: &[(&str, &str)]) {
-    for (step, comes) in steps {
+/// Runs commands one after the other; each must have the outcome beside it.
+async fn run_steps(t: &TestContext, steps: &[(&str, &str)]) {
+    for (step, expected) in steps {
         if let Some(script) = step.strip_prefix("js ") {
-            assert_eq!(t.eval(script).await, *comes, "{script}");
+            assert_eq!(t.eval(script).await, *expected, "{script}");
             continue;
         }
-        let came = t.run(serde_json::from_str(step).unwrap()).await;
-        let is_met = comes.split('|').any(|comes| is_what_came(comes, &came));
-        assert!(is_met, "{step}: expected {comes}, got {}", told(&came));
+        let outcome = t.run(serde_json::from_str(step).unwrap()).await;
+        let is_met = expected.split('|').any(|expected| matches_outcome(expected, &outcome));
+        assert!(is_met, "{step}: expected {expected}, got {}", describe(&outcome));
     }
 }
 
 #[test]
-fn a_click_that_is_held_is_a_long_press() {
-    bench(async |t| {
+fn held_click_is_long_press() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><button id=b>Press</button><p id=o></p><script>let from;
@@ -27,8 +27,8 @@ fn a_click_that_is_held_is_a_long_press() {
              b.onclick = () => o.textContent += ' click'</script>",
         );
         t.open("/").await;
-        // Longer than the guard would stay up by itself.
-        play(
+        // Longer than the expiry of the event guard.
+        run_steps(
             &t,
             &[
                 (r#"{"verb":"click","target":"text=Press","holdMs":3500}"#, "changed +content"),
@@ -50,8 +50,8 @@ fn a_click_that_is_held_is_a_long_press() {
 }
 
 #[test]
-fn the_mouse_is_moved_pressed_and_released_step_by_step() {
-    bench(async |t| {
+fn mouse_moves_presses_and_releases_stepwise() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><body style='margin:0;height:3000px'><div id=c style='width:400px;height:300px;background:#eee'>Canvas</div>
@@ -63,7 +63,7 @@ fn the_mouse_is_moved_pressed_and_released_step_by_step() {
              z.ondrop = (e) => { e.preventDefault(); z.textContent = e.dataTransfer.getData('text'); }</script>",
         );
         t.open("/").await;
-        play(
+        run_steps(
             &t,
             &[
                 (r#"{"verb":"mouse","action":"down"}"#, "command.invalid nowhere"),
@@ -79,7 +79,7 @@ fn the_mouse_is_moved_pressed_and_released_step_by_step() {
                 (r#"{"verb":"mouse","action":"move","target":"css=#z"}"#, "none|changed"),
                 (r#"{"verb":"mouse","action":"up"}"#, "changed +content"),
                 ("js z.textContent", r#""card""#),
-                // A button that was left down is released before anything else is done with the mouse.
+                // A pressed button is released before any other mouse action.
                 ("js log = []; 1", "1"),
                 (r#"{"verb":"mouse","action":"down","target":"xy=20,30"}"#, "none|changed"),
                 (r#"{"verb":"click","target":"xy=50,50"}"#, "none note:button-released|changed note:button-released"),
@@ -93,8 +93,8 @@ fn the_mouse_is_moved_pressed_and_released_step_by_step() {
 }
 
 #[test]
-fn typing_without_a_target_goes_to_what_has_the_focus() {
-    bench(async |t| {
+fn type_without_target_goes_to_focused_element() {
+    browser_test(async |t| {
         t.page("/inner", "<!doctype html><input id=i aria-label=Inner>");
         t.page(
             "/",
@@ -107,7 +107,7 @@ fn typing_without_a_target_goes_to_what_has_the_focus() {
         );
         t.open("/").await;
         let typed = r#"{"verb":"type","text":"xy"}"#;
-        play(
+        run_steps(
             &t,
             &[
                 (typed, "act.not-editable nothing that can be typed into"),
@@ -132,8 +132,8 @@ fn typing_without_a_target_goes_to_what_has_the_focus() {
 }
 
 #[test]
-fn scrolling_goes_to_every_edge() {
-    bench(async |t| {
+fn scroll_reaches_every_edge() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><body style='margin:0;width:4000px;height:3000px'><div id=s dir=rtl style='width:200px;height:100px;overflow:auto'>
@@ -142,7 +142,7 @@ fn scrolling_goes_to_every_edge() {
         t.open("/").await;
         let is_at = "js [scrollX === document.documentElement.scrollWidth - innerWidth || scrollX, scrollY === document.documentElement.scrollHeight - innerHeight || scrollY].join()";
         let inside = "js [s.scrollLeft, s.scrollTop].join()";
-        play(
+        run_steps(
             &t,
             &[
                 (r#"{"verb":"scroll","to":"right"}"#, "changed +scroll"),

@@ -1,12 +1,12 @@
-//! Going places, and knowing when one has arrived.
+//! Navigation: arrival, history, errors, timeouts and viewport.
 
-use crate::harness::{Route, arrival, bench, eval, open};
+use crate::harness::{Route, arrival, browser_test, eval, open};
 use agbrowse_browser::command::{Back, Forward, Open, Reload, Requests, Resize, Snapshot, Until};
 use agbrowse_browser::{Code, Command, Phase};
 
 #[test]
-fn open_tells_where_one_arrived() {
-    bench(async |t| {
+fn open_reports_final_url_title_and_status() {
+    browser_test(async |t| {
         t.page("/end", "<title>The \u{1F343} end</title>");
         t.serve("/start", Route::Redirect(t.url("/end")));
         let outcome = t.open("/start").await;
@@ -21,16 +21,16 @@ fn open_tells_where_one_arrived() {
 }
 
 #[test]
-fn a_status_is_a_result_not_an_error() {
-    bench(async |t| {
+fn http_error_status_is_not_an_error() {
+    browser_test(async |t| {
         t.serve("/gone", Route::Status(410));
         assert_eq!(arrival(t.open("/gone").await).status, Some(410));
     });
 }
 
 #[test]
-fn a_refused_connection_is_a_typed_error() {
-    bench(async |t| {
+fn refused_connection_is_typed_error() {
+    browser_test(async |t| {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = t.run(open(&format!("http://{free}/?token=secret"))).await.unwrap_err();
         assert_eq!(error.code(), Code::NavigationFailed);
@@ -40,8 +40,8 @@ fn a_refused_connection_is_a_typed_error() {
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up_at_the_deadline() {
-    bench(async |t| {
+fn unresponsive_server_ends_at_deadline() {
+    browser_test(async |t| {
         t.serve("/never", Route::Hang).page("/ok", "<title>fine</title>");
         let error = t.run_within(300, open(&t.url("/never"))).await.unwrap_err();
         assert_eq!(error.code(), Code::NavigationTimeout);
@@ -50,8 +50,8 @@ fn a_server_that_never_answers_is_given_up_at_the_deadline() {
 }
 
 #[test]
-fn a_page_that_keeps_loading_is_there_with_a_note() {
-    bench(async |t| {
+fn endlessly_loading_page_opens_with_note() {
+    browser_test(async |t| {
         t.serve("/slow.png", Route::Hang);
         t.page("/x/slow", "<title>mostly</title><img src='../slow.png'>");
         let outcome = t.run_within(1500, open(&t.url("/x/slow"))).await.unwrap();
@@ -65,8 +65,8 @@ fn a_page_that_keeps_loading_is_there_with_a_note() {
 }
 
 #[test]
-fn a_fragment_is_no_new_page() {
-    bench(async |t| {
+fn fragment_navigation_keeps_document() {
+    browser_test(async |t| {
         t.page("/", "<title>one</title><script>window.mark = 1</script>");
         t.open("/").await;
         assert_eq!(arrival(t.run(open(&t.url("/#part"))).await.unwrap()).url, t.url("/#part"));
@@ -78,7 +78,7 @@ fn a_fragment_is_no_new_page() {
 
 #[test]
 fn history_goes_back_and_forward() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
         t.open("/b").await;
@@ -94,8 +94,8 @@ fn history_goes_back_and_forward() {
 }
 
 #[test]
-fn reload_loads_again() {
-    bench(async |t| {
+fn reload_reloads_page() {
+    browser_test(async |t| {
         t.page("/", "<title>one</title>");
         t.open("/").await;
         t.page("/", "<title>two</title>");
@@ -105,8 +105,8 @@ fn reload_loads_again() {
 }
 
 #[test]
-fn a_crashed_page_is_told_and_reload_mends_it() {
-    bench(async |t| {
+fn crashed_page_is_reported_and_reload_recovers_it() {
+    browser_test(async |t| {
         t.page("/", "<title>alive</title>");
         t.open("/").await;
         assert_eq!(t.run(open("chrome://crash")).await.unwrap_err().code(), Code::TabCrashed);
@@ -121,19 +121,19 @@ fn a_crashed_page_is_told_and_reload_mends_it() {
 }
 
 #[test]
-fn a_script_that_goes_on_is_followed() {
-    bench(async |t| {
+fn script_redirect_is_followed() {
+    browser_test(async |t| {
         t.page("/end", "<title>end</title>");
         t.page("/start", "<title>start</title><script>location.replace('end')</script>");
         let there = arrival(t.open("/start").await);
-        t.until("document.title === 'end' && document.readyState === 'complete'").await;
+        t.wait_until("document.title === 'end' && document.readyState === 'complete'").await;
         assert!(there.url == t.url("/start") || there.url == t.url("/end"), "{}", there.url);
     });
 }
 
 #[test]
-fn an_address_that_is_none_is_refused() {
-    bench(async |t| {
+fn invalid_url_is_refused() {
+    browser_test(async |t| {
         assert_eq!(t.run(open("")).await.unwrap_err().code(), Code::CommandInvalid);
         assert_eq!(t.run(open("http://")).await.unwrap_err().code(), Code::NavigationFailed);
         let foreign = t.run(open("no-such-scheme:x")).await.unwrap_err();
@@ -142,8 +142,8 @@ fn an_address_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_page_that_floods_the_browser_with_addresses_holds_up_nobody() {
-    bench(async |t| {
+fn url_flood_does_not_block_other_commands() {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>");
         t.page(
             "/flood",
@@ -157,8 +157,8 @@ fn a_page_that_floods_the_browser_with_addresses_holds_up_nobody() {
 }
 
 #[test]
-fn a_page_that_changes_its_own_address_is_no_arrival() {
-    bench(async |t| {
+fn history_update_by_page_is_not_arrival() {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>");
         t.page("/b", "<title>b</title><script>n = 0; setInterval(() => history.replaceState(0, '', '?' + n++), 1)</script>");
         t.open("/a").await;
@@ -169,30 +169,30 @@ fn a_page_that_changes_its_own_address_is_no_arrival() {
 }
 
 #[test]
-fn a_view_can_have_another_size() {
-    bench(async |t| {
+fn viewport_can_be_resized() {
+    browser_test(async |t| {
         t.page("/", "<style>@media (max-width: 500px) { #wide { display: none } }</style><button id=wide>Wide</button>");
         t.open("/").await;
-        let seen = |outcome: agbrowse_browser::Outcome| outcome.reply.to_string();
+        let text_of = |outcome: agbrowse_browser::Outcome| outcome.reply.to_string();
         let snapshot = || Command::Snapshot(Snapshot::default());
-        assert!(seen(t.run(snapshot()).await.unwrap()).contains("Wide"));
+        assert!(text_of(t.run(snapshot()).await.unwrap()).contains("Wide"));
         let resize = |width, height| Command::Resize(Resize { width, height });
-        assert_eq!(seen(t.run(resize(400, 300)).await.unwrap()), "400×300");
+        assert_eq!(text_of(t.run(resize(400, 300)).await.unwrap()), "400×300");
         assert_eq!(t.eval("innerWidth * 1000 + innerHeight").await, "400300");
-        assert!(!seen(t.run(snapshot()).await.unwrap()).contains("Wide"));
+        assert!(!text_of(t.run(snapshot()).await.unwrap()).contains("Wide"));
         let error = t.run(resize(0, 300)).await.unwrap_err();
         assert_eq!(error.code(), Code::CommandInvalid);
     });
 }
 
 #[test]
-fn a_load_that_nobody_waits_for_is_ended() {
-    bench(async |t| {
+fn cancelled_navigation_stops_loading() {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>");
         t.serve("/never", Route::Hang);
         t.open("/a").await;
         let going = t.run(open(&t.url("/never")));
-        // Under way, then dropped.
+        // Started, then dropped.
         assert!(tokio::time::timeout(std::time::Duration::from_millis(300), going).await.is_err());
         let failed = Requests { failed: true, ..Requests::default() };
         let began = std::time::Instant::now();
@@ -208,15 +208,15 @@ fn a_load_that_nobody_waits_for_is_ended() {
 }
 
 #[test]
-fn a_page_on_its_way_to_a_silent_server_is_not_called_busy() {
-    bench(async |t| {
+fn pending_navigation_is_not_reported_as_busy() {
+    browser_test(async |t| {
         t.page("/here", "<a href=never>Slow</a>").serve("/never", Route::Hang);
         t.open("/here").await;
         let click = r#"{"verb":"click","target":"text=Slow","settleMs":200}"#;
         t.run(serde_json::from_str(click).unwrap()).await.unwrap();
         let error = t.run_within(500, eval("1")).await.unwrap_err();
         assert!(error.to_string().contains("on its way to"), "{error}");
-        // Somewhere else is where one can still go.
+        // Another navigation is still possible.
         t.open("/here").await;
         assert_eq!(t.eval("1").await, "1");
     });

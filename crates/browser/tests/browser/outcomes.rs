@@ -1,8 +1,8 @@
-//! What a receipt tells of what an action led to: lists in another order, a new page and its refs, an answered dialog.
+//! Receipts of larger outcomes: reordered lists, a new page and its refs, an answered dialog, ended waits.
 
-use crate::harness::{Bench, Route, bench};
+use crate::harness::{Route, TestContext, browser_test};
 use crate::launch::kill;
-use crate::snapshot::{see, show};
+use crate::snapshot::{open_html, snapshot_text};
 use agbrowse_browser::command::{
     Answer, CloseTab, DialogCommand, DialogReply, Effect, Receipt, Snapshot, TabAction, TabCommand,
     Wait,
@@ -12,7 +12,7 @@ use agbrowse_browser::page::tokens::calibrated;
 use agbrowse_browser::{Browser, Code, Command, Error, Reply, Request};
 use std::time::Duration;
 
-async fn act(t: &Bench, command: serde_json::Value) -> Result<Receipt, Error> {
+async fn act(t: &TestContext, command: serde_json::Value) -> Result<Receipt, Error> {
     let command: Command = serde_json::from_value(command).unwrap();
     let reply = t.run(command).await?.reply;
     match reply {
@@ -21,12 +21,12 @@ async fn act(t: &Bench, command: serde_json::Value) -> Result<Receipt, Error> {
     }
 }
 
-async fn click(t: &Bench, target: &str) -> Result<Receipt, Error> {
+async fn click(t: &TestContext, target: &str) -> Result<Receipt, Error> {
     act(t, serde_json::json!({ "verb": "click", "target": target })).await
 }
 
-async fn delta_snapshot(t: &Bench) -> String {
-    see(t, Snapshot { delta: true, ..Snapshot::default() }).await
+async fn delta_snapshot(t: &TestContext) -> String {
+    snapshot_text(t, Snapshot { delta: true, ..Snapshot::default() }).await
 }
 
 /// The ref of the nth line that has a text and comes after one with another.
@@ -37,8 +37,8 @@ fn ref_after(text: &str, before: &str, words: &str) -> String {
     format!("@e{}", digits.split(|c: char| !c.is_ascii_digit()).next().unwrap())
 }
 
-/// A list that is rendered into the same rows, in new rows, or with rows that move with their items.
-const SHOP: &str = "<h1>Shop</h1><p>Words that stay where they are, whatever the list below does.</p>
+/// A list that is re-rendered into the same rows, into new rows, or with rows that move with their items.
+const LIST_PAGE: &str = "<h1>Shop</h1><p>Words that stay where they are, whatever the list below does.</p>
     <button onclick='sort()'>Sort</button><button onclick='filter()'>Filter</button><button onclick='change()'>Change</button>
     <p id=log></p><div id=list></div><script>
     const names = ['Kettle','Stove','Tent','Lamp','Rope','Knife','Boots','Map','Cup','Mat','Pan','Axe'];
@@ -65,15 +65,15 @@ const SHOP: &str = "<h1>Shop</h1><p>Words that stay where they are, whatever the
     function change() { items[1].price = 777; render() }
     render()</script>";
 
-fn shop(how: &str) -> String {
-    SHOP.replace("HOW", &format!("'{how}'"))
+fn list_page(how: &str) -> String {
+    LIST_PAGE.replace("HOW", &format!("'{how}'"))
 }
 
 #[test]
-fn a_list_is_told_by_its_items_and_old_refs_act_on_no_other() {
-    bench(async |t| {
+fn list_delta_is_matched_by_item_and_old_refs_stay_bound() {
+    browser_test(async |t| {
         for how in ["keyed", "unkeyed", "anew"] {
-            let text = show(&t, &shop(how), Snapshot::default()).await;
+            let text = open_html(&t, &list_page(how), Snapshot::default()).await;
             let lamp = ref_after(&text, "Lamp", "Add");
             let sorted = click(&t, "text=Sort").await.unwrap().delta;
             let order = "~ order changed: \"Boots\", \"Axe\", \"Rope\", \"Mat\", \"Tent\", …";
@@ -99,10 +99,10 @@ fn a_list_is_told_by_its_items_and_old_refs_act_on_no_other() {
 }
 
 #[test]
-fn refs_that_a_delta_does_not_tell_mean_what_they_meant() {
-    bench(async |t| {
-        // An order, and more changes than a receipt tells: neither gives refs another meaning, also not in a snapshot
-        // that finds nothing new.
+fn refs_omitted_from_delta_stay_bound() {
+    browser_test(async |t| {
+        // A reordering, and more changes than a receipt shows: neither rebinds refs, also not in a snapshot
+        // with an empty delta.
         let many = "<h1>Many</h1><button onclick='other()'>Other</button><div id=list></div><p id=log></p><script>
             let round = 0;
             for (let at = 0; at < 70; at++) {
@@ -113,16 +113,16 @@ fn refs_that_a_delta_does_not_tell_mean_what_they_meant() {
             }
             function other() { [...list.children].forEach((row, at) => row.firstChild.textContent = `Round ${round} entry number ${at}`); round++ }
             other()</script>";
-        let text = show(&t, many, Snapshot::default()).await;
+        let text = open_html(&t, many, Snapshot::default()).await;
         let last = ref_after(&text, "entry number 65", "Delete");
-        let told = click(&t, "text=Other").await.unwrap().delta;
-        assert!(told.contains("more lines; take a snapshot"), "{told}");
+        let delta_text = click(&t, "text=Other").await.unwrap().delta;
+        assert!(delta_text.contains("more lines; take a snapshot"), "{delta_text}");
         assert_eq!(delta_snapshot(&t).await, "no change");
         let error = click(&t, &last).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale, "{error}");
         assert_eq!(t.eval("log.textContent").await, "\"\"");
 
-        let text = show(&t, &shop("unkeyed"), Snapshot::default()).await;
+        let text = open_html(&t, &list_page("unkeyed"), Snapshot::default()).await;
         let lamp = ref_after(&text, "Lamp", "Add");
         t.eval("sort(); 1").await;
         let delta = delta_snapshot(&t).await;
@@ -130,16 +130,16 @@ fn refs_that_a_delta_does_not_tell_mean_what_they_meant() {
         let error = click(&t, &lamp).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale, "{error}");
         assert_eq!(t.eval("log.textContent").await, "\"\"");
-        // A snapshot gives the new ones.
-        let text = see(&t, Snapshot::default()).await;
+        // A snapshot issues the new refs.
+        let text = snapshot_text(&t, Snapshot::default()).await;
         click(&t, &ref_after(&text, "Lamp", "Add")).await.unwrap();
         assert_eq!(t.eval("log.textContent").await, "\"Lamp \"");
     });
 }
 
 #[test]
-fn a_page_that_an_action_leads_to_is_told_with_its_main_refs() {
-    bench(async |t| {
+fn receipt_of_navigation_lists_main_refs() {
+    browser_test(async |t| {
         let links: String =
             (0..80).map(|n| format!("<li><a href=#{n}>Menu entry {n}</a>")).collect();
         t.page("/", "<title>Start</title><a href=form>Sign in</a>");
@@ -155,37 +155,37 @@ fn a_page_that_an_action_leads_to_is_told_with_its_main_refs() {
         t.open("/").await;
         let receipt = click(&t, "text=Sign in").await.unwrap();
         assert_eq!(receipt.effect, Effect::Navigated);
-        let told = receipt.delta;
-        assert!(told.starts_with("→ \"Sign in\" "), "{told}");
-        assert!(told.contains("\nalert \"Wrong password\"\n"), "{told}");
-        for wanted in
+        let delta = receipt.delta;
+        assert!(delta.starts_with("→ \"Sign in\" "), "{delta}");
+        assert!(delta.contains("\nalert \"Wrong password\"\n"), "{delta}");
+        for expected in
             [" textbox \"User\"", " button \"Go on\"", " link \"Help\"", " link \"Menu entry 0\""]
         {
-            assert!(told.contains(wanted), "{wanted}: {told}");
+            assert!(delta.contains(expected), "{expected}: {delta}");
         }
         assert!(
-            told.lines().last().unwrap().ends_with("more refs; take a snapshot to see all"),
-            "{told}"
+            delta.lines().last().unwrap().ends_with("more refs; take a snapshot to see all"),
+            "{delta}"
         );
-        assert!(calibrated(&told) <= 260, "{} tokens: {told}", calibrated(&told));
-        // They are good for the next step; what was not told is not given.
-        let user = ref_after(&told, "", "textbox \"User\"");
+        assert!(calibrated(&delta) <= 260, "{} tokens: {delta}", calibrated(&delta));
+        // The listed refs are usable; refs that were not listed are not issued.
+        let user = ref_after(&delta, "", "textbox \"User\"");
         act(&t, serde_json::json!({ "verb": "fill", "target": user, "value": "Ann" }))
             .await
             .unwrap();
         assert_eq!(t.eval("user.value").await, "\"Ann\"");
-        let highest: u32 = told
+        let highest: u32 = delta
             .split("@e")
             .skip(1)
             .map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap())
             .max()
             .unwrap();
-        let told_numbers = |number: &u32| told.contains(&format!("@e{number} "));
+        let told_numbers = |number: &u32| delta.contains(&format!("@e{number} "));
         let untold = (1..=highest).find(|it| !told_numbers(it)).unwrap_or(highest + 1);
         let error = click(&t, &format!("@e{untold}")).await.unwrap_err();
         let is_unknown = matches!(error.code(), Code::SnapshotRefNotFound | Code::SnapshotRefStale);
         assert!(is_unknown, "{error}");
-        // Who wants no delta gets none.
+        // `noDelta` omits the delta.
         t.open("/").await;
         let quiet =
             serde_json::json!({ "verb": "click", "target": "text=Sign in", "noDelta": true });
@@ -194,8 +194,8 @@ fn a_page_that_an_action_leads_to_is_told_with_its_main_refs() {
 }
 
 #[test]
-fn a_new_page_that_is_busy_is_told_without_refs() {
-    bench(async |t| {
+fn receipt_of_navigation_to_busy_page_has_no_refs() {
+    browser_test(async |t| {
         t.page("/", "<title>Start</title><a href=busy>Go</a>");
         t.page(
             "/busy",
@@ -205,12 +205,12 @@ fn a_new_page_that_is_busy_is_told_without_refs() {
         let receipt = click(&t, "text=Go").await.unwrap();
         assert_eq!(receipt.effect, Effect::Navigated);
         assert!(receipt.delta.starts_with("→ "), "{}", receipt.delta);
-        // Whether it was asked before it was busy is not ours to say.
+        // The page may have been read before it was busy.
         assert!(receipt.delta.lines().count() <= 2, "{}", receipt.delta);
     });
 }
 
-async fn answer(t: &Bench, answer: Answer) -> DialogReply {
+async fn answer(t: &TestContext, answer: Answer) -> DialogReply {
     match t.run(Command::Dialog(DialogCommand { answer })).await.unwrap().reply {
         Reply::Dialog(answered) => answered,
         other => panic!("{other:?}"),
@@ -218,8 +218,8 @@ async fn answer(t: &Bench, answer: Answer) -> DialogReply {
 }
 
 #[test]
-fn an_answer_tells_what_came_of_it() {
-    bench(async |t| {
+fn dialog_answer_reports_effects() {
+    browser_test(async |t| {
         t.page("/next", "<title>Next</title><main><button>Here</button></main>");
         let html = "<h1 id=n>Zero</h1><p id=o></p>
             <button onclick=\"o.textContent = 'asked'; n.textContent = confirm('Sure?') ? 'One' : 'None'\">Change</button>
@@ -228,7 +228,7 @@ fn an_answer_tells_what_came_of_it() {
             <button onclick=\"if (confirm('Leave?')) location = 'next'\">Leave</button>";
         let accept = || Answer::Accept { text: None };
         for is_shown in [true, false] {
-            show(&t, html, Snapshot::default()).await;
+            open_html(&t, html, Snapshot::default()).await;
             if !is_shown {
                 t.open("/").await;
             }
@@ -241,8 +241,11 @@ fn an_answer_tells_what_came_of_it() {
                 answered.delta
             );
             assert!(answered.delta.contains("\"asked\""), "{}", answered.delta);
-            let said = answered.to_string();
-            assert!(said.starts_with("accepted the confirm (changed): \"Sure?\"\n"), "{said}");
+            let reply_text = answered.to_string();
+            assert!(
+                reply_text.starts_with("accepted the confirm (changed): \"Sure?\"\n"),
+                "{reply_text}"
+            );
 
             click(&t, "text=Idle").await.unwrap();
             let answered = answer(&t, Answer::Dismiss).await;
@@ -271,7 +274,7 @@ fn an_answer_tells_what_came_of_it() {
     });
 }
 
-/// Waits for what will never be so, one for each kind of condition.
+/// Waits that never succeed, one for each kind of condition.
 fn waits() -> Vec<Wait> {
     vec![
         Wait { text: Some("never".into()), ..Wait::default() },
@@ -286,10 +289,10 @@ fn waits() -> Vec<Wait> {
 }
 
 /// A page that is never loaded and never quiet.
-const RESTLESS: &str = "<title>Words</title><p>Words</p><img src=hang>
+const NEVER_LOADED: &str = "<title>Words</title><p>Words</p><img src=hang>
     <script>setInterval(() => fetch('hang?' + Math.random()), 100)</script>";
 
-/// How a page goes while it is waited for.
+/// The way in which a page ends during a wait.
 #[derive(Clone, Copy, Debug)]
 enum End {
     TabClosed,
@@ -298,9 +301,9 @@ enum End {
 }
 
 #[test]
-fn a_wait_ends_at_once_with_its_tab_page_or_browser() {
-    bench(async |t| {
-        t.page("/restless", RESTLESS);
+fn wait_ends_when_tab_page_or_browser_is_gone() {
+    browser_test(async |t| {
+        t.page("/restless", NEVER_LOADED);
         t.serve("/hang", Route::Hang);
         let url = t.url("/restless");
         let browser = Browser::new(Options::default());
@@ -353,7 +356,7 @@ fn a_wait_ends_at_once_with_its_tab_page_or_browser() {
     });
 }
 
-/// The processes of the pages of a browser.
+/// The renderer processes of a browser.
 fn renderers(browser: u32) -> Vec<u32> {
     let read = |pid: u32, file: &str| {
         let text = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
@@ -362,7 +365,7 @@ fn renderers(browser: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap();
     let all: Vec<u32> =
         all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-    // After the name, which stands in brackets: the state, then the parent.
+    // The state and the parent follow the name in parentheses.
     let parent = |pid: u32| -> Option<u32> {
         read(pid, "stat").rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
     };

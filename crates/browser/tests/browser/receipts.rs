@@ -1,78 +1,78 @@
-//! Receipts are accurate: whatever an action causes shows, wherever it happens, and what a page does by itself does not.
+//! Receipts are accurate: every effect of an action is reported, wherever it happens; self-mutation is not.
 //!
-//! Each consequence is tried on a page that is quiet and on one that changes all the time, with the first click after the
-//! page was opened. The right effect is known by construction.
+//! Each effect is tried on a quiet page and on one that changes all the time, with the first click after the
+//! page was opened. The expected effect is known by construction.
 
-use crate::harness::{Bench, Route, bench, open};
-use crate::probes::{is_what_came, told};
+use crate::harness::{Route, TestContext, browser_test, open};
+use crate::probes::{describe, matches_outcome};
 use agbrowse_browser::command::{Open, Receipt, Until};
 use agbrowse_browser::{Command, Error, Outcome, Reply};
 use futures_util::StreamExt;
 use std::fmt::Write as _;
 use tokio::net::TcpListener;
 
-/// What a click causes.
-struct Consequence {
+/// An effect that a click causes.
+struct EffectCase {
     name: &'static str,
-    /// What else is on the page.
+    /// Other markup of the page.
     body: &'static str,
-    /// The listener of the click.
+    /// The click listener.
     listener: &'static str,
-    /// The effect and what goes with it.
-    comes: &'static str,
+    /// The effect and its details.
+    expected: &'static str,
 }
 
-const fn caused(
+const fn effect_case(
     name: &'static str,
     body: &'static str,
     listener: &'static str,
-    comes: &'static str,
-) -> Consequence {
-    Consequence { name, body, listener, comes }
+    expected: &'static str,
+) -> EffectCase {
+    EffectCase { name, body, listener, expected }
 }
 
-/// What is on the page in `OTHER` words is served by the other site, in a process of its own; `SOCKET` is the address of a
-/// WebSocket that takes everything.
+/// `OTHER` is the address of a cross-site page in a process of its own; `SOCKET` is the address of a
+/// WebSocket that accepts everything.
 #[rustfmt::skip]
-const CONSEQUENCES: &[Consequence] = &[
-    caused("nothing", "", "", "none"),
-    caused("nothing, heard", "", "window.x = 1", "none"),
-    caused("a text", "", "out.textContent = 'x'", "changed +content"),
-    caused("a text after a promise", "", "Promise.resolve().then(() => out.textContent = 'x')", "changed +content"),
-    caused("a text after a timer of 150 ms", "", "setTimeout(() => out.textContent = 'x', 150)", "changed +content"),
-    caused("a text after a timer of 300 ms", "", "setTimeout(() => out.textContent = 'x', 300)", "changed +content"),
-    caused("a text after timers in a row", "", "setTimeout(() => setTimeout(() => out.textContent = 'x', 200), 200)", "changed +content"),
-    caused("a text after some frames", "", "let n = 0; const f = () => ++n < 12 ? requestAnimationFrame(f) : out.textContent = 'x'; f()", "changed +content"),
-    caused("a frame of this site", "<iframe id=f srcdoc='<p>inside'></iframe>", "f.contentDocument.body.append('x')", "changed +frame"),
-    caused("a frame of another site", "<iframe id=f src='OTHER/listener'></iframe>", "f.contentWindow.postMessage('x', '*')", "changed +frame"),
-    caused("a frame of another site, later", "<iframe id=f src='OTHER/listener'></iframe>", "setTimeout(() => f.contentWindow.postMessage('x', '*'), 250)", "changed +frame"),
-    caused("local storage", "", "localStorage.x = Math.random()", "changed +storage"),
-    caused("session storage, later", "", "setTimeout(() => sessionStorage.x = Math.random(), 200)", "changed +storage"),
-    caused("a cookie", "", "document.cookie = 'x=' + Math.random()", "changed +storage"),
-    caused("a cookie, later", "", "setTimeout(() => document.cookie = 'x=' + Math.random(), 200)", "changed +storage"),
-    caused("a database", "<script>indexedDB.open('d').onupgradeneeded = (e) => e.target.result.createObjectStore('s')</script>",
+const EFFECTS: &[EffectCase] = &[
+    effect_case("nothing", "", "", "none"),
+    effect_case("nothing, with a listener", "", "window.x = 1", "none"),
+    effect_case("a text", "", "out.textContent = 'x'", "changed +content"),
+    effect_case("a text after a promise", "", "Promise.resolve().then(() => out.textContent = 'x')", "changed +content"),
+    effect_case("a text after a timer of 150 ms", "", "setTimeout(() => out.textContent = 'x', 150)", "changed +content"),
+    effect_case("a text after a timer of 300 ms", "", "setTimeout(() => out.textContent = 'x', 300)", "changed +content"),
+    effect_case("a text after timers in a row", "", "setTimeout(() => setTimeout(() => out.textContent = 'x', 200), 200)", "changed +content"),
+    effect_case("a text after some animation frames", "", "let n = 0; const f = () => ++n < 12 ? requestAnimationFrame(f) : out.textContent = 'x'; f()", "changed +content"),
+    effect_case("a same-site frame", "<iframe id=f srcdoc='<p>inside'></iframe>", "f.contentDocument.body.append('x')", "changed +frame"),
+    effect_case("a cross-site frame", "<iframe id=f src='OTHER/listener'></iframe>", "f.contentWindow.postMessage('x', '*')", "changed +frame"),
+    effect_case("a cross-site frame, later", "<iframe id=f src='OTHER/listener'></iframe>", "setTimeout(() => f.contentWindow.postMessage('x', '*'), 250)", "changed +frame"),
+    effect_case("local storage", "", "localStorage.x = Math.random()", "changed +storage"),
+    effect_case("session storage, later", "", "setTimeout(() => sessionStorage.x = Math.random(), 200)", "changed +storage"),
+    effect_case("a cookie", "", "document.cookie = 'x=' + Math.random()", "changed +storage"),
+    effect_case("a cookie, later", "", "setTimeout(() => document.cookie = 'x=' + Math.random(), 200)", "changed +storage"),
+    effect_case("a database", "<script>indexedDB.open('d').onupgradeneeded = (e) => e.target.result.createObjectStore('s')</script>",
         "indexedDB.open('d').onsuccess = (e) => e.target.result.transaction('s', 'readwrite').objectStore('s').put(Math.random(), 1)", "changed +storage"),
-    caused("a socket", "", "window.s = new WebSocket('SOCKET')", "changed +socket"),
-    caused("what is sent through a socket", "<script>window.s = new WebSocket('SOCKET')</script>", "s.send('x')", "changed +socket"),
-    caused("a beacon", "", "navigator.sendBeacon('/beacon', 'x')", "changed +requests"),
-    caused("a request", "", "fetch('/data')", "changed +requests"),
-    caused("a request, later", "", "setTimeout(() => fetch('/data'), 250)", "changed +requests"),
-    caused("what a worker answers", "<script>const w = new Worker(URL.createObjectURL(new Blob(['onmessage = () => setTimeout(() => postMessage(1), 200)']))); w.onmessage = () => out.textContent = 'x'</script>",
+    effect_case("a WebSocket", "", "window.s = new WebSocket('SOCKET')", "changed +socket"),
+    effect_case("a WebSocket message", "<script>window.s = new WebSocket('SOCKET')</script>", "s.send('x')", "changed +socket"),
+    effect_case("a beacon", "", "navigator.sendBeacon('/beacon', 'x')", "changed +requests"),
+    effect_case("a request", "", "fetch('/data')", "changed +requests"),
+    effect_case("a request, later", "", "setTimeout(() => fetch('/data'), 250)", "changed +requests"),
+    effect_case("a message of a worker", "<script>const w = new Worker(URL.createObjectURL(new Blob(['onmessage = () => setTimeout(() => postMessage(1), 200)']))); w.onmessage = () => out.textContent = 'x'</script>",
         "w.postMessage(1)", "changed +content"),
-    caused("what a worker asks a server for", "<script>const w = new Worker(URL.createObjectURL(new Blob(['onmessage = (e) => fetch(e.data)'])))</script>",
+    effect_case("a request of a worker", "<script>const w = new Worker(URL.createObjectURL(new Blob(['onmessage = (e) => fetch(e.data)'])))</script>",
         "w.postMessage(location.origin + '/data')", "changed +requests"),
-    caused("a worker", "", "new Worker(URL.createObjectURL(new Blob(['1'])))", "changed +worker"),
-    caused("a canvas", "<canvas id=c width=200 height=100></canvas>", "c.getContext('2d').fillRect(3, 4, 5, 6)", "changed +canvas"),
-    caused("a canvas, later", "<canvas id=c width=200 height=100></canvas>", "setTimeout(() => c.getContext('2d').fillRect(3, 4, 5, 6), 200)", "changed +canvas"),
-    caused("a player", "<audio id=a controls></audio>", "a.muted = true", "changed +media"),
-    caused("scrolling inside of a shadow tree", "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); root.innerHTML = '<div style=\"height:50px;overflow:auto\"><p style=\"height:500px\">long</p></div>'</script>",
+    effect_case("a worker", "", "new Worker(URL.createObjectURL(new Blob(['1'])))", "changed +worker"),
+    effect_case("a canvas", "<canvas id=c width=200 height=100></canvas>", "c.getContext('2d').fillRect(3, 4, 5, 6)", "changed +canvas"),
+    effect_case("a canvas, later", "<canvas id=c width=200 height=100></canvas>", "setTimeout(() => c.getContext('2d').fillRect(3, 4, 5, 6), 200)", "changed +canvas"),
+    effect_case("a media element", "<audio id=a controls></audio>", "a.muted = true", "changed +media"),
+    effect_case("scrolling inside a shadow tree", "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); root.innerHTML = '<div style=\"height:50px;overflow:auto\"><p style=\"height:500px\">long</p></div>'</script>",
         "root.firstChild.scrollTop = 40", "changed +scroll"),
-    caused("an event inside of a shadow tree", "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); root.innerHTML = '<input type=checkbox aria-label=x>'</script>",
+    effect_case("an event inside a shadow tree", "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); root.innerHTML = '<input type=checkbox aria-label=x>'</script>",
         "root.firstChild.checked = true; root.firstChild.dispatchEvent(new Event('change'))", "changed +value"),
 ];
 
-/// What a page does by itself.
-const RESTLESS: &[(&str, &str)] = &[
+/// Self-mutations of a page.
+const SELF_MUTATIONS: &[(&str, &str)] = &[
     (
         "counting",
         "<p id=self1>0</p><p id=self2>0</p><script>setInterval(() => self1.textContent = +self1.textContent + 1, 1000); \
@@ -100,11 +100,11 @@ fn command(json: &str) -> Command {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
 }
 
-async fn click(t: &Bench, target: &str) -> Result<Outcome, Error> {
+async fn click(t: &TestContext, target: &str) -> Result<Outcome, Error> {
     t.run(command(&format!(r#"{{"verb":"click","target":"{target}"}}"#))).await
 }
 
-/// The address of a WebSocket that says nothing.
+/// The address of a WebSocket that sends nothing.
 async fn socket() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
@@ -119,9 +119,9 @@ async fn socket() -> String {
     format!("ws://127.0.0.1:{port}/")
 }
 
-/// Every consequence on one of the pages that do this by themselves.
-fn all_on(pages: &'static [(&str, &str)]) {
-    bench(async |t| {
+/// Checks every effect on one of these self-mutating pages.
+fn check_all_on(pages: &'static [(&str, &str)]) {
+    browser_test(async |t| {
         let socket = socket().await;
         t.page(
             "/listener",
@@ -129,7 +129,7 @@ fn all_on(pages: &'static [(&str, &str)]) {
         );
         let only = std::env::var("AGBROWSE_PROBE").ok();
         let mut wrong = String::new();
-        for (it, (name, itself)) in CONSEQUENCES.iter().zip(pages.iter().cycle()) {
+        for (it, (name, itself)) in EFFECTS.iter().zip(pages.iter().cycle()) {
             if only.as_ref().is_some_and(|only| !it.name.contains(only)) {
                 continue;
             }
@@ -143,26 +143,29 @@ fn all_on(pages: &'static [(&str, &str)]) {
             let html = format!("<!doctype html><p id=out>out</p>{body}{itself}{button}");
             t.page("/page", html.replace("SOCKET", &socket));
             t.open("/page").await;
-            // Scripts that get something ready have done so.
+            // Preparing scripts are done.
             if it.body.contains("WebSocket") {
-                t.until("s.readyState === 1").await;
+                t.wait_until("s.readyState === 1").await;
             }
             if it.body.contains("indexedDB") {
-                t.until("new Promise((go) => indexedDB.open('d').onsuccess = (e) => go(e.target.result.objectStoreNames.length === 1))").await;
+                t.wait_until("new Promise((go) => indexedDB.open('d').onsuccess = (e) => go(e.target.result.objectStoreNames.length === 1))").await;
             }
             if itself.contains("beat") {
-                t.until("window.beats > 3").await;
+                t.wait_until("window.beats > 3").await;
             }
-            let came = click(&t, "text=Go").await;
-            // Where a page does something all the time, that may come first and be all that is told.
-            let comes =
-                if itself.is_empty() { it.comes } else { it.comes.split(' ').next().unwrap() };
-            if !is_what_came(comes, &came) {
+            let outcome = click(&t, "text=Go").await;
+            // On a self-mutating page its own change may come first and be all that is reported.
+            let expected = if itself.is_empty() {
+                it.expected
+            } else {
+                it.expected.split(' ').next().unwrap()
+            };
+            if !matches_outcome(expected, &outcome) {
                 let _ = writeln!(
                     wrong,
-                    "{} on a {name} page: expected `{comes}`, got {}",
+                    "{} on a {name} page: expected `{expected}`, got {}",
                     it.name,
-                    told(&came)
+                    describe(&outcome)
                 );
             }
         }
@@ -171,18 +174,18 @@ fn all_on(pages: &'static [(&str, &str)]) {
 }
 
 #[test]
-fn every_consequence_shows_on_a_quiet_page() {
-    all_on(&[("quiet", "")]);
+fn every_effect_is_reported_on_quiet_page() {
+    check_all_on(&[("quiet", "")]);
 }
 
 #[test]
-fn every_consequence_shows_on_a_page_that_changes_by_itself() {
-    all_on(RESTLESS);
+fn every_effect_is_reported_on_self_mutating_page() {
+    check_all_on(SELF_MUTATIONS);
 }
 
 #[test]
-fn what_a_page_does_by_itself_is_no_effect() {
-    // Each is clicked right after it was opened, and, where somebody hears that, when it has gone on for a second.
+fn self_mutation_is_not_an_effect() {
+    // Each page is clicked right after it was opened and, with a click listener, again after a second.
     let pages = [
         "<p id=p></p><script>setInterval(() => p.textContent = Date.now(), 1000)</script>",
         "<p id=p></p><script>setInterval(() => p.textContent = Date.now(), 250)</script>",
@@ -197,28 +200,28 @@ fn what_a_page_does_by_itself_is_no_effect() {
         "<canvas id=c></canvas><script>const g = c.getContext('2d'); const f = (at) => { g.clearRect(0, 0, 300, 150); g.fillRect(at / 9 % 200, 9, 9, 9); requestAnimationFrame(f) }; f(0)</script>",
         "<iframe srcdoc='<p id=p></p><script>setInterval(() => p.textContent = Date.now(), 120)</script>'></iframe>",
     ];
-    bench(async |t| {
+    browser_test(async |t| {
         let mut wrong = String::new();
         let dead = r#"{"verb":"click","target":"text=Dead","settleMs":300}"#;
         let beat = "<script>var ticks = setInterval(() => window.beats = (window.beats || 0) + 1, 250)</script>";
         for html in pages {
-            // Nobody hears the click; somebody hears every click, as in pages made with frameworks.
-            for heard in ["", "<script>addEventListener('click', () => 0)</script>"] {
+            // Without a click listener, and with a delegated listener, as frameworks install.
+            for listener in ["", "<script>addEventListener('click', () => 0)</script>"] {
                 t.page(
                     "/itself",
                     format!(
-                        "<!doctype html><button>Dead</button>{heard}{html}{}",
+                        "<!doctype html><button>Dead</button>{listener}{html}{}",
                         if html.contains("beats") { "" } else { beat }
                     ),
                 );
                 t.open("/itself").await;
-                // A clock that nobody has seen tick may tick just then, once: whoever hears every click may have done that.
-                if html.contains("beats") || !heard.is_empty() {
-                    t.until("window.beats > 3").await;
+                // The first tick of a clock may fall into the observation: a delegated listener may have caused it.
+                if html.contains("beats") || !listener.is_empty() {
+                    t.wait_until("window.beats > 3").await;
                 }
-                let came = receipt(t.run(command(dead)).await);
-                if came.effect.as_str() != "none" {
-                    let _ = writeln!(wrong, "{heard}{html}: {came}");
+                let outcome = receipt(t.run(command(dead)).await);
+                if outcome.effect.as_str() != "none" {
+                    let _ = writeln!(wrong, "{listener}{html}: {outcome}");
                 }
             }
         }
@@ -227,22 +230,22 @@ fn what_a_page_does_by_itself_is_no_effect() {
 }
 
 #[test]
-fn no_effect_states_how_long_it_was_watched_for() {
-    bench(async |t| {
+fn no_effect_states_observation_time() {
+    browser_test(async |t| {
         t.page("/dead", "<button>Dead</button>");
         t.open("/dead").await;
-        let came = receipt(click(&t, "text=Dead").await);
-        assert_eq!((came.effect.as_str(), came.watched_ms), ("none", Some(600)), "{came}");
-        assert!(came.to_string().contains(": no effect seen in 600 ms"), "{came}");
+        let outcome = receipt(click(&t, "text=Dead").await);
+        assert_eq!((outcome.effect.as_str(), outcome.watched_ms), ("none", Some(600)), "{outcome}");
+        assert!(outcome.to_string().contains(": no effect seen in 600 ms"), "{outcome}");
         let brief = r#"{"verb":"click","target":"text=Dead","settleMs":200}"#;
-        let came = receipt(t.run(command(brief)).await);
-        assert!(came.watched_ms.is_some_and(|ms| ms <= 200), "{came}");
+        let outcome = receipt(t.run(command(brief)).await);
+        assert!(outcome.watched_ms.is_some_and(|ms| ms <= 200), "{outcome}");
     });
 }
 
 #[test]
-fn a_change_in_another_tab_is_an_effect() {
-    bench(async |t| {
+fn change_in_another_tab_is_an_effect() {
+    browser_test(async |t| {
         t.page("/other", "<p id=p>waits<script>new BroadcastChannel('c').onmessage = (e) => p.textContent = e.data</script>");
         t.page("/one", "<button onclick=\"new BroadcastChannel('c').postMessage('x')\">Tell</button><button>Dead</button>");
         t.open("/one").await;
@@ -253,15 +256,15 @@ fn a_change_in_another_tab_is_an_effect() {
             let click = format!(r#"{{"verb":"click","target":"{target}"}}"#);
             t.run_on(first, command(&click)).await
         };
-        let came = on_first("text=Tell").await;
-        assert!(is_what_came("changed +other-tab", &came), "{}", told(&came));
-        let came = on_first("text=Dead").await;
-        assert!(is_what_came("none", &came), "{}", told(&came));
+        let outcome = on_first("text=Tell").await;
+        assert!(matches_outcome("changed +other-tab", &outcome), "{}", describe(&outcome));
+        let outcome = on_first("text=Dead").await;
+        assert!(matches_outcome("none", &outcome), "{}", describe(&outcome));
     });
 }
 
 #[test]
-fn a_form_that_the_browser_does_not_send_is_blocked_and_its_field_named() {
+fn form_validation_failure_is_blocked_and_names_field() {
     let cases = [
         (
             "<form><label>E-mail <input required></label><button>Send</button></form>",
@@ -288,75 +291,83 @@ fn a_form_that_the_browser_does_not_send_is_blocked_and_its_field_named() {
             "text=Send",
             "blocked: \"Name\" is not accepted: \"Taken\"",
         ),
-        // The page itself asks the browser to show what is wrong.
+        // The page calls `reportValidity` itself.
         (
             "<form id=f><input aria-label=Name required><button type=button onclick='f.requestSubmit()'>Next</button></form>",
             "text=Next",
             "blocked: \"Name\" is required",
         ),
-        // The field cannot be shown.
+        // The invalid field is not focusable.
         (
             "<form><input aria-label=Secret required style='display:none'><button>Send</button></form>",
             "text=Send",
             "\"Secret\" is required",
         ),
     ];
-    bench(async |t| {
-        for (html, target, said) in cases {
+    browser_test(async |t| {
+        for (html, target, expected) in cases {
             t.page("/form", format!("<!doctype html>{html}"));
             t.open("/form").await;
-            let came = receipt(click(&t, target).await);
-            assert_eq!(came.effect.as_str(), "blocked", "{html}: {came}");
-            assert!(came.to_string().contains(said), "{html}: {came}");
+            let outcome = receipt(click(&t, target).await);
+            assert_eq!(outcome.effect.as_str(), "blocked", "{html}: {outcome}");
+            assert!(outcome.to_string().contains(expected), "{html}: {outcome}");
         }
-        // By the key.
+        // By the Enter key.
         t.page("/form", "<form><input aria-label=First id=i><input aria-label=Second required><button>Send</button></form>");
         t.open("/form").await;
         let press = r#"{"verb":"press","keys":["Enter"],"on":"label=First"}"#;
-        let came = receipt(t.run(command(press)).await);
-        assert!(came.to_string().contains("blocked: \"Second\" is required"), "{came}");
-        // Whoever only asks whether it could be sent is not blocked, and what is sent is not.
+        let outcome = receipt(t.run(command(press)).await);
+        assert!(outcome.to_string().contains("blocked: \"Second\" is required"), "{outcome}");
+        // `checkValidity` alone is not blocked, and neither is a form that is submitted.
         for html in [
             "<form id=f novalidate><input required aria-label=x><button type=button onclick='o.textContent = f.checkValidity()'>Send</button></form><p id=o>",
             "<form id=f novalidate onsubmit='o.textContent = 1; return false'><input required aria-label=x><button>Send</button></form><p id=o>",
         ] {
             t.page("/form", format!("<!doctype html>{html}"));
             t.open("/form").await;
-            let came = click(&t, "text=Send").await;
-            assert!(is_what_came("changed +content", &came), "{html}: {}", told(&came));
+            let outcome = click(&t, "text=Send").await;
+            assert!(
+                matches_outcome("changed +content", &outcome),
+                "{html}: {}",
+                describe(&outcome)
+            );
         }
     });
 }
 
 #[test]
-fn a_click_that_the_element_escapes_is_told() {
-    bench(async |t| {
+fn click_missed_by_moving_element_is_reported() {
+    browser_test(async |t| {
         let moves = "this.style.left = '300px'";
         t.page("/away", format!("<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"{moves}\" onclick='n.textContent = 1'>Go</button>"));
         t.open("/away").await;
         let outcome = click(&t, "text=Go").await;
-        assert!(told(&outcome).contains("not-clicked"), "{}", told(&outcome));
-        let came = receipt(outcome);
-        assert_eq!(came.effect.as_str(), "blocked", "{came}");
-        assert!(came.to_string().contains("moved away"), "{came}");
+        assert!(describe(&outcome).contains("not-clicked"), "{}", describe(&outcome));
+        let actual = receipt(outcome);
+        assert_eq!(actual.effect.as_str(), "blocked", "{actual}");
+        assert!(actual.to_string().contains("moved away"), "{actual}");
         assert_eq!(t.eval("n.textContent").await, "\"0\"");
-        // What came of the press all the same is told.
+        // Effects of the mouse press are reported all the same.
         t.page("/away", format!("<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"{moves}; n.textContent = 'down'\">Go</button>"));
         t.open("/away").await;
         let outcome = click(&t, "text=Go").await;
-        assert!(is_what_came("changed +content note:not-clicked", &outcome), "{}", told(&outcome));
-        // One that is only pressed in is clicked.
+        assert!(
+            matches_outcome("changed +content note:not-clicked", &outcome),
+            "{}",
+            describe(&outcome)
+        );
+        // A button that only moves while pressed is clicked.
         t.page("/away", "<h1 id=n>0</h1><button style='position:absolute' onmousedown=\"this.style.transform = 'translateY(2px)'\" onclick='n.textContent = 1'>Go</button>");
         t.open("/away").await;
         let outcome = click(&t, "text=Go").await;
-        assert!(is_what_came("changed +content", &outcome), "{}", told(&outcome));
-        assert!(!told(&outcome).contains("not-clicked"), "{}", told(&outcome));
+        assert!(matches_outcome("changed +content", &outcome), "{}", describe(&outcome));
+        assert!(!describe(&outcome).contains("not-clicked"), "{}", describe(&outcome));
     });
 }
 
 #[test]
-fn a_click_on_a_download_link_is_a_download() {
-    bench(async |t| {
+fn download_link_click_is_download() {
+    browser_test(async |t| {
         t.serve("/file", Route::File("a.txt".into(), b"x".to_vec())).serve("/never", Route::Hang);
         let html = [
             format!("<a download href='{}'>Fast</a>", t.url("/file")),
@@ -370,8 +381,8 @@ fn a_click_on_a_download_link_is_a_download() {
         t.page("/links", html.join(" "));
         for name in ["Fast", "Slow", "Script", "Plain"] {
             t.run(open(&t.url("/links"))).await.unwrap();
-            let came = receipt(click(&t, &format!("text={name}")).await);
-            assert_eq!(came.effect.as_str(), "download", "{name}: {came}");
+            let outcome = receipt(click(&t, &format!("text={name}")).await);
+            assert_eq!(outcome.effect.as_str(), "download", "{name}: {outcome}");
         }
     });
 }

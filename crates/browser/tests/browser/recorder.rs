@@ -1,6 +1,6 @@
 //! Recording and events: what a recorder and a subscriber see of commands, while others use the same tab.
 
-use crate::harness::{bench, eval, open};
+use crate::harness::{browser_test, eval, open};
 use agbrowse_browser::command::{Click, Console, Fill};
 use agbrowse_browser::launch::Options;
 use agbrowse_browser::{
@@ -58,7 +58,7 @@ fn click(target: &str) -> Command {
 
 #[test]
 fn nothing_gets_between_the_hooks_and_their_command() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let recorder = Arc::new(Hashes::default());
         let tab = browser.run(Request::new(open(COUNTER))).await.unwrap().tab.unwrap();
@@ -97,7 +97,7 @@ fn nothing_gets_between_the_hooks_and_their_command() {
 
 #[test]
 fn failing_recorder_refuses_the_command_before_and_fails_it_after() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let recorder = Arc::new(Hashes::default());
         let tab = browser.run(Request::new(open(COUNTER))).await.unwrap().tab.unwrap();
@@ -119,7 +119,7 @@ fn failing_recorder_refuses_the_command_before_and_fails_it_after() {
 
 #[test]
 fn recorder_sees_no_secret() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let recorder = Arc::new(Hashes::default());
         let tab = browser.run(Request::new(open(COUNTER))).await.unwrap().tab.unwrap();
@@ -139,7 +139,7 @@ fn recorder_sees_no_secret() {
 
 #[test]
 fn events_tell_of_commands_navigations_and_page_events_in_order() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let tab = browser.run(Request::new(open(COUNTER))).await.unwrap().tab.unwrap();
         let mut events = browser.events();
@@ -195,7 +195,7 @@ fn events_tell_of_commands_navigations_and_page_events_in_order() {
 
 #[test]
 fn dropped_command_is_told_as_dropped() {
-    bench(async |_| {
+    browser_test(async |_| {
         let browser = Browser::new(Options::default());
         let tab = browser.run(Request::new(open(COUNTER))).await.unwrap().tab.unwrap();
         let mut events = browser.events();

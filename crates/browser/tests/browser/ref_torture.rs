@@ -1,11 +1,11 @@
-//! Wrong element never, right element always: a page changes between the look and the use in every way we know,
-//! and knows itself what each of its controls would do.
+//! Refs never reach the wrong element: a page changes between snapshot and action in every known way,
+//! and knows the meaning of each of its controls.
 //!
 //! The long version runs under `./dev soak`, a tenth of it in every test run. Seeded; the seed is printed,
 //! and `AGBROWSE_SEED` repeats a run. The page is changed from another tab, so that no command on its own tab
-//! tells us that something happened.
+//! invalidates the cache.
 
-use crate::harness::{Bench, bench, eval, seed};
+use crate::harness::{TestContext, browser_test, eval, seed};
 use agbrowse_browser::command::{Find, Get, Property, Snapshot};
 use agbrowse_browser::{Code, Command, Error, Evidence, Outcome, Reply, TabId};
 use std::collections::BTreeMap;
@@ -14,42 +14,42 @@ use std::time::Duration;
 const PAGE: &str = include_str!("meaning.html");
 
 #[test]
-fn torture_a_ref_means_what_it_meant_or_is_refused() {
-    bench(async |t| {
+fn torture_ref_keeps_its_meaning_or_is_refused() {
+    browser_test(async |t| {
         let seed = seed();
         let rounds = if std::env::var_os("AGBROWSE_SOAK").is_some() { 2000 } else { 100 };
         let mut random = Random::new(seed);
-        let mut score = Score::default();
+        let mut score = Results::default();
         let page = Page::open(&t, &mut random).await;
         let mut round = 0;
-        while score.sum().kept + score.sum().changed < rounds {
+        while score.sum().unchanged + score.sum().changed < rounds {
             let kind = &page.kinds[random.below(page.kinds.len())];
             page.round(round, kind, &mut random, &mut score).await;
             round += 1;
         }
         eprintln!("{score}");
         for story in score.missed.iter().take(20) {
-            eprintln!("refused in vain: {story}");
+            eprintln!("refused needlessly: {story}");
         }
         let hint = format!("repeat with AGBROWSE_SEED={seed}");
         assert!(score.wrong.is_empty(), "wrong, {hint}:\n{}", score.wrong.join("\n"));
         assert!(score.mute.is_empty(), "no reason, {hint}:\n{}", score.mute.join("\n"));
         let all = score.sum();
-        assert!(all.missed * 100 <= all.kept, "refused, {hint}:\n{}", score.missed.join("\n"));
-        assert!(all.kept > rounds / 4 && all.changed > rounds / 10, "a dull page: {score}");
+        assert!(all.missed * 100 <= all.unchanged, "refused, {hint}:\n{}", score.missed.join("\n"));
+        assert!(all.unchanged > rounds / 4 && all.changed > rounds / 10, "too few cases: {score}");
     });
 }
 
-/// A tab under test, and another one that changes its page: no command on its own tab tells that something happened.
+/// A tab under test, and another one that changes its page without a command on the tab under test.
 pub(crate) struct Opener<'a> {
-    bench: &'a Bench,
+    bench: &'a TestContext,
     tab: TabId,
     other: TabId,
 }
 
 impl<'a> Opener<'a> {
-    /// Opens a page, and from it `/other`.
-    pub(crate) async fn open(bench: &'a Bench, path: &str) -> Self {
+    /// Opens a page, and `/other` from it.
+    pub(crate) async fn open(bench: &'a TestContext, path: &str) -> Self {
         bench.open(path).await;
         bench.eval("window.open('other'); 1").await;
         let tabs = bench.tabs_until(|tabs| tabs.len() == 2 && tabs[1].url.contains("other")).await;
@@ -62,7 +62,7 @@ impl<'a> Opener<'a> {
     }
 
     /// Evaluates a script in the other tab, where the page is `opener`.
-    pub(crate) async fn ask<T: serde::de::DeserializeOwned>(&self, script: &str) -> T {
+    pub(crate) async fn eval_other_tab<T: serde::de::DeserializeOwned>(&self, script: &str) -> T {
         let outcome = self.bench.run_on(self.other, eval(script)).await;
         let outcome = outcome.unwrap_or_else(|error| panic!("{script}: {error}"));
         let Reply::Eval(result) = outcome.reply else { panic!("{script}") };
@@ -78,42 +78,42 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    async fn open(bench: &'a Bench, random: &mut Random) -> Self {
+    async fn open(bench: &'a TestContext, random: &mut Random) -> Self {
         bench.page("/page", PAGE).page("/frame", "<!doctype html><body>").page("/other", "other");
         let path = format!("/page?seed={}", random.below(1_000_000));
         let mut page = Self { opener: Opener::open(bench, &path).await, kinds: Vec::new() };
         page.settled().await;
-        page.kinds = page.ask("Object.keys(opener.eval('kinds'))").await;
+        page.kinds = page.eval_other_tab("Object.keys(opener.eval('kinds'))").await;
         page
     }
 
-    /// Looks, changes, uses. Counts nothing where the page knows no truth, or the target was shown anew.
-    async fn round(&self, round: u32, kind: &str, random: &mut Random, score: &mut Score) {
+    /// Snapshot, change, action. Counts nothing where the meaning is unknown or the target was issued again.
+    async fn round(&self, round: u32, kind: &str, random: &mut Random, score: &mut Results) {
         let tend = format!("opener.tend({})", random.below(1 << 30));
-        let () = self.ask(&tend).await;
-        let (text, refs) = self.look(random).await;
+        let () = self.eval_other_tab(&tend).await;
+        let (text, refs) = self.take_snapshot(random).await;
         let name = &refs[random.below(refs.len())];
         let Ok(Some(key)) = self.key(name).await else { return };
-        let was: Option<String> = self.truth(&key).await;
+        let was: Option<String> = self.current_meaning(&key).await;
         let was = was.unwrap_or_else(|| panic!("{name} in round {round} was not there:\n{text}"));
         let seed = random.below(1 << 30);
         let change = format!("opener.change('{kind}', {seed}, '{key}')");
-        let (done, is_leaving): (String, bool) = self.ask(&change).await;
+        let (done, is_leaving): (String, bool) = self.eval_other_tab(&change).await;
         if is_leaving {
             self.settled().await;
         }
         let glance = match random.below(3) {
-            0 => self.glance(name, random).await,
-            _ => Glance::None,
+            0 => self.take_interim_snapshot(name, random).await,
+            _ => InterimSnapshot::None,
         };
-        if glance == Glance::Shown {
+        if glance == InterimSnapshot::Shown {
             return;
         }
         let used = self.key(name).await;
-        let now: Option<String> = self.truth(&key).await;
-        // What was made in place of an element that is gone means what that meant.
-        let meant: Option<String> = match &used {
-            Ok(Some(found)) => self.truth(found).await,
+        let now: Option<String> = self.current_meaning(&key).await;
+        // A replacement has the meaning of the removed element.
+        let expected_meaning: Option<String> = match &used {
+            Ok(Some(found)) => self.current_meaning(found).await,
             _ => None,
         };
         let line = text.lines().find(|line| line.contains(&format!("[ref={name}")));
@@ -123,18 +123,18 @@ impl<'a> Page<'a> {
             now.as_deref().unwrap_or("gone"),
         );
         let tally = score.kinds.entry(kind.to_owned()).or_default();
-        let is_kept = now.as_deref() == Some(&was);
-        tally.kept += u32::from(is_kept);
-        tally.changed += u32::from(!is_kept);
+        let is_unchanged = now.as_deref() == Some(&was);
+        tally.unchanged += u32::from(is_unchanged);
+        tally.changed += u32::from(!is_unchanged);
         match used {
-            Ok(found) if is_kept && found.as_deref() == Some(&key) => {}
-            Ok(_) if now.is_none() && meant.as_deref() == Some(&was) => {}
+            Ok(found) if is_unchanged && found.as_deref() == Some(&key) => {}
+            Ok(_) if now.is_none() && expected_meaning.as_deref() == Some(&was) => {}
             Ok(_) => score.wrong.push(story),
             Err(error) => {
-                if !is_telling(&error) {
+                if !explains_change(&error) {
                     score.mute.push(story.clone());
                 }
-                if is_kept {
+                if is_unchanged {
                     tally.missed += 1;
                     score.missed.push(story);
                 }
@@ -142,8 +142,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the page looks like, and the refs in it.
-    async fn look(&self, random: &mut Random) -> (String, Vec<String>) {
+    /// Takes a snapshot; returns its text and refs.
+    async fn take_snapshot(&self, random: &mut Random) -> (String, Vec<String>) {
         let snapshot = Snapshot { details: random.below(4) == 0, ..Snapshot::default() };
         let text = self.run(Command::Snapshot(snapshot)).await.unwrap().to_string();
         let refs = text.split("[ref=").skip(1);
@@ -152,28 +152,31 @@ impl<'a> Page<'a> {
         (text, refs)
     }
 
-    /// Looks at a part of the page.
-    async fn glance(&self, name: &str, random: &mut Random) -> Glance {
-        let (glance, command) = match random.below(2) {
+    /// Takes a snapshot of a part of the page.
+    async fn take_interim_snapshot(&self, name: &str, random: &mut Random) -> InterimSnapshot {
+        let (interim, command) = match random.below(2) {
             0 => (
-                Glance::Find,
+                InterimSnapshot::Find,
                 Command::Find(Find { role: Some("heading".into()), ..Find::default() }),
             ),
             _ => {
                 let root_selector = Some("[role=toolbar]".into());
-                (Glance::Part, Command::Snapshot(Snapshot { root_selector, ..Snapshot::default() }))
+                (
+                    InterimSnapshot::Part,
+                    Command::Snapshot(Snapshot { root_selector, ..Snapshot::default() }),
+                )
             }
         };
         match self.run(command).await {
-            // States come after the ref.
-            Ok(shown)
+            // States follow the ref.
+            Ok(current)
                 if [']', ' ']
                     .iter()
-                    .any(|end| shown.to_string().contains(&format!("[ref={name}{end}"))) =>
+                    .any(|end| current.to_string().contains(&format!("[ref={name}{end}"))) =>
             {
-                Glance::Shown
+                InterimSnapshot::Shown
             }
-            _ => glance,
+            _ => interim,
         }
     }
 
@@ -187,13 +190,13 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the page says that a control means.
-    async fn truth(&self, key: &str) -> Option<String> {
-        self.ask(&format!("opener.truth('{key}')")).await
+    /// The current meaning of a control, from the page.
+    async fn current_meaning(&self, key: &str) -> Option<String> {
+        self.eval_other_tab(&format!("opener.truth('{key}')")).await
     }
 
     async fn settled(&self) {
-        while !self.ask::<bool>("Boolean(opener.isSettled?.())").await {
+        while !self.eval_other_tab::<bool>("Boolean(opener.isSettled?.())").await {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
@@ -202,25 +205,25 @@ impl<'a> Page<'a> {
         self.opener.run(command).await.map(|outcome| outcome.reply)
     }
 
-    async fn ask<T: serde::de::DeserializeOwned>(&self, script: &str) -> T {
-        self.opener.ask(script).await
+    async fn eval_other_tab<T: serde::de::DeserializeOwned>(&self, script: &str) -> T {
+        self.opener.eval_other_tab(script).await
     }
 }
 
-/// How the page was looked at between the change and the use.
+/// Snapshot between the change and the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Glance {
+enum InterimSnapshot {
     None,
-    /// For something else.
+    /// A search for headings.
     Find,
-    /// At another part of it.
+    /// Of another subtree, the toolbar.
     Part,
-    /// At what the ref is of: it means what was shown last.
+    /// Of the target itself: the ref has the latest meaning.
     Shown,
 }
 
-/// Whether a refusal names what changed.
-fn is_telling(error: &Error) -> bool {
+/// Whether a refusal names the change.
+fn explains_change(error: &Error) -> bool {
     let evidence = error.details().evidence.clone().unwrap_or_default();
     let text = |key: &str| match evidence.get(key) {
         Some(Evidence::Text(text)) => Some(text.clone()),
@@ -234,44 +237,44 @@ fn is_telling(error: &Error) -> bool {
         }
 }
 
-/// What came of it.
+/// Counts of all rounds.
 #[derive(Default)]
-struct Score {
+struct Results {
     kinds: BTreeMap<String, Tally>,
     wrong: Vec<String>,
     missed: Vec<String>,
-    /// Refusals without a reason.
+    /// Refusals without evidence.
     mute: Vec<String>,
 }
 
-/// What came of one kind of change.
+/// Counts of one kind of change.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     /// Targets that kept their meaning.
-    kept: u32,
-    /// Targets that did not, or were gone.
+    unchanged: u32,
+    /// Targets that changed their meaning or were removed.
     changed: u32,
     /// Targets that kept their meaning and were refused.
     missed: u32,
 }
 
-impl Score {
+impl Results {
     fn sum(&self) -> Tally {
         self.kinds.values().fold(Tally::default(), |sum, it| Tally {
-            kept: sum.kept + it.kept,
+            unchanged: sum.unchanged + it.unchanged,
             changed: sum.changed + it.changed,
             missed: sum.missed + it.missed,
         })
     }
 }
 
-impl std::fmt::Display for Score {
+impl std::fmt::Display for Results {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut row = |name: &str, tally: &Tally| {
-            let Tally { kept, changed, missed } = tally;
+            let Tally { unchanged, changed, missed } = tally;
             writeln!(
                 f,
-                "{name:>10}: kept {kept:4}, changed {changed:4}, refused in vain {missed:2}"
+                "{name:>10}: unchanged {unchanged:4}, changed {changed:4}, refused needlessly {missed:2}"
             )
         };
         self.kinds.iter().try_for_each(|(name, tally)| row(name, tally))?;

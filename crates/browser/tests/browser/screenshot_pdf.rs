@@ -1,18 +1,21 @@
-//! Screenshots and PDF files: what is in them, by their own headers.
+//! Screenshots and PDF files, checked by their headers.
 
-use crate::harness::bench;
+use crate::harness::browser_test;
 use agbrowse_browser::command::{
     ImageFormat, Pdf, Property, Screenshot, ScreenshotReply, Snapshot,
 };
 use agbrowse_browser::{Command, Outcome, Reply};
 
-async fn shoot(t: &crate::harness::Bench, screenshot: Screenshot) -> (ScreenshotReply, Outcome) {
+async fn shoot(
+    t: &crate::harness::TestContext,
+    screenshot: Screenshot,
+) -> (ScreenshotReply, Outcome) {
     let mut outcome = t.run(Command::Screenshot(screenshot)).await.unwrap();
     let Reply::Screenshot(shot) = &mut outcome.reply else { panic!("no picture") };
     (shot.clone(), outcome)
 }
 
-/// Width and height as the PNG itself says.
+/// Width and height from the PNG header.
 fn png_size(data: &[u8]) -> (u32, u32) {
     assert_eq!(&data[..8], b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(data[at..at + 4].try_into().unwrap());
@@ -20,8 +23,8 @@ fn png_size(data: &[u8]) -> (u32, u32) {
 }
 
 #[test]
-fn pictures_are_of_the_view_or_of_the_whole_page() {
-    bench(async |t| {
+fn screenshot_covers_viewport_or_full_page() {
+    browser_test(async |t| {
         t.page("/", "<style>body{margin:0}div{height:3000px;background:linear-gradient(red,blue)}</style><div>");
         t.open("/").await;
         let (shot, _) = shoot(&t, Screenshot::default()).await;
@@ -31,9 +34,9 @@ fn pictures_are_of_the_view_or_of_the_whole_page() {
         for (format, magic) in
             [(ImageFormat::Jpeg, &b"\xff\xd8\xff"[..]), (ImageFormat::Webp, b"RIFF")]
         {
-            let asked =
+            let options =
                 Screenshot { format: Some(format), quality: Some(40), ..Screenshot::default() };
-            let (shot, _) = shoot(&t, asked).await;
+            let (shot, _) = shoot(&t, options).await;
             assert!(shot.data.starts_with(magic), "{format:?}");
             let named = Screenshot {
                 path: Some(format!("x.{}", format.as_str()).into()),
@@ -45,8 +48,8 @@ fn pictures_are_of_the_view_or_of_the_whole_page() {
 }
 
 #[test]
-fn a_page_taller_than_a_picture_can_be_is_cut_with_a_note() {
-    bench(async |t| {
+fn screenshot_of_too_tall_page_is_cropped_with_note() {
+    browser_test(async |t| {
         t.page("/", "<body style='margin:0'><div style='height:40000px'>");
         t.open("/").await;
         let (shot, outcome) =
@@ -57,8 +60,8 @@ fn a_page_taller_than_a_picture_can_be_is_cut_with_a_note() {
 }
 
 #[test]
-fn two_tabs_can_be_pictured_at_the_same_time() {
-    bench(async |t| {
+fn two_tabs_are_captured_concurrently() {
+    browser_test(async |t| {
         t.page("/", "<body style='background:teal'>");
         let new = |url| {
             use agbrowse_browser::command::{NewTab, TabAction, TabCommand};
@@ -78,8 +81,8 @@ fn two_tabs_can_be_pictured_at_the_same_time() {
 }
 
 #[test]
-fn a_page_can_be_printed() {
-    bench(async |t| {
+fn page_is_printed_to_pdf() {
+    browser_test(async |t| {
         t.page("/", "<h1>On paper</h1><div style='height:3000px'>");
         t.open("/").await;
         let outcome = t.run(Command::Pdf(Pdf::default())).await.unwrap();
@@ -92,8 +95,8 @@ fn a_page_can_be_printed() {
 }
 
 #[test]
-fn an_element_is_pictured_wherever_it_is() {
-    bench(async |t| {
+fn element_screenshot_works_at_any_position() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<body style='margin:0'><div style='height:2000px'></div>\
@@ -116,8 +119,8 @@ fn an_element_is_pictured_wherever_it_is() {
 }
 
 #[test]
-fn an_area_of_a_picture_is_where_the_picture_has_it() {
-    bench(async |t| {
+fn image_map_area_has_correct_box() {
+    browser_test(async |t| {
         let image = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=";
         t.page(
             "/",
@@ -129,23 +132,23 @@ fn an_area_of_a_picture_is_where_the_picture_has_it() {
             ),
         );
         t.open("/").await;
-        for (target, place, size) in [
+        for (target, expected_box, size) in [
             ("role=link[name=\"Corner\"]", "15 2025 30 40", (30, 40)),
             ("role=link[name=\"Ring\"]", "85 2035 40 40", (40, 40)),
         ] {
             let found = t.run(crate::snapshot::get(Property::Box, target)).await.unwrap();
-            assert_eq!(found.reply.to_string(), place, "{target}");
-            let asked =
+            assert_eq!(found.reply.to_string(), expected_box, "{target}");
+            let options =
                 Screenshot { target: Some(target.parse().unwrap()), ..Screenshot::default() };
-            let (shot, _) = shoot(&t, asked).await;
+            let (shot, _) = shoot(&t, options).await;
             assert_eq!(png_size(&shot.data), size, "{target}");
         }
     });
 }
 
 #[test]
-fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
-    bench(async |t| {
+fn ref_labels_are_drawn_on_screenshot_only() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<body style='margin:0'><script>window.seen = 0; \
@@ -157,8 +160,8 @@ fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
         let (plain, _) = shoot(&t, Screenshot::default()).await;
         let before = t.eval("seen").await;
         for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp] {
-            let asked = Screenshot { refs: true, format: Some(format), ..Screenshot::default() };
-            let (shot, _) = shoot(&t, asked).await;
+            let options = Screenshot { refs: true, format: Some(format), ..Screenshot::default() };
+            let (shot, _) = shoot(&t, options).await;
             assert_eq!((shot.format, shot.width, shot.height), (format, 1280, 720));
             if format == ImageFormat::Png {
                 assert_eq!(png_size(&shot.data), (1280, 720));
@@ -166,7 +169,7 @@ fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
             }
         }
         assert_eq!(t.eval("seen").await, before);
-        // What the labels say can be used.
+        // The refs in the labels are usable.
         let text = agbrowse_browser::command::Get {
             what: Property::Text,
             target: "@e1".parse().unwrap(),
@@ -178,8 +181,8 @@ fn refs_are_drawn_on_the_picture_and_not_on_the_page() {
 }
 
 #[test]
-fn boxes_are_where_the_page_has_them_also_in_frames() {
-    bench(async |t| {
+fn boxes_match_page_geometry_including_frames() {
+    browser_test(async |t| {
         t.page("/inner", "<body style='margin:0'><button style='margin:7px'>Inner</button>");
         t.page(
             "/",
@@ -192,19 +195,20 @@ fn boxes_are_where_the_page_has_them_also_in_frames() {
             ),
         );
         t.open("/").await;
-        let asked = Snapshot { boxes: true, ..Snapshot::default() };
-        let full = crate::snapshot::details(&t, asked.clone()).await;
-        let text = crate::snapshot::see(&t, asked).await;
+        let options = Snapshot { boxes: true, ..Snapshot::default() };
+        let full = crate::snapshot::details(&t, options.clone()).await;
+        let text = crate::snapshot::snapshot_text(&t, options).await;
         assert!(text.contains("heading \"Heading\" [level=1 box=0,0,1280,40]"), "{text}");
         let mut places = Vec::new();
         for line in text.lines().filter(|line| line.contains("Inner")) {
             let name = crate::snapshot::ref_of(line, "Inner");
             let got =
                 t.run(crate::snapshot::get(Property::Box, &name)).await.unwrap().reply.to_string();
-            let place = got.split(' ').map(|it| it.parse::<f32>().unwrap().round().to_string());
-            let place = place.collect::<Vec<_>>().join(",");
-            assert!(line.contains(&format!("box={place}]")), "{line} {got}");
-            places.push(place);
+            let expected_box =
+                got.split(' ').map(|it| it.parse::<f32>().unwrap().round().to_string());
+            let expected_box = expected_box.collect::<Vec<_>>().join(",");
+            assert!(line.contains(&format!("box={expected_box}]")), "{line} {got}");
+            places.push(expected_box);
         }
         assert_eq!(places.len(), 2, "{text}");
         assert_ne!(places[0], places[1]);
@@ -213,8 +217,8 @@ fn boxes_are_where_the_page_has_them_also_in_frames() {
 }
 
 #[test]
-fn labels_are_drawn_on_what_one_sees() {
-    bench(async |t| {
+fn ref_labels_are_drawn_only_on_visible_elements() {
+    browser_test(async |t| {
         t.page(
             "/inner",
             "<body style='margin:0'><div style='height:90px'></div><button>Below</button>",
@@ -234,7 +238,7 @@ fn labels_are_drawn_on_what_one_sees() {
         t.open("/").await;
         let (plain, _) = shoot(&t, Screenshot::default()).await;
         let (drawn, _) = shoot(&t, Screenshot { refs: true, ..Screenshot::default() }).await;
-        // Compared by the browser: the rows in which the two pictures are different. A label stands above its box.
+        // Compared in the browser: the rows in which the two images differ. A label is drawn above its box.
         let script = format!(
             "(async () => {{
                 const load = async (text) => {{

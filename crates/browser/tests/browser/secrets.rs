@@ -1,25 +1,25 @@
-//! Secrets: passwords, one-time codes, card numbers and tokens are in nothing that is told of a page.
+//! Secrets: passwords, one-time codes, card numbers and tokens are in no output.
 
-use crate::harness::{Bench, bench, eval, open};
-use crate::snapshot::{details, get, see, show};
+use crate::harness::{TestContext, browser_test, eval, open};
+use crate::snapshot::{details, get, open_html, snapshot_text};
 use agbrowse_browser::Command;
 use agbrowse_browser::command::{
     Answer, Console, DialogCommand, Find, Get, Property, Requests, Snapshot, TabAction, TabCommand,
     Tabs, TreeSource,
 };
 
-/// A part of every secret below.
+/// The common part of every secret below.
 const SECRET: &str = "S3K";
 
-/// What is masked and what stays, shared with the tests of `page::mask`.
+/// Masked and unmasked texts, shared with the tests of `page::mask`.
 const CASES: &str = include_str!("../../../page/tests/secrets.json");
 
 fn ax() -> Snapshot {
     Snapshot { source: TreeSource::Ax, ..Snapshot::default() }
 }
 
-/// Everything, in every form.
-async fn told(t: &Bench) -> Vec<(String, String)> {
+/// All outputs about the page, in every form.
+async fn all_outputs(t: &TestContext) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for source in [TreeSource::Page, TreeSource::Ax] {
         let loud = || Snapshot {
@@ -32,7 +32,7 @@ async fn told(t: &Bench) -> Vec<(String, String)> {
             include_hidden: source == TreeSource::Page,
             ..Snapshot::default()
         };
-        all.push((format!("{source:?}"), see(t, loud()).await));
+        all.push((format!("{source:?}"), snapshot_text(t, loud()).await));
         let json = serde_json::to_string(&details(t, loud()).await).unwrap();
         all.push((format!("{source:?} json"), json));
     }
@@ -52,8 +52,8 @@ async fn told(t: &Bench) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_a_secret_field_holds_is_told_by_nothing() {
-    bench(async |t| {
+fn secret_field_value_is_in_no_output() {
+    browser_test(async |t| {
         for field in [
             "<input type=password value='HELD'>",
             "<input autocomplete=current-password value='HELD'>",
@@ -84,13 +84,10 @@ fn what_a_secret_field_holds_is_told_by_nothing() {
             let html = format!(
                 "<style>.dots {{ -webkit-text-security: disc }}</style><main>{field}</main>"
             );
-            show(&t, &html, Snapshot::default()).await;
-            for (what, text) in told(&t).await {
+            open_html(&t, &html, Snapshot::default()).await;
+            for (what, text) in all_outputs(&t).await {
                 assert!(!text.contains(SECRET), "{what} of {field}:\n{text}");
-                assert!(
-                    !text.contains("•••••••"),
-                    "its length is told by {what} of {field}:\n{text}"
-                );
+                assert!(!text.contains("•••••••"), "{what} of {field} reveals its length:\n{text}");
             }
             if field.contains("template") || field.contains("hidden") {
                 continue;
@@ -111,8 +108,8 @@ fn what_a_secret_field_holds_is_told_by_nothing() {
 }
 
 #[test]
-fn what_an_ordinary_field_holds_is_told() {
-    bench(async |t| {
+fn ordinary_field_value_is_shown() {
+    browser_test(async |t| {
         for field in [
             "<input name=q value='HELD'>",
             "<label>Search passwords <input value='HELD'></label>",
@@ -129,7 +126,7 @@ fn what_an_ordinary_field_holds_is_told() {
         ] {
             let html = field.replace("HELD", "held-1");
             for options in [Snapshot::default(), ax()] {
-                let text = show(&t, &html, options).await;
+                let text = open_html(&t, &html, options).await;
                 assert!(text.contains("held-1") && !text.contains('•'), "{html}:\n{text}");
             }
         }
@@ -137,29 +134,29 @@ fn what_an_ordinary_field_holds_is_told() {
 }
 
 #[test]
-fn a_password_that_is_shown_in_another_field_is_still_one() {
-    bench(async |t| {
+fn password_copied_to_another_field_is_masked() {
+    browser_test(async |t| {
         let html = "<div id=box></div><button onclick='draw(\"text\")'>Show</button><script>
             const draw = (type) => { const value = box.firstChild ? box.firstChild.value : '';
               box.innerHTML = `<input aria-label=Field type=${type}>`; box.firstChild.value = value; };
             draw('password')</script>";
-        show(&t, html, Snapshot::default()).await;
+        open_html(&t, html, Snapshot::default()).await;
         t.eval("box.firstChild.value = 'S3K-typed'; 1").await;
-        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         t.eval("draw('text'); 1").await;
         assert_eq!(t.eval("box.firstChild.type").await, "\"text\"");
-        for (what, text) in told(&t).await {
+        for (what, text) in all_outputs(&t).await {
             assert!(!text.contains("S3K-typed"), "{what}:\n{text}");
         }
-        let text = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("textbox \"Field\"") && text.contains("value=\"••••••\""), "{text}");
     });
 }
 
-/// Every case of the table, as a text, a name, a value, an address and an attribute, told in every way.
+/// Every case of the table, as a text, a name, a value, a URL and an attribute, in every output.
 #[test]
-fn secrets_are_masked_in_texts_names_and_addresses() {
-    bench(async |t| {
+fn secrets_are_masked_in_texts_names_and_urls() {
+    browser_test(async |t| {
         let cases: Vec<(String, Option<String>)> = serde_json::from_str(CASES).unwrap();
         let escaped = |text: &str| {
             text.replace('&', "&amp;")
@@ -183,13 +180,13 @@ fn secrets_are_masked_in_texts_names_and_addresses() {
                 budget: None,
                 ..Snapshot::default()
             };
-            show(&t, &html, options()).await;
+            open_html(&t, &html, options()).await;
             let json = serde_json::to_value(
                 details(&t, Snapshot { nodes: true, no_interactive: true, ..options() }).await,
             );
             let json = json.unwrap();
             let strings = strings(&json);
-            // Some of what is harmless has in it what would be none by itself.
+            // Some of the harmless texts contain a part that would be masked by itself.
             let harmless: Vec<&str> =
                 cases.iter().filter(|(_, after)| after.is_none()).map(|(it, _)| &**it).collect();
             let rest: Vec<String> = strings
@@ -199,43 +196,43 @@ fn secrets_are_masked_in_texts_names_and_addresses() {
             for (before, after) in &cases {
                 let plain = |text: &str| text.replace('\u{a0}', " ");
                 let (before, after) = (plain(before), after.as_deref().map(plain));
-                let wanted = after.as_deref().unwrap_or(&before);
-                let short = page_cut(wanted);
+                let expected = after.as_deref().unwrap_or(&before);
+                let short = shared_prefix(expected);
                 assert!(
                     strings.iter().any(|it| it.starts_with(&short)),
-                    "{format}: {wanted} is not told"
+                    "{format}: {expected} is missing"
                 );
                 if after.is_some() {
-                    // A number in an address is the number of an article as likely as that of a card.
+                    // A number in a URL may be an article number.
                     let is_card = !before.contains(char::is_alphabetic);
-                    let told = rest.iter().filter(|it| !is_card || !it.starts_with("http://"));
-                    let told: Vec<_> = told.filter(|it| it.contains(&before)).collect();
-                    assert!(told.is_empty(), "{format}: {before} is told: {told:#?}");
+                    let unmasked = rest.iter().filter(|it| !is_card || !it.starts_with("http://"));
+                    let unmasked: Vec<_> = unmasked.filter(|it| it.contains(&before)).collect();
+                    assert!(unmasked.is_empty(), "{format}: {before} is not masked: {unmasked:#?}");
                 }
             }
         }
         for (index, (before, after)) in cases.iter().enumerate() {
-            let wanted = after.as_ref().unwrap_or(before).replace('\u{a0}', " ");
+            let expected = after.as_ref().unwrap_or(before).replace('\u{a0}', " ");
             let text = t
                 .run(get(Property::Text, &format!("css=#t{index}")))
                 .await
                 .unwrap()
                 .reply
                 .to_string();
-            assert_eq!(text, wanted);
+            assert_eq!(text, expected);
             let attr = Get {
                 what: Property::Attr,
                 target: format!("css=#a{index}").parse().unwrap(),
                 name: Some("href".into()),
                 nth: None,
             };
-            assert_eq!(t.run(Command::Get(attr)).await.unwrap().reply.to_string(), wanted);
+            assert_eq!(t.run(Command::Get(attr)).await.unwrap().reply.to_string(), expected);
         }
     });
 }
 
-/// As much of a text as every form of it has.
-fn page_cut(text: &str) -> String {
+/// The prefix of a text that every output has.
+fn shared_prefix(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -249,8 +246,8 @@ fn strings(json: &serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn addresses_are_told_without_their_tokens() {
-    bench(async |t| {
+fn urls_are_shown_without_tokens() {
+    browser_test(async |t| {
         let secret = format!("{SECRET}a1b2");
         t.page("/", format!("<title>Paid with 4111 1111 1111 1111</title><p>There<iframe src='/leaf?accessToken={secret}'></iframe>"));
         t.page("/leaf", "<title>Leaf</title>");
@@ -263,7 +260,7 @@ fn addresses_are_told_without_their_tokens() {
             }),
         };
         let new = t.run(Command::Tab(new)).await.unwrap();
-        let mut all = told(&t).await;
+        let mut all = all_outputs(&t).await;
         for outcome in [opened, new] {
             assert!(
                 outcome.reply.to_string().contains("?page=2&clientSecret=••••••"),
@@ -275,10 +272,10 @@ fn addresses_are_told_without_their_tokens() {
         for (what, text) in all {
             assert!(!text.contains(SECRET) && !text.contains("4111"), "{what}:\n{text}");
         }
-        // The page itself has them.
+        // The page itself has the tokens.
         assert!(t.eval("location.href").await.contains(&secret));
         t.eval("history.pushState(0, '', '?sessionToken=S3Knav1'); 1").await;
-        for (what, text) in told(&t).await {
+        for (what, text) in all_outputs(&t).await {
             assert!(!text.contains("S3Knav1"), "{what}:\n{text}");
         }
         let redacted = Snapshot { redact: true, ..Snapshot::default() };
@@ -291,8 +288,8 @@ fn addresses_are_told_without_their_tokens() {
 }
 
 #[test]
-fn what_the_page_says_is_told_without_secrets() {
-    bench(async |t| {
+fn console_and_dialog_messages_have_no_secrets() {
+    browser_test(async |t| {
         t.page("/", "<title>Says</title>");
         t.open("/").await;
         t.eval("console.log('card 4111111111111111 http://x.test/?token=S3Kc1'); 1").await;
@@ -315,10 +312,10 @@ fn what_the_page_says_is_told_without_secrets() {
 }
 
 #[test]
-fn a_number_in_several_parts_is_masked_where_it_is_put_together() {
-    bench(async |t| {
+fn split_card_number_is_masked_where_joined() {
+    browser_test(async |t| {
         let html = "<a href=/>4111<span> 1111</span> 1111 <b>1111</b></a><p tabindex=0>5500<i> 0000</i> 0000 0004</p>";
-        show(&t, html, Snapshot::default()).await;
+        open_html(&t, html, Snapshot::default()).await;
         for query in [
             Find { role: Some("link".into()), ..Find::default() },
             Find { role: Some("paragraph".into()), ..Find::default() },
@@ -328,12 +325,12 @@ fn a_number_in_several_parts_is_masked_where_it_is_put_together() {
         }
         let text = t.run(get(Property::Text, "css=body")).await.unwrap().reply.to_string();
         assert!(!text.contains("1111") && !text.contains("0000"), "{text}");
-        // And where it is never put together.
+        // And where the parts are never joined.
         let html = "<p>Card 4111 <b>1111</b> <span>1111</span> 1111</p><div><i>5500</i><i>0000</i><i>0000</i><i>0004</i></div>";
         for snapshot in [Snapshot::default(), ax()] {
-            let told = show(&t, html, snapshot).await;
-            assert!(told.contains("\"Card ••••••\""), "{told}");
-            assert!(!told.contains("1111") && !told.contains("0000"), "{told}");
+            let unmasked = open_html(&t, html, snapshot).await;
+            assert!(unmasked.contains("\"Card ••••••\""), "{unmasked}");
+            assert!(!unmasked.contains("1111") && !unmasked.contains("0000"), "{unmasked}");
         }
     });
 }

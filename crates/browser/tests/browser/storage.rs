@@ -1,6 +1,6 @@
-//! What contexts keep, into a file and back.
+//! Storage state: saved from and loaded into contexts.
 
-use crate::harness::{Bench, Route, bench, eval, open, tab_id};
+use crate::harness::{Route, TestContext, browser_test, eval, open, tab_id};
 use agbrowse_browser::command::{
     LoadStorage, NewTab, SaveStorage, StorageAction, StorageCommand, StorageReply, TabAction,
     TabCommand,
@@ -23,24 +23,24 @@ pub fn stored(outcome: Result<Outcome, Error>) -> (StorageReply, Vec<agbrowse_br
     }
 }
 
-/// Runs a command in another context of a test.
-pub async fn elsewhere(t: &Bench, command: Command) -> Result<Outcome, Error> {
+/// Runs a command in another context of the test.
+pub async fn run_in_other_context(t: &TestContext, command: Command) -> Result<Outcome, Error> {
     let context = Some(format!("{}-other", t.context));
     t.browser.run(Request { context, ..Request::new(command) }).await
 }
 
-async fn told(t: &Bench, url: &str) -> String {
-    elsewhere(t, open(url)).await.unwrap();
+async fn stored_value(t: &TestContext, url: &str) -> String {
+    run_in_other_context(t, open(url)).await.unwrap();
     let keeps =
         "document.cookie.split('; ').sort().join('; ') + ' | ' + JSON.stringify(localStorage)";
-    elsewhere(t, eval(keeps)).await.unwrap().reply.to_string()
+    run_in_other_context(t, eval(keeps)).await.unwrap().reply.to_string()
 }
 
 const ODD: &str = "length=1; \\u2028 \\u0000 \\\"</script> ä😀";
 
 #[test]
-fn storage_goes_from_one_context_to_another() {
-    bench(async |t| {
+fn storage_state_is_copied_between_contexts() {
+    browser_test(async |t| {
         t.page("/", "<title>shop</title>").serve("/in", Route::Cookies);
         t.open("/in").await;
         t.open("/").await;
@@ -64,32 +64,35 @@ fn storage_goes_from_one_context_to_another() {
         let by_name = |name: &str| state.cookies.iter().find(|it| it.name == name).unwrap();
         assert!(by_name("there").expires < 0.0 && by_name("here").expires > 1e9, "{text}");
 
-        let (loaded, _) = stored(elsewhere(&t, load(state.clone())).await);
+        let (loaded, _) = stored(run_in_other_context(&t, load(state.clone())).await);
         assert_eq!((loaded.cookies, loaded.origins, loaded.entries), (3, 2, 3));
-        let here = told(&t, &t.url("/")).await;
+        let here = stored_value(&t, &t.url("/")).await;
         assert!(here.starts_with("here=marzipan; seen=yes | "), "{here}");
         assert!(here.contains("\"odd\":") && here.contains("ä😀"), "{here}");
         let same =
             format!("localStorage.getItem('odd') === '{ODD}' && localStorage.getItem('length')");
-        assert_eq!(elsewhere(&t, eval(&same)).await.unwrap().reply.to_string(), "marzipan");
-        let again = stored(elsewhere(&t, save()).await).0;
-        let again = StorageState::parse(&again.data).unwrap();
+        assert_eq!(
+            run_in_other_context(&t, eval(&same)).await.unwrap().reply.to_string(),
+            "marzipan"
+        );
+        let saved_again = stored(run_in_other_context(&t, save()).await).0;
+        let saved_again = StorageState::parse(&saved_again.data).unwrap();
         let domains = |state: &StorageState| {
             let mut all: Vec<_> =
                 state.cookies.iter().map(|it| (it.name.clone(), it.domain.clone())).collect();
             all.sort();
             all
         };
-        assert_eq!(domains(&again), domains(&state));
-        let there = told(&t, &t.other_url("/")).await;
+        assert_eq!(domains(&saved_again), domains(&state));
+        let there = stored_value(&t, &t.other_url("/")).await;
         assert_eq!(there, "there=marzipan | {\"name\":\"marzipan\"}");
-        elsewhere(&t, Command::Close(Default::default())).await.unwrap();
+        run_in_other_context(&t, Command::Close(Default::default())).await.unwrap();
     });
 }
 
 #[test]
-fn loading_storage_asks_nothing_of_any_server() {
-    bench(async |t| {
+fn storage_load_makes_no_network_requests() {
+    browser_test(async |t| {
         let text = r#"{"cookies":[],"origins":[
             {"origin":"https://nowhere.invalid","localStorage":[{"name":"a","value":"b"}]}]}"#;
         let state = StorageState::parse(text.as_bytes()).unwrap();
@@ -100,15 +103,15 @@ fn loading_storage_asks_nothing_of_any_server() {
 }
 
 #[test]
-fn storage_that_is_wrong_changes_nothing() {
-    bench(async |t| {
+fn invalid_storage_state_changes_nothing() {
+    browser_test(async |t| {
         t.page("/", "");
         let good = r#"{"name":"a","value":"marzipan","domain":"127.0.0.1","path":"/"}"#;
         let origin = format!(
             r#"{{"origin":"{}","localStorage":[{{"name":"a","value":"b"}}]}}"#,
             t.url("").replace(&format!("/{}", t.context), "")
         );
-        // Only what is sent over https may have such a name.
+        // A `__Secure-` cookie requires https.
         let odd = good.replace("\"a\"", "\"__Secure-a\"");
         let text = format!(r#"{{"cookies":[{good},{odd}],"origins":[{origin}]}}"#);
         let refused = t.run(load(StorageState::parse(text.as_bytes()).unwrap())).await.unwrap_err();
@@ -126,8 +129,8 @@ fn storage_that_is_wrong_changes_nothing() {
 }
 
 #[test]
-fn storage_that_does_not_fit_is_told() {
-    bench(async |t| {
+fn oversized_storage_is_reported() {
+    browser_test(async |t| {
         let large = "x".repeat(6 << 20);
         let text = format!(
             r#"{{"cookies":[],"origins":[
@@ -141,8 +144,8 @@ fn storage_that_does_not_fit_is_told() {
 }
 
 #[test]
-fn storage_is_saved_beside_a_page_that_is_stuck() {
-    bench(async |t| {
+fn storage_is_saved_despite_stuck_page() {
+    browser_test(async |t| {
         t.page("/", "");
         t.open("/").await;
         t.eval("localStorage.a = 'b'; 1").await;
@@ -158,8 +161,8 @@ fn storage_is_saved_beside_a_page_that_is_stuck() {
 }
 
 #[test]
-fn a_page_cannot_lie_about_whose_storage_it_is() {
-    bench(async |t| {
+fn page_cannot_forge_storage_origin() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<script>localStorage.a = 'b'; origin = 'https://bank.example';

@@ -1,6 +1,6 @@
-//! A page in an endless loop: everything else goes on.
+//! A page in an endless loop does not block other commands.
 
-use crate::harness::{bench, eval, open, tab_id};
+use crate::harness::{browser_test, eval, open, tab_id};
 use agbrowse_browser::command::{
     CloseTab, NewTab, Open, Screenshot, Status, TabAction, TabCommand, Tabs, Until,
 };
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 const LOOP: &str = "<title>stuck</title><script>setTimeout(() => { while (true) {} }, 0)</script>";
 
 #[test]
-fn the_control_plane_answers_while_a_page_is_stuck() {
-    bench(async |t| {
+fn control_commands_respond_while_page_is_stuck() {
+    browser_test(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
-        get_stuck(&t).await;
+        open_looping_page(&t).await;
         let stuck = t.tabs().await[0].id;
 
         let held = t.run_within(1500, eval("1"));
         let meanwhile = async {
             for command in [Command::Tabs(Tabs {}), Command::Status(Status {})] {
-                // What is promised is held by the best of three: the others may have met a loaded machine.
+                // The best of three attempts meets the limit: the machine may be loaded.
                 let mut best = Duration::MAX;
                 for _ in 0..3 {
                     let began = Instant::now();
@@ -45,8 +45,8 @@ fn the_control_plane_answers_while_a_page_is_stuck() {
 }
 
 #[test]
-fn a_waiting_command_ends_at_its_own_deadline() {
-    bench(async |t| {
+fn waiting_command_ends_at_its_deadline() {
+    browser_test(async |t| {
         t.page("/", "<title>x</title>");
         t.open("/").await;
         let first = t.run_within(2000, eval("new Promise(() => {})"));
@@ -58,24 +58,24 @@ fn a_waiting_command_ends_at_its_own_deadline() {
 }
 
 #[test]
-fn a_stuck_tab_can_be_left_by_opening_another_page() {
-    bench(async |t| {
+fn stuck_tab_can_navigate_away() {
+    browser_test(async |t| {
         t.page("/loop", LOOP).page("/ok", "<title>fine</title>");
-        get_stuck(&t).await;
-        // Another site gets another process, so the loop cannot hold it up.
+        open_looping_page(&t).await;
+        // A cross-site page gets another process, which the loop does not block.
         t.run(open(&t.other_url("/ok"))).await.unwrap();
         assert_eq!(t.eval("document.title").await, "\"fine\"");
     });
 }
 
-/// Opens the page at `/loop` and waits until it really is stuck: an answer would have to come from it.
-async fn get_stuck(t: &crate::harness::Bench) {
+/// Opens the page at `/loop` and waits until it is stuck.
+async fn open_looping_page(t: &crate::harness::TestContext) {
     let there = Open { url: t.url("/loop"), until: Until::Commit, new_tab: false };
     t.run(Command::Open(there)).await.unwrap();
     while t.run_within(150, eval("1")).await.is_ok() {}
 }
 
-async fn close(t: &crate::harness::Bench, id: TabId) {
+async fn close(t: &crate::harness::TestContext, id: TabId) {
     let began = Instant::now();
     let close = TabCommand { action: TabAction::Close(CloseTab { id: Some(id) }) };
     t.run(Command::Tab(close)).await.unwrap();
@@ -87,9 +87,9 @@ async fn close(t: &crate::harness::Bench, id: TabId) {
 }
 
 #[test]
-fn what_covers_an_element_is_told_when_its_page_stops_answering() {
-    bench(async |t| {
-        // It gets stuck when the button is brought into view, which is when it is found to be covered.
+fn covering_element_is_reported_when_page_hangs() {
+    browser_test(async |t| {
+        // The page hangs when the button is scrolled into view, which is when it is found to be covered.
         t.page(
             "/",
             "<!doctype html><div style='height:3000px'></div><button>Pay</button>

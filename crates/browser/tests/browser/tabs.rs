@@ -1,6 +1,6 @@
-//! Tabs and contexts: which is meant, and that none disturbs another.
+//! Tabs and contexts: selection and isolation.
 
-use crate::harness::{Route, bench, eval, open, tab_id};
+use crate::harness::{Route, browser_test, eval, open, tab_id};
 use agbrowse_browser::command::{CloseTab, NewTab, SwitchTab, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Request, TabId};
 use futures_util::future::join_all;
@@ -18,8 +18,8 @@ fn switch(id: TabId) -> Command {
 }
 
 #[test]
-fn tabs_are_opened_chosen_and_closed() {
-    bench(async |t| {
+fn tabs_are_opened_switched_and_closed() {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
         let second = tab_id(t.run(new_tab(Some(t.url("/b")))).await);
@@ -40,15 +40,15 @@ fn tabs_are_opened_chosen_and_closed() {
 }
 
 #[test]
-fn a_tab_that_stays_aside_is_nobodys_current_one() {
-    bench(async |t| {
+fn background_tab_is_not_current() {
+    browser_test(async |t| {
         t.page("/a", "<title>a</title>").page("/b", "<title>b</title>");
         t.open("/a").await;
         let own = NewTab { url: Some(t.url("/b")), aside: true, ..NewTab::default() };
         let own = tab_id(t.run(Command::Tab(TabCommand { action: TabAction::New(own) })).await);
         assert_eq!(t.eval("document.title").await, "\"a\"");
         t.run(close_tab(None)).await.unwrap();
-        assert!(t.tabs().await.iter().all(|tab| !tab.current), "the tab aside took over");
+        assert!(t.tabs().await.iter().all(|tab| !tab.current), "the background tab became current");
         t.open("/a").await;
         let title = t.run_on(own, eval("document.title")).await.unwrap().reply;
         assert_eq!(title.to_string(), "b");
@@ -56,8 +56,8 @@ fn a_tab_that_stays_aside_is_nobodys_current_one() {
 }
 
 #[test]
-fn a_tab_that_the_page_closes_is_missed_not_replaced() {
-    bench(async |t| {
+fn tab_closed_by_page_is_reported_missing() {
+    browser_test(async |t| {
         t.page("/", "<title>main</title>").page("/pop", "<title>pop</title>");
         t.open("/").await;
         t.eval("window.open('pop'); 1").await;
@@ -74,8 +74,8 @@ fn a_tab_that_the_page_closes_is_missed_not_replaced() {
 }
 
 #[test]
-fn closing_the_current_tab_goes_to_its_opener() {
-    bench(async |t| {
+fn closing_current_tab_switches_to_opener() {
+    browser_test(async |t| {
         t.page("/", "<title>main</title>");
         t.open("/").await;
         t.run(new_tab(None)).await.unwrap();
@@ -89,31 +89,33 @@ fn closing_the_current_tab_goes_to_its_opener() {
 }
 
 #[test]
-fn contexts_have_their_own_cookies() {
-    bench(async |t| {
+fn contexts_have_separate_cookies() {
+    browser_test(async |t| {
         t.serve("/", Route::Cookies);
         t.open("/").await;
         t.open("/").await;
         assert_eq!(t.eval("document.body.innerText").await, "\"seen=yes\"");
         let other = Some(format!("{}-other", t.context));
-        let elsewhere = |command| Request { context: other.clone(), ..Request::new(command) };
-        t.browser.run(elsewhere(open(&t.url("/")))).await.unwrap();
-        let seen = t.browser.run(elsewhere(eval("document.body.innerText"))).await.unwrap();
-        assert_eq!(seen.reply.to_string(), "none");
-        t.browser.run(elsewhere(Command::Close(Default::default()))).await.unwrap();
+        let in_other_context =
+            |command| Request { context: other.clone(), ..Request::new(command) };
+        t.browser.run(in_other_context(open(&t.url("/")))).await.unwrap();
+        let text = t.browser.run(in_other_context(eval("document.body.innerText"))).await.unwrap();
+        assert_eq!(text.reply.to_string(), "none");
+        t.browser.run(in_other_context(Command::Close(Default::default()))).await.unwrap();
         assert_eq!(t.eval("1").await, "1");
-        let again = t.browser.run(elsewhere(Command::Close(Default::default()))).await.unwrap_err();
-        assert_eq!(again.code(), Code::BrowserContextNotFound);
+        let error =
+            t.browser.run(in_other_context(Command::Close(Default::default()))).await.unwrap_err();
+        assert_eq!(error.code(), Code::BrowserContextNotFound);
     });
 }
 
 #[test]
 fn commands_of_one_tab_run_in_order_and_tabs_run_in_parallel() {
-    bench(async |t| {
+    browser_test(async |t| {
         t.page("/", "<script>log = []; line = new BroadcastChannel('line')</script>");
         let first = tab_id(t.run(new_tab(Some(t.url("/")))).await);
         let second = tab_id(t.run(new_tab(Some(t.url("/")))).await);
-        // Held until the second tab says go: if tabs waited for each other, it never would.
+        // The first tab waits for the second one: if tabs waited for each other, it would never end.
         let hold = eval("await new Promise(go => line.onmessage = go); log.push('first')");
         let go = eval("setInterval(() => line.postMessage('go'), 5)");
         let mut all = vec![t.run_on(first, hold)];

@@ -1,12 +1,12 @@
-//! Clicks inside of frames that are drawn rotated, skewed, mirrored, scaled, zoomed or in perspective hit what they
-//! are meant for, also in frames in frames and in other processes.
+//! Clicks in frames that are rotated, skewed, mirrored, scaled, zoomed or in perspective hit their
+//! targets, also in nested and out-of-process frames.
 
-use crate::harness::bench;
-use crate::probes::told;
+use crate::harness::browser_test;
+use crate::probes::describe;
 use std::fmt::Write as _;
 
-/// Ways in which a frame can be drawn: styles of the element around it, and of itself.
-const DRAWN: &[(&str, &str)] = &[
+/// Transforms of a frame: styles of its container, and of the frame itself.
+const TRANSFORMS: &[(&str, &str)] = &[
     ("", "transform: rotate(30deg)"),
     ("", "transform: rotate(90deg); border: 7px solid; padding: 11px"),
     ("transform: rotate(-20deg) scale(.8)", "rotate: 200deg"),
@@ -22,8 +22,8 @@ const DRAWN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn clicks_hit_in_frames_however_they_are_drawn() {
-    bench(async |t| {
+fn clicks_hit_targets_in_transformed_frames() {
+    browser_test(async |t| {
         let inner =
             "<!doctype html><style>button { position: absolute; width: 40px; height: 24px }</style>
             <button style='left:5px;top:5px' onclick='tell(1)'>North</button>
@@ -38,32 +38,33 @@ fn clicks_hit_in_frames_however_they_are_drawn() {
             )
         };
         let mut pages = Vec::new();
-        for (number, drawn) in DRAWN.iter().enumerate() {
-            // Every other one in another process.
+        for (number, drawn) in TRANSFORMS.iter().enumerate() {
+            // Every other frame is out-of-process.
             let src = if number % 2 == 0 { t.url("/inner") } else { t.other_url("/inner") };
             pages.push((format!("{drawn:?}"), page(*drawn, &src)));
         }
-        // One in another, both of them drawn in their own way.
+        // Nested frames, each with its own transform.
         for (outer, middle, is_other) in [(0, 8, false), (8, 2, false), (7, 0, true), (3, 1, true)]
         {
             let path = format!("/middle-{outer}-{middle}");
-            let body = page(DRAWN[middle], &t.url("/inner")).replace("150px 200px", "60px 80px");
+            let body =
+                page(TRANSFORMS[middle], &t.url("/inner")).replace("150px 200px", "60px 80px");
             t.page(&path, body);
             let src = if is_other { t.other_url(&path) } else { t.url(&path) };
-            let body = page(DRAWN[outer], &src)
+            let body = page(TRANSFORMS[outer], &src)
                 .replace("width: 220px; height: 160px", "width: 500px; height: 420px");
-            pages.push((format!("{:?} in {:?}", DRAWN[middle], DRAWN[outer]), body));
+            pages.push((format!("{:?} in {:?}", TRANSFORMS[middle], TRANSFORMS[outer]), body));
         }
         let mut wrong = String::new();
         for (name, body) in pages {
             t.page("/", body);
             t.open("/").await;
-            for (target, wanted) in [("text=North", "1"), ("text=South", "12")] {
+            for (target, expected) in [("text=North", "1"), ("text=South", "12")] {
                 let click = format!(r#"{{"verb":"click","target":"{target}"}}"#);
-                let came = t.run(serde_json::from_str(&click).unwrap()).await;
+                let outcome = t.run(serde_json::from_str(&click).unwrap()).await;
                 let got = t.eval("got").await;
-                if got != format!("\"{wanted}\"") {
-                    let _ = writeln!(wrong, "{name}: {target}: got {got}: {}", told(&came));
+                if got != format!("\"{expected}\"") {
+                    let _ = writeln!(wrong, "{name}: {target}: got {got}: {}", describe(&outcome));
                 }
             }
         }
@@ -72,17 +73,17 @@ fn clicks_hit_in_frames_however_they_are_drawn() {
 }
 
 #[test]
-fn a_point_in_a_rotated_frame_means_what_is_drawn_there() {
-    bench(async |t| {
+fn coordinates_in_rotated_frame_hit_drawn_element() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<!doctype html><iframe style='position:absolute;left:100px;top:100px;width:200px;height:100px;border:0;transform:rotate(180deg)'
              srcdoc='<style>button { position:absolute; right:0; bottom:0; width:50px; height:20px }</style><button onclick=\"parent.got = 1\">Corner</button>'></iframe>",
         );
         t.open("/").await;
-        // What is at the bottom right of the document is at the top left of where it is drawn.
-        let came =
+        // The bottom right of the document is drawn at the top left.
+        let outcome =
             t.run(serde_json::from_str(r#"{"verb":"click","target":"xy=110,108"}"#).unwrap()).await;
-        assert_eq!(t.eval("window.got").await, "1", "{}", told(&came));
+        assert_eq!(t.eval("window.got").await, "1", "{}", describe(&outcome));
     });
 }

@@ -1,33 +1,33 @@
-//! Widgets that other people wrote, as they are published, and four of the patterns that screen readers know: each is
-//! looked at, acted on, and looked at again, as somebody would who has only a snapshot to go by.
+//! Third-party widgets, as they are published, and four ARIA patterns: each is
+//! observed, acted on, and observed again, by snapshots alone.
 //!
 //! The widgets are not part of this repository. `crates/browser/tests/widgets/package.json` names them; copy it into
 //! a folder, run `npm install --prefix FOLDER`, and name that folder in `AGBROWSE_WIDGETS`. Without it the tests that
-//! need it say so and pass, unless `AGBROWSE_REQUIRE_WIDGETS` is set.
+//! need it print that they are skipped and pass, unless `AGBROWSE_REQUIRE_WIDGETS` is set.
 
-use crate::harness::{Bench, Route, bench};
-use crate::probes::{is_what_came, told};
-use crate::snapshot::see;
+use crate::harness::{Route, TestContext, browser_test};
+use crate::probes::{describe, matches_outcome};
+use crate::snapshot::snapshot_text;
 use agbrowse_browser::command::Snapshot;
 use agbrowse_browser::{Command, Error, Outcome, Reply};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Something that is done with a widget.
+/// A sequence of steps with a widget.
 struct Scenario {
     name: &'static str,
     steps: &'static [Step],
-    /// A script that must be true in the end.
+    /// A script that must return true in the end.
     then: &'static str,
 }
 
-/// What is done, and what must come of it.
+/// A step and its expected outcome.
 ///
-/// - `look` takes a snapshot; some line of it must have these words, or none when they begin with `!`.
-/// - `js SCRIPT` runs a script in the page; if anything is expected, it is its result as JSON.
+/// - `look` takes a snapshot; one of its lines must have these words, or none when they begin with `!`.
+/// - `js SCRIPT` runs a script in the page; the expectation, if any, is its result as JSON.
 /// - Anything else is a command as JSON, in which `{words}` is the ref of the first line of the latest snapshot with
-///   these words, and `{words > others}` that of the first line with the others below it. What must come of it is
-///   told as in `probes.rs`, or with `reads …` as a part of what is read.
+///   these words, and `{words > others}` that of the first line with the others below it. The expected outcome is
+///   written as in `probes.rs`, or with `reads …` as a part of the value read.
 type Step = (&'static str, &'static str);
 
 const fn scenario(name: &'static str, steps: &'static [Step], then: &'static str) -> Scenario {
@@ -37,9 +37,9 @@ const fn scenario(name: &'static str, steps: &'static [Step], then: &'static str
 // The widgets.
 
 #[test]
-fn tabulator_rows_are_sorted_edited_and_never_mistaken() {
-    bench(async |t| {
-        drive(
+fn tabulator_rows_are_sorted_and_edited_with_correct_refs() {
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/grid.html"),
             &[
@@ -53,16 +53,16 @@ fn tabulator_rows_are_sorted_edited_and_never_mistaken() {
 }
 
 #[test]
-fn rows_whose_elements_are_recycled_are_never_mistaken() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/recycler.html"), &[], RECYCLER).await;
+fn refs_in_recycled_rows_are_never_mistaken() {
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/recycler.html"), &[], RECYCLER).await;
     });
 }
 
 #[test]
-fn tinymce_takes_text_and_formats_in_its_frame() {
-    bench(async |t| {
-        drive(
+fn tinymce_accepts_text_and_formats_in_its_frame() {
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/editor.html"),
             &[
@@ -81,9 +81,9 @@ fn tinymce_takes_text_and_formats_in_its_frame() {
 }
 
 #[test]
-fn shoelace_is_used_through_its_shadow_trees() {
-    bench(async |t| {
-        drive(
+fn shoelace_works_through_shadow_trees() {
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/shoelace.html"),
             &[
@@ -103,9 +103,9 @@ fn shoelace_is_used_through_its_shadow_trees() {
 }
 
 #[test]
-fn react_state_follows_its_fields_and_lists() {
-    bench(async |t| {
-        drive(
+fn react_state_follows_fields_and_lists() {
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/react.html"),
             &["react/umd/react.production.min.js", "react-dom/umd/react-dom.production.min.js"],
@@ -116,9 +116,9 @@ fn react_state_follows_its_fields_and_lists() {
 }
 
 #[test]
-fn flatpickr_days_are_clicked_and_written() {
-    bench(async |t| {
-        drive(
+fn flatpickr_accepts_clicked_and_typed_days() {
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/dates.html"),
             &["flatpickr/dist/flatpickr.min.css", "flatpickr/dist/flatpickr.min.js"],
@@ -129,9 +129,9 @@ fn flatpickr_days_are_clicked_and_written() {
 }
 
 #[test]
-fn select2_takes_one_option_and_several() {
-    bench(async |t| {
-        drive(
+fn select2_accepts_one_and_several_options() {
+    browser_test(async |t| {
+        run_scenarios(
             &t,
             include_str!("../widgets/select2.html"),
             &[
@@ -145,41 +145,41 @@ fn select2_takes_one_option_and_several() {
     });
 }
 
-// The patterns.
+// ARIA patterns.
 
 #[test]
-fn combobox_is_typed_into_and_chosen_from() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/combobox.html"), &[], COMBOBOX).await;
+fn combobox_filters_and_selects() {
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/combobox.html"), &[], COMBOBOX).await;
     });
 }
 
 #[test]
-fn tree_is_expanded_and_its_entries_are_told_apart() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/tree.html"), &[], TREE).await;
+fn tree_expands_and_distinguishes_entries() {
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/tree.html"), &[], TREE).await;
     });
 }
 
 #[test]
-fn menu_is_used_by_mouse_and_by_keyboard() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/menu.html"), &[], MENU).await;
+fn menu_works_by_mouse_and_keyboard() {
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/menu.html"), &[], MENU).await;
     });
 }
 
 #[test]
-fn modal_dialog_keeps_the_page_behind_it_away() {
-    bench(async |t| {
-        drive(&t, include_str!("../widgets/dialog.html"), &[], DIALOG).await;
+fn modal_dialog_makes_background_inert() {
+    browser_test(async |t| {
+        run_scenarios(&t, include_str!("../widgets/dialog.html"), &[], DIALOG).await;
     });
 }
 
-/// Plays all scenarios on a page that uses these files of the widgets; each begins with the page opened anew. What
-/// went wrong in any of them is told in the end. `AGBROWSE_SCENARIO` plays only those with this in their name.
-async fn drive(t: &Bench, page: &str, files: &[&str], scenarios: &[Scenario]) {
+/// Runs all scenarios on a page that uses these widget files; each begins with a newly opened page. Failures
+/// are reported together at the end. `AGBROWSE_SCENARIO` selects scenarios by name.
+async fn run_scenarios(t: &TestContext, page: &str, files: &[&str], scenarios: &[Scenario]) {
     if !files.is_empty() {
-        let Some(modules) = modules() else { return };
+        let Some(modules) = widget_directory() else { return };
         for file in files {
             serve(t, &modules, file);
         }
@@ -191,15 +191,15 @@ async fn drive(t: &Bench, page: &str, files: &[&str], scenarios: &[Scenario]) {
         if only.as_ref().is_some_and(|only| !scenario.name.contains(only)) {
             continue;
         }
-        if let Err(why) = play(t, scenario).await {
+        if let Err(why) = run_scenario(t, scenario).await {
             let _ = writeln!(wrong, "{}: {why}", scenario.name);
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// The folder that the widgets were installed into. Says so when there is none and none is required.
-pub(crate) fn modules() -> Option<PathBuf> {
+/// The folder with the installed widgets. Prints a message when there is none and none is required.
+pub(crate) fn widget_directory() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("AGBROWSE_WIDGETS") else {
         assert!(
             std::env::var_os("AGBROWSE_REQUIRE_WIDGETS").is_none(),
@@ -211,8 +211,8 @@ pub(crate) fn modules() -> Option<PathBuf> {
     Some(Path::new(&folder).join("node_modules"))
 }
 
-/// Serves a file of the widgets where the page looks for it, or every script that is right in a folder.
-pub(crate) fn serve(t: &Bench, modules: &Path, name: &str) {
+/// Serves a widget file at the path where the page expects it, or every script directly in a folder.
+pub(crate) fn serve(t: &TestContext, modules: &Path, name: &str) {
     let path = modules.join(name);
     if path.is_dir() {
         for entry in std::fs::read_dir(&path).unwrap() {
@@ -233,42 +233,44 @@ pub(crate) fn serve(t: &Bench, modules: &Path, name: &str) {
     t.serve(&format!("/node_modules/{name}"), route);
 }
 
-async fn play(t: &Bench, scenario: &Scenario) -> Result<(), String> {
+async fn run_scenario(t: &TestContext, scenario: &Scenario) -> Result<(), String> {
     t.open("/widget").await;
-    let mut seen = String::new();
-    for &(step, comes) in scenario.steps {
+    let mut page_text = String::new();
+    for &(step, expected) in scenario.steps {
         if step == "look" {
-            seen = see(t, Snapshot::default()).await;
-            let absent = comes.strip_prefix('!');
-            if seen.contains(absent.unwrap_or(comes)) == absent.is_some() {
-                return Err(format!("expected `{comes}` in\n{seen}"));
+            page_text = snapshot_text(t, Snapshot::default()).await;
+            let absent = expected.strip_prefix('!');
+            if page_text.contains(absent.unwrap_or(expected)) == absent.is_some() {
+                return Err(format!("expected `{expected}` in\n{page_text}"));
             }
             continue;
         }
         if let Some(script) = step.strip_prefix("js ") {
             let value = t.eval(script).await;
-            if !comes.is_empty() && value != comes {
-                return Err(format!("`{script}` gives {value}, not {comes}"));
+            if !expected.is_empty() && value != expected {
+                return Err(format!("`{script}` gives {value}, not {expected}"));
             }
             continue;
         }
-        let step = with_refs(step, &seen)?;
+        let step = with_refs(step, &page_text)?;
         let command: Command =
             serde_json::from_str(&step).map_err(|error| format!("{step}: {error}"))?;
-        let came = t.run_within(8_000, command).await;
-        if !comes.split('|').any(|comes| is_come(comes, &came)) {
-            return Err(format!("{step}: expected `{comes}`, got {}", told(&came)));
+        let outcome = t.run_within(8_000, command).await;
+        if !expected.split('|').any(|expected| matches_outcome_or_value(expected, &outcome)) {
+            return Err(format!("{step}: expected `{expected}`, got {}", describe(&outcome)));
         }
     }
     match &*t.eval(&format!("!!({})", scenario.then)).await {
         "true" => Ok(()),
-        _ => Err(format!("`{}` is not so", scenario.then)),
+        _ => Err(format!("`{}` is not true", scenario.then)),
     }
 }
 
-fn is_come(comes: &str, came: &Result<Outcome, Error>) -> bool {
-    let Some(words) = comes.strip_prefix("reads ") else { return is_what_came(comes, came) };
-    match came {
+fn matches_outcome_or_value(expected: &str, outcome: &Result<Outcome, Error>) -> bool {
+    let Some(words) = expected.strip_prefix("reads ") else {
+        return matches_outcome(expected, outcome);
+    };
+    match outcome {
         Ok(Outcome { reply: Reply::Get(got), .. }) => {
             got.value.as_ref().is_some_and(|value| value.contains(words))
         }
@@ -277,27 +279,27 @@ fn is_come(comes: &str, came: &Result<Outcome, Error>) -> bool {
 }
 
 /// A step with refs in place of the words in braces. JSON has braces of its own.
-fn with_refs(step: &str, seen: &str) -> Result<String, String> {
+fn with_refs(step: &str, page_text: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = step;
     while let Some(at) = rest.find("\"{") {
         let Some(end) = rest[at..].find("}\"") else { break };
         out.push_str(&rest[..=at]);
         let words = rest[at + 2..at + end].replace("\\\"", "\"");
-        out.push_str(ref_below(seen, &words)?);
+        out.push_str(ref_below(page_text, &words)?);
         rest = &rest[at + end + 1..];
     }
     Ok(out + rest)
 }
 
-/// The ref in the line that has the last of these words; each is looked for below the one before it, which is how a
-/// row is named first and then what is in it.
-fn ref_below<'s>(seen: &'s str, words: &str) -> Result<&'s str, String> {
-    let mut lines = seen.lines();
+/// The ref in the line with the last of these words, each searched for below the one before it: a
+/// row is named first, then an element in it.
+fn ref_below<'s>(page_text: &'s str, words: &str) -> Result<&'s str, String> {
+    let mut lines = page_text.lines();
     let mut line = "";
     for part in words.split(" > ") {
         let found = lines.find(|line| line.contains(part));
-        line = found.ok_or_else(|| format!("no `{part}` for `{words}` in\n{seen}"))?;
+        line = found.ok_or_else(|| format!("no `{part}` for `{words}` in\n{page_text}"))?;
     }
     let (_, from) = line.rsplit_once("ref=").ok_or_else(|| format!("no ref: {line}"))?;
     Ok(from.split([']', ' ']).next().unwrap_or_default())
@@ -305,7 +307,7 @@ fn ref_below<'s>(seen: &'s str, words: &str) -> Result<&'s str, String> {
 
 #[rustfmt::skip]
 const GRID: &[Scenario] = &[
-    scenario("a column is sorted by its header, and the other way round", &[
+    scenario("a column is sorted by its header, in both directions", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "columnheader \"Amount\""),
         (r#"{"verb":"click","target":"{columnheader \"Amount\"}"}"#, "changed +content"),
@@ -323,7 +325,7 @@ const GRID: &[Scenario] = &[
         (r#"{"verb":"press","keys":["Enter"]}"#, "changed +content"),
         ("look", "gridcell \"Quito\""),
     ], "table.getRow(2).getData().city === 'Quito'"),
-    scenario("an edit is taken back", &[
+    scenario("an edit is undone", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"click","target":"{\"Cleo No. 2\" > gridcell \"Pune\"}"}"#, "changed"),
@@ -344,38 +346,38 @@ const GRID: &[Scenario] = &[
         ("look", ""),
         (r#"{"verb":"scroll","target":"{button \"Ship\"}","way":"down"}"#, "changed +scroll"),
     ], "document.querySelector('.tabulator-tableholder').scrollTop > 100"),
-    scenario("a ref of a row that was scrolled away is refused", &[
+    scenario("a ref of a row scrolled out of the virtual list is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"scroll","target":"css=.tabulator-tableholder","way":"end"}"#, "changed +scroll"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a ref of a row that was sorted away is refused", &[
+    scenario("a ref of a row that sorting moved out is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"click","target":"{columnheader \"Amount\"}"}"#, "changed +content"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a ref of a row that has another customer now is refused", &[
+    scenario("a ref of a row with another customer is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         ("js table.updateData([{ id: 3, customer: 'Zoe No. 9' }]).then(() => 1)", "1"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a ref of a row that has another customer now is refused where that can be edited, too", &[
+    scenario("a ref of a row with another customer is refused in an editable table, too", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("js table.updateColumnDefinition('customer', { editor: 'input' }).then(() => 1)", "1"),
         ("look", "gridcell \"Dag No. 3\""),
         ("js table.updateData([{ id: 3, customer: 'Zoe No. 9' }]).then(() => 1)", "1"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a ref of data that was replaced is refused", &[
+    scenario("a ref of replaced data is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         ("js table.setData(orders.slice(700)).then(() => 1)", "1"),
         (r#"{"verb":"click","target":"{\"Dag No. 3\" > button \"Ship\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "shipped.textContent === 'none'"),
-    scenario("a row that comes back is the row that it was", &[
+    scenario("a row that is scrolled back has its earlier ref", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         (r#"{"verb":"scroll","target":"css=.tabulator-tableholder","way":"end"}"#, "changed +scroll"),
         (r#"{"verb":"scroll","target":"css=.tabulator-tableholder","way":"start"}"#, "changed +scroll"),
@@ -386,18 +388,18 @@ const GRID: &[Scenario] = &[
 
 #[rustfmt::skip]
 const RECYCLER: &[Scenario] = &[
-    scenario("an element that stands for another row now is refused", &[
+    scenario("a recycled element of another row is refused", &[
         ("look", "Contact 3"),
         (r#"{"verb":"scroll","target":"{grid \"Contacts\"}","way":"down","by":3000,"noDelta":true}"#, "changed +scroll"),
         (r#"{"verb":"click","target":"{\"Contact 3\" > button \"Call\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "view.scrollTop === 3000 && called.textContent === 'nobody'"),
-    scenario("a row of cells that can be focused is told apart as well", &[
+    scenario("rows with focusable cells are distinguished", &[
         ("js for (const cell of document.querySelectorAll('[role=gridcell]')) cell.tabIndex = -1", ""),
         ("look", "Contact 3"),
         (r#"{"verb":"scroll","target":"{grid \"Contacts\"}","way":"down","by":3000,"noDelta":true}"#, "changed +scroll"),
         (r#"{"verb":"click","target":"{\"Contact 3\" > button \"Call\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "view.scrollTop === 3000 && called.textContent === 'nobody'"),
-    scenario("in a batch, a ref means what it meant before the batch", &[
+    scenario("refs in a batch are bound to the snapshot before it", &[
         ("look", "Contact 3"),
         (r#"{"verb":"batch","commands":[{"verb":"scroll","target":"{grid \"Contacts\"}","way":"down","by":3000},{"verb":"click","target":"{\"Contact 3\" > button \"Call\"}","noWait":true}]}"#, "snapshot.ref-stale"),
     ], "called.textContent === 'nobody'"),
@@ -413,7 +415,7 @@ const RECYCLER: &[Scenario] = &[
         ("look", "Contact 5000"),
         (r#"{"verb":"click","target":"{\"Contact 5000\" > button \"Call\"}"}"#, "changed +content"),
     ], "called.textContent === 'Contact 5000'"),
-    scenario("an element that stands for its first row again is taken", &[
+    scenario("a recycled element that is back on its row is used", &[
         ("look", "Contact 3"),
         (r#"{"verb":"scroll","target":"{grid \"Contacts\"}","way":"down","by":3000}"#, "changed +scroll"),
         (r#"{"verb":"scroll","target":"{grid \"Contacts\"}","way":"start"}"#, "changed +scroll"),
@@ -423,20 +425,20 @@ const RECYCLER: &[Scenario] = &[
 
 #[rustfmt::skip]
 const EDITOR: &[Scenario] = &[
-    scenario("what is typed is in the letter", &[
+    scenario("typed text is in the document", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "Dear reader"),
         (r#"{"verb":"type","target":"{generic \"Letter\"}","text":", hello"}"#, "changed +content"),
         ("look", "Dear reader, hello"),
         (r#"{"verb":"get","what":"text","target":"{generic \"Letter\"}"}"#, "reads Dear reader, hello"),
     ], "tinymce.get('letter').getContent() === '<p>Dear reader, hello</p>'"),
-    scenario("a new text in place of the old one", &[
+    scenario("the text is replaced", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"fill","target":"{generic \"Letter\"}","value":"Dear Ada"}"#, "changed +value"),
         ("look", "Dear Ada"),
     ], "tinymce.get('letter').getContent() === '<p>Dear Ada</p>'"),
-    scenario("a selection is made bold, and the button shows it", &[
+    scenario("a selection is made bold, and the button shows the state", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "button \"Bold\""),
         (r#"{"verb":"press","keys":["Control+A"],"on":"{generic \"Letter\"}"}"#, "changed|none"),
@@ -444,7 +446,7 @@ const EDITOR: &[Scenario] = &[
         ("js document.querySelector('[aria-label=Bold]').ariaPressed", "\"true\""),
         (r#"{"verb":"get","what":"html","target":"{generic \"Letter\"}"}"#, "reads <strong>Dear reader</strong>"),
     ], "tinymce.get('letter').getContent() === '<p><strong>Dear reader</strong></p>'"),
-    scenario("bold is turned on, and what is typed then is bold", &[
+    scenario("bold is turned on, and typed text is bold", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"press","keys":["Control+End"],"on":"{generic \"Letter\"}"}"#, "changed|none"),
@@ -460,7 +462,7 @@ const EDITOR: &[Scenario] = &[
         (r#"{"verb":"click","target":"{\"Heading 2\"}"}"#, "changed +content"),
         ("look", "heading \"Dear reader\""),
     ], "tinymce.get('letter').getContent() === '<h2>Dear reader</h2>'"),
-    scenario("what was typed is undone", &[
+    scenario("typing is undone", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "button \"Undo\""),
         (r#"{"verb":"click","target":"{button \"Undo\"}","noWait":true}"#, "act.disabled"),
@@ -482,7 +484,7 @@ const SHOELACE: &[Scenario] = &[
         ("look", "combobox \"Plan\""),
         (r#"{"verb":"select","target":"{combobox \"Plan\"}","options":["Medium"]}"#, "changed =Medium"),
         ("look", "value=\"Medium\""),
-        // The list fades out: it is gone when it is looked at.
+        // The list fades out: it is gone by the next snapshot.
         ("look", "!option \"Medium\""),
     ], "plan.value === 'm'"),
     scenario("an option, with two clicks", &[
@@ -504,7 +506,7 @@ const SHOELACE: &[Scenario] = &[
         ("look", "combobox \"Extras\""),
         (r#"{"verb":"select","target":"{combobox \"Extras\"}","options":["Backup","Helpdesk"]}"#, "changed =Helpdesk"),
     ], "extras.value.join() === 'b,h'"),
-    scenario("an option that is not there is told with those that are", &[
+    scenario("a missing option is reported with the available ones", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"select","target":"{combobox \"Plan\"}","options":["Huge"],"noWait":true}"#, "act.no-option Huge"),
@@ -518,7 +520,7 @@ const SHOELACE: &[Scenario] = &[
         ("js terms.checked", "true"),
         (r#"{"verb":"uncheck","target":"{checkbox \"I agree\"}"}"#, "changed"),
     ], "!terms.checked"),
-    scenario("a dialog is opened, filled in and sent", &[
+    scenario("a dialog is opened, filled in and submitted", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", "!dialog"),
         (r#"{"verb":"click","target":"{button \"Send\"}"}"#, "changed +content"),
@@ -527,7 +529,7 @@ const SHOELACE: &[Scenario] = &[
         (r#"{"verb":"click","target":"{button \"Yes, send\"}"}"#, "changed +content"),
         (r#"{"verb":"wait","target":"role=dialog","state":"hidden"}"#, "reply"),
     ], "state.textContent === 'sent with 42' && !sure.open"),
-    scenario("what is behind an open dialog is refused", &[
+    scenario("an element behind an open dialog is refused", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Send\"}"}"#, "changed +content"),
@@ -544,7 +546,7 @@ const SHOELACE: &[Scenario] = &[
         (r#"{"verb":"wait","text":"cancelled"}"#, "reply"),
         ("look", "!dialog"),
     ], "!sure.open"),
-    scenario("a dialog is closed by a key, and what was behind it can be used again", &[
+    scenario("a dialog is closed by a key, and the page behind it is usable again", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Send\"}"}"#, "changed +content"),
@@ -552,7 +554,7 @@ const SHOELACE: &[Scenario] = &[
         (r#"{"verb":"wait","text":"cancelled"}"#, "reply"),
         (r#"{"verb":"check","target":"{checkbox \"I agree\"}"}"#, "changed"),
     ], "!sure.open && terms.checked"),
-    scenario("a form of such fields at once", &[
+    scenario("all fields with `fill-form`", &[
         (r#"{"verb":"wait","fn":"window.isReady"}"#, "reply"),
         (r#"{"verb":"fill-form","fields":[{"target":"label=E-mail","value":"ann@example.org"},{"target":"label=Plan","value":"Small"},{"target":"label=I agree","value":"true"}]}"#, "changed"),
     ], "mail.value === 'ann@example.org' && plan.value === 's' && terms.checked"),
@@ -568,7 +570,7 @@ const REACT: &[Scenario] = &[
         ("js state.name", "\"Anna\""),
         (r#"{"verb":"fill","target":"{textbox \"Name\"}","value":""}"#, "changed +value +content"),
     ], "state.name === '' && document.querySelector('input').value === ''"),
-    scenario("a field that takes a part of what it gets says so", &[
+    scenario("a field that accepts a part of the text reports it", &[
         ("look", "textbox \"Postcode\""),
         (r#"{"verb":"fill","target":"{textbox \"Postcode\"}","value":"0150 Oslo"}"#, "act.not-taken 0150"),
     ], "state.zip === '0150'"),
@@ -583,28 +585,28 @@ const REACT: &[Scenario] = &[
         (r#"{"verb":"select","target":"{combobox \"Size\"}","options":["Large"]}"#, "changed +value +content =Large"),
         ("look", "value=\"Large\""),
     ], "state.size === 'l'"),
-    scenario("all of them at once", &[
+    scenario("all fields with `fill-form`", &[
         (r#"{"verb":"fill-form","fields":[{"target":"label=Name","value":"Ann"},{"target":"label=Postcode","value":"0150"},{"target":"label=Member","value":"true"},{"target":"label=Size","value":"Large"}]}"#, "changed +content"),
     ], "JSON.stringify(state) === '{\"name\":\"Ann\",\"zip\":\"0150\",\"isMember\":true,\"size\":\"l\"}'"),
-    scenario("an entry that went elsewhere is the entry that it was", &[
+    scenario("a moved entry keeps its ref", &[
         ("look", "heading \"keyed\""),
         (r#"{"verb":"click","target":"{button \"Reverse keyed\"}","noDelta":true}"#, "changed +content"),
         ("js keyed.join()", "\"Fold,Iron,Wash\""),
         (r#"{"verb":"click","target":"{\"keyed\" > \"Wash\" > button \"Remove\"}"}"#, "changed +content"),
     ], "keyed.join() === 'Fold,Iron'"),
-    scenario("an element that got the text of another entry is refused", &[
+    scenario("an element with the text of another entry is refused", &[
         ("look", "heading \"placed\""),
         (r#"{"verb":"click","target":"{button \"Reverse placed\"}","noDelta":true}"#, "changed +content"),
         ("js placed.join()", "\"Fold,Iron,Wash\""),
         (r#"{"verb":"click","target":"{heading \"placed\" > \"Wash\" > button \"Remove\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "placed.join() === 'Fold,Iron,Wash'"),
-    scenario("the entry that moved up when one was removed is not taken for it", &[
+    scenario("the entry that moves into the place of a removed one is not mistaken for it", &[
         ("look", "heading \"placed\""),
         (r#"{"verb":"click","target":"{heading \"placed\" > \"Wash\" > button \"Remove\"}","noDelta":true}"#, "changed +content"),
         ("js placed.join()", "\"Iron,Fold\""),
         (r#"{"verb":"click","target":"{heading \"placed\" > \"Wash\" > button \"Remove\"}","noWait":true}"#, "snapshot.ref-stale"),
     ], "placed.join() === 'Iron,Fold'"),
-    scenario("an entry that is gone is refused", &[
+    scenario("a removed entry is refused", &[
         ("look", "heading \"keyed\""),
         (r#"{"verb":"click","target":"{heading \"keyed\" > \"Iron\" > button \"Remove\"}"}"#, "changed +content"),
         (r#"{"verb":"click","target":"{heading \"keyed\" > \"Iron\" > button \"Remove\"}","noWait":true}"#, "snapshot.ref-stale"),
@@ -621,7 +623,7 @@ const DATES: &[Scenario] = &[
         (r#"{"verb":"click","target":"{\"March 12, 2026\"}"}"#, "changed +content"),
         ("look", "value=\"2026-03-12\""),
     ], "arrival.value === '2026-03-12' && chosen.textContent === 'arrival 2026-03-12' && !arrival._flatpickr.isOpen"),
-    scenario("a calendar that fades in is there when it has faded in", &[
+    scenario("a calendar that fades in is waited for", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{textbox \"Arrival\"}"}"#, "changed +content"),
         ("look", "text: \"Wed\""),
@@ -644,12 +646,12 @@ const DATES: &[Scenario] = &[
         ("look", "\"December 24, 2027\""),
         (r#"{"verb":"click","target":"{\"December 24, 2027\"}"}"#, "changed +content"),
     ], "arrival.value === '2027-12-24'"),
-    scenario("a day is written into the field", &[
+    scenario("a day is typed into the field", &[
         ("look", "textbox \"Departure\""),
         (r#"{"verb":"fill","target":"{textbox \"Departure\"}","value":"2026-03-28"}"#, "changed +value"),
         (r#"{"verb":"press","keys":["Enter"]}"#, "changed"),
     ], "leave._flatpickr.selectedDates[0].getDate() === 28 && chosen.textContent === 'departure 2026-03-28'"),
-    scenario("a field that is for choosing only cannot be written to", &[
+    scenario("a calendar-only field cannot be filled", &[
         ("look", ""),
         (r#"{"verb":"fill","target":"{textbox \"Arrival\"}","value":"2026-03-28","noWait":true}"#, "act.not-editable"),
     ], "arrival.value === '2026-03-10'"),
@@ -661,7 +663,7 @@ const DATES: &[Scenario] = &[
         ("look", "\"March 9, 2026\""),
         (r#"{"verb":"click","target":"{\"March 9, 2026\"}"}"#, "changed +content"),
     ], "stay.value === '2026-03-05 to 2026-03-09'"),
-    scenario("a day of a month that was left is refused", &[
+    scenario("a day of a month no longer shown is refused", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{textbox \"Arrival\"}"}"#, "changed +content"),
         ("look", "\"March 12, 2026\""),
@@ -689,7 +691,7 @@ const SELECT2: &[Scenario] = &[
         ("look", "option \"Kenya\""),
         (r#"{"verb":"click","target":"{option \"Kenya\"}"}"#, "changed +content"),
     ], "country.value === 'ke'"),
-    scenario("an option that is searched for", &[
+    scenario("an option found by search", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{combobox \"Austria\"}"}"#, "changed +content"),
         ("look", "searchbox"),
@@ -707,7 +709,7 @@ const SELECT2: &[Scenario] = &[
         (r#"{"verb":"select","target":"{searchbox \"Search\"}","options":["Climbing","Sailing"]}"#, "changed +content =Sailing"),
         ("look", "\"Climbing\""),
     ], "$('#sports').val().join() === 'c,s'"),
-    scenario("several options, with clicks, and one is taken back", &[
+    scenario("several options, with clicks, and one is deselected", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{searchbox \"Search\"}"}"#, "changed +content"),
         ("look", "option \"Hiking\""),
@@ -718,11 +720,11 @@ const SELECT2: &[Scenario] = &[
         ("look", "Remove item"),
         (r#"{"verb":"click","target":"{Remove item}"}"#, "changed +content"),
     ], "$('#sports').val().join() === 's'"),
-    scenario("an option that is not there is told with those that are", &[
+    scenario("a missing option is reported with the available ones", &[
         ("look", ""),
         (r#"{"verb":"select","target":"{combobox \"Austria\"}","options":["Peru"],"noWait":true}"#, "act.no-option Peru"),
     ], "country.value === 'at'"),
-    scenario("the list behind it, which nobody can see, is not used", &[
+    scenario("the hidden native select is not used", &[
         ("look", ""),
         (r#"{"verb":"select","target":"css=#country","options":["Kenya"],"noWait":true}"#, "target.not-found not shown"),
     ], "country.value === 'at'"),
@@ -730,7 +732,7 @@ const SELECT2: &[Scenario] = &[
 
 #[rustfmt::skip]
 const COMBOBOX: &[Scenario] = &[
-    scenario("a part is typed, and an option chosen", &[
+    scenario("a prefix is typed, and an option selected", &[
         ("look", "combobox \"Fruit\""),
         (r#"{"verb":"type","target":"{combobox \"Fruit\"}","text":"b"}"#, "changed +value +content"),
         ("look", "option \"Blueberry\""),
@@ -738,7 +740,7 @@ const COMBOBOX: &[Scenario] = &[
         (r#"{"verb":"click","target":"{option \"Blueberry\"}"}"#, "changed +content"),
         ("look", "!option"),
     ], "fruit.value === 'Blueberry' && chosen.textContent === 'Blueberry' && document.activeElement === fruit"),
-    scenario("an option is chosen with keys", &[
+    scenario("an option is selected with keys", &[
         ("look", ""),
         (r#"{"verb":"type","target":"{combobox \"Fruit\"}","text":"ap"}"#, "changed +value +content"),
         (r#"{"verb":"press","keys":["ArrowDown","ArrowDown"]}"#, "changed +content"),
@@ -751,26 +753,26 @@ const COMBOBOX: &[Scenario] = &[
         ("look", "option \"Cherry\""),
         (r#"{"verb":"click","target":"{option \"Cherry\"}"}"#, "changed +content"),
     ], "fruit.value === 'Cherry'"),
-    scenario("an option of a list that is searched, with one command", &[
+    scenario("an option of a searchable list, with one command", &[
         ("look", ""),
         (r#"{"verb":"select","target":"{combobox \"Fruit\"}","options":["Banana"]}"#, "changed =Banana"),
     ], "chosen.textContent === 'Banana' && fruits.hidden"),
-    scenario("a list for choosing only shows what is chosen", &[
+    scenario("a select-only combobox shows its selection", &[
         ("look", "combobox \"Colour\""),
         ("look", "value=\"Red\""),
     ], "true"),
-    scenario("an option of a list for choosing only, with one command", &[
+    scenario("an option of a select-only combobox, with one command", &[
         ("look", "combobox \"Colour\""),
         (r#"{"verb":"select","target":"{combobox \"Colour\"}","options":["Blue"]}"#, "changed +content =Blue"),
     ], "shade.textContent === 'Blue' && shades.hidden"),
-    scenario("an option of a list for choosing only, with keys", &[
+    scenario("an option of a select-only combobox, with keys", &[
         ("look", ""),
         (r#"{"verb":"press","keys":["ArrowDown","ArrowDown","Enter"],"on":"{combobox \"Colour\"}"}"#, "changed +content"),
     ], "shade.textContent === 'Green'"),
-    scenario("both in a form", &[
+    scenario("both with `fill-form`", &[
         (r#"{"verb":"fill-form","fields":[{"target":"role=combobox[name=\"Fruit\"]","value":"Cherry"},{"target":"role=combobox[name=\"Colour\"]","value":"Green"}]}"#, "changed"),
     ], "fruit.value === 'Cherry' && shade.textContent === 'Green'"),
-    scenario("a list is closed and nothing is chosen", &[
+    scenario("a list is closed without a selection", &[
         ("look", ""),
         (r#"{"verb":"type","target":"{combobox \"Fruit\"}","text":"c"}"#, "changed +value +content"),
         ("look", "option \"Cherry\""),
@@ -781,7 +783,7 @@ const COMBOBOX: &[Scenario] = &[
 
 #[rustfmt::skip]
 const TREE: &[Scenario] = &[
-    scenario("an entry is expanded, and one below it chosen", &[
+    scenario("an entry is expanded, and one below it selected", &[
         ("look", "treeitem \"Letters\""),
         ("look", "!treeitem \"To Bo\""),
         (r#"{"verb":"click","target":"{treeitem \"Letters\"}"}"#, "changed +content"),
@@ -789,14 +791,14 @@ const TREE: &[Scenario] = &[
         (r#"{"verb":"click","target":"{treeitem \"To Bo\"}"}"#, "changed +content"),
         ("look", "treeitem \"Letters\""),
     ], "selected.textContent === 'To Bo'"),
-    scenario("an entry is collapsed, and nothing in it is clicked", &[
+    scenario("an entry is collapsed without a click inside it", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{treeitem \"Letters\"}"}"#, "changed +content"),
         ("look", "treeitem \"To Ada\""),
         (r#"{"verb":"click","target":"{treeitem \"Letters\"}"}"#, "changed +content"),
         ("look", "!treeitem \"To Ada\""),
     ], "selected.textContent === 'Letters'"),
-    scenario("an entry is chosen with keys", &[
+    scenario("an entry is selected with keys", &[
         ("look", ""),
         (r#"{"verb":"focus","target":"{treeitem \"Letters\"}"}"#, "changed +focus"),
         (r#"{"verb":"press","keys":["ArrowDown"]}"#, "changed +focus"),
@@ -805,11 +807,11 @@ const TREE: &[Scenario] = &[
         ("look", "treeitem \"Beach.jpg\""),
         (r#"{"verb":"press","keys":["Enter"]}"#, "changed +content"),
     ], "selected.textContent === 'Beach.jpg'"),
-    scenario("an entry of a tree is chosen as an option", &[
+    scenario("an entry of a tree is selected as an option", &[
         ("look", "tree \"Files\""),
         (r#"{"verb":"select","target":"{tree \"Files\"}","options":["Notes"]}"#, "changed +content =Notes"),
     ], "selected.textContent === 'Notes'"),
-    scenario("an entry two levels down, in a tree that is all open", &[
+    scenario("an entry two levels down, in a fully expanded tree", &[
         ("js for (const item of items()) if (isParent(item)) expand(item, true)", ""),
         ("look", "treeitem \"Winter\""),
         (r#"{"verb":"click","target":"{treeitem \"Winter\"}"}"#, "changed +content"),
@@ -821,42 +823,42 @@ const TREE: &[Scenario] = &[
 
 #[rustfmt::skip]
 const MENU: &[Scenario] = &[
-    scenario("an item is chosen with the mouse", &[
+    scenario("an item is selected with the mouse", &[
         ("look", "!menuitem"),
         (r#"{"verb":"click","target":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitem \"Print\""),
         (r#"{"verb":"click","target":"{menuitem \"Print\"}"}"#, "changed +content"),
         ("look", "!menuitem"),
     ], "done.textContent === 'Print' && document.activeElement === button"),
-    scenario("an item is chosen with keys", &[
+    scenario("an item is selected with keys", &[
         ("look", ""),
         (r#"{"verb":"press","keys":["ArrowDown"],"on":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitem \"Copy\""),
         (r#"{"verb":"press","keys":["ArrowDown"]}"#, "changed +focus"),
         (r#"{"verb":"press","keys":["Enter"]}"#, "changed +content"),
     ], "done.textContent === 'Print'"),
-    scenario("an item is chosen by its first letter", &[
+    scenario("an item is selected by its first letter", &[
         ("look", ""),
         (r#"{"verb":"press","keys":["Enter"],"on":"{button \"Actions\"}"}"#, "changed +content"),
         (r#"{"verb":"press","keys":["w","Space"]}"#, "changed +content"),
     ], "done.textContent === 'Wrap lines' && document.querySelector('[role=menuitemcheckbox]').ariaChecked === 'true'"),
-    scenario("an item is chosen with one command", &[
+    scenario("an item is selected with one command", &[
         ("look", ""),
         (r#"{"verb":"select","target":"{button \"Actions\"}","options":["Print"]}"#, "changed +content =Print"),
     ], "done.textContent === 'Print' && menu.hidden"),
-    scenario("an item that is on or off", &[
+    scenario("a checkable item", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitemcheckbox \"Wrap lines\""),
         (r#"{"verb":"check","target":"{menuitemcheckbox \"Wrap lines\"}"}"#, "changed +content"),
     ], "document.querySelector('[role=menuitemcheckbox]').ariaChecked === 'true'"),
-    scenario("an item that is disabled is refused", &[
+    scenario("a disabled item is refused", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitem \"Paste\""),
         (r#"{"verb":"click","target":"{menuitem \"Paste\"}","noWait":true}"#, "act.disabled"),
     ], "done.textContent === 'nothing' && !menu.hidden"),
-    scenario("an item of a menu in the menu, with the mouse", &[
+    scenario("an item of a submenu, with the mouse", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Actions\"}"}"#, "changed +content"),
         ("look", "menuitem \"Send\""),
@@ -864,7 +866,7 @@ const MENU: &[Scenario] = &[
         ("look", "menuitem \"As a link\""),
         (r#"{"verb":"click","target":"{menuitem \"As a link\"}"}"#, "changed +content"),
     ], "done.textContent === 'As a link' && menu.hidden"),
-    scenario("an item of a menu in the menu, with keys", &[
+    scenario("an item of a submenu, with keys", &[
         ("look", ""),
         (r#"{"verb":"press","keys":["ArrowUp","ArrowRight","ArrowDown"],"on":"{button \"Actions\"}"}"#, "changed +content"),
         ("js document.activeElement.textContent", "\"As a link\""),
@@ -891,7 +893,7 @@ const DIALOG: &[Scenario] = &[
         (r#"{"verb":"click","target":"{button \"Save\"}"}"#, "changed +content"),
         ("look", "!dialog"),
     ], "book.textContent === 'Elm Road 3' && document.activeElement === add"),
-    scenario("what is behind a dialog is refused, and can be used when it is closed", &[
+    scenario("an element behind a dialog is refused, and usable after it is closed", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"click","target":"{button \"Delete all\"}","noWait":true}"#, "act.covered|act.inert"),
@@ -900,23 +902,23 @@ const DIALOG: &[Scenario] = &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Delete all\"}"}"#, "changed +content"),
     ], "veil.hidden && book.textContent === 'wiped'"),
-    scenario("what is behind a dialog is refused to the keyboard as well", &[
+    scenario("keys to an element behind a dialog are refused", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"press","keys":["Enter"],"on":"{button \"Delete all\"}"}"#, "act.covered|act.inert"),
     ], "book.textContent === 'empty'"),
-    scenario("a field behind a dialog is not written to", &[
+    scenario("a field behind a dialog is not filled", &[
         ("look", "textbox \"Search\""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"fill","target":"{textbox \"Search\"}","value":"x","noWait":true}"#, "act.covered|act.inert"),
         (r#"{"verb":"type","target":"{textbox \"Search\"}","text":"x","noWait":true}"#, "act.covered|act.inert"),
     ], "search.value === '' && document.activeElement === street"),
-    scenario("whether what is behind a dialog can be clicked is told without a click", &[
+    scenario("`can` reports an element behind a dialog as not clickable", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"can","action":"click","target":"{button \"Delete all\"}"}"#, "can fail"),
     ], "book.textContent === 'empty'"),
-    scenario("the focus goes round in a dialog, and a key closes it", &[
+    scenario("a dialog traps the focus, and a key closes it", &[
         ("look", ""),
         (r#"{"verb":"click","target":"{button \"Add address\"}"}"#, "changed +content"),
         (r#"{"verb":"press","keys":["Tab","Tab","Tab"]}"#, "changed|none"),

@@ -1,4 +1,4 @@
-"""Limits and options."""
+"""Truncation, approval, capabilities, logging and authentication."""
 
 import re
 
@@ -6,100 +6,100 @@ import httpx2
 from mcp import MCPError
 from mcp.types import ElicitResult
 
-from scenario import alone, expect, has
+from scenario import expect, has, isolated
 
-async def follow(agent, reply):
-    """A reply with all that was cut from it."""
+async def collect_continuations(agent, reply):
+    """A truncated reply followed by all its continuations."""
     replies = [reply]
     while replies[-1].more:
-        expect(len(replies) < 200, "it has an end")
-        replies.append(await agent.look(more=replies[-1].more))
+        expect(len(replies) < 200, "the continuations end")
+        replies.append(await agent.snapshot(more=replies[-1].more))
     return replies
 
 
-@alone()
-async def long_page_is_cut_and_the_rest_can_be_had(start, site):
+@isolated()
+async def truncated_snapshot_can_be_continued(start, site):
     async with start("--max-tokens", "500") as server, server.client() as agent:
         await agent.open(site.page("".join(f"<h2>Head {n}.</h2><button>Button {n}.</button>" for n in range(150))))
-        replies = await follow(agent, await agent.look())
+        replies = await collect_continuations(agent, await agent.snapshot())
         for reply in replies:
             expect(len(reply.text) < 500 * 5, f"a reply has {len(reply.text)} characters", reply)
-        expect(len(replies) > 1 and "cut" in replies[0].ours, "it says that something was cut", replies[0])
-        whole = "\n".join(reply.theirs for reply in replies)
+        expect(len(replies) > 1 and "cut" in replies[0].server_text, "the truncation is reported", replies[0])
+        whole = "\n".join(reply.page_text for reply in replies)
         missing = [n for n in range(150) if f'"Button {n}."' not in whole]
-        expect(not missing, f"{len(missing)} of 150 buttons are in no part of it, from {missing[:1]} on", replies[-1])
-        found = await agent.look(find="Button 140.")
-        await agent.well("browser_click", ref=found.ref("Button 140."))
+        expect(not missing, f"{len(missing)} of 150 buttons are missing, from {missing[:1]} on", replies[-1])
+        found = await agent.snapshot(find="Button 140.")
+        await agent.call_ok("browser_click", ref=found.ref("Button 140."))
 
 
-@alone()
-async def long_answer_is_cut_and_the_rest_can_be_had(start, site):
+@isolated()
+async def truncated_reply_can_be_continued(start, site):
     async with start("--max-tokens", "500") as server, server.client() as agent:
         await agent.open(site.page("<p>."))
         for joint, line_end in ((" ", ""), ("\\n", "\n")):
             function = f"() => Array.from({{length: 1500}}, (_, n) => 'word' + n).join('{joint}')"
-            replies = await follow(agent, await agent.well("browser_evaluate", function=function))
+            replies = await collect_continuations(agent, await agent.call_ok("browser_evaluate", function=function))
             expect(len(replies) > 1, "it is cut", replies[0])
-            whole = re.findall(r"word(\d+)", "".join(reply.theirs + line_end for reply in replies))
+            whole = re.findall(r"word(\d+)", "".join(reply.page_text + line_end for reply in replies))
             expect([int(n) for n in whole] == list(range(1500)), f"all {len(whole)} words are there, in order")
-        has(await agent.badly("browser_snapshot", more="ffffffff"), "ffffffff")
+        has(await agent.call_error("browser_snapshot", more="ffffffff"), "ffffffff")
 
 
-@alone()
-async def person_is_asked_about_a_delicate_tool(start, site):
+@isolated()
+async def sensitive_tool_requires_user_approval(start, site):
     answers = []
 
-    async def person(_, question):
+    async def approve(_, question):
         expect("browser_evaluate" in question.message, "the question names the tool", question.message)
         return answers.pop(0)
 
     async with start("--ask", "browser_evaluate") as server:
-        async with server.client(elicitation_callback=person) as agent:
+        async with server.client(elicitation_callback=approve) as agent:
             await agent.open(site.page("<p>."))
             answers.append(ElicitResult(action="accept", content={"allow": True}))
-            has(await agent.well("browser_evaluate", function="() => 6 * 7"), "42")
+            has(await agent.call_ok("browser_evaluate", function="() => 6 * 7"), "42")
             refusal = ElicitResult(action="accept", content={"allow": False})
             for no in (refusal, ElicitResult(action="decline"), ElicitResult(action="cancel")):
                 answers.append(no)
-                await agent.badly("browser_evaluate", function="() => document.title = 'done'")
-            expect(not answers, "each was asked")
-            await agent.look()
-        async with server.client() as mute:
-            await mute.badly("browser_evaluate", function="() => 1")
+                await agent.call_error("browser_evaluate", function="() => document.title = 'done'")
+            expect(not answers, "each call required approval")
+            await agent.snapshot()
+        async with server.client() as silent:
+            await silent.call_error("browser_evaluate", function="() => 1")
 
 
-@alone("stdio")
-async def cache_is_told_of_in_the_log(start, site):
+@isolated("stdio")
+async def cache_hits_and_misses_are_logged(start, site):
     async with start() as server:
         server.environment["AGBROWSE_LOG"] = "debug"
         async with server.client() as agent:
             await agent.open(site.page("<p>Words"))
-            await agent.look(budget=5000)
-            await agent.look(budget=5000)
+            await agent.snapshot(budget=5000)
+            await agent.snapshot(budget=5000)
             log = "\n".join(file.read_text(errors="replace") for file in server.folder.rglob("*.log"))
             for words in ("capture_snapshot", "hit", "miss"):
                 expect(words in log, f"`{words}` is in the log")
 
 
-@alone("stdio")
-async def tools_that_are_not_offered_are_refused(start, site):
+@isolated("stdio")
+async def tools_outside_enabled_capabilities_are_refused(start, site):
     async with start() as server:
         at = server.options.index("--caps")
         del server.options[at:at + 2]
         async with server.client() as agent:
             names = [tool.name for tool in (await agent.client.list_tools()).tools]
-            is_usual = "browser_click" in names and "browser_evaluate" not in names
-            expect(is_usual, "only the usual ones are offered", " ".join(names))
+            is_default = "browser_click" in names and "browser_evaluate" not in names
+            expect(is_default, "only the default tools are listed", " ".join(names))
             try:
                 reply = await agent.call("browser_evaluate", function="() => 1")
             except MCPError as error:
-                expect("--caps" in error.message, "it says how to get it", error.message)
+                expect("--caps" in error.message, "the option to enable it is named", error.message)
             else:
-                expect(False, "it was answered", reply)
+                expect(False, "the call succeeded", reply)
 
 
-@alone("http")
-async def nobody_comes_in_without_the_token(start, site):
+@isolated("http")
+async def http_requests_without_token_are_refused(start, site):
     async with start() as server, httpx2.AsyncClient() as web:
         ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         right = {"Authorization": f"Bearer {server.token}", "Accept": "application/json, text/event-stream"}

@@ -1,7 +1,7 @@
-//! When a page is looked at anew.
+//! Cache of snapshots and its invalidation.
 
-use super::{see, show, snapshot};
-use crate::harness::{Bench, bench, eval};
+use super::{open_html, snapshot, snapshot_text};
+use crate::harness::{TestContext, browser_test, eval};
 use agbrowse_browser::command::{Snapshot, SnapshotReply};
 use agbrowse_browser::{Reply, TabId};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 /// Longer than any test.
 const FOREVER: Duration = Duration::from_secs(3600);
 
-/// Two tabs of one site, so that one can change the other without a command to it.
-async fn two_tabs(t: &Bench, html: &str) -> (TabId, TabId) {
+/// Two tabs of one site, so that one can change the other without a command on it.
+async fn two_tabs(t: &TestContext, html: &str) -> (TabId, TabId) {
     t.page("/", format!("<title>Page</title>{html}"));
     t.page("/side", "<title>Side</title>");
     t.open("/").await;
@@ -20,7 +20,7 @@ async fn two_tabs(t: &Bench, html: &str) -> (TabId, TabId) {
     (first, tabs.iter().find(|tab| tab.id != first).unwrap().id)
 }
 
-async fn see_on(t: &Bench, tab: TabId, options: Snapshot) -> String {
+async fn snapshot_text_on(t: &TestContext, tab: TabId, options: Snapshot) -> String {
     t.run_on(tab, snapshot(options))
         .await
         .unwrap_or_else(|error| panic!("{error}"))
@@ -28,60 +28,60 @@ async fn see_on(t: &Bench, tab: TabId, options: Snapshot) -> String {
         .to_string()
 }
 
-/// What a script sets here no event tells of.
-const QUIETLY: &str =
+/// A stylesheet change from another tab, which fires no event.
+const SILENT_STYLE_CHANGE: &str =
     "opener.document.styleSheets[0].insertRule('p:first-of-type { display: none }'); 1";
-const SHEET: &str = "<style></style><p>first</p><p>second</p>";
+const STYLED_PAGE: &str = "<style></style><p>first</p><p>second</p>";
 
 #[test]
-fn a_snapshot_is_remembered_while_nothing_is_heard_of_the_page() {
-    bench(async |t| {
-        let (first, side) = two_tabs(&t, SHEET).await;
-        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
-        t.run_on(side, eval(QUIETLY)).await.unwrap();
-        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
-        // Another way of looking is not the same snapshot; `fresh` never is.
+fn unchanged_page_is_served_from_cache() {
+    browser_test(async |t| {
+        let (first, side) = two_tabs(&t, STYLED_PAGE).await;
+        assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        t.run_on(side, eval(SILENT_STYLE_CHANGE)).await.unwrap();
+        assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        // Other options are not served from the cache; `fresh` never is.
         let fresh = Snapshot { fresh: true, ..Snapshot::default() };
-        assert!(!see_on(&t, first, fresh).await.contains("\"first\""));
-        assert!(!see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        assert!(!snapshot_text_on(&t, first, fresh).await.contains("\"first\""));
+        assert!(!snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
     });
 }
 
 #[test]
-fn all_refs_looks_anew_and_leaves_what_is_remembered_alone() {
-    bench(async |t| {
-        let (first, side) = two_tabs(&t, SHEET).await;
-        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
-        t.run_on(side, eval(QUIETLY)).await.unwrap();
+fn all_refs_takes_fresh_snapshot_and_keeps_cache() {
+    browser_test(async |t| {
+        let (first, side) = two_tabs(&t, STYLED_PAGE).await;
+        assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        t.run_on(side, eval(SILENT_STYLE_CHANGE)).await.unwrap();
         let all = Snapshot { all_refs: true, ..Snapshot::default() };
-        assert!(!see_on(&t, first, all.clone()).await.contains("\"first\""));
-        assert!(see_on(&t, first, Snapshot::default()).await.contains("\"first\""));
-        // What happens in between is still heard of.
+        assert!(!snapshot_text_on(&t, first, all.clone()).await.contains("\"first\""));
+        assert!(snapshot_text_on(&t, first, Snapshot::default()).await.contains("\"first\""));
+        // Changes in between are still noticed.
         t.run_on(first, eval("document.body.append('More'); 1")).await.unwrap();
-        assert!(see_on(&t, first, all).await.contains("More"));
-        let text = see_on(&t, first, Snapshot::default()).await;
+        assert!(snapshot_text_on(&t, first, all).await.contains("More"));
+        let text = snapshot_text_on(&t, first, Snapshot::default()).await;
         assert!(text.contains("More") && !text.contains("\"first\""), "{text}");
     });
 }
 
 #[test]
-fn what_a_script_did_is_seen_at_once() {
-    bench(async |t| {
-        show(&t, "<h1 id=x>0</h1><input id=y aria-label=Name>", Snapshot::default()).await;
+fn script_change_is_visible_at_once() {
+    browser_test(async |t| {
+        open_html(&t, "<h1 id=x>0</h1><input id=y aria-label=Name>", Snapshot::default()).await;
         for n in 1..=40 {
             t.eval(&format!("x.textContent = 'Heading {n}'; 1")).await;
-            let text = see(&t, Snapshot::default()).await;
+            let text = snapshot_text(&t, Snapshot::default()).await;
             assert!(text.contains(&format!("\"Heading {n}\"")), "{n}:\n{text}");
             t.eval(&format!("y.value = 'value {n}'; 1")).await;
-            let text = see(&t, Snapshot::default()).await;
+            let text = snapshot_text(&t, Snapshot::default()).await;
             assert!(text.contains(&format!("\"value {n}\"")), "{n}:\n{text}");
         }
     });
 }
 
 #[test]
-fn what_a_script_did_to_a_sheet_is_seen_at_once() {
-    bench(async |t| {
+fn stylesheet_change_is_visible_at_once() {
+    browser_test(async |t| {
         let html = "<style id=s>.a { color: green } .b { color: blue }</style><p class=a>One</p><p class=b>Two</p>
             <script>added = new CSSStyleSheet(); added.replaceSync('.c { color: red }');
               document.adoptedStyleSheets.push(added)</script>";
@@ -89,24 +89,24 @@ fn what_a_script_did_to_a_sheet_is_seen_at_once() {
             "s.sheet.cssRules[0].style.display = 'none'; 1",
             "document.styleSheets[0].cssRules[0].selectorText = '.x, .a'; added.replaceSync('.a { opacity: 0 }'); 1",
         ] {
-            assert!(show(&t, html, Snapshot::default()).await.contains("\"One\""));
+            assert!(open_html(&t, html, Snapshot::default()).await.contains("\"One\""));
             t.eval(script).await;
-            let text = see(&t, Snapshot::default()).await;
+            let text = snapshot_text(&t, Snapshot::default()).await;
             assert!(!text.contains("\"One\"") && text.contains("\"Two\""), "{script}:\n{text}");
         }
-        // The page itself does it, and nobody is told: who wants to be sure looks afresh.
+        // Done by the page itself, without an event: only `fresh` is certain to see it.
         t.page("/late", format!("{html}<button onclick=\"added.replaceSync('.a {{ display: none }}')\">Hide</button>"));
         t.open("/late").await;
-        assert!(see(&t, Snapshot::default()).await.contains("\"One\""));
+        assert!(snapshot_text(&t, Snapshot::default()).await.contains("\"One\""));
         t.eval("document.querySelector('button').click(); 1").await;
-        let text = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        let text = snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         assert!(!text.contains("\"One\"") && text.contains("\"Two\""), "{text}");
     });
 }
 
 #[test]
-fn rules_hide_what_they_are_about_however_it_is_spelled() {
-    bench(async |t| {
+fn css_rules_of_any_spelling_hide_elements() {
+    browser_test(async |t| {
         for (style, html) in [
             (r".\32 xl\:hidden { display: none }", "<p class='2xl:hidden'>Hidden</p>"),
             (r".\32 xl\:hidden p { display: none }", "<div class='2xl:hidden'><p>Hidden</p></div>"),
@@ -120,33 +120,36 @@ fn rules_hide_what_they_are_about_however_it_is_spelled() {
             ),
             (r".\1F600 x { display: none }", "<p class='\u{1F600}x'>Hidden</p>"),
         ] {
-            let text =
-                show(&t, &format!("<style>{style}</style>{html}<p>Seen</p>"), Snapshot::default())
-                    .await;
+            let text = open_html(
+                &t,
+                &format!("<style>{style}</style>{html}<p>Seen</p>"),
+                Snapshot::default(),
+            )
+            .await;
             assert!(
                 text.contains("\"Seen\"") && !text.contains("\"Hidden\""),
                 "{style} {html}:\n{text}"
             );
         }
-        // In documents of the oldest kind, classes and ids are the same in large and small letters.
+        // In quirks mode, classes and ids are case-insensitive.
         t.page(
             "/quirks",
             "<title>Q</title><style>.HIDE, #Gone { display: none }</style>
              <p class=hide>Hidden</p><p id=gONE>Hidden</p><p>Seen</p>",
         );
         t.open("/quirks").await;
-        let text = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("\"Seen\"") && !text.contains("\"Hidden\""), "{text}");
         t.page("/old", "<title>O</title><body bgcolor=#000000 text=#ffffff><p>Seen</p><p><font color=#000000>Hidden</font></p>");
         t.open("/old").await;
-        let text = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("\"Seen\"") && !text.contains("\"Hidden\""), "{text}");
     });
 }
 
 #[test]
-fn what_happens_in_a_page_by_itself_is_seen() {
-    bench(async |t| {
+fn spontaneous_page_change_invalidates_cache() {
+    browser_test(async |t| {
         let (first, side) =
             two_tabs(&t, "<h1 id=x>Before</h1><input aria-label=Name><div id=h></div>
              <button id=b>Press</button><iframe id=f srcdoc='<p>Inside'></iframe>
@@ -164,25 +167,28 @@ fn what_happens_in_a_page_by_itself_is_seen() {
         .iter()
         .enumerate()
         {
-            see_on(&t, first, Snapshot { fresh: true, ..Snapshot::default() }).await;
+            snapshot_text_on(&t, first, Snapshot { fresh: true, ..Snapshot::default() }).await;
             t.run_on(side, eval(&format!("{script}; 1"))).await.unwrap();
-            // The news travels on its own: what is remembered does not grow old here.
-            while !see_on(&t, first, Snapshot::default()).await.contains(&format!("After {n}")) {}
+            // The notification is asynchronous; the cache does not expire here.
+            while !snapshot_text_on(&t, first, Snapshot::default()).await.contains(&format!("After {n}")) {}
         }
     });
 }
 
 #[test]
-fn focus_and_scrolling_are_seen() {
-    bench(async |t| {
+fn focus_and_scroll_invalidate_cache() {
+    browser_test(async |t| {
         let html = "<button id=b>Press</button><p style='margin-top: 3000px'>Below";
         let (first, side) = two_tabs(&t, html).await;
         t.browser.set_cache_lifetime(first, FOREVER).await.unwrap();
         let button = async |options: Snapshot| {
             let full = Snapshot { details: true, boxes: true, ..options };
             let reply = t.run_on(first, snapshot(full)).await.unwrap().reply;
-            let Reply::Snapshot(SnapshotReply::Full(told)) = reply else { panic!("no details") };
-            let button = told.refs.into_iter().find(|it| it.name == "Press").expect("a button");
+            let Reply::Snapshot(SnapshotReply::Full(reply_details)) = reply else {
+                panic!("no details")
+            };
+            let button =
+                reply_details.refs.into_iter().find(|it| it.name == "Press").expect("a button");
             (button.focused, button.bounds.expect("a box").y)
         };
         let fresh = Snapshot { fresh: true, ..Snapshot::default() };
@@ -199,8 +205,8 @@ fn focus_and_scrolling_are_seen() {
 }
 
 #[test]
-fn an_address_that_became_another_one_is_told() {
-    bench(async |t| {
+fn changed_url_is_shown() {
+    browser_test(async |t| {
         t.page("/", "<!doctype html><title>Page</title><a href=x>Words</a>")
             .page("/side", "<p>Side");
         t.open("/").await;
@@ -209,19 +215,19 @@ fn an_address_that_became_another_one_is_told() {
         t.eval(&format!("window.open({:?}); 1", t.url("/side"))).await;
         let tabs = t.tabs_until(|tabs| tabs.len() == 2 && tabs[1].url == t.url("/side")).await;
         let full = || Snapshot { details: true, urls: true, ..Snapshot::default() };
-        for way in ["pushState", "replaceState"] {
-            see_on(&t, first, Snapshot { fresh: true, ..full() }).await;
-            // A script of another tab: this one is not asked to do anything.
-            let script = format!("opener.history.{way}(0, '', './{way}/deeper'); 1");
+        for method in ["pushState", "replaceState"] {
+            snapshot_text_on(&t, first, Snapshot { fresh: true, ..full() }).await;
+            // A script of another tab: no command runs on this one.
+            let script = format!("opener.history.{method}(0, '', './{method}/deeper'); 1");
             t.run_on(tabs[1].id, eval(&script)).await.unwrap();
             loop {
                 let reply = t.run_on(first, snapshot(full())).await.unwrap().reply;
-                let Reply::Snapshot(SnapshotReply::Full(told)) = reply else {
+                let Reply::Snapshot(SnapshotReply::Full(reply_details)) = reply else {
                     panic!("no details")
                 };
-                let link = &told.refs[0].url;
-                let is_there = |url: &str| url.contains(&format!("{way}/"));
-                if told.url.as_deref().is_some_and(is_there) && is_there(link) {
+                let link = &reply_details.refs[0].url;
+                let is_there = |url: &str| url.contains(&format!("{method}/"));
+                if reply_details.url.as_deref().is_some_and(is_there) && is_there(link) {
                     break;
                 }
             }
@@ -230,12 +236,12 @@ fn an_address_that_became_another_one_is_told() {
 }
 
 #[test]
-fn a_page_that_was_left_is_not_remembered() {
-    bench(async |t| {
-        assert!(show(&t, "<p>Here</p>", Snapshot::default()).await.contains("Here"));
-        assert!(show(&t, "<p>There</p>", Snapshot::default()).await.contains("There"));
+fn cache_is_dropped_on_navigation() {
+    browser_test(async |t| {
+        assert!(open_html(&t, "<p>Here</p>", Snapshot::default()).await.contains("Here"));
+        assert!(open_html(&t, "<p>There</p>", Snapshot::default()).await.contains("There"));
         t.eval("history.pushState(0, '', '/elsewhere'); document.body.textContent = 'Else'; 1")
             .await;
-        assert!(see(&t, Snapshot::default()).await.contains("Else"));
+        assert!(snapshot_text(&t, Snapshot::default()).await.contains("Else"));
     });
 }

@@ -1,53 +1,59 @@
-//! Parts of a page, searches, changes.
+//! Root, budget, find, delta and hashes of snapshots.
 
-use super::{details, get, message, ref_of, renumbered, see, show, snapshot, value, viewpoint};
-use crate::harness::bench;
+use super::{
+    details, get, message, open_html, ref_of, renumbered, snapshot, snapshot_text, value, viewpoint,
+};
+use crate::harness::browser_test;
 use agbrowse_browser::command::{Find, Property, Snapshot, SnapshotReply, TextFormat};
 use agbrowse_browser::{Code, Command, Reply};
 
 #[test]
-fn a_root_is_shown_alone_and_in_full() {
-    bench(async |t| {
+fn root_is_shown_alone_and_in_full() {
+    browser_test(async |t| {
         let long = "word ".repeat(1200);
         let html = format!(
             "<nav><a href=/>Away</a></nav><main id=m><h2>Part</h2><p>{}</p></main>",
             long.trim()
         );
-        show(&t, &html, Snapshot::default()).await;
+        open_html(&t, &html, Snapshot::default()).await;
         for root in ["css=main", "css=#m"] {
             let target = Some(root.parse().unwrap());
-            let text = see(&t, Snapshot { root: target.clone(), ..Snapshot::default() }).await;
+            let text =
+                snapshot_text(&t, Snapshot { root: target.clone(), ..Snapshot::default() }).await;
             assert!(text.starts_with("- main"), "{text}");
             assert!(text.contains(long.trim()) && !text.contains("Away"), "{text}");
-            let text = see(&t, Snapshot { root: target, ..viewpoint() }).await;
+            let text = snapshot_text(&t, Snapshot { root: target, ..viewpoint() }).await;
             assert!(text.contains(long.trim()) && !text.contains("Away"), "{text}");
         }
         let options = Snapshot { root_selector: Some("nav".into()), ..Snapshot::default() };
-        let text = see(&t, options).await;
+        let text = snapshot_text(&t, options).await;
         assert!(text.contains("Away") && !text.contains("Part"), "{text}");
-        let name = ref_of(&see(&t, Snapshot::default()).await, "Away");
-        let text =
-            see(&t, Snapshot { root: Some(name.parse().unwrap()), ..Snapshot::default() }).await;
+        let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Away");
+        let text = snapshot_text(
+            &t,
+            Snapshot { root: Some(name.parse().unwrap()), ..Snapshot::default() },
+        )
+        .await;
         assert_eq!(text, format!("- link \"Away\" [ref={name}]"));
     });
 }
 
 #[test]
-fn a_root_that_is_not_there_is_its_own_error() {
-    bench(async |t| {
-        show(&t, "<p hidden id=h>x</p>", Snapshot::default()).await;
+fn missing_root_is_typed_error() {
+    browser_test(async |t| {
+        open_html(&t, "<p hidden id=h>x</p>", Snapshot::default()).await;
         for css in ["#nothing", "main"] {
             let options = Snapshot { root_selector: Some(css.into()), ..Snapshot::default() };
             let error = t.run(snapshot(options)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRootNotFound);
             assert_eq!(message(&error), format!("snapshot root selector did not match: {css}"));
         }
-        // What is no selector matches nothing.
+        // An invalid selector matches nothing.
         let options = Snapshot { root_selector: Some("a[".into()), ..Snapshot::default() };
         let error = t.run(snapshot(options)).await.unwrap_err();
         assert_eq!(message(&error), "snapshot root selector did not match: a[");
         assert!(error.details().evidence.as_ref().unwrap().contains_key("reason"));
-        // An element that is there but not shown has nothing to show either.
+        // A hidden element cannot be a root either.
         let options = Snapshot { root_selector: Some("#h".into()), ..Snapshot::default() };
         assert_eq!(t.run(snapshot(options)).await.unwrap_err().code(), Code::SnapshotRootNotFound);
         let root = Some("@e999".parse().unwrap());
@@ -57,50 +63,50 @@ fn a_root_that_is_not_there_is_its_own_error() {
 }
 
 #[test]
-fn a_budget_folds_the_rest_and_says_how_much() {
-    bench(async |t| {
+fn budget_folds_rest_with_counts() {
+    browser_test(async |t| {
         let list: String =
             (0..300).map(|n| format!("<li><a href=/{n}>Entry number {n}</a></li>")).collect();
-        show(&t, &format!("<h1>Top</h1><ul>{list}</ul><button>Buy</button>"), Snapshot::default())
-            .await;
+        open_html(
+            &t,
+            &format!("<h1>Top</h1><ul>{list}</ul><button>Buy</button>"),
+            Snapshot::default(),
+        )
+        .await;
         let formats = [TextFormat::Text, TextFormat::Viewpoint];
         for (budget, format) in [200, 600].into_iter().flat_map(|it| formats.map(|how| (it, how))) {
             let options = Snapshot { budget: Some(budget), format, ..Snapshot::default() };
             let outcome = t.run(snapshot(options)).await.unwrap();
-            let Reply::Snapshot(SnapshotReply::Text(shown)) = &outcome.reply else {
+            let Reply::Snapshot(SnapshotReply::Text(text)) = &outcome.reply else {
                 panic!("no text")
             };
             assert!(
-                shown.tokens <= budget + budget / 10,
+                text.tokens <= budget + budget / 10,
                 "{} of {budget}:\n{}",
-                shown.tokens,
-                shown.text
+                text.tokens,
+                text.text
             );
-            // Nor is much of it left unused.
-            assert!(shown.tokens >= budget / 2, "{} of {budget}", shown.tokens);
-            assert!(
-                shown.text.contains("\"Top\"") && shown.text.contains("- … "),
-                "{}",
-                shown.text
-            );
+            // Most of the budget is used.
+            assert!(text.tokens >= budget / 2, "{} of {budget}", text.tokens);
+            assert!(text.text.contains("\"Top\"") && text.text.contains("- … "), "{}", text.text);
             let is_told = |note: &agbrowse_browser::Note| {
                 note.message.contains("folded to keep to the budget")
             };
             assert!(outcome.notes.iter().any(is_told), "{:?}", outcome.notes);
         }
         let options = Snapshot { budget: Some(1_000_000), ..Snapshot::default() };
-        assert_eq!(see(&t, options).await, see(&t, Snapshot::default()).await);
+        assert_eq!(snapshot_text(&t, options).await, snapshot_text(&t, Snapshot::default()).await);
     });
 }
 
 #[test]
-fn a_search_keeps_what_matches_and_what_it_is_in() {
-    bench(async |t| {
+fn find_keeps_matches_and_ancestors() {
+    browser_test(async |t| {
         let html = "<main><h1>Shop</h1><form aria-label=Login><button>Sign in</button></form>
                     <form aria-label=Other><button>Sign out</button></form></main>";
-        show(&t, html, Snapshot::default()).await;
+        open_html(&t, html, Snapshot::default()).await;
         let find = |text: &str| Snapshot { find: Some(text.into()), ..Snapshot::default() };
-        let text = renumbered(&see(&t, find("SIGN  in")).await);
+        let text = renumbered(&snapshot_text(&t, find("SIGN  in")).await);
         assert!(
             text.contains("button \"Sign in\" [ref=@e1]") && !text.contains("Sign out"),
             "{text}"
@@ -115,16 +121,16 @@ fn a_search_keeps_what_matches_and_what_it_is_in() {
         let Reply::Find(found) = found.reply else { panic!("no finds") };
         let names: Vec<_> = found.found.iter().map(|row| &*row.name).collect();
         assert_eq!(names, ["Sign in", "Sign out"]);
-        // What it lists can be used.
+        // Listed refs are usable.
         let name = found.found[1].ref_name.clone().unwrap();
         assert_eq!(value(t.run(get(Property::Text, &name)).await.unwrap()), "Sign out");
     });
 }
 
 #[test]
-fn nothing_is_not_searched_for() {
-    bench(async |t| {
-        show(&t, "<p>Words</p>", Snapshot::default()).await;
+fn empty_search_text_is_refused() {
+    browser_test(async |t| {
+        open_html(&t, "<p>Words</p>", Snapshot::default()).await;
         for text in ["", "  "] {
             let options = Snapshot { find: Some(text.into()), ..Snapshot::default() };
             let error = t.run(snapshot(options)).await.unwrap_err();
@@ -137,8 +143,8 @@ fn nothing_is_not_searched_for() {
 }
 
 #[test]
-fn a_product_leads_to_its_button() {
-    bench(async |t| {
+fn find_by_item_text_includes_its_button() {
+    browser_test(async |t| {
         let list: String = (0..1000)
             .map(|n| {
                 format!(
@@ -146,9 +152,9 @@ fn a_product_leads_to_its_button() {
                 )
             })
             .collect();
-        show(&t, &format!("<h1>Shop</h1><main>{list}</main>"), Snapshot::default()).await;
+        open_html(&t, &format!("<h1>Shop</h1><main>{list}</main>"), Snapshot::default()).await;
         let options = Snapshot { find: Some("Product 777".into()), ..Snapshot::default() };
-        let text = see(&t, options).await;
+        let text = snapshot_text(&t, options).await;
         assert!(text.contains("link \"Details\" [ref=@e"), "{text}");
         let button = ref_of(&text, "Add to cart");
         let find = Find { text: Some("Product 777".into()), ..Find::default() };
@@ -158,80 +164,80 @@ fn a_product_leads_to_its_button() {
         let beside: Vec<_> = found.found[0].beside.iter().map(|it| &*it.ref_name).collect();
         assert_eq!((beside.len(), beside[1]), (2, &*button));
         assert_eq!(value(t.run(get(Property::Text, &button)).await.unwrap()), "Add to cart");
-        // Of many a few are told whole.
+        // Of many matches a few are shown completely.
         let options = Snapshot { budget: Some(2000), ..Snapshot::default() };
-        let text = see(&t, options).await;
+        let text = snapshot_text(&t, options).await;
         let count = |words: &str| text.matches(words).count();
         assert!(count("heading \"Product") > 10, "{text}");
         assert!(count("heading \"Product").abs_diff(count("Add to cart")) <= 1, "{text}");
-        let refs = see(&t, Snapshot { refs_only: true, ..Snapshot::default() }).await;
+        let refs = snapshot_text(&t, Snapshot { refs_only: true, ..Snapshot::default() }).await;
         assert!(refs.contains("link \"Details\" in \"Product 777\"\n@e"), "{}", &refs[..400]);
         assert!(!refs.contains("\"Add to cart\" in"), "{}", &refs[..400]);
     });
 }
 
 #[test]
-fn options_that_nobody_sees_are_counted_in_a_flat_list() {
-    bench(async |t| {
+fn collapsed_options_are_counted_in_flat_list() {
+    browser_test(async |t| {
         let options: String = (0..250).map(|n| format!("<option>Land {n}")).collect();
         let html = format!(
             "<select aria-label=Land>{options}</select><select size=20 aria-label=List>{options}</select>"
         );
-        let text = show(&t, &html, Snapshot { refs_only: true, ..Snapshot::default() }).await;
+        let text = open_html(&t, &html, Snapshot { refs_only: true, ..Snapshot::default() }).await;
         assert!(text.contains(" more options: select @e"), "{text}");
         assert_eq!(text.matches("option \"Land ").count(), 255, "{text}");
     });
 }
 
 #[test]
-fn counts_are_of_what_is_shown_also_with_a_budget() {
-    bench(async |t| {
+fn counts_match_shown_lines_with_budget() {
+    browser_test(async |t| {
         let list: String =
             (0..300).map(|n| format!("<li><a href=/{n}>Entry number {n}</a></li>")).collect();
-        show(&t, &format!("<nav><ul>{list}</ul></nav>"), Snapshot::default()).await;
+        open_html(&t, &format!("<nav><ul>{list}</ul></nav>"), Snapshot::default()).await;
         let full = details(&t, Snapshot { budget: Some(300), ..Snapshot::default() }).await;
-        let shown = full.text.matches("[ref=@e").count() as u32;
-        assert_eq!(full.stats.interactive_count, shown);
-        assert_eq!(full.refs.len() as u32, shown);
-        assert!(full.stats.node_count >= shown, "{:?}", full.stats);
+        let text = full.text.matches("[ref=@e").count() as u32;
+        assert_eq!(full.stats.interactive_count, text);
+        assert_eq!(full.refs.len() as u32, text);
+        assert!(full.stats.node_count >= text, "{:?}", full.stats);
     });
 }
 
 #[test]
-fn a_delta_tells_only_what_changed() {
-    bench(async |t| {
+fn delta_contains_only_changes() {
+    browser_test(async |t| {
         let list: String =
             (0..200).map(|n| format!("<li><a href=/{n}>Entry {n}</a></li>")).collect();
         let full =
-            show(&t, &format!("<h1 id=x>Old</h1><ul>{list}</ul>"), Snapshot::default()).await;
+            open_html(&t, &format!("<h1 id=x>Old</h1><ul>{list}</ul>"), Snapshot::default()).await;
         let delta = || Snapshot { delta: true, ..Snapshot::default() };
-        assert_eq!(see(&t, delta()).await, "no change");
+        assert_eq!(snapshot_text(&t, delta()).await, "no change");
         t.eval("x.textContent = 'New'; 1").await;
-        let text = see(&t, delta()).await;
+        let text = snapshot_text(&t, delta()).await;
         assert_eq!(text, "~ heading \"New\" [level=1] (was \"Old\")");
         assert!(text.len() * 100 < full.len());
-        assert_eq!(see(&t, delta()).await, "no change");
+        assert_eq!(snapshot_text(&t, delta()).await, "no change");
         t.eval("document.querySelector('li').remove(); 1").await;
-        let text = see(&t, delta()).await;
+        let text = snapshot_text(&t, delta()).await;
         assert!(text.contains("- removed link \"Entry 0\"") && text.lines().count() <= 2, "{text}");
-        // Another document is not compared with this one.
+        // Snapshots of different documents are not compared.
         t.open("/").await;
-        assert!(see(&t, delta()).await.starts_with("- webarea"));
+        assert!(snapshot_text(&t, delta()).await.starts_with("- webarea"));
     });
 }
 
 #[test]
-fn refs_alone_are_a_flat_list() {
-    bench(async |t| {
+fn refs_only_output_is_flat_list() {
+    browser_test(async |t| {
         let html = "<main><h1>Title</h1><p>Words <a href=/>Link</a></p><div><div><button>Deep</button></div></div></main>";
-        let text = show(&t, html, Snapshot { refs_only: true, ..Snapshot::default() }).await;
+        let text = open_html(&t, html, Snapshot { refs_only: true, ..Snapshot::default() }).await;
         assert_eq!(text, "@e1 link \"Link\"\n@e2 button \"Deep\"");
     });
 }
 
 #[test]
-fn an_unchanged_page_has_one_text_and_one_hash() {
-    bench(async |t| {
+fn unchanged_page_has_stable_text_and_hash() {
+    browser_test(async |t| {
         t.page("/leaf", "<p>Leaf</p><button>There</button>");
         let html = format!(
             "<h1>Title</h1><p>Words</p><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul><input value=v>
@@ -240,7 +246,7 @@ fn an_unchanged_page_has_one_text_and_one_hash() {
             t.url("/leaf"),
             t.other_url("/leaf")
         );
-        show(&t, &html, Snapshot::default()).await;
+        open_html(&t, &html, Snapshot::default()).await;
         let options = || Snapshot { fresh: true, ..Snapshot::default() };
         let first = details(&t, options()).await;
         assert!(first.ax_hash.starts_with("sha256:") && first.dom_hash.is_some());
@@ -254,7 +260,7 @@ fn an_unchanged_page_has_one_text_and_one_hash() {
             assert_ne!(again.snapshot_id, first.snapshot_id);
             assert_eq!(again.refs, first.refs);
         }
-        // Nor does it matter what the tab has shown before.
+        // The history of the tab has no influence.
         t.open("/").await;
         let again = details(&t, options()).await;
         assert_eq!((again.ax_hash, again.dom_hash), (first.ax_hash, first.dom_hash));
@@ -262,11 +268,15 @@ fn an_unchanged_page_has_one_text_and_one_hash() {
 }
 
 #[test]
-fn what_is_found_can_be_used_also_in_a_long_list() {
-    bench(async |t| {
+fn found_element_is_usable_in_long_list() {
+    browser_test(async |t| {
         let options: String = (0..200).map(|n| format!("<option>Land {n}")).collect();
-        show(&t, &format!("<select aria-label=Country>{options}</select>"), Snapshot::default())
-            .await;
+        open_html(
+            &t,
+            &format!("<select aria-label=Country>{options}</select>"),
+            Snapshot::default(),
+        )
+        .await;
         let find = Find { text: Some("Land 150".into()), ..Find::default() };
         let found = t.run(Command::Find(find)).await.unwrap().reply.to_string();
         let name = ref_of(&found, "\"Land 150\"");

@@ -1,14 +1,14 @@
-//! Pages in pages.
+//! Frames in snapshots.
 
-use super::{details, get, has_ref, ref_of, see, show, snapshot, value, viewpoint};
-use crate::harness::{Route, bench};
+use super::{details, get, has_ref, open_html, ref_of, snapshot, snapshot_text, value, viewpoint};
+use crate::harness::{Route, browser_test};
 use agbrowse_browser::command::{Property, Snapshot, TreeSource};
 use agbrowse_browser::{Code, Outcome};
 use std::time::{Duration, Instant};
 
 #[test]
-fn frames_are_shown_below_their_boundary() {
-    bench(async |t| {
+fn frame_content_is_nested_below_boundary() {
+    browser_test(async |t| {
         t.page("/leaf", "<title>Leaf</title><p>Leaf words</p><button>Leaf button</button>");
         t.page(
             "/middle",
@@ -56,7 +56,7 @@ fn frames_are_shown_below_their_boundary() {
         ];
         for (case, frame, words) in frames {
             let html = format!("<p>Before</p>{frame}<p>After</p>");
-            let text = show(&t, &html, Snapshot::default()).await;
+            let text = open_html(&t, &html, Snapshot::default()).await;
             let at = |part: &str| {
                 text.find(part).unwrap_or_else(|| panic!("{case}: no {part} in\n{text}"))
             };
@@ -71,7 +71,7 @@ fn frames_are_shown_below_their_boundary() {
             };
             assert!(indent("Before") == indent("After"), "{case}:\n{text}");
             assert!(indent(words) > indent("iframe \"Frame\""), "{case}:\n{text}");
-            let boundaries = see(&t, viewpoint()).await;
+            let boundaries = snapshot_text(&t, viewpoint()).await;
             let line = boundaries.lines().find(|line| line.contains("iframe \"Frame\"")).unwrap();
             assert!(line.contains("[frame-boundary]"), "{case}: {line}");
         }
@@ -79,11 +79,11 @@ fn frames_are_shown_below_their_boundary() {
 }
 
 #[test]
-fn a_frame_is_told_with_its_origin() {
-    bench(async |t| {
+fn frame_boundary_has_origin() {
+    browser_test(async |t| {
         t.page("/leaf", "<button>Inside</button>");
         let (here, there) = (t.url("/leaf"), t.other_url("/leaf"));
-        show(&t, &format!("<iframe title=A name=left src='{here}'></iframe><iframe title=B src='{there}'></iframe>"),
+        open_html(&t, &format!("<iframe title=A name=left src='{here}'></iframe><iframe title=B src='{there}'></iframe>"),
              Snapshot::default()).await;
         let snapshot = details(&t, Snapshot { nodes: true, ..Snapshot::default() }).await;
         let origin = |url: &str| url.split('/').take(3).collect::<Vec<_>>().join("/");
@@ -99,7 +99,7 @@ fn a_frame_is_told_with_its_origin() {
         let inside: Vec<_> = snapshot.nodes.iter().filter(|node| node.name == "Inside").collect();
         assert_eq!(inside.len(), 2);
         assert_eq!((&inside[0].origin, &inside[1].origin), (&origin(&here), &origin(&there)));
-        // Each is another element, and can be read through its own ref.
+        // Each is a different element, readable through its own ref.
         for node in inside {
             let target = node.ref_name.as_deref().unwrap();
             assert_eq!(value(t.run(get(Property::Text, target)).await.unwrap()), "Inside");
@@ -108,9 +108,9 @@ fn a_frame_is_told_with_its_origin() {
 }
 
 #[test]
-fn frames_of_one_process_that_are_looked_at_at_once_all_answer() {
-    bench(async |t| {
-        // Those with little to ask about are done while the others are still in the middle of it.
+fn concurrently_walked_frames_of_one_process_all_report() {
+    browser_test(async |t| {
+        // Small frames finish their listener lookup while the others are still busy with theirs.
         let counts = [1, 600, 2, 500, 3, 400];
         for count in counts {
             let script = format!(
@@ -128,7 +128,7 @@ fn frames_of_one_process_that_are_looked_at_at_once_all_answer() {
         for _ in 0..3 {
             t.open("/").await;
             let deep = Snapshot { max_depth: Some(20), ..Snapshot::default() };
-            let text = see(&t, deep).await;
+            let text = snapshot_text(&t, deep).await;
             assert!(!text.contains("silent"), "{text}");
             let links = counts.iter().sum::<u32>() as usize;
             assert_eq!(text.matches("link \"Part ").count(), links, "{text}");
@@ -137,8 +137,8 @@ fn frames_of_one_process_that_are_looked_at_at_once_all_answer() {
 }
 
 #[test]
-fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
-    bench(async |t| {
+fn unresponsive_frame_is_marked_and_rest_is_shown() {
+    browser_test(async |t| {
         t.page("/loop", "<title>Stuck</title><script>onload = () => setTimeout(() => { while (true) {} })</script>");
         t.page("/fine", "<p>Fine words");
         t.page(
@@ -157,7 +157,7 @@ fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
             assert!(began.elapsed() < Duration::from_secs(25), "it took {:?}", began.elapsed());
             outcome
         };
-        // It may still answer once before it gets stuck.
+        // The frame may still respond once before it is stuck.
         let is_silent =
             |outcome: &Outcome| outcome.notes.iter().any(|note| note.code == "silent-frame");
         while !is_silent(&look().await) {}
@@ -172,51 +172,53 @@ fn a_frame_that_does_not_answer_is_marked_and_the_rest_is_shown() {
         };
         assert!(line(&text, "iframe \"Endless\"").contains("silent"), "{text}");
         assert!(!line(&text, "iframe \"Fine\"").contains("silent"), "{text}");
-        let text = see(&t, viewpoint()).await;
+        let text = snapshot_text(&t, viewpoint()).await;
         assert!(line(&text, "iframe \"Endless\"").contains("(no answer)"), "{text}");
     });
 }
 
 #[test]
-fn frames_of_a_page_that_was_left_are_forgotten() {
-    bench(async |t| {
+fn frames_of_previous_page_are_dropped() {
+    browser_test(async |t| {
         t.page("/leaf", "<p>Leaf words");
         t.page("/middle", format!("<iframe src='{}'></iframe>", t.url("/leaf")));
-        show(
+        open_html(
             &t,
             &format!("<iframe src='{}'></iframe>", t.other_url("/middle")),
             Snapshot::default(),
         )
         .await;
         assert_eq!(t.tabs().await[0].frames, 2);
-        let text = show(&t, "<iframe srcdoc='<p>Other words'></iframe>", Snapshot::default()).await;
+        let text =
+            open_html(&t, "<iframe srcdoc='<p>Other words'></iframe>", Snapshot::default()).await;
         assert!(text.contains("Other words"), "{text}");
         t.tabs_until(|tabs| tabs[0].frames == 0).await;
     });
 }
 
 #[test]
-fn the_first_look_finds_closed_trees_beside_sheets_of_another_origin() {
-    bench(async |t| {
+fn first_walk_finds_closed_shadow_roots_with_cross_origin_stylesheets() {
+    browser_test(async |t| {
         t.serve("/away.css", Route::Style(".off { display: none }".into()));
         let html = format!(
             "<link rel=stylesheet href='{}'><p>Words</p><p class=off>Off</p><div id=h></div><script>
              h.attachShadow({{ mode: 'closed' }}).innerHTML = '<button>Inside</button>'</script>",
             t.other_url("/away.css")
         );
-        let text = show(&t, &html, Snapshot::default()).await;
+        let text = open_html(&t, &html, Snapshot::default()).await;
         assert!(has_ref(&text, "\"Inside\"") && !text.contains("Off"), "{text}");
     });
 }
 
 #[test]
-fn refs_from_the_browsers_own_tree_can_be_used() {
-    bench(async |t| {
+fn refs_from_ax_source_are_usable() {
+    browser_test(async |t| {
         let page =
             "<ul><li>Ann <button id=a>Call</button></li><li>Bob <button>Call</button></li></ul>
             <a href='#'>Away</a>";
-        show(&t, page, Snapshot::default()).await;
-        let text = see(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
+        open_html(&t, page, Snapshot::default()).await;
+        let text =
+            snapshot_text(&t, Snapshot { source: TreeSource::Ax, ..Snapshot::default() }).await;
         assert_eq!(
             value(t.run(get(Property::Text, &ref_of(&text, "\"Away\""))).await.unwrap()),
             "Away"

@@ -1,5 +1,4 @@
-//! Seeing a page: what a snapshot shows, who gets a ref, what a ref stands for later, and when a page is looked at
-//! anew.
+//! Snapshots: content, ref assignment, ref resolution, and caching.
 
 mod cache;
 mod find_root_delta;
@@ -9,7 +8,7 @@ mod ref_assignment;
 mod refs;
 mod visibility;
 
-use crate::harness::Bench;
+use crate::harness::TestContext;
 use agbrowse_browser::command::{Get, Property, Snapshot, SnapshotReply, TextFormat};
 use agbrowse_browser::page::snapshot::WebAiSnapshot;
 use agbrowse_browser::{Command, Error, Outcome, Reply};
@@ -20,7 +19,7 @@ pub fn snapshot(options: Snapshot) -> Command {
     Command::Snapshot(options)
 }
 
-/// As MCP clients know it.
+/// The format of MCP clients.
 pub fn viewpoint() -> Snapshot {
     Snapshot { format: TextFormat::Viewpoint, ..Snapshot::default() }
 }
@@ -30,8 +29,8 @@ pub fn get(what: Property, target: &str) -> Command {
     Command::Get(Get { what, target: target.parse().expect("a target"), name: None, nth: None })
 }
 
-/// The page as text.
-pub async fn see(t: &Bench, options: Snapshot) -> String {
+/// Takes a snapshot and returns its text.
+pub async fn snapshot_text(t: &TestContext, options: Snapshot) -> String {
     t.run(snapshot(options))
         .await
         .unwrap_or_else(|error| panic!("snapshot: {error}"))
@@ -39,15 +38,15 @@ pub async fn see(t: &Bench, options: Snapshot) -> String {
         .to_string()
 }
 
-/// Opens a page made of this markup and shows it; refs are numbered from 1.
-pub async fn show(t: &Bench, html: &str, options: Snapshot) -> String {
+/// Opens a page with this markup and returns its snapshot text; refs are numbered from 1.
+pub async fn open_html(t: &TestContext, html: &str, options: Snapshot) -> String {
     t.page("/", format!("<!doctype html><title>Page</title>{html}"));
     t.open("/").await;
-    renumbered(&see(t, options).await)
+    renumbered(&snapshot_text(t, options).await)
 }
 
-/// With hashes, refs and counts.
-pub async fn details(t: &Bench, options: Snapshot) -> WebAiSnapshot {
+/// Takes a snapshot with hashes, refs and counts.
+pub async fn details(t: &TestContext, options: Snapshot) -> WebAiSnapshot {
     let details = Snapshot { details: true, ..options };
     match t.run(snapshot(details)).await.expect("a snapshot").reply {
         Reply::Snapshot(SnapshotReply::Full(full)) => *full,
@@ -64,7 +63,7 @@ pub fn renumbered(text: &str) -> String {
         let (before, from) = rest.split_at(at + 4);
         out.push_str(before);
         let end = from.find([']', ' ']).expect("a ref ends");
-        // A test has a context of its own, which is named in refs of this kind.
+        // Refs of this format have the name of the test's context as prefix.
         let name = from[..end].rsplit(':').next().expect("there is one part");
         let number = known.iter().position(|it| *it == name).unwrap_or_else(|| {
             known.push(name);
@@ -77,7 +76,7 @@ pub fn renumbered(text: &str) -> String {
     out + rest
 }
 
-/// The ref in the line that has these words.
+/// The ref in the line with these words.
 pub fn ref_of(text: &str, words: &str) -> String {
     let line = text.lines().find(|line| line.contains(words));
     let line = line.unwrap_or_else(|| panic!("no {words:?} in\n{text}"));
@@ -85,7 +84,7 @@ pub fn ref_of(text: &str, words: &str) -> String {
     from[..from.find([']', ' ']).expect("a ref ends")].to_owned()
 }
 
-/// Whether the line that has these words has a ref.
+/// Whether the line with these words has a ref.
 pub fn has_ref(text: &str, words: &str) -> bool {
     let line = text.lines().find(|line| line.contains(words));
     line.unwrap_or_else(|| panic!("no {words:?} in\n{text}")).contains("ref=")
@@ -102,10 +101,10 @@ pub fn message(error: &Error) -> &str {
     &error.details().message
 }
 
-/// Each page and exactly what is shown of it, below its first line.
-pub async fn check(t: &Bench, cases: &[(&str, &str, &str)]) {
+/// Checks the exact snapshot text of each page, below its first line.
+pub async fn check(t: &TestContext, cases: &[(&str, &str, &str)]) {
     for (case, html, expected) in cases {
-        let text = show(t, html, Snapshot::default()).await;
+        let text = open_html(t, html, Snapshot::default()).await;
         let below = text.split_once('\n').map_or("", |(_, below)| below);
         assert_eq!(below, *expected, "{case}");
     }

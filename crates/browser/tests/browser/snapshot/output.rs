@@ -1,13 +1,13 @@
-//! What a page is shown as.
+//! Text output of snapshots.
 
-use super::{get, ref_of, renumbered, see, show, snapshot, value, viewpoint};
-use crate::harness::{bench, open};
+use super::{get, open_html, ref_of, renumbered, snapshot, snapshot_text, value, viewpoint};
+use crate::harness::{browser_test, open};
 use agbrowse_browser::command::{Property, Snapshot};
 
 #[test]
-fn a_page_is_shown_as_a_tree_of_roles_and_names() {
-    bench(async |t| {
-        let text = show(
+fn page_is_rendered_as_accessibility_tree() {
+    browser_test(async |t| {
+        let text = open_html(
             &t,
             "<main><h1>Shop</h1><p>Two <b>bold</b> words</p>
              <nav aria-label=Pages><a href=/a>First</a><a href=/b>Second</a></nav>
@@ -42,14 +42,14 @@ fn a_page_is_shown_as_a_tree_of_roles_and_names() {
         for part in
             ["level=1", "value=\"me@here.org\"", "checked", "disabled", "selected", "\"bold\""]
         {
-            assert!(text.contains(part), "{part} is told:\n{text}");
+            assert!(text.contains(part), "{part} is shown:\n{text}");
         }
     });
 }
 
 #[test]
-fn an_empty_page_is_a_document_and_a_note() {
-    bench(async |t| {
+fn empty_page_is_document_with_note() {
+    browser_test(async |t| {
         let expected = "Page snapshot (1 elements, 0 refs)\n\n- document\n\n\
                         [Note: The page has no accessible content.]";
         for html in
@@ -57,17 +57,17 @@ fn an_empty_page_is_a_document_and_a_note() {
         {
             t.page("/", html);
             t.open("/").await;
-            assert_eq!(see(&t, viewpoint()).await, expected, "{html}");
-            assert_eq!(see(&t, Snapshot::default()).await, "- webarea", "{html}");
+            assert_eq!(snapshot_text(&t, viewpoint()).await, expected, "{html}");
+            assert_eq!(snapshot_text(&t, Snapshot::default()).await, "- webarea", "{html}");
         }
         t.run(open("about:blank")).await.unwrap();
-        assert_eq!(see(&t, viewpoint()).await, expected);
+        assert_eq!(snapshot_text(&t, viewpoint()).await, expected);
     });
 }
 
 #[test]
-fn a_page_without_a_tree_is_a_document() {
-    bench(async |t| {
+fn page_without_accessibility_tree_is_document() {
+    browser_test(async |t| {
         for script in [
             "document.documentElement.remove()",
             "document.body.remove()",
@@ -78,7 +78,7 @@ fn a_page_without_a_tree_is_a_document() {
             t.page("/", "<p>Words");
             t.open("/").await;
             t.eval(&format!("{script}; 1")).await;
-            let text = see(&t, Snapshot { fresh: true, ..viewpoint() }).await;
+            let text = snapshot_text(&t, Snapshot { fresh: true, ..viewpoint() }).await;
             assert!(text.contains("\n- document"), "{script}: {text}");
             assert!(
                 text.contains("[Note: The page has no accessible content.]"),
@@ -90,9 +90,9 @@ fn a_page_without_a_tree_is_a_document() {
 }
 
 #[test]
-fn the_text_is_that_of_the_specification() {
-    bench(async |t| {
-        let text = show(
+fn snapshot_text_matches_specification() {
+    browser_test(async |t| {
+        let text = open_html(
             &t,
             "<h1>Welcome</h1><button>Sign In</button><input aria-label=Email>",
             viewpoint(),
@@ -106,7 +106,7 @@ fn the_text_is_that_of_the_specification() {
                - button \"Sign In\" [ref=e1]\n  \
                - textbox \"Email\" [ref=e2]"
         );
-        let text = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         assert_eq!(
             renumbered(&text),
             "- webarea \"Page\":\n  \
@@ -118,11 +118,11 @@ fn the_text_is_that_of_the_specification() {
 }
 
 #[test]
-fn long_text_is_cut_and_can_be_read_in_full() {
-    bench(async |t| {
+fn long_text_is_truncated_and_readable_in_full() {
+    browser_test(async |t| {
         let (short, long) = ("s".repeat(100), "word ".repeat(60));
         let html = format!("<p id=s>{short}</p><p id=l>{long}</p><button>{long}</button>");
-        let text = show(&t, &html, viewpoint()).await;
+        let text = open_html(&t, &html, viewpoint()).await;
         assert!(text.contains(&format!("\"{short}\"")), "{text}");
         for line in text.lines().filter(|line| line.contains("word")) {
             let quoted = line.split('"').nth(1).unwrap();
@@ -131,14 +131,14 @@ fn long_text_is_cut_and_can_be_read_in_full() {
         assert_eq!(text.matches("...\"").count(), 2, "{text}");
         let whole = value(t.run(get(Property::Text, "css=#l")).await.unwrap());
         assert_eq!(whole.trim(), long.trim());
-        let name = ref_of(&see(&t, Snapshot::default()).await, "button");
+        let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "button");
         assert_eq!(value(t.run(get(Property::Text, &name)).await.unwrap()).trim(), long.trim());
     });
 }
 
 #[test]
-fn a_document_that_is_no_page_says_what_it_is() {
-    bench(async |t| {
+fn non_html_document_names_its_type() {
+    browser_test(async |t| {
         t.run(open("data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=")).await.unwrap();
         let outcome = t.run(snapshot(Snapshot::default())).await.unwrap();
         let note = outcome.notes.iter().find(|note| note.code == "empty").expect("a note");

@@ -1,13 +1,13 @@
-//! Who gets a ref, and what it is called.
+//! Ref assignment and accessible names.
 
-use super::{details, has_ref, ref_of, renumbered, see, show, snapshot, viewpoint};
-use crate::harness::bench;
+use super::{details, has_ref, open_html, ref_of, renumbered, snapshot, snapshot_text, viewpoint};
+use crate::harness::browser_test;
 use agbrowse_browser::Command;
 use agbrowse_browser::command::{Snapshot, TreeSource};
 
 #[test]
 fn controls_always_get_refs() {
-    bench(async |t| {
+    browser_test(async |t| {
         let roles = [
             "button",
             "link",
@@ -28,7 +28,7 @@ fn controls_always_get_refs() {
             .iter()
             .map(|role| format!("<div role={role} aria-label=my-{role}></div>"))
             .collect();
-        let text = show(&t, &html, Snapshot::default()).await;
+        let text = open_html(&t, &html, Snapshot::default()).await;
         for role in roles {
             assert!(has_ref(&text, &format!("{role} \"my-{role}\"")), "{role}:\n{text}");
         }
@@ -51,30 +51,30 @@ fn controls_always_get_refs() {
              "<div id=h></div><script>const r = h.attachShadow({ mode: 'closed' });
               r.innerHTML = '<div id=x>Target</div>'; r.firstChild.addEventListener('click', () => {})</script>"),
         ] {
-            let text = show(&t, html, Snapshot::default()).await;
+            let text = open_html(&t, html, Snapshot::default()).await;
             assert!(has_ref(&text, "Target"), "{case}:\n{text}");
         }
     });
 }
 
 #[test]
-fn words_of_a_chart_are_told_unless_its_name_says_it() {
-    bench(async |t| {
+fn svg_text_is_shown_unless_image_is_named() {
+    browser_test(async |t| {
         let chart = |inside: &str| {
             format!(
                 "<svg width=99 height=99>{inside}<g><text y=20>Jan</text><text y=40>12 %</text></g></svg>"
             )
         };
-        let text = show(&t, &chart(""), Snapshot::default()).await;
+        let text = open_html(&t, &chart(""), Snapshot::default()).await;
         assert!(text.contains("\"Jan\"") && text.contains("\"12 %\""), "{text}");
-        let text = show(&t, &chart("<title>Sales</title>"), Snapshot::default()).await;
+        let text = open_html(&t, &chart("<title>Sales</title>"), Snapshot::default()).await;
         assert!(text.contains("img \"Sales\"") && !text.contains("12 %"), "{text}");
     });
 }
 
 #[test]
-fn a_label_stands_in_for_a_box_that_is_not_drawn() {
-    bench(async |t| {
+fn label_represents_invisible_checkbox() {
+    browser_test(async |t| {
         for (case, style) in [
             ("transparent", "opacity: 0; position: absolute"),
             ("not drawn", "display: none"),
@@ -85,21 +85,24 @@ fn a_label_stands_in_for_a_box_that_is_not_drawn() {
             let html = format!(
                 "<input type=checkbox id=c style='{style}' checked><label for=c>Agree</label>"
             );
-            let text = show(&t, &html, Snapshot::default()).await;
+            let text = open_html(&t, &html, Snapshot::default()).await;
             let line = text.lines().find(|line| line.contains("Agree") && line.contains("ref="));
             assert!(line.is_some_and(|line| line.contains("checked")), "{case}:\n{text}");
         }
-        // Where the box is drawn it speaks for itself.
-        let text =
-            show(&t, "<input type=checkbox id=c><label for=c>Agree</label>", Snapshot::default())
-                .await;
+        // A visible checkbox gets the ref itself.
+        let text = open_html(
+            &t,
+            "<input type=checkbox id=c><label for=c>Agree</label>",
+            Snapshot::default(),
+        )
+        .await;
         assert_eq!(text.matches("ref=").count(), 1, "{text}");
     });
 }
 
 #[test]
-fn names_are_put_together_with_the_spaces_that_one_sees() {
-    bench(async |t| {
+fn accessible_names_have_visible_spacing() {
+    browser_test(async |t| {
         let icon = "<svg width=9 height=9 aria-label=Icon><path d='M0 0h9v9'/></svg>";
         let hidden = "<span style='position:absolute'>1/5</span>";
         for (inside, name) in [
@@ -113,29 +116,29 @@ fn names_are_put_together_with_the_spaces_that_one_sees() {
             ("mo<wbr>zilla".into(), "mozilla"),
             (format!("{hidden} floats"), "1/5 floats"),
         ] {
-            let text = show(&t, &format!("<a href=/>{inside}</a>"), Snapshot::default()).await;
+            let text = open_html(&t, &format!("<a href=/>{inside}</a>"), Snapshot::default()).await;
             assert!(text.contains(&format!("link \"{name}\"")), "{inside}: {text}");
         }
     });
 }
 
 #[test]
-fn a_drawing_that_is_taken_from_elsewhere_names_its_link() {
-    bench(async |t| {
+fn svg_use_title_names_link() {
+    browser_test(async |t| {
         let sprite = "<svg style='display:none'><symbol id=s><title>search</title><path d='M0 0h9v9'/></symbol></svg>";
         let html = format!("{sprite}<a href=/><svg width=9 height=9><use href='#s'/></svg></a>");
-        let text = show(&t, &html, Snapshot::default()).await;
+        let text = open_html(&t, &html, Snapshot::default()).await;
         assert!(text.contains("link \"search\""), "{text}");
-        // What it is taken from can get another title without any change near the link.
+        // The title of the referenced symbol can change without a mutation near the link.
         t.eval("document.querySelector('title + path').previousSibling.textContent = 'find'").await;
-        let text = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("link \"find\""), "{text}");
     });
 }
 
 #[test]
-fn an_icon_that_only_a_listener_makes_a_control_has_its_name() {
-    bench(async |t| {
+fn icon_with_click_listener_has_accessible_name() {
+    browser_test(async |t| {
         let icons = "<svg hidden><symbol id=s><title>Delete</title><path d='M0 0h9v9'/></symbol></svg>
             <svg class=on width=9 height=9><use href='#s'/></svg>
             <svg class=on width=9 height=9><title>Edit</title><path d='M0 0h9v9'/></svg>
@@ -143,7 +146,7 @@ fn an_icon_that_only_a_listener_makes_a_control_has_its_name() {
             <span class=on><img alt=Share width=9 height=9></span>
             <audio controls></audio><video controls width=90 height=50></video>
             <script>for (const it of document.querySelectorAll('.on')) it.addEventListener('click', () => it.dataset.hit = 1)</script>";
-        let text = show(&t, icons, Snapshot::default()).await;
+        let text = open_html(&t, icons, Snapshot::default()).await;
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let has = |begin: &str, part: &str| {
             lines.iter().any(|line| line.starts_with(begin) && line.contains(part))
@@ -160,8 +163,8 @@ fn an_icon_that_only_a_listener_makes_a_control_has_its_name() {
 }
 
 #[test]
-fn items_get_refs_where_one_chooses_from_them() {
-    bench(async |t| {
+fn items_of_composite_widgets_get_refs() {
+    browser_test(async |t| {
         for (html, words) in [
             ("<div role=listbox><div role=option>Target</div></div>", "option \"Target\""),
             ("<ul role=listbox><li role=option>Target</li></ul>", "option \"Target\""),
@@ -174,7 +177,7 @@ fn items_get_refs_where_one_chooses_from_them() {
             ),
             ("<select size=3><option>Target</select>", "option \"Target\""),
         ] {
-            let text = show(&t, html, Snapshot::default()).await;
+            let text = open_html(&t, html, Snapshot::default()).await;
             assert!(has_ref(&text, words), "{html}:\n{text}");
         }
         for (html, words) in [
@@ -183,16 +186,16 @@ fn items_get_refs_where_one_chooses_from_them() {
             ("<div role=list><div role=listitem aria-label=Target>x</div></div>", "Target"),
         ] {
             let options = Snapshot { no_interactive: true, ..Snapshot::default() };
-            let text = show(&t, html, options).await;
+            let text = open_html(&t, html, options).await;
             assert!(!text.contains("ref=") && text.contains(words), "{html}:\n{text}");
         }
     });
 }
 
 #[test]
-fn structure_gets_no_refs() {
-    bench(async |t| {
-        let text = show(
+fn structural_elements_get_no_refs() {
+    browser_test(async |t| {
+        let text = open_html(
             &t,
             "<header>Top</header><nav>Ways</nav><main><h1>Heading</h1><p>Paragraph</p>Text<hr>
              <img alt=Picture><figure><figcaption>Caption</figcaption></figure></main><footer>Bottom</footer>",
@@ -218,20 +221,20 @@ fn structure_gets_no_refs() {
 }
 
 #[test]
-fn a_page_with_many_refs_is_compact_and_says_so() {
-    bench(async |t| {
+fn page_with_many_refs_is_compact_with_note() {
+    browser_test(async |t| {
         let page = |buttons: usize| {
             let buttons: String = (0..buttons).map(|n| format!("<button>B{n}</button>")).collect();
             format!(
                 "{buttons}<div role=listbox><div role=option>One</div><div role=option>Two</div></div>"
             )
         };
-        // Exactly a hundred is not more than a hundred.
-        let text = show(&t, &page(98), viewpoint()).await;
+        // Exactly 100 refs are not compacted.
+        let text = open_html(&t, &page(98), viewpoint()).await;
         assert!(text.starts_with("Page snapshot (") && text.contains(", 100 refs)"), "{text}");
         assert!(has_ref(&text, "option \"One\"") && !text.contains("[Note"), "{text}");
 
-        let text = show(&t, &page(99), viewpoint()).await;
+        let text = open_html(&t, &page(99), viewpoint()).await;
         assert!(text.contains(", 99 refs, compact mode)"), "{text}");
         assert!(
             has_ref(&text, "button \"B98\"") && !text.contains("option \"One\" [ref"),
@@ -247,22 +250,22 @@ fn a_page_with_many_refs_is_compact_and_says_so() {
             outcome.notes
         );
 
-        let text = see(&t, Snapshot { all_refs: true, ..viewpoint() }).await;
+        let text = snapshot_text(&t, Snapshot { all_refs: true, ..viewpoint() }).await;
         assert!(text.contains(", 101 refs)") && has_ref(&text, "option \"One\""), "{text}");
         assert!(!text.contains("[Note"), "{text}");
     });
 }
 
 #[test]
-fn a_ref_in_the_viewpoint_is_the_browsers_number_of_the_node() {
-    bench(async |t| {
+fn viewpoint_ref_is_backend_node_id() {
+    browser_test(async |t| {
         t.page("/leaf", "<button>There</button>");
         let html = format!(
             "<button>One</button><a href=/x>Two</a><iframe src='{}'></iframe>",
             t.other_url("/leaf")
         );
-        show(&t, &html, Snapshot::default()).await;
-        let text = see(&t, viewpoint()).await;
+        open_html(&t, &html, Snapshot::default()).await;
+        let text = snapshot_text(&t, viewpoint()).await;
         let number = |name: &str, prefix: &str| {
             let prefix = format!("{}:{prefix}", t.context);
             let digits = name.strip_prefix(&prefix).unwrap_or_else(|| panic!("{name}"));
@@ -270,23 +273,23 @@ fn a_ref_in_the_viewpoint_is_the_browsers_number_of_the_node() {
         };
         let one = number(&ref_of(&text, "\"One\""), "e");
         let two = number(&ref_of(&text, "\"Two\""), "e");
-        // A frame of another process has numbers of its own.
+        // An out-of-process frame has its own node ids.
         let there = ref_of(&text, "\"There\"");
         let there = there.strip_prefix(&format!("{}:f", t.context)).expect("it is marked");
         assert!(there.split_once('e').is_some_and(|(mark, id)| {
             mark.parse::<u32>().is_ok() && id.parse::<u64>().is_ok()
         }));
         assert_ne!(one, two);
-        // It is the element's for life.
+        // The id stays with the element.
         t.eval("document.body.prepend(document.createElement('button')); 1").await;
-        let later = see(&t, Snapshot { fresh: true, ..viewpoint() }).await;
+        let later = snapshot_text(&t, Snapshot { fresh: true, ..viewpoint() }).await;
         assert_eq!(number(&ref_of(&later, "\"One\""), "e"), one);
     });
 }
 
 #[test]
-fn pictures_that_rules_draw_say_nothing_and_quotation_marks_do() {
-    bench(async |t| {
+fn css_images_have_no_text_and_css_quotes_do() {
+    browser_test(async |t| {
         let names = [
             (".x::before { content: url(x.png) }", "A", "A"),
             (".x::before { content: url(\"data:image/svg+xml,<svg/>\") }", "A", "A"),
@@ -302,24 +305,28 @@ fn pictures_that_rules_draw_say_nothing_and_quotation_marks_do() {
         ];
         for (rules, inside, name) in names {
             let html = format!("<style>{rules}</style><button class=x>{inside}</button>");
-            let text = show(&t, &html, Snapshot::default()).await;
+            let text = open_html(&t, &html, Snapshot::default()).await;
             let expected = format!("- webarea \"Page\":\n  - button {name:?} [ref=@e1]");
             assert_eq!(text.trim_end(), expected, "{rules}");
             let by_browser = Snapshot { source: TreeSource::Ax, ..Snapshot::default() };
-            assert_eq!(renumbered(&see(&t, by_browser).await).trim_end(), expected, "{rules}");
+            assert_eq!(
+                renumbered(&snapshot_text(&t, by_browser).await).trim_end(),
+                expected,
+                "{rules}"
+            );
         }
     });
 }
 
 #[test]
-fn what_is_disabled_is_told_as_the_browser_has_it() {
-    bench(async |t| {
+fn disabled_state_matches_browser() {
+    browser_test(async |t| {
         let html = "<fieldset disabled><legend><input aria-label=Legend></legend><input aria-label=Field>\
             <a href=#>Link</a></fieldset>\
             <select multiple aria-label=List><optgroup disabled label=Off><option>One</option></optgroup></select>\
             <div aria-disabled=true><button>Inside</button><h2>Heading</h2>\
             <div aria-disabled=false><button>Free</button></div></div>";
-        let text = show(&t, html, Snapshot::default()).await;
+        let text = open_html(&t, html, Snapshot::default()).await;
         for (words, is_disabled) in [
             ("Legend", false),
             ("Field", true),
@@ -332,17 +339,17 @@ fn what_is_disabled_is_told_as_the_browser_has_it() {
             let line = text.lines().find(|line| line.contains(words)).unwrap_or(&text);
             assert_eq!(line.contains("disabled=true"), is_disabled, "{line}");
         }
-        // And anew when a group is switched on.
+        // The state changes when a fieldset is enabled.
         t.eval("document.querySelector('fieldset').disabled = false").await;
-        let text = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.lines().any(|it| it.contains("Field") && !it.contains("disabled")), "{text}");
     });
 }
 
 #[test]
 fn details_without_a_summary_can_be_opened() {
-    bench(async |t| {
-        let text = show(&t, "<details>Inside</details>", Snapshot::default()).await;
+    browser_test(async |t| {
+        let text = open_html(&t, "<details>Inside</details>", Snapshot::default()).await;
         assert_eq!(
             text.trim_end(),
             "- webarea \"Page\":\n  - disclosuretriangle \"Details\" [ref=@e1 expanded=false]"
@@ -352,7 +359,7 @@ fn details_without_a_summary_can_be_opened() {
                 .expect("a command")
         };
         t.run(click()).await.unwrap();
-        let text = renumbered(&see(&t, Snapshot::default()).await);
+        let text = renumbered(&snapshot_text(&t, Snapshot::default()).await);
         assert_eq!(
             text.trim_end(),
             "- webarea \"Page\":\n  - disclosuretriangle \"Details\" [ref=@e1 expanded=true]\n  - text: \"Inside\""
@@ -363,14 +370,14 @@ fn details_without_a_summary_can_be_opened() {
 }
 
 #[test]
-fn what_can_be_focused_gets_a_ref() {
-    bench(async |t| {
+fn focusable_elements_get_refs() {
+    browser_test(async |t| {
         t.page("/inner", "<title>Inner</title>words");
         let inner = t.url("/inner");
         let html = format!(
             "<dialog open aria-label=Ask>words</dialog><object data='{inner}'></object><embed src='{inner}'>"
         );
-        let text = show(&t, &html, Snapshot::default()).await;
+        let text = open_html(&t, &html, Snapshot::default()).await;
         for words in ["- dialog", "- pluginobject", "- embeddedobject"] {
             assert!(has_ref(&text, words), "{text}");
         }
@@ -378,24 +385,24 @@ fn what_can_be_focused_gets_a_ref() {
 }
 
 #[test]
-fn a_button_says_whether_what_it_opens_is_open() {
-    bench(async |t| {
+fn popover_button_has_expanded_state() {
+    browser_test(async |t| {
         let html = "<button popovertarget=p>More</button><div popover id=p>News</div>";
-        let text = show(&t, html, Snapshot::default()).await;
+        let text = open_html(&t, html, Snapshot::default()).await;
         assert!(text.contains("button \"More\" [ref=@e1 expanded=false]"), "{text}");
         t.eval("document.querySelector('#p').showPopover()").await;
-        let text = see(&t, Snapshot::default()).await;
+        let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("expanded=true"), "{text}");
     });
 }
 
 #[test]
-fn a_field_that_the_page_draws_itself_keeps_its_name_and_value() {
-    bench(async |t| {
+fn custom_drawn_field_keeps_name_and_value() {
+    browser_test(async |t| {
         let html = "<span style='position: relative; display: block; width: 200px; height: 20px; background: teal'>\
             <input type=range aria-label=Volume value=30 style='opacity: 0; position: absolute; inset: 0'></span>\
             <meter value=.5 aria-label=Load></meter>";
-        let text = show(&t, html, Snapshot::default()).await;
+        let text = open_html(&t, html, Snapshot::default()).await;
         assert!(text.contains("- slider \"Volume\" [ref=@e1 value=30"), "{text}");
         assert!(text.contains("- meter \"Load\" [value=0.5"), "{text}");
         let full = details(&t, Snapshot { nodes: true, ..Snapshot::default() }).await;
@@ -405,10 +412,10 @@ fn a_field_that_the_page_draws_itself_keeps_its_name_and_value() {
 }
 
 #[test]
-fn what_has_no_name_is_described_by_its_title() {
-    bench(async |t| {
+fn unnamed_element_is_described_by_title() {
+    browser_test(async |t| {
         let html = "<div title='Delete item' onclick='1' style='width: 20px; height: 20px'></div>";
-        let text = show(&t, html, Snapshot::default()).await;
+        let text = open_html(&t, html, Snapshot::default()).await;
         assert!(text.contains("- generic [ref=@e1 title=\"Delete item\"]"), "{text}");
     });
 }

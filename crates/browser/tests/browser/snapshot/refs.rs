@@ -1,14 +1,14 @@
-//! What a ref stands for later.
+//! Ref resolution after changes of the page.
 
-use super::{get, message, ref_of, see, show, value};
-use crate::harness::{Bench, bench, tab_id};
+use super::{get, message, open_html, ref_of, snapshot_text, value};
+use crate::harness::{TestContext, browser_test, tab_id};
 use agbrowse_browser::command::{Get, NewTab, Property, Snapshot, TabAction, TabCommand};
 use agbrowse_browser::{Code, Command, Target};
 
 #[test]
-fn a_ref_of_the_current_snapshot_is_used() {
-    bench(async |t| {
-        let text = show(&t, "<button>Submit</button>", Snapshot::default()).await;
+fn ref_of_current_snapshot_resolves() {
+    browser_test(async |t| {
+        let text = open_html(&t, "<button>Submit</button>", Snapshot::default()).await;
         let outcome = t.run(get(Property::Text, &ref_of(&text, "Submit"))).await.unwrap();
         assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
         assert_eq!(value(outcome), "Submit");
@@ -16,15 +16,15 @@ fn a_ref_of_the_current_snapshot_is_used() {
 }
 
 #[test]
-fn a_ref_to_an_element_that_changed_is_refused() {
-    bench(async |t| {
+fn ref_to_changed_element_is_refused() {
+    browser_test(async |t| {
         for (script, now) in [
             ("x.textContent = 'Loading...'", "button 'Loading...'"),
             ("x.setAttribute('role', 'link')", "link 'Submit'"),
             ("x.setAttribute('aria-label', 'Delete all')", "button 'Delete all'"),
         ] {
-            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
-            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
             let error = t.run(get(Property::Text, &name)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRefStale);
@@ -35,8 +35,8 @@ fn a_ref_to_an_element_that_changed_is_refused() {
                      Take a new snapshot to get current element state."
                 )
             );
-            // A new snapshot gives it again, for what it is now.
-            let again = ref_of(&see(&t, Snapshot::default()).await, "ref=");
+            // A new snapshot issues it again, with the current meaning.
+            let again = ref_of(&snapshot_text(&t, Snapshot::default()).await, "ref=");
             assert_eq!(again, name);
             t.run(get(Property::Text, &name)).await.unwrap();
         }
@@ -44,15 +44,15 @@ fn a_ref_to_an_element_that_changed_is_refused() {
 }
 
 #[test]
-fn a_ref_to_an_element_that_is_gone_is_refused() {
-    bench(async |t| {
+fn ref_to_removed_element_is_refused() {
+    browser_test(async |t| {
         for script in [
             "x.remove()",
             "x.hidden = true",
             "x.remove(); document.body.innerHTML = '<button>Submit all</button>'",
         ] {
-            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
-            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
             let error = t.run(get(Property::Text, &name)).await.unwrap_err();
             assert_eq!(error.code(), Code::SnapshotRefStale, "{script}");
@@ -65,8 +65,8 @@ fn a_ref_to_an_element_that_is_gone_is_refused() {
                 "{script}"
             );
         }
-        // So is one to an element of the page before.
-        let name = ref_of(&show_raw(&t, "<button>Submit</button>").await, "Submit");
+        // So is a ref to an element of the previous page.
+        let name = ref_of(&open_html_raw(&t, "<button>Submit</button>").await, "Submit");
         t.open("/").await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale);
@@ -75,27 +75,27 @@ fn a_ref_to_an_element_that_is_gone_is_refused() {
 }
 
 #[test]
-fn a_ref_moves_to_the_one_element_that_was_made_in_its_place() {
-    bench(async |t| {
+fn ref_moves_to_unique_replacement_element() {
+    browser_test(async |t| {
         for script in [
             "x.replaceWith(x.cloneNode(true))",
             "document.body.innerHTML = document.body.innerHTML",
         ] {
-            show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
-            let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+            open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+            let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
             t.eval(&format!("{script}; 1")).await;
             let outcome = t.run(get(Property::Text, &name)).await.unwrap();
             let codes: Vec<_> = outcome.notes.iter().map(|note| &*note.code).collect();
             assert_eq!(codes, ["element-replaced"], "{script}");
             assert_eq!(value(outcome), "Submit");
-            // From here on the number is the new element's.
+            // From here on the ref is bound to the new element.
             let again = t.run(get(Property::Text, &name)).await.unwrap();
             assert!(again.notes.is_empty(), "{:?}", again.notes);
-            assert_eq!(ref_of(&see(&t, Snapshot::default()).await, "Submit"), name);
+            assert_eq!(ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit"), name);
         }
-        // Of several none is taken; they are named.
-        show(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
-        let name = ref_of(&see(&t, Snapshot::default()).await, "Submit");
+        // With several candidates none is used; they are listed.
+        open_html(&t, "<button id=x>Submit</button>", Snapshot::default()).await;
+        let name = ref_of(&snapshot_text(&t, Snapshot::default()).await, "Submit");
         t.eval("x.replaceWith(x.cloneNode(true), x.cloneNode(true)); 1").await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert!(message(&error).contains("Like it are now: @e"), "{error}");
@@ -103,12 +103,12 @@ fn a_ref_moves_to_the_one_element_that_was_made_in_its_place() {
 }
 
 #[test]
-fn a_state_that_changed_in_the_row_is_told() {
-    bench(async |t| {
+fn changed_state_in_row_is_noted() {
+    browser_test(async |t| {
         let rows = "<table><tr><td>Ann<td id=s>Late<td><button>Delete</button>\
                     <tr><td>Bob<td>Paid<td><button>Delete</button>\
                     <tr><td>Cid<td>Paid<td><button>Delete</button></table>";
-        let name = ref_of(&show_raw(&t, rows).await, "Delete");
+        let name = ref_of(&open_html_raw(&t, rows).await, "Delete");
         t.eval("s.textContent = 'Paid'; 1").await;
         let outcome = t.run(get(Property::Text, &name)).await.unwrap();
         let notes: Vec<_> = outcome.notes.iter().map(ToString::to_string).collect();
@@ -117,17 +117,17 @@ fn a_state_that_changed_in_the_row_is_told() {
 }
 
 #[test]
-fn what_the_caller_fills_in_does_not_make_it_another_row() {
-    bench(async |t| {
+fn own_fill_does_not_change_row_fingerprint() {
+    browser_test(async |t| {
         let rows = "<ul><li><input aria-label=Name value=Ann><button onclick='document.title = 1'>Save</button>\
                     <li><input aria-label=Name value=Bob><button>Save</button></ul>";
-        let text = show_raw(&t, rows).await;
+        let text = open_html_raw(&t, rows).await;
         let (field, save) = (ref_of(&text, "Ann"), ref_of(&text, "Save"));
         let fill = format!(r#"{{"verb":"fill","target":"{field}","value":"Anna"}}"#);
         t.run(serde_json::from_str(&fill).unwrap()).await.unwrap();
         let outcome = t.run(get(Property::Text, &save)).await.unwrap();
         assert_eq!(value(outcome), "Save");
-        // What the page fills in does.
+        // A value set by the page does.
         t.eval("document.querySelectorAll('input')[1].value = 'Cid'; 1").await;
         let other = text.lines().filter(|line| line.contains("Save")).nth(1).unwrap();
         let error = t.run(get(Property::Text, &ref_of(other, "Save"))).await.unwrap_err();
@@ -135,28 +135,28 @@ fn what_the_caller_fills_in_does_not_make_it_another_row() {
     });
 }
 
-/// A page with the refs as they are.
-async fn show_raw(t: &Bench, html: &str) -> String {
-    show(t, html, Snapshot::default()).await;
-    see(t, Snapshot::default()).await
+/// Opens a page and returns its snapshot text with original refs.
+async fn open_html_raw(t: &TestContext, html: &str) -> String {
+    open_html(t, html, Snapshot::default()).await;
+    snapshot_text(t, Snapshot::default()).await
 }
 
 #[test]
-fn a_ref_to_an_element_with_a_minor_change_is_used_with_a_note() {
-    bench(async |t| {
+fn ref_with_minor_change_is_used_with_note() {
+    browser_test(async |t| {
         for (html, script) in [
             ("<button id=x>Cart (2)</button>", "x.textContent = 'Cart (3)'"),
             ("<a id=x href=/>Updated 12:01</a>", "x.textContent = 'Updated 12:02'"),
         ] {
-            let name = ref_of(&show_raw(&t, html).await, "ref=");
+            let name = ref_of(&open_html_raw(&t, html).await, "ref=");
             t.eval(&format!("{script}; 1")).await;
             let outcome = t.run(get(Property::Text, &name)).await.unwrap();
             let notes: Vec<_> = outcome.notes.iter().map(|note| &*note.message).collect();
             assert_eq!(notes, ["Note: Element may have changed. Using current state."], "{html}");
             assert!(script.contains(&value(outcome)), "{html}");
         }
-        // What a field holds is no change of meaning at all.
-        let name = ref_of(&show_raw(&t, "<input id=x aria-label=Name>").await, "ref=");
+        // A changed field value is not a change of meaning.
+        let name = ref_of(&open_html_raw(&t, "<input id=x aria-label=Name>").await, "ref=");
         t.eval("x.value = 'Ann'; x.disabled = true; 1").await;
         let outcome = t.run(get(Property::Value, &name)).await.unwrap();
         assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
@@ -165,16 +165,16 @@ fn a_ref_to_an_element_with_a_minor_change_is_used_with_a_note() {
 }
 
 #[test]
-fn refs_of_the_previous_snapshot_are_remembered_and_no_older_ones() {
-    bench(async |t| {
-        let name = ref_of(&show_raw(&t, "<button id=x>First</button>").await, "First");
+fn refs_of_current_and_previous_snapshot_are_known() {
+    browser_test(async |t| {
+        let name = ref_of(&open_html_raw(&t, "<button id=x>First</button>").await, "First");
         let other = |n: u32| format!("document.body.innerHTML = '<button>Other {n}</button>'; 1");
         t.eval(&other(1)).await;
-        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert!(message(&error).starts_with("Element 'First button'"), "{error}");
         t.eval(&other(2)).await;
-        see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         let error = t.run(get(Property::Text, &name)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefStale);
         assert!(message(&error).contains("older than the previous one"), "{error}");
@@ -182,12 +182,12 @@ fn refs_of_the_previous_snapshot_are_remembered_and_no_older_ones() {
 }
 
 #[test]
-fn a_ref_that_no_snapshot_gave_is_not_found() {
-    bench(async |t| {
-        show(&t, "<button>Submit</button>", Snapshot::default()).await;
+fn unknown_ref_is_not_found() {
+    browser_test(async |t| {
+        open_html(&t, "<button>Submit</button>", Snapshot::default()).await;
         let error = t.run(get(Property::Text, "@e999")).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotRefNotFound);
-        // Nor does a ref of one tab mean anything in another.
+        // A ref of one tab is not valid in another.
         let new = TabCommand {
             action: TabAction::New(NewTab { url: Some(t.url("/")), ..NewTab::default() }),
         };
@@ -198,28 +198,29 @@ fn a_ref_that_no_snapshot_gave_is_not_found() {
 }
 
 #[test]
-fn a_malformed_ref_is_answered_with_the_expected_format() {
-    for given in ["@", "@e", "@e0", "@x3", "@3", "@e-1", "@e3x", "e0", "e99999999999"] {
-        let error = given.parse::<Target>().unwrap_err();
+fn malformed_ref_error_gives_expected_format() {
+    for malformed in ["@", "@e", "@e0", "@x3", "@3", "@e-1", "@e3x", "e0", "e99999999999"] {
+        let error = malformed.parse::<Target>().unwrap_err();
         assert!(
             error.contains("expected `@e` and a number from the last snapshot, such as `@e3`"),
             "{error}"
         );
-        let json = format!(r#"{{"what":"text","target":"{given}"}}"#);
+        let json = format!(r#"{{"what":"text","target":"{malformed}"}}"#);
         let error = serde_json::from_str::<Get>(&json).unwrap_err().to_string();
         assert!(error.contains("such as `@e3`"), "{error}");
     }
 }
 
 #[test]
-fn an_element_keeps_its_ref() {
-    bench(async |t| {
-        let first = show_raw(&t, "<button id=x>Stays</button><button id=y>Goes</button>").await;
+fn element_keeps_its_ref() {
+    browser_test(async |t| {
+        let first =
+            open_html_raw(&t, "<button id=x>Stays</button><button id=y>Goes</button>").await;
         t.eval(
             "y.remove(); document.body.insertAdjacentHTML('afterbegin', '<button>New</button>'); 1",
         )
         .await;
-        let second = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+        let second = snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
         assert_eq!(ref_of(&first, "Stays"), ref_of(&second, "Stays"));
         assert_ne!(ref_of(&first, "Goes"), ref_of(&second, "New"));
     });

@@ -1,12 +1,12 @@
-//! What is drawn and what is not.
+//! Visibility of elements, shadow trees and frames.
 
-use super::{check, see};
-use crate::harness::bench;
+use super::{check, snapshot_text};
+use crate::harness::browser_test;
 use agbrowse_browser::command::Snapshot;
 
 #[test]
-fn shadow_trees_are_shown_as_they_are_drawn() {
-    bench(async |t| {
+fn shadow_trees_are_shown_in_flat_tree_order() {
+    browser_test(async |t| {
         check(
             &t,
             &[
@@ -57,8 +57,8 @@ fn shadow_trees_are_shown_as_they_are_drawn() {
 }
 
 #[test]
-fn what_comes_into_an_empty_frame_is_seen() {
-    bench(async |t| {
+fn content_written_into_empty_frame_is_shown() {
+    browser_test(async |t| {
         t.page("/framed", "<p>From elsewhere</p>");
         t.page(
             "/",
@@ -79,25 +79,25 @@ fn what_comes_into_an_empty_frame_is_seen() {
             ),
         ] {
             t.open("/").await;
-            let before = see(&t, Snapshot::default()).await;
+            let before = snapshot_text(&t, Snapshot::default()).await;
             assert!(before.contains("iframe \"Frame\"") && !before.contains(words), "{before}");
-            // By the page itself, so that nobody but the page knows.
+            // By the page itself, without a command.
             t.eval(&format!("late(() => {{ {how} }})")).await;
             let wait = format!(r#"{{"verb":"wait","text":{:?}}}"#, words.trim_matches('"'));
             let wait = wait.replace("button \\\"", "").replace("\\\"", "");
             if words != "Named" {
-                // Sooner than the page is looked at anew in any case.
+                // Before the cache expires.
                 let waited = t.run_within(3000, serde_json::from_str(&wait).unwrap()).await;
-                let shown = see(&t, Snapshot::default()).await;
-                assert!(waited.is_ok(), "{how}: {shown}");
+                let text = snapshot_text(&t, Snapshot::default()).await;
+                assert!(waited.is_ok(), "{how}: {text}");
             } else {
-                t.until("f.contentDocument.title === 'Named'").await;
+                t.wait_until("f.contentDocument.title === 'Named'").await;
             }
-            let after = see(&t, Snapshot::default()).await;
+            let after = snapshot_text(&t, Snapshot::default()).await;
             assert!(after.contains(words), "{how}: {after}");
             assert_eq!(
                 after,
-                see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await,
+                snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await,
                 "{how}"
             );
         }
@@ -105,8 +105,8 @@ fn what_comes_into_an_empty_frame_is_seen() {
 }
 
 #[test]
-fn a_shadow_root_that_comes_later_is_seen() {
-    bench(async |t| {
+fn late_shadow_root_is_shown() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<h1>Roots</h1><div id=early></div><div id=late></div><x-late id=own>Words</x-late><script>
@@ -116,29 +116,32 @@ fn a_shadow_root_that_comes_later_is_seen() {
              </script>",
         );
         t.open("/").await;
-        let first = see(&t, Snapshot::default()).await;
+        let first = snapshot_text(&t, Snapshot::default()).await;
         assert!(first.contains("button \"In early\""), "{first}");
         for mode in ["open", "closed"] {
             t.open("/").await;
-            let before = see(&t, Snapshot::default()).await;
+            let before = snapshot_text(&t, Snapshot::default()).await;
             assert!(!before.contains("In late") && before.contains("Words"), "{before}");
-            // Neither leaves a trace in the tree of the document.
+            // Neither causes a mutation of the document tree.
             t.eval(&format!("attach(late, '{mode}', 'position: fixed')")).await;
             t.eval(&format!("attach(own, '{mode}', '')")).await;
-            let after = see(&t, Snapshot::default()).await;
+            let after = snapshot_text(&t, Snapshot::default()).await;
             assert!(after.contains("button \"In late\""), "{mode}: {after}");
             assert!(
                 after.contains("button \"In own\"") && !after.contains("Words"),
                 "{mode}: {after}"
             );
-            assert_eq!(after, see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await);
+            assert_eq!(
+                after,
+                snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await
+            );
         }
     });
 }
 
 #[test]
-fn a_shadow_root_that_comes_later_to_one_of_many_is_seen() {
-    bench(async |t| {
+fn late_shadow_root_among_many_hosts_is_shown() {
+    browser_test(async |t| {
         t.page(
             "/",
             "<h1>Roots</h1><script>for (let n = 0; n < 250; n++) document.body.append(document.createElement('div'));
@@ -147,34 +150,34 @@ fn a_shadow_root_that_comes_later_to_one_of_many_is_seen() {
         );
         for number in [0, 120, 249] {
             t.open("/").await;
-            see(&t, Snapshot::default()).await;
+            snapshot_text(&t, Snapshot::default()).await;
             t.eval(&format!("attach({number})")).await;
-            let wanted = format!("button \"In {number}\"");
-            let text = see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
-            assert!(text.contains(&wanted), "{wanted} in a fresh one:\n{text}");
+            let expected = format!("button \"In {number}\"");
+            let text = snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;
+            assert!(text.contains(&expected), "{expected} in a fresh one:\n{text}");
         }
         t.open("/").await;
-        see(&t, Snapshot::default()).await;
+        snapshot_text(&t, Snapshot::default()).await;
         t.eval("attach(120)").await;
         let mut looks = 0;
         loop {
             looks += 1;
-            // A change, so that nothing is remembered.
+            // A change that invalidates the cache.
             t.eval(&format!("document.querySelector('h1').textContent = 'Look {looks}'")).await;
-            let text = see(&t, Snapshot::default()).await;
+            let text = snapshot_text(&t, Snapshot::default()).await;
             assert!(text.contains(&format!("Look {looks}")), "{text}");
             if text.contains("button \"In 120\"") {
                 break;
             }
-            // All 250 have been asked about by then.
+            // All 250 hosts have been checked by then.
             assert!(looks < 3, "after {looks} looks:\n{text}");
         }
     });
 }
 
 #[test]
-fn only_what_can_be_used_and_read_is_shown() {
-    bench(async |t| {
+fn only_usable_and_readable_content_is_shown() {
+    browser_test(async |t| {
         check(
             &t,
             &[
