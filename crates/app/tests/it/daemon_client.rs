@@ -1,7 +1,7 @@
 //! The client of the daemon: pooled connections, retries, and events over the socket.
 
 use crate::sandbox::{Home, client, has_browser};
-use agbrowse::daemon::{DaemonClient, DaemonRequest, DaemonResponse, SessionPaths};
+use agbrowse::daemon::{Connection, DaemonClient, DaemonRequest, DaemonResponse, SessionPaths};
 use browser::command::{Eval, Status, Tabs};
 use browser::launch::LaunchOverrides;
 use browser::{BrowserEvent, Code, Command, Driver, Request, TabId};
@@ -10,18 +10,22 @@ use std::time::Duration;
 
 const ALLOWED: Duration = Duration::from_secs(30);
 
-fn client_of(home: &Home) -> DaemonClient {
+fn paths(home: &Home) -> SessionPaths {
     let socket = home.socket("default");
-    let paths = SessionPaths::in_folder(socket.parent().unwrap(), "default");
-    DaemonClient::new(paths, LaunchOverrides::default(), ALLOWED, ALLOWED)
+    SessionPaths::in_folder(socket.parent().unwrap(), "default")
+}
+
+fn client_of(home: &Home) -> DaemonClient {
+    DaemonClient::new(paths(home), LaunchOverrides::default(), ALLOWED, ALLOWED)
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-fn connections(home: &Home) -> u64 {
-    match client(&home.socket("default")).ask(&DaemonRequest::Status, ALLOWED).unwrap() {
+async fn connections(home: &Home) -> u64 {
+    let mut connection = Connection::open(&paths(home)).await.unwrap();
+    match connection.ask(&DaemonRequest::Status, ALLOWED).await.unwrap() {
         DaemonResponse::Status(status) => status.clients,
         other => panic!("{other:?}"),
     }
@@ -39,8 +43,8 @@ fn eval(script: &str) -> Request {
 fn commands_reuse_connections_and_failed_ones_do_too() {
     let home = Home::new();
     home.ok(["status"]);
-    let before = connections(&home);
     block_on(async {
+        let before = connections(&home).await;
         let client = client_of(&home);
         for _ in 0..20 {
             client.run(status()).await.unwrap();
@@ -52,11 +56,11 @@ fn commands_reuse_connections_and_failed_ones_do_too() {
             let error = client.run(Request::new(wrong)).await.unwrap_err();
             assert_eq!(error.code(), Code::CommandInvalid, "{error}");
         }
-        assert_eq!(connections(&home), before + 1);
+        assert_eq!(connections(&home).await, before + 1);
         // At once, they need several; only a few stay.
         let all = futures_util::future::join_all((0..30).map(|_| client.run(status())));
         assert!(all.await.iter().all(Result::is_ok));
-        let kept = connections(&home) - before;
+        let kept = connections(&home).await - before;
         assert!((1..=4).contains(&kept), "{kept} connections are kept");
     });
 }
