@@ -9,11 +9,14 @@ pub mod daemon;
 pub mod demo;
 pub mod doctor;
 mod highlight;
+mod http;
 mod idle_memory;
 pub mod install;
 pub mod mcp;
 pub mod output;
+mod random;
 pub mod sessions;
+mod signals;
 pub mod skill;
 
 /// The version of this build. Client and daemon must agree on it.

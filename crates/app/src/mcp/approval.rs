@@ -42,7 +42,7 @@ pub(super) struct PendingApprovals(Mutex<VecDeque<(String, String)>>);
 
 impl PendingApprovals {
     fn park(&self, about: &str) -> String {
-        let id = format!("{}{}", super::reply::random_word(), super::reply::random_word());
+        let id = format!("{}{}", crate::random::word(), crate::random::word());
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() == MOST {
             all.pop_front();

@@ -51,7 +51,7 @@ const MOST_SIDE: u32 = 8000;
 
 /// One client.
 pub(super) struct ClientSession {
-    desk: Arc<Backend>,
+    backend: Arc<Backend>,
     /// It comes over HTTP, where those who speak the newest revision come anew with every call.
     is_http: bool,
     me: Mutex<SessionState>,
@@ -101,9 +101,9 @@ impl SessionState {
 }
 
 impl ClientSession {
-    pub(super) fn new(desk: Arc<Backend>, is_http: bool) -> Self {
-        let me = Mutex::new(SessionState::new(&desk.context));
-        Self { desk, is_http, me }
+    pub(super) fn new(backend: Arc<Backend>, is_http: bool) -> Self {
+        let me = Mutex::new(SessionState::new(&backend.context));
+        Self { backend, is_http, me }
     }
 
     /// Whether the client is known from one call to the next. Who is not has to say which page is meant.
@@ -135,7 +135,7 @@ impl ClientSession {
         if plan.touches_files() {
             self.learn_roots(context).await;
         }
-        to.access = Some(self.desk.access(self.me().roots.as_deref()));
+        to.access = Some(self.backend.access(self.me().roots.as_deref()));
         let mut page = to.page;
         let said = self.execute(plan, to, &mut page).await;
         (said, page)
@@ -148,7 +148,7 @@ impl ClientSession {
         let context = context.unwrap_or_else(|| me.context.clone());
         let page = page.or_else(|| me.pages.get(&context).copied());
         if let Some(page) = page {
-            self.desk.touch(page);
+            self.backend.touch(page);
         }
         Ok(CallTarget { page, context, ..CallTarget::default() })
     }
@@ -157,7 +157,7 @@ impl ClientSession {
     #[allow(deprecated, reason = "only the newest revision of the protocol is without roots")]
     async fn learn_roots(&self, context: &RequestContext<RoleServer>) {
         let offers = context.client_capabilities().is_some_and(|it| it.roots.is_some());
-        if !offers || !self.desk.heeds_roots || self.me().roots.is_some() {
+        if !offers || !self.backend.heeds_roots || self.me().roots.is_some() {
             return;
         }
         let asked = tokio::time::timeout(ROOTS, context.peer.list_roots()).await;
@@ -179,7 +179,7 @@ impl ClientSession {
     ) -> Result<ToolReply> {
         match plan {
             ToolAction::Open(url) => self.open(url, to, page).await,
-            ToolAction::More(id) => match self.desk.rests.get(&id) {
+            ToolAction::More(id) => match self.backend.rests.get(&id) {
                 Some(theirs) => Ok(ToolReply { theirs, ..ToolReply::default() }),
                 None => Err(Error::new(Code::CommandInvalid)
                     .message(format!("unknown or expired continuation `{id}`"))),
@@ -188,7 +188,7 @@ impl ClientSession {
             ToolAction::Wait(wait) => self.wait(wait, to, page).await,
             ToolAction::Look(mut look) => {
                 // What is cut from a reply can be asked for; what is folded has to be looked at again.
-                look.budget = look.budget.map(|budget| budget.min(self.desk.most_tokens));
+                look.budget = look.budget.map(|budget| budget.min(self.backend.most_tokens));
                 let outcome = self.on_page(Command::Snapshot(*look), to, page).await?;
                 Ok(ToolReply::of(&outcome))
             }
@@ -210,7 +210,7 @@ impl ClientSession {
             // Of who is not known nothing is known but the page that is named.
             ToolAction::Close if self.me().is_passing => match to.page {
                 Some(named) => {
-                    self.desk.close_tabs(vec![named]).await;
+                    self.backend.close_tabs(vec![named]).await;
                     *page = None;
                     Ok(ToolReply { ours: format!("closed page {named}"), ..ToolReply::default() })
                 }
@@ -238,17 +238,17 @@ impl ClientSession {
                 return Err(no_page());
             }
             let known = self.known_contexts().await.unwrap_or_default();
-            let is_given = to.context == DEFAULT_CONTEXT || to.context == self.desk.context;
+            let is_given = to.context == DEFAULT_CONTEXT || to.context == self.backend.context;
             if !is_given && !known.iter().any(|(name, _)| *name == to.context) {
                 return Err(unknown_context(&to.context, &known));
             }
-            let new = self.desk.new_page(None);
-            let opened = self.desk.run(new, &to).await?;
+            let new = self.backend.new_page(None);
+            let opened = self.backend.run(new, &to).await?;
             self.set_current_page(opened.tab, &to);
             to.page = opened.tab;
             *page = opened.tab;
         }
-        let done = self.desk.run(command, &to).await;
+        let done = self.backend.run(command, &to).await;
         match done {
             Err(error) if error.code() == Code::BrowserLost => {
                 Err(self.begin_anew(error, to, page).await)
@@ -284,7 +284,7 @@ impl ClientSession {
 
     /// Whether a page is there and has not crashed, as the browser's own process knows it.
     async fn is_alive(&self, page: TabId, to: &CallTarget) -> bool {
-        match self.desk.run(Command::Tabs(Tabs {}), to).await {
+        match self.backend.run(Command::Tabs(Tabs {}), to).await {
             Ok(Outcome { reply: Reply::Tabs(list), .. }) => {
                 list.tabs.iter().any(|tab| tab.id == page && !tab.crashed)
             }
@@ -337,8 +337,8 @@ impl ClientSession {
         to.page = None;
         self.me().forget(|_| true);
         *page = None;
-        let new = self.desk.new_page(None);
-        match self.desk.run(new, &to).await {
+        let new = self.backend.new_page(None);
+        match self.backend.run(new, &to).await {
             Ok(opened) => {
                 self.set_current_page(opened.tab, &to);
                 *page = opened.tab;
@@ -358,7 +358,7 @@ impl ClientSession {
         let Some(page) = page else { return };
         if me.is_passing {
             if to.page.is_none() {
-                self.desk.add_stray(page);
+                self.backend.add_stray(page);
             }
         } else if !me.opened.iter().any(|(opened, _)| *opened == page) {
             me.opened.push((page, to.context.clone()));
@@ -373,14 +373,14 @@ impl ClientSession {
     ) -> Result<ToolReply> {
         let open =
             |new_tab: bool| Command::Open(Open { url: url.clone(), new_tab, ..Open::default() });
-        let mut outcome = self.desk.run(open(to.page.is_none()), &to).await;
+        let mut outcome = self.backend.run(open(to.page.is_none()), &to).await;
         if let Err(error) = &outcome
             && to.page.is_some()
             && matches!(error.code(), Code::BrowserLost | Code::TabNotFound | Code::TabTargetLost)
         {
             let gone = Note::new("restarted", error.details().message.clone());
             to.page = None;
-            outcome = self.desk.run(open(true), &to).await.map(|mut outcome| {
+            outcome = self.backend.run(open(true), &to).await.map(|mut outcome| {
                 if !outcome.notes.iter().any(|note| note.code == gone.code) {
                     outcome.notes.push(gone);
                 }
@@ -392,10 +392,10 @@ impl ClientSession {
         self.set_current_page(outcome.tab, &to);
         to.page = outcome.tab;
         let arrived = ToolReply::of(&outcome);
-        let budget = Some(ON_ARRIVAL.min(self.desk.most_tokens));
+        let budget = Some(ON_ARRIVAL.min(self.backend.most_tokens));
         let look = Snapshot { budget, format: TextFormat::Viewpoint, ..Snapshot::default() };
         // Where one has arrived is known, whatever a look at it gives.
-        match self.desk.run(Command::Snapshot(look), &to).await {
+        match self.backend.run(Command::Snapshot(look), &to).await {
             Ok(seen) => Ok(arrived.then(ToolReply::of(&seen))),
             Err(error) => Ok(arrived.then(ToolReply {
                 ours: format!("the page cannot be shown yet ({})", error.code()),
@@ -413,7 +413,7 @@ impl ClientSession {
         }
         // What no model takes.
         if data.len() > MOST_PICTURE || shot.width.max(shot.height) > MOST_SIDE {
-            let name = format!("page-{}", super::reply::random_word());
+            let name = format!("page-{}", crate::random::word());
             let mut saved = self.saved(&name, ending, &data)?;
             let size =
                 format!("{} × {} pixels are too many to be shown; ", shot.width, shot.height);
@@ -452,12 +452,12 @@ impl ClientSession {
             true => base.to_owned(),
             false => format!("{base}.{ending}"),
         };
-        let path = self.desk.folder.join(base);
+        let path = self.backend.folder.join(base);
         let failed = |error: std::io::Error| {
             Error::new(Code::FileWriteFailed)
                 .message(format!("`{}` cannot be written: {error}", path.display()))
         };
-        std::fs::create_dir_all(&self.desk.folder).map_err(failed)?;
+        std::fs::create_dir_all(&self.backend.folder).map_err(failed)?;
         replace_file(&path, data, readers).map_err(failed)?;
         let path = std::fs::canonicalize(&path).unwrap_or(path);
         let ours = format!("saved {} ({} bytes)", path.display(), data.len());
@@ -490,8 +490,8 @@ impl ClientSession {
             TabsAction::List => {}
             TabsAction::New(url) => {
                 let to = CallTarget { page: None, ..to };
-                let new = self.desk.new_page(url);
-                let opened = self.desk.run(new, &to).await?;
+                let new = self.backend.new_page(url);
+                let opened = self.backend.run(new, &to).await?;
                 self.set_current_page(opened.tab, &to);
                 notes = opened.notes;
             }
@@ -508,7 +508,7 @@ impl ClientSession {
                     None => to.page.ok_or_else(no_page)?,
                 };
                 let close = TabAction::Close(CloseTab { id: Some(id) });
-                self.desk
+                self.backend
                     .run(Command::Tab(TabCommand { action: close }), &CallTarget::default())
                     .await?;
                 self.me().forget(|page| page == id);
@@ -516,7 +516,7 @@ impl ClientSession {
         }
         let current = self.me().page();
         *page = current;
-        let listed = self.desk.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
+        let listed = self.backend.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
         let Reply::Tabs(list) = &listed.reply else { return Ok(ToolReply::default()) };
         let mut theirs = String::new();
         let mut rows = Vec::new();
@@ -542,7 +542,7 @@ impl ClientSession {
 
     /// The tab that is meant, and the context it is in.
     async fn which(&self, which: TabSelector) -> Result<(TabId, String)> {
-        let listed = self.desk.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
+        let listed = self.backend.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
         let Reply::Tabs(list) = &listed.reply else { return Err(no_page()) };
         let found = match which {
             TabSelector::Id(id) => list.tabs.iter().find(|tab| tab.id == id),
@@ -593,11 +593,11 @@ impl ClientSession {
                     true => {
                         let opened = self.me().opened.clone();
                         let own = opened.into_iter().filter(|(_, context)| *context == name);
-                        self.desk.close_tabs(own.map(|(page, _)| page).collect()).await;
+                        self.backend.close_tabs(own.map(|(page, _)| page).collect()).await;
                     }
                     false => {
                         let to = CallTarget { context: name.clone(), ..CallTarget::default() };
-                        self.desk.run(Command::Close(Close {}), &to).await?;
+                        self.backend.run(Command::Close(Close {}), &to).await?;
                     }
                 }
                 let mut me = self.me();
@@ -648,22 +648,22 @@ impl ClientSession {
             if let Some(path) = storage.path.take() {
                 let path = self.saved_before(path);
                 let path = std::path::absolute(&path).unwrap_or(path);
-                let access = by.access.clone().unwrap_or_else(|| self.desk.access(None));
+                let access = by.access.clone().unwrap_or_else(|| self.backend.access(None));
                 storage.path = Some(access.check_file(&path)?);
             }
             storage.read()?;
         }
         let to = CallTarget { context: name, ..CallTarget::default() };
         let new = TabAction::New(NewTab { proxy, ..NewTab::default() });
-        let opened = self.desk.run(Command::Tab(TabCommand { action: new }), &to).await?;
+        let opened = self.backend.run(Command::Tab(TabCommand { action: new }), &to).await?;
         let mut notes = opened.notes;
         if let Some(storage) = storage {
             let load = StorageCommand { action: StorageAction::Load(storage) };
-            match self.desk.run(Command::Storage(load), &to).await {
+            match self.backend.run(Command::Storage(load), &to).await {
                 Ok(loaded) => notes.extend(loaded.notes),
                 Err(error) => {
                     // Without what it was to keep it is not the one that was asked for.
-                    self.desk.run(Command::Close(Close {}), &to).await?;
+                    self.backend.run(Command::Close(Close {}), &to).await?;
                     return Err(error);
                 }
             }
@@ -675,7 +675,7 @@ impl ClientSession {
 
     /// A file by the name that it was saved under, or any other.
     fn saved_before(&self, path: PathBuf) -> PathBuf {
-        let saved = self.desk.folder.join(&path);
+        let saved = self.backend.folder.join(&path);
         if saved.is_file() { saved } else { path }
     }
 
@@ -686,7 +686,7 @@ impl ClientSession {
         }
         let to = CallTarget { context, ..CallTarget::default() };
         let save = StorageCommand { action: StorageAction::Save(SaveStorage::default()) };
-        let mut outcome = self.desk.run(Command::Storage(save), &to).await?;
+        let mut outcome = self.backend.run(Command::Storage(save), &to).await?;
         let data = outcome.reply.take_file().unwrap_or_default();
         let Reply::Storage(stored) = &outcome.reply else { return Ok(ToolReply::default()) };
         let mut said = self.saved_as(file, "json", &data, Readers::Owner)?;
@@ -702,14 +702,14 @@ impl ClientSession {
 
     /// The proxies of those contexts that go through one.
     async fn proxies(&self) -> Result<BTreeMap<String, ProxyInfo>> {
-        let told = self.desk.run(Command::Status(Status {}), &CallTarget::default()).await?;
+        let told = self.backend.run(Command::Status(Status {}), &CallTarget::default()).await?;
         let Reply::Status(status) = told.reply else { return Ok(BTreeMap::new()) };
         Ok(status.browser.map(|browser| browser.proxies).unwrap_or_default())
     }
 
     /// The contexts that there are, with their pages. There is always a default one.
     async fn known_contexts(&self) -> Result<Vec<(String, Vec<TabId>)>> {
-        let listed = self.desk.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
+        let listed = self.backend.run(Command::Tabs(Tabs {}), &CallTarget::default()).await?;
         let mut known = vec![(DEFAULT_CONTEXT.to_owned(), Vec::new())];
         if let Reply::Tabs(list) = &listed.reply {
             for tab in &list.tabs {
@@ -732,14 +732,14 @@ impl ClientSession {
         };
         *page = None;
         let count = opened.len();
-        self.desk.close_tabs(opened.into_iter().map(|(page, _)| page).collect()).await;
+        self.backend.close_tabs(opened.into_iter().map(|(page, _)| page).collect()).await;
         let ours = format!("closed {count} page{}", if count == 1 { "" } else { "s" });
         Ok(ToolReply { ours, facts: json!({ "closed": count }), ..ToolReply::default() })
     }
 
     /// Leaves nothing behind in a session that goes on without this client.
     pub(super) async fn leave(&self) {
-        if !self.desk.is_private() {
+        if !self.backend.is_private() {
             let mut page = None;
             _ = self.close_all(&mut page).await;
         }
@@ -771,9 +771,9 @@ impl Drop for ClientSession {
         if !self.is_http || opened.is_empty() {
             return;
         }
-        let desk = self.desk.clone();
+        let backend = self.backend.clone();
         let opened = opened.into_iter().map(|(page, _)| page).collect();
-        runtime.spawn(async move { desk.close_tabs(opened).await });
+        runtime.spawn(async move { backend.close_tabs(opened).await });
     }
 }
 
@@ -806,7 +806,7 @@ impl ServerHandler for ClientSession {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> std::result::Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(super::offered(&self.desk.caps)))
+        Ok(ListToolsResult::with_all_items(super::offered(&self.backend.caps)))
     }
 
     async fn call_tool(
@@ -816,29 +816,29 @@ impl ServerHandler for ClientSession {
     ) -> std::result::Result<CallToolResponse, ErrorData> {
         let _use = idle_memory::ActivityGuard::begin();
         let tool = Tool::named(&request.name).ok_or_else(|| unknown_tool(&request.name))?;
-        if !tool.is_in(&self.desk.caps) {
+        if !tool.is_in(&self.backend.caps) {
             return Err(ErrorData::invalid_params(
                 format!("`{}` is not offered: start the server with `--caps all`", tool.name),
                 None,
             ));
         }
-        let most = self.desk.most_tokens;
+        let most = self.backend.most_tokens;
         let args = match ToolArgs::new(tool, request.arguments.clone()) {
             Ok(args) => args,
             Err(error) => {
                 let said = ToolReply::misunderstood(&error);
-                return Ok(said.finish(self.me().page(), most, &self.desk.rests).into());
+                return Ok(said.finish(self.me().page(), most, &self.backend.rests).into());
             }
         };
         self.me().is_passing = !self.is_lasting(&context);
-        if self.desk.delicate.iter().any(|name| name == tool.name) {
+        if self.backend.delicate.iter().any(|name| name == tool.name) {
             let question = ApprovalRequest::about(tool, &request);
-            match question.put(&self.desk.asked, &request, &context).await {
+            match question.put(&self.backend.asked, &request, &context).await {
                 super::approval::Approval::Yes => {}
                 super::approval::Approval::Wait(question) => return Ok((*question).into()),
                 super::approval::Approval::No(error) => {
                     let said = ToolReply::failure(&error, args.element());
-                    return Ok(said.finish(None, most, &self.desk.rests).into());
+                    return Ok(said.finish(None, most, &self.backend.rests).into());
                 }
             }
         }
@@ -862,7 +862,7 @@ impl ServerHandler for ClientSession {
                 ),
             )]);
         }
-        let result: CallToolResult = said.finish(page, most, &self.desk.rests);
+        let result: CallToolResult = said.finish(page, most, &self.backend.rests);
         Ok(result.into())
     }
 }

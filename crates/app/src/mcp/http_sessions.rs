@@ -93,12 +93,12 @@ impl HttpSessions {
     }
 
     /// Notes that a session is in use for as long as what is returned lives.
-    fn begin(&self, id: &SessionId, what: RefusalReason) -> SessionGuard {
+    fn begin(&self, id: &SessionId, what: SessionUse) -> SessionGuard {
         if let Some(usage) = self.known().get_mut(id) {
             usage.last = Instant::now();
             match what {
-                RefusalReason::Call => (usage.calls, usage.is_used) = (usage.calls + 1, true),
-                RefusalReason::Listening => usage.listeners += 1,
+                SessionUse::Call => (usage.calls, usage.is_used) = (usage.calls + 1, true),
+                SessionUse::Listening => usage.listeners += 1,
             }
         }
         SessionGuard { known: self.known.clone(), id: id.clone(), what }
@@ -110,7 +110,7 @@ fn lock(known: &LimitedSession) -> MutexGuard<'_, HashMap<SessionId, SessionUsag
 }
 
 #[derive(Clone, Copy)]
-enum RefusalReason {
+enum SessionUse {
     Call,
     Listening,
 }
@@ -119,7 +119,7 @@ enum RefusalReason {
 struct SessionGuard {
     known: Arc<LimitedSession>,
     id: SessionId,
-    what: RefusalReason,
+    what: SessionUse,
 }
 
 impl Drop for SessionGuard {
@@ -127,8 +127,8 @@ impl Drop for SessionGuard {
         if let Some(usage) = lock(&self.known).get_mut(&self.id) {
             usage.last = Instant::now();
             let count = match self.what {
-                RefusalReason::Call => &mut usage.calls,
-                RefusalReason::Listening => &mut usage.listeners,
+                SessionUse::Call => &mut usage.calls,
+                SessionUse::Listening => &mut usage.listeners,
             };
             *count = count.saturating_sub(1);
         }
@@ -171,7 +171,7 @@ impl SessionManager for HttpSessions {
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionsError> {
         let _initializing =
-            SessionGuard { known: self.known.clone(), id: id.clone(), what: RefusalReason::Call };
+            SessionGuard { known: self.known.clone(), id: id.clone(), what: SessionUse::Call };
         Ok(self.inner.initialize_session(id, message).await?)
     }
 
@@ -189,7 +189,7 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let using = self.begin(id, RefusalReason::Call);
+        let using = self.begin(id, SessionUse::Call);
         let messages = Box::pin(self.inner.create_stream(id, message).await?);
         Ok(GuardedStream { messages, _using: using })
     }
@@ -209,7 +209,7 @@ impl SessionManager for HttpSessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let using = self.begin(id, RefusalReason::Listening);
+        let using = self.begin(id, SessionUse::Listening);
         let messages = Box::pin(self.inner.create_standalone_stream(id).await?);
         Ok(GuardedStream { messages, _using: using })
     }
@@ -219,7 +219,7 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let using = self.begin(id, RefusalReason::Listening);
+        let using = self.begin(id, SessionUse::Listening);
         let messages = Box::pin(self.inner.resume(id, last_event_id).await?);
         Ok(GuardedStream { messages, _using: using })
     }

@@ -18,6 +18,7 @@ pub use hosts::Host;
 pub use tools::ToolGroup;
 
 use crate::config::Config;
+use crate::http::{HttpServer, ListenOptions};
 use crate::{idle_memory, output};
 use backend::Backend;
 use browser::{Code, Error, Result};
@@ -25,7 +26,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use client_session::ClientSession;
 use rmcp::ServiceExt;
 use rmcp::model::ToolAnnotations;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tools::{TOOLS, Tool};
@@ -113,13 +114,13 @@ impl Mcp {
             return Err(Error::new(Code::CommandInvalid)
                 .message(format!("`{}` of `--allow-files` is no folder", odd.display())));
         }
-        let desk = Arc::new(Backend::new(config, self)?);
+        let backend = Arc::new(Backend::new(config, self)?);
         tokio::spawn(idle_memory::keep());
         let served = match &self.http {
-            Some(at) => self.serve_http(at, desk.clone()).await,
-            None => serve_stdio(desk.clone()).await,
+            Some(at) => self.serve_http(at, backend.clone()).await,
+            None => serve_stdio(backend.clone()).await,
         };
-        desk.leave().await;
+        backend.leave().await;
         served
     }
 
@@ -143,43 +144,25 @@ impl Mcp {
         args.flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
     }
 
-    async fn serve_http(&self, at: &str, desk: Arc<Backend>) -> Result<()> {
-        let wrong = |message: String| Error::new(Code::CommandInvalid).message(message);
-        let port = at.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
-        let mut address = port.or_else(|_| at.parse()).map_err(|_| {
-            wrong(format!("`{at}` is no port: expected such as `8931` or `127.0.0.1:8931`"))
-        })?;
-        let token = std::env::var("AGBROWSE_MCP_TOKEN").ok().filter(|token| !token.is_empty());
-        match self.bind {
-            Some(_) if token.is_none() => {
-                return Err(wrong("`--bind` needs a token in AGBROWSE_MCP_TOKEN".into()));
-            }
-            Some(bind) => address.set_ip(bind),
-            None if !address.ip().is_loopback() => {
-                return Err(wrong(format!(
-                    "`{at}` can be reached by other machines: say so with `--bind {}`",
-                    address.ip()
-                )));
-            }
-            None => {}
+    async fn serve_http(&self, at: &str, backend: Arc<Backend>) -> Result<()> {
+        let options = ListenOptions {
+            at,
+            bind: self.bind,
+            origins: &self.allow_origin,
+            token_variable: "AGBROWSE_MCP_TOKEN",
+        };
+        let server = HttpServer::bind(&options).await?;
+        server.announce("MCP", "/mcp", backend.session());
+        let (router, stop) = http::router(backend.clone());
+        tokio::select! {
+            served = server.serve(router, stop) => served,
+            () = backend.sweep() => Ok(()),
         }
-        let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| {
-            Error::new(Code::DaemonStartFailed)
-                .message(format!("{address} cannot be served: {error}"))
-        })?;
-        let address = listener.local_addr().unwrap_or(address);
-        output::say(&format!("serving MCP at http://{address}/mcp (session {})", desk.session()));
-        let token = token.unwrap_or_else(|| {
-            let token: String = (0..8).map(|_| reply::random_word()).collect();
-            output::say(&format!("token: {token}"));
-            token
-        });
-        http::serve(desk, listener, http::Gate::new(token, address, &self.allow_origin)).await
     }
 }
 
-async fn serve_stdio(desk: Arc<Backend>) -> Result<()> {
-    let server = Arc::new(ClientSession::new(desk, false));
+async fn serve_stdio(backend: Arc<Backend>) -> Result<()> {
+    let server = Arc::new(ClientSession::new(backend, false));
     let pipes = stdio::StdioTransport::new(tokio::io::stdin(), tokio::io::stdout());
     let broken = |error: String| {
         Error::new(Code::InternalUnhandled).message(format!("the client cannot be served: {error}"))
@@ -193,26 +176,13 @@ async fn serve_stdio(desk: Arc<Backend>) -> Result<()> {
     let stop = running.cancellation_token();
     let ended = tokio::select! {
         ended = running.waiting() => ended.map(|_| ()).map_err(|error| broken(error.to_string())),
-        () = told_to_stop() => {
+        () = crate::signals::termination() => {
             stop.cancel();
             Ok(())
         }
     };
     server.leave().await;
     ended
-}
-
-/// Waits until the process is told to stop.
-async fn told_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    match (terminate, interrupt) {
-        (Ok(mut terminate), Ok(mut interrupt)) => tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        },
-        _ => std::future::pending().await,
-    }
 }
 
 /// The tools that clients are offered.

@@ -76,7 +76,7 @@ pub(super) struct Continuations(Mutex<VecDeque<(String, String)>>);
 
 impl Continuations {
     fn keep(&self, rest: &str) -> String {
-        let id = random_word();
+        let id = crate::random::word();
         let mut end = rest.len().min(MOST_BYTES);
         while !rest.is_char_boundary(end) {
             end -= 1;
@@ -99,16 +99,6 @@ impl Continuations {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().find(|(known, _)| known == id).map(|(_, rest)| rest.clone())
     }
-}
-
-/// Eight letters and digits that nobody can guess.
-pub(super) fn random_word() -> String {
-    let mut bytes = [0_u8; 4];
-    if rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).is_err() {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        bytes = now.unwrap_or_default().subsec_nanos().to_le_bytes();
-    }
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl ToolReply {
@@ -466,7 +456,7 @@ fn escape_all(value: &mut Value) {
 /// A word for the marks of a fence that is nowhere in the fenced text.
 fn nonce_for(text: &str) -> String {
     loop {
-        let nonce = random_word();
+        let nonce = crate::random::word();
         if !text.contains(&nonce) {
             return nonce;
         }
