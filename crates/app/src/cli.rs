@@ -6,7 +6,7 @@ use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
 use crate::{demo, mcp, sessions};
-use browser::command::Caller;
+use browser::command::{Caller, VerbGroup};
 use browser::page::refs::Dialect;
 use browser::{Code, Command, Driver as _, Error, Note, Outcome, Request, Result};
 use clap::error::{ContextKind, ContextValue};
@@ -124,7 +124,7 @@ pub fn main() -> ExitCode {
             }
         };
     }
-    let cli = match quick_parse().map_or_else(Cli::try_parse, Ok) {
+    let cli = match quick_parse().map_or_else(parse, Ok) {
         Ok(cli) => cli,
         Err(error) => return usage(&with_tip(error)),
     };
@@ -167,6 +167,57 @@ fn daemon_call(args: &[OsString]) -> Option<(&str, Duration)> {
 fn be_daemon(place: SessionPaths, idle_timeout: Duration) -> Result<()> {
     log_to_stderr("info");
     runtime()?.block_on(daemon::serve(place, idle_timeout))
+}
+
+/// Parses any call.
+fn parse() -> std::result::Result<Cli, clap::Error> {
+    let mut root = grouped_command();
+    let matches = root.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut root))
+}
+
+/// Groups of commands in the help, in order: a heading, and the commands of the program itself in it.
+const GROUPS: &[(&str, Option<VerbGroup>, &[&str])] = &[
+    ("Navigate", Some(VerbGroup::Navigate), &[]),
+    ("See", Some(VerbGroup::See), &[]),
+    ("Act", Some(VerbGroup::Act), &[]),
+    ("Wait", Some(VerbGroup::Wait), &[]),
+    ("Tabs", Some(VerbGroup::Tabs), &[]),
+    ("Files", Some(VerbGroup::Files), &[]),
+    ("Session", Some(VerbGroup::Session), &["sessions", "daemon", "config"]),
+    ("Serve", None, &["mcp", "skill"]),
+    ("Maintain", None, &["demo", "doctor", "install", "completions", "man", "help"]),
+];
+
+/// The whole parser, whose help lists the commands by group.
+fn grouped_command() -> clap::Command {
+    let mut root = Cli::command();
+    root.build();
+    let (header, literal) = (root.get_styles().get_header(), root.get_styles().get_literal());
+    let all: Vec<_> = root.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+    let width = all.iter().map(|command| command.get_name().len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for (heading, group, own) in GROUPS {
+        text.push_str(&format!("\n{header}{heading}:{header:#}\n"));
+        let is_in = |command: &&&clap::Command| {
+            let spec = Command::spec_of(command.get_name());
+            own.contains(&command.get_name()) || spec.is_some_and(|spec| Some(spec.group) == *group)
+        };
+        for command in all.iter().filter(is_in) {
+            let (name, about) =
+                (command.get_name(), command.get_about().cloned().unwrap_or_default());
+            text.push_str(&format!(
+                "  {literal}{name}{literal:#}{:1$}  {about}\n",
+                "",
+                width - name.len()
+            ));
+        }
+    }
+    let template = format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{text}\n\
+         {header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    Cli::command().help_template(template)
 }
 
 /// Parses a right call of a verb with that verb's parser alone. Whatever is not one (a wrong call, a call for
@@ -467,4 +518,24 @@ fn log_to_stderr(level: &str) {
     let levels = wanted.or_else(|| level.parse().ok()).unwrap_or_default();
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     tracing_subscriber::registry().with(lines.with_filter(levels)).init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_lists_each_command_in_one_group() {
+        let help = grouped_command().render_help().to_string();
+        for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+            let line = format!("\n  {} ", command.get_name());
+            assert_eq!(help.matches(&line).count(), 1, "{line:?} in {help}");
+        }
+        let headings: Vec<&str> = help.lines().filter(|line| line.ends_with(':')).collect();
+        let expected: Vec<String> = GROUPS.iter().map(|(name, ..)| format!("{name}:")).collect();
+        assert!(
+            headings.starts_with(&expected.iter().map(String::as_str).collect::<Vec<_>>()),
+            "{headings:?}"
+        );
+    }
 }

@@ -57,6 +57,11 @@ impl ToolArgs {
         wrong(format!("`{name}` of {} must be {what}, not `{shown}`", self.tool.name))
     }
 
+    /// The tool that is called.
+    pub(super) fn tool(&self) -> &'static Tool {
+        self.tool
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.args.contains_key(name)
     }

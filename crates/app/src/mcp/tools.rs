@@ -24,6 +24,8 @@ pub(super) struct Tool {
     pub(super) cap: ToolGroup,
     pub(super) about: &'static str,
     pub(super) args: &'static [Arg],
+    /// The verb that it is, where its arguments are fields of one.
+    verb: Option<&'static str>,
     pub(super) plan: fn(&ToolArgs) -> Result<ToolAction>,
 }
 
@@ -56,6 +58,8 @@ pub(super) struct Arg {
     kind: ArgType,
     about: &'static str,
     pub(super) is_needed: bool,
+    /// The field of the tool's verb that it sets, where that has another name.
+    sets: Option<&'static str>,
 }
 
 /// What an argument may be.
@@ -64,6 +68,10 @@ enum ArgType {
     Flag,
     Number,
     Texts,
+    /// A ref or selector.
+    Ref,
+    /// A value of the field of the tool's verb that it sets.
+    Field,
     /// What this field of this verb may be.
     Of(&'static str, &'static str),
     /// As this schema says.
@@ -188,11 +196,22 @@ impl Tool {
         }
     }
 
+    /// A tool that is a verb: each argument sets a field of it.
+    const fn of_verb(
+        name: &'static str,
+        cap: ToolGroup,
+        verb: &'static str,
+        about: &'static str,
+        args: &'static [Arg],
+    ) -> Self {
+        Self { name, cap, about, args, verb: Some(verb), plan: build::command }
+    }
+
     /// What it takes, as a schema.
     pub(super) fn schema(&self) -> Arc<JsonObject> {
         let mut properties = JsonObject::new();
         for arg in self.args {
-            let mut schema = arg.schema();
+            let mut schema = arg.schema(self.verb);
             if !arg.about.is_empty() {
                 schema.insert("description".into(), arg.about.into());
             }
@@ -212,9 +231,16 @@ impl Tool {
 }
 
 impl Arg {
-    fn schema(&self) -> JsonObject {
+    fn field(&self) -> &'static str {
+        self.sets.unwrap_or(self.name)
+    }
+
+    fn schema(&self, verb: Option<&str>) -> JsonObject {
         let schema = match self.kind {
-            ArgType::Text => json!({ "type": "string" }),
+            ArgType::Field => {
+                verb.and_then(|verb| field_schema(verb, self.field())).unwrap_or_default()
+            }
+            ArgType::Text | ArgType::Ref => json!({ "type": "string" }),
             ArgType::Flag => json!({ "type": "boolean" }),
             ArgType::Number => json!({ "type": "number" }),
             ArgType::Texts => json!({ "type": "array", "items": { "type": "string" } }),
@@ -292,7 +318,11 @@ mod tests {
                         arg.name
                     );
                 }
-                assert!(!arg.schema().is_empty(), "{} {}", tool.name, arg.name);
+                assert!(!arg.schema(tool.verb).is_empty(), "{} {}", tool.name, arg.name);
+                if let Some(verb) = tool.verb {
+                    let schema = field_schema(verb, arg.field());
+                    assert!(schema.is_some(), "{} sets no field of `{verb}`", arg.name);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `batch`: several commands in one go.
 
-use super::{Caller, Command, CommandContext, Reply, Run, Verb, VerbReply, VerbSpec};
+use super::{Caller, Command, CommandContext, Reply, Run, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
 use clap::Args;
 use schemars::JsonSchema;
@@ -89,8 +89,10 @@ pub struct BatchReply {
 
 impl Verb for Batch {
     type Reply = BatchReply;
-    const SPEC: VerbSpec =
-        VerbSpec { not_in_batch: Some("a batch has no batches in it"), ..VerbSpec::CONTROL };
+    const SPEC: VerbSpec = VerbSpec {
+        not_in_batch: Some("a batch has no batches in it"),
+        ..VerbSpec::CONTROL.in_group(VerbGroup::Session)
+    };
 
     fn localize(&mut self, caller: &mut Caller<'_>) -> Result<()> {
         self.read(caller.stdin)?;

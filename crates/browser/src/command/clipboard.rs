@@ -1,6 +1,6 @@
 //! `clipboard`: what was copied, and what is to be pasted.
 
-use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
+use super::{CommandContext, RunInTab, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
 use crate::tab::Turn;
@@ -45,7 +45,7 @@ pub struct ClipboardReply {
 
 impl Verb for Clipboard {
     type Reply = ClipboardReply;
-    const SPEC: VerbSpec = VerbSpec { is_raw: true, ..VerbSpec::ACT };
+    const SPEC: VerbSpec = VerbSpec { is_raw: true, ..VerbSpec::ACT.in_group(VerbGroup::Files) };
 }
 
 impl RunInTab for Clipboard {

@@ -1,6 +1,6 @@
 //! `close`: the end of the browser, or of one context.
 
-use super::{CommandContext, Run, Verb, VerbReply, VerbSpec};
+use super::{CommandContext, Run, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::browser::ClosedBy;
 use crate::error::Result;
 use crate::note::Note;
@@ -34,7 +34,7 @@ pub struct CloseReply {
 
 impl Verb for Close {
     type Reply = CloseReply;
-    const SPEC: VerbSpec = VerbSpec::CONTROL;
+    const SPEC: VerbSpec = VerbSpec::CONTROL.in_group(VerbGroup::Session);
 }
 
 impl Run for Close {

@@ -1,6 +1,6 @@
 //! `download`: a file that the page gives away.
 
-use super::{Act, Caller, Verb, VerbSpec};
+use super::{Act, Caller, Verb, VerbGroup, VerbSpec};
 use crate::act::pointer::{Button, ClickSpec};
 use crate::act::{Action, Receipt, ReceiptDraft, SettleArgs, TargetArgs};
 use crate::chromium::activity::ActivityCursor;
@@ -37,7 +37,7 @@ impl Download {
 
 impl Verb for Download {
     type Reply = Receipt;
-    const SPEC: VerbSpec = VerbSpec::ACT;
+    const SPEC: VerbSpec = VerbSpec::ACT.in_group(VerbGroup::Files);
 
     fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
         self.resolve();

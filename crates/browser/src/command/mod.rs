@@ -77,7 +77,7 @@ pub use crate::act::{
 pub use crate::command_context::CommandContext;
 pub use crate::navigate::{Arrival, Until};
 pub(crate) use verb::{Act, Run, RunInTab, Verb};
-pub use verb::{Caller, ReplyFile, TabNeed, VerbKind, VerbReply, VerbSpec};
+pub use verb::{Caller, ReplyFile, TabNeed, VerbGroup, VerbKind, VerbReply, VerbSpec};
 
 use crate::error::Result;
 use clap::Subcommand;
@@ -123,6 +123,14 @@ macro_rules! verbs {
                     _ => return None,
                 };
                 Some(schema.to_value())
+            }
+
+            /// The spec of a verb with its usual arguments.
+            pub fn spec_of(verb: &str) -> Option<VerbSpec> {
+                Some(match verb {
+                    $( $name => VerbSpec { name: $name, ..<$verb as Verb>::SPEC }, )*
+                    _ => return None,
+                })
             }
 
             /// The spec of the verb with these arguments.

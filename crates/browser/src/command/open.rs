@@ -1,8 +1,8 @@
 //! Going places: `open`, `back`, `forward`, `reload`.
 
 use super::{
-    Arrival, Caller, CommandContext, Run, RunInTab, TabNeed, Until, Verb, VerbKind, VerbReply,
-    VerbSpec,
+    Arrival, Caller, CommandContext, Run, RunInTab, TabNeed, Until, Verb, VerbGroup, VerbKind,
+    VerbReply, VerbSpec,
 };
 use crate::error::{Code, Error, Result};
 use crate::navigate;
@@ -30,8 +30,13 @@ pub struct Open {
 
 impl Verb for Open {
     type Reply = Arrival;
-    const SPEC: VerbSpec =
-        VerbSpec { tab: TabNeed::Tab, makes_session: true, reads_files: true, ..VerbSpec::CONTROL };
+    const SPEC: VerbSpec = VerbSpec {
+        tab: TabNeed::Tab,
+        group: VerbGroup::Navigate,
+        makes_session: true,
+        reads_files: true,
+        ..VerbSpec::CONTROL
+    };
 
     fn spec(&self) -> VerbSpec {
         let tab = if self.new_tab { TabNeed::None } else { TabNeed::Tab };
@@ -79,7 +84,8 @@ pub struct Back {
 
 impl Verb for Back {
     type Reply = Arrival;
-    const SPEC: VerbSpec = VerbSpec { kind: VerbKind::Control, ..VerbSpec::LOOK };
+    const SPEC: VerbSpec =
+        VerbSpec { kind: VerbKind::Control, ..VerbSpec::LOOK.in_group(VerbGroup::Navigate) };
 }
 
 impl RunInTab for Back {
@@ -100,7 +106,8 @@ pub struct Forward {
 
 impl Verb for Forward {
     type Reply = Arrival;
-    const SPEC: VerbSpec = VerbSpec { kind: VerbKind::Control, ..VerbSpec::LOOK };
+    const SPEC: VerbSpec =
+        VerbSpec { kind: VerbKind::Control, ..VerbSpec::LOOK.in_group(VerbGroup::Navigate) };
 }
 
 impl RunInTab for Forward {
@@ -125,7 +132,8 @@ pub struct Reload {
 
 impl Verb for Reload {
     type Reply = Arrival;
-    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::CrashedPage, ..VerbSpec::CONTROL };
+    const SPEC: VerbSpec =
+        VerbSpec { tab: TabNeed::CrashedPage, ..VerbSpec::CONTROL.in_group(VerbGroup::Navigate) };
 }
 
 impl RunInTab for Reload {

@@ -1,6 +1,8 @@
 //! `pdf`: the page on paper.
 
-use super::{CommandContext, ReplyFile, RunInTab, Verb, VerbReply, VerbSpec, decode_base64, size};
+use super::{
+    CommandContext, ReplyFile, RunInTab, Verb, VerbGroup, VerbReply, VerbSpec, decode_base64, size,
+};
 use crate::error::{Code, Error, Result};
 use crate::tab::Turn;
 use cdp::Deadline;
@@ -149,7 +151,7 @@ impl Verb for Pdf {
     type Reply = PdfReply;
     const SPEC: VerbSpec = VerbSpec {
         not_in_batch: Some("pictures and prints are taken by commands of their own"),
-        ..VerbSpec::LOOK
+        ..VerbSpec::LOOK.in_group(VerbGroup::Files)
     };
 
     fn output_path(&self) -> Option<&Path> {

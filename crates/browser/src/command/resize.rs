@@ -1,6 +1,6 @@
 //! `resize`: another size of the view.
 
-use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
+use super::{CommandContext, RunInTab, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
 use crate::tab::Turn;
 use cdp::protocol::emulation::SetDeviceMetricsOverride;
@@ -34,7 +34,7 @@ pub struct ResizeReply {
 
 impl Verb for Resize {
     type Reply = ResizeReply;
-    const SPEC: VerbSpec = VerbSpec::ACT;
+    const SPEC: VerbSpec = VerbSpec::ACT.in_group(VerbGroup::Tabs);
 
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         let Self { width, height } = *self;

@@ -1,7 +1,8 @@
 //! `screenshot`: a picture of the page.
 
 use super::{
-    Caller, CommandContext, ReplyFile, RunInTab, Verb, VerbReply, VerbSpec, decode_base64, size,
+    Caller, CommandContext, ReplyFile, RunInTab, Verb, VerbGroup, VerbReply, VerbSpec,
+    decode_base64, size,
 };
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
@@ -120,7 +121,7 @@ impl Verb for Screenshot {
     type Reply = ScreenshotReply;
     const SPEC: VerbSpec = VerbSpec {
         not_in_batch: Some("pictures and prints are taken by commands of their own"),
-        ..VerbSpec::LOOK
+        ..VerbSpec::LOOK.in_group(VerbGroup::Files)
     };
 
     fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {

@@ -1,6 +1,6 @@
 //! `status`: what runs, told without asking any page.
 
-use super::{CommandContext, Run, TabNeed, Verb, VerbReply, VerbSpec};
+use super::{CommandContext, Run, TabNeed, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::Result;
 use crate::proxy::ProxyInfo;
 use clap::Args;
@@ -63,7 +63,8 @@ pub struct BrowserStatus {
 
 impl Verb for Status {
     type Reply = StatusReply;
-    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::None, ..VerbSpec::LOOK };
+    const SPEC: VerbSpec =
+        VerbSpec { tab: TabNeed::None, ..VerbSpec::LOOK.in_group(VerbGroup::Session) };
 }
 
 impl Run for Status {

@@ -2,7 +2,9 @@
 //!
 //! Who asks writes the file and reads it; here it comes and goes as bytes beside the reply, and as a value.
 
-use super::{Caller, CommandContext, ReplyFile, Run, Verb, VerbReply, VerbSpec, encode_base64};
+use super::{
+    Caller, CommandContext, ReplyFile, Run, Verb, VerbGroup, VerbReply, VerbSpec, encode_base64,
+};
 use crate::chromium::RunningBrowser;
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
@@ -118,7 +120,8 @@ impl LoadStorage {
 
 impl Verb for StorageCommand {
     type Reply = StorageReply;
-    const SPEC: VerbSpec = VerbSpec { reads_files: true, ..VerbSpec::CONTROL };
+    const SPEC: VerbSpec =
+        VerbSpec { reads_files: true, ..VerbSpec::CONTROL.in_group(VerbGroup::Session) };
 
     fn spec(&self) -> VerbSpec {
         match &self.action {

@@ -2,7 +2,7 @@
 //! while pages are stuck.
 
 use super::open::local_file;
-use super::{Caller, CommandContext, Run, TabNeed, Verb, VerbReply, VerbSpec};
+use super::{Caller, CommandContext, Run, TabNeed, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::Result;
 use crate::navigate;
 use crate::proxy::Proxy;
@@ -65,7 +65,8 @@ pub struct TabInfo {
 
 impl Verb for Tabs {
     type Reply = TabsReply;
-    const SPEC: VerbSpec = VerbSpec { tab: TabNeed::None, ..VerbSpec::LOOK };
+    const SPEC: VerbSpec =
+        VerbSpec { tab: TabNeed::None, ..VerbSpec::LOOK.in_group(VerbGroup::Tabs) };
 }
 
 impl Run for Tabs {

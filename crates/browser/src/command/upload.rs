@@ -1,6 +1,6 @@
 //! `upload`: files for a field, for what asks for them, or for a file chooser that is open.
 
-use super::{Act, Caller, CommandContext, Verb, VerbSpec};
+use super::{Act, Caller, CommandContext, Verb, VerbGroup, VerbSpec};
 use crate::access::Access;
 use crate::act::armed::ArmedState;
 use crate::act::pointer::{Button, ClickSpec};
@@ -75,7 +75,8 @@ impl Upload {
 
 impl Verb for Upload {
     type Reply = Receipt;
-    const SPEC: VerbSpec = VerbSpec { reads_files: true, ..VerbSpec::ACT };
+    const SPEC: VerbSpec =
+        VerbSpec { reads_files: true, ..VerbSpec::ACT.in_group(VerbGroup::Files) };
 
     fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
         self.resolve();

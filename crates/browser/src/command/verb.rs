@@ -34,6 +34,25 @@ pub enum VerbKind {
     Control,
 }
 
+/// The group that a verb is listed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerbGroup {
+    /// Opening pages and moving in the history.
+    Navigate,
+    /// Reading the page.
+    See,
+    /// Acting on elements.
+    Act,
+    /// Waiting for a condition.
+    Wait,
+    /// Tabs and dialogs.
+    Tabs,
+    /// Files in and out.
+    Files,
+    /// The session's browser and its state.
+    Session,
+}
+
 /// Facts about a verb, declared once beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerbSpec {
@@ -41,6 +60,8 @@ pub struct VerbSpec {
     pub name: &'static str,
     /// The tab that it works on.
     pub tab: TabNeed,
+    /// Its group in lists of verbs.
+    pub group: VerbGroup,
     /// Its kind.
     pub kind: VerbKind,
     /// It makes a session that is not there yet, because it brings its own page.
@@ -57,6 +78,7 @@ impl VerbSpec {
     /// A verb that reads the current page.
     pub(super) const LOOK: Self = Self {
         name: "",
+        group: VerbGroup::See,
         tab: TabNeed::Page,
         kind: VerbKind::Look,
         makes_session: false,
@@ -65,10 +87,15 @@ impl VerbSpec {
         not_in_batch: None,
     };
     /// A verb that acts on the current page.
-    pub(super) const ACT: Self = Self { kind: VerbKind::Act, ..Self::LOOK };
+    pub(super) const ACT: Self = Self { kind: VerbKind::Act, group: VerbGroup::Act, ..Self::LOOK };
     /// A verb that manages tabs or the browser.
     pub(super) const CONTROL: Self =
-        Self { kind: VerbKind::Control, tab: TabNeed::None, ..Self::LOOK };
+        Self { kind: VerbKind::Control, group: VerbGroup::Tabs, tab: TabNeed::None, ..Self::LOOK };
+
+    /// The same verb in another group.
+    pub(super) const fn in_group(self, group: VerbGroup) -> Self {
+        Self { group, ..self }
+    }
 
     /// Whether another daemon of the session may be asked when one was killed meanwhile: nothing can have been done.
     pub fn is_repeatable(&self) -> bool {

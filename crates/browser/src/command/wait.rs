@@ -1,6 +1,6 @@
 //! `wait`: until something is so.
 
-use super::{Act, CommandContext, Verb, VerbReply, VerbSpec};
+use super::{Act, CommandContext, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::act::{Action, Actionability, EventGuard, TargetArgs, millis};
 use crate::error::{Code, Error, Result};
 use crate::observe::json;
@@ -92,7 +92,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 impl Verb for Wait {
     type Reply = WaitReply;
-    const SPEC: VerbSpec = VerbSpec::LOOK;
+    const SPEC: VerbSpec = VerbSpec::LOOK.in_group(VerbGroup::Wait);
 
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         if self.conditions().is_empty() {

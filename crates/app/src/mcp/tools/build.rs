@@ -1,13 +1,13 @@
 //! What a call with these arguments means, where that takes more than a line.
 
 use super::super::args::{ToolArgs, wrong};
-use super::{TabSelector, TabsAction, ToolAction};
+use super::{ArgType, TabSelector, TabsAction, ToolAction, field_schema};
 use browser::command::{
     Button, Click, Expect, Field, Fill, FillForm, ImageFormat, LoadStorage, Margins, Modifier,
     Screenshot, SettleArgs, Snapshot, TargetArgs, TextFormat, Type, Wait,
 };
 use browser::{Code, Command, Error, Proxy, Result, StorageState, Target};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// The longest that `browser_wait_for` sleeps.
@@ -29,6 +29,32 @@ pub(super) fn margin(args: &ToolArgs) -> Result<Option<Margins>> {
             "`margin` takes inches: a number, or `top`, `right`, `bottom`, `left`".into(),
         )),
     }
+}
+
+/// The command of a tool that is a verb.
+pub(super) fn command(args: &ToolArgs) -> Result<ToolAction> {
+    let tool = args.tool();
+    let verb = tool.verb.unwrap_or_default();
+    let mut fields = Map::new();
+    fields.insert("verb".into(), verb.into());
+    for arg in tool.args.iter().filter(|arg| args.has(arg.name)) {
+        let field = arg.field();
+        let schema = field_schema(verb, field).unwrap_or_default();
+        let value = match (&arg.kind, schema["type"].as_str()) {
+            (ArgType::Ref, _) => serde_json::to_value(args.required_target(arg.name)?)
+                .map_err(|error| wrong(error.to_string()))?,
+            (_, Some("array")) => args.texts(arg.name)?.into(),
+            (_, Some("boolean")) => args.flag(arg.name)?.into(),
+            (_, Some("integer")) => args.count(arg.name)?.into(),
+            (_, Some("number")) => args.number(arg.name)?.into(),
+            _ => args.required_str(arg.name)?.into(),
+        };
+        fields.insert(field.into(), value);
+    }
+    let command = serde_json::from_value(Value::Object(fields));
+    command
+        .map(ToolAction::Do)
+        .map_err(|error| wrong(format!("{} is not understood: {error}", tool.name)))
 }
 
 pub(super) fn snapshot(args: &ToolArgs) -> Result<ToolAction> {

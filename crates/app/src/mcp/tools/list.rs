@@ -8,28 +8,31 @@ use super::build::{
 use super::{Arg, ArgType, ContextsAction, NewContext, Tool, ToolAction, ToolGroup};
 use browser::Command;
 use browser::command::{
-    Answer, Back, Button, Can, Click, Console, DialogCommand, Drag, Eval, Find, Hover, Mouse,
-    MouseAction, Paper, Pdf, Press, Requests, Resize, Scroll, Select, SettleArgs, TargetArgs,
-    Upload,
+    Answer, Button, Click, Console, DialogCommand, Drag, Eval, Find, Hover, Mouse, MouseAction,
+    Paper, Pdf, Requests, SettleArgs, TargetArgs, Upload,
 };
-use serde_json::Value;
 use std::path::PathBuf;
 
 const fn arg(name: &'static str, kind: ArgType) -> Arg {
-    Arg { name, kind, about: "", is_needed: false }
+    Arg { name, kind, about: "", is_needed: false, sets: None }
 }
 
 const fn needs(name: &'static str, kind: ArgType) -> Arg {
-    Arg { name, kind, about: "", is_needed: true }
+    Arg { name, kind, about: "", is_needed: true, sets: None }
 }
 
 impl Arg {
     const fn says(self, about: &'static str) -> Self {
-        Self { name: self.name, kind: self.kind, about, is_needed: self.is_needed }
+        Self { about, ..self }
+    }
+
+    /// Sets a field of the tool's verb that has another name.
+    const fn sets(self, field: &'static str) -> Self {
+        Self { sets: Some(field), ..self }
     }
 }
 
-const REF: Arg = needs("ref", ArgType::Text);
+const REF: Arg = needs("ref", ArgType::Ref).sets("target");
 const FIELDS: &str = r#"{"type":"array","items":{"type":"object","properties":{"ref":{"type":"string"},"value":{"type":"string"}},"required":["ref","value"]}}"#;
 const PROXY: &str = r#"{"type":"object","properties":{"server":{"type":"string"},"username":{"type":"string"},"password":{"type":"string"}},"required":["server"]}"#;
 const STORAGE: &str = r#"{"type":["string","object"]}"#;
@@ -44,6 +47,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Open a URL. Returns the page id and a short snapshot.",
         args: &[needs("url", ArgType::Text)],
+        verb: None,
         plan: |args| Ok(ToolAction::Open(args.required_str("url")?)),
     },
     Tool {
@@ -58,6 +62,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("allRefs", ArgType::Flag),
             arg("more", ArgType::Text).says("id of a cut reply: the rest of it"),
         ],
+        verb: None,
         plan: snapshot,
     },
     Tool {
@@ -72,6 +77,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("expect", ArgType::Text)
                 .says("fail unless: changed, navigated, or this text appears"),
         ],
+        verb: None,
         plan: click,
     },
     Tool {
@@ -85,6 +91,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("submit", ArgType::Flag).says("then press Enter"),
             arg("slowly", ArgType::Flag).says("append, key by key"),
         ],
+        verb: None,
         plan: type_text,
     },
     Tool {
@@ -92,45 +99,30 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Fill several fields. Checkboxes take true or false, lists an option's text.",
         args: &[needs("fields", ArgType::Schema(FIELDS))],
+        verb: None,
         plan: fill_form,
     },
-    Tool {
-        name: "browser_select_option",
-        cap: ToolGroup::Core,
-        about: "Choose options of a list or combobox by text or value.",
-        args: &[REF, needs("values", ArgType::Texts)],
-        plan: |args| {
-            let (aim, after) =
-                (TargetArgs::at(args.required_target("ref")?), SettleArgs::default());
-            let options = args.texts("values")?;
-            Ok(ToolAction::Do(Command::Select(Select { aim, options, after })))
-        },
-    },
-    Tool {
-        name: "browser_press_key",
-        cap: ToolGroup::Core,
-        about: "Press a key where the focus is, such as Enter or Control+A.",
-        args: &[needs("key", ArgType::Text)],
-        plan: |args| {
-            let keys = vec![args.required_str("key")?];
-            Ok(ToolAction::Do(Command::Press(Press {
-                keys,
-                on: None,
-                after: SettleArgs::default(),
-            })))
-        },
-    },
-    Tool {
-        name: "browser_hover",
-        cap: ToolGroup::Core,
-        about: "Move the mouse over an element.",
-        args: &[REF],
-        plan: |args| {
-            let (aim, after) =
-                (TargetArgs::at(args.required_target("ref")?), SettleArgs::default());
-            Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
-        },
-    },
+    Tool::of_verb(
+        "browser_select_option",
+        ToolGroup::Core,
+        "select",
+        "Choose options of a list or combobox by text or value.",
+        &[REF, needs("values", ArgType::Texts).sets("options")],
+    ),
+    Tool::of_verb(
+        "browser_press_key",
+        ToolGroup::Core,
+        "press",
+        "Press a key where the focus is, such as Enter or Control+A.",
+        &[needs("key", ArgType::Text).sets("keys")],
+    ),
+    Tool::of_verb(
+        "browser_hover",
+        ToolGroup::Core,
+        "hover",
+        "Move the mouse over an element.",
+        &[REF],
+    ),
     Tool {
         name: "browser_wait_for",
         cap: ToolGroup::Core,
@@ -140,6 +132,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("textGone", ArgType::Text),
             arg("time", ArgType::Number).says("seconds"),
         ],
+        verb: None,
         plan: wait_for,
     },
     Tool {
@@ -147,6 +140,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "List, open, close or select tabs.",
         args: &[needs("action", ArgType::Schema(TABS)), arg("index", ArgType::Number)],
+        verb: None,
         plan: tabs,
     },
     Tool {
@@ -159,6 +153,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("filename", ArgType::Text).says("save instead of showing"),
             arg("type", ArgType::Of("screenshot", "format")),
         ],
+        verb: None,
         plan: screenshot,
     },
     Tool {
@@ -166,6 +161,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Core,
         about: "Answer the alert, confirm or prompt that is open.",
         args: &[needs("accept", ArgType::Flag), arg("promptText", ArgType::Text)],
+        verb: None,
         plan: |args| {
             let answer = match args.flag("accept")? {
                 true => Answer::Accept { text: args.text("promptText")? },
@@ -174,62 +170,40 @@ pub(crate) const TOOLS: &[Tool] = &[
             Ok(ToolAction::Do(Command::Dialog(DialogCommand { answer })))
         },
     },
-    Tool {
-        name: "browser_can",
-        cap: ToolGroup::Core,
-        about: "Whether an action would work now, and if not, why. Does nothing.",
-        args: &[needs("action", ArgType::Of("can", "action")), REF],
-        plan: |args| {
-            let action = serde_json::from_value(Value::String(args.required_str("action")?));
-            let action = action.map_err(|error| wrong(format!("`action`: {error}")))?;
-            Ok(ToolAction::Do(Command::Can(Can {
-                action,
-                aim: TargetArgs::at(args.required_target("ref")?),
-            })))
-        },
-    },
-    Tool {
-        name: "browser_navigate_back",
-        cap: ToolGroup::Input,
-        about: "Go back in the history.",
-        args: &[],
-        plan: |_| Ok(ToolAction::Do(Command::Back(Back::default()))),
-    },
-    Tool {
-        name: "browser_scroll_into_view",
-        cap: ToolGroup::Input,
-        about: "Scroll until an element is in view.",
-        args: &[REF],
-        plan: |args| {
-            let target = serde_json::to_value(args.required_target("ref")?).ok();
-            let target = target.and_then(|target| Some(target.as_str()?.to_owned()));
-            let after = SettleArgs::default();
-            Ok(ToolAction::Do(Command::Scroll(Scroll {
-                target,
-                way: None,
-                by: None,
-                to: None,
-                nth: None,
-                after,
-            })))
-        },
-    },
-    Tool {
-        name: "browser_drag",
-        cap: ToolGroup::Input,
-        about: "Drag one element onto another.",
-        args: &[needs("startRef", ArgType::Text), needs("endRef", ArgType::Text)],
-        plan: |args| {
-            let aim = TargetArgs::at(args.required_target("startRef")?);
-            let (to, after) = (args.required_target("endRef")?, SettleArgs::default());
-            Ok(ToolAction::Do(Command::Drag(Drag { aim, to, after })))
-        },
-    },
+    Tool::of_verb(
+        "browser_can",
+        ToolGroup::Core,
+        "can",
+        "Whether an action would work now, and if not, why. Does nothing.",
+        &[needs("action", ArgType::Field), REF],
+    ),
+    Tool::of_verb(
+        "browser_navigate_back",
+        ToolGroup::Input,
+        "back",
+        "Go back in the history.",
+        &[],
+    ),
+    Tool::of_verb(
+        "browser_scroll_into_view",
+        ToolGroup::Input,
+        "scroll",
+        "Scroll until an element is in view.",
+        &[REF],
+    ),
+    Tool::of_verb(
+        "browser_drag",
+        ToolGroup::Input,
+        "drag",
+        "Drag one element onto another.",
+        &[needs("startRef", ArgType::Ref).sets("target"), needs("endRef", ArgType::Ref).sets("to")],
+    ),
     Tool {
         name: "browser_file_upload",
         cap: ToolGroup::Input,
         about: "Answer the open file chooser; without paths, cancel it. With ref, fill a file field.",
         args: &[arg("paths", ArgType::Texts), arg("ref", ArgType::Text)],
+        verb: None,
         plan: |args| {
             let aim = args.target("ref")?.map(TargetArgs::at);
             if aim.is_some() && !args.has("paths") {
@@ -250,6 +224,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Input,
         about: "List what has a text, a role or a name, with refs.",
         args: &[arg("text", ArgType::Text), arg("role", ArgType::Text), arg("name", ArgType::Text)],
+        verb: None,
         plan: |args| {
             let (text, role, name) = (args.text("text")?, args.text("role")?, args.text("name")?);
             if text.is_none() && role.is_none() && name.is_none() {
@@ -263,6 +238,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Network,
         about: "What the page wrote to its console.",
         args: &[arg("level", ArgType::Schema(LEVELS)).says("and what is worse")],
+        verb: None,
         plan: |args| {
             let level = args.text("level")?.unwrap_or_else(|| "info".into());
             Ok(ToolAction::Do(Command::Console(Console {
@@ -276,6 +252,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Network,
         about: "What the page asked of servers.",
         args: &[arg("includeStatic", ArgType::Flag).says("pictures, styles and scripts too")],
+        verb: None,
         plan: |args| {
             let r#type = (!args.flag("includeStatic")?).then(|| {
                 "document,xhr,fetch,websocket,eventsource,ping,other,preflight".to_owned()
@@ -291,6 +268,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             needs("function", ArgType::Text).says("() => … or, with ref, (element) => …"),
             arg("ref", ArgType::Text),
         ],
+        verb: None,
         plan: |args| {
             let function = args.required_str("function")?;
             let on = args.target("ref")?;
@@ -315,6 +293,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("storageState", ArgType::Schema(STORAGE))
                 .says("path of a saved one, or the object"),
         ],
+        verb: None,
         plan: |args| {
             let (name, proxy, storage) =
                 (args.required_str("name")?, proxy(args)?, storage_state(args)?);
@@ -327,6 +306,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Contexts,
         about: "Use another context from now on.",
         args: &[needs("name", ArgType::Text)],
+        verb: None,
         plan: |args| Ok(ToolAction::Contexts(ContextsAction::Switch(args.required_str("name")?))),
     },
     Tool {
@@ -334,6 +314,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Contexts,
         about: "Close a context with its pages and cookies.",
         args: &[needs("name", ArgType::Text)],
+        verb: None,
         plan: |args| Ok(ToolAction::Contexts(ContextsAction::Close(args.required_str("name")?))),
     },
     Tool {
@@ -341,6 +322,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Contexts,
         about: "List the contexts.",
         args: &[],
+        verb: None,
         plan: |_| Ok(ToolAction::Contexts(ContextsAction::List)),
     },
     Tool {
@@ -348,6 +330,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Contexts,
         about: "Save a context's cookies and local storage, for storageState.",
         args: &[needs("path", ArgType::Text), arg("name", ArgType::Text)],
+        verb: None,
         plan: |args| {
             Ok(ToolAction::Contexts(ContextsAction::Save(
                 args.text("name")?,
@@ -360,27 +343,22 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Window,
         about: "Close your pages.",
         args: &[],
+        verb: None,
         plan: |_| Ok(ToolAction::Close),
     },
-    Tool {
-        name: "browser_resize",
-        cap: ToolGroup::Window,
-        about: "Give the view another size.",
-        args: &[
-            needs("width", ArgType::Of("resize", "width")),
-            needs("height", ArgType::Of("resize", "height")),
-        ],
-        plan: |args| {
-            let side = |name: &str| args.count(name).map(Option::unwrap_or_default);
-            let (width, height) = (side("width")?, side("height")?);
-            Ok(ToolAction::Do(Command::Resize(Resize { width, height })))
-        },
-    },
+    Tool::of_verb(
+        "browser_resize",
+        ToolGroup::Window,
+        "resize",
+        "Give the view another size.",
+        &[needs("width", ArgType::Field), needs("height", ArgType::Field)],
+    ),
     Tool {
         name: "browser_install",
         cap: ToolGroup::Window,
         about: "Say how to get a browser where none is found.",
         args: &[],
+        verb: None,
         plan: |_| Ok(ToolAction::Install),
     },
     Tool {
@@ -393,6 +371,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("button", ArgType::Of("click", "button")),
             arg("clickCount", ArgType::Of("click", "count")),
         ],
+        verb: None,
         plan: |args| {
             let aim = TargetArgs::at(point(args, "x", "y")?);
             let count = args.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
@@ -413,6 +392,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Vision,
         about: "Move the mouse to a point of the view.",
         args: &[needs("x", ArgType::Number), needs("y", ArgType::Number)],
+        verb: None,
         plan: |args| {
             let (aim, after) = (TargetArgs::at(point(args, "x", "y")?), SettleArgs::default());
             Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
@@ -428,6 +408,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             needs("endX", ArgType::Number),
             needs("endY", ArgType::Number),
         ],
+        verb: None,
         plan: |args| {
             let aim = TargetArgs::at(point(args, "startX", "startY")?);
             let (to, after) = (point(args, "endX", "endY")?, SettleArgs::default());
@@ -439,6 +420,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Vision,
         about: "Press a mouse button where the mouse is, and leave it down.",
         args: &[arg("button", ArgType::Of("click", "button"))],
+        verb: None,
         plan: |args| {
             let (button, target, after) =
                 (args.parse::<Button>("button")?, None, SettleArgs::default());
@@ -451,6 +433,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Vision,
         about: "Release the mouse button that is down.",
         args: &[],
+        verb: None,
         plan: |_| {
             let action = MouseAction::Up { target: None, after: SettleArgs::default() };
             Ok(ToolAction::Do(Command::Mouse(Mouse { action })))
@@ -461,6 +444,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         cap: ToolGroup::Vision,
         about: "Turn the mouse wheel, in CSS pixels.",
         args: &[arg("deltaX", ArgType::Number), arg("deltaY", ArgType::Number)],
+        verb: None,
         plan: |args| {
             let delta = |name| args.number(name).map(Option::unwrap_or_default);
             let (delta_x, delta_y) = (delta("deltaX")?, delta("deltaY")?);
@@ -482,6 +466,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("scale", ArgType::Of("pdf", "scale")),
             arg("margin", ArgType::Schema(MARGIN)).says("inches"),
         ],
+        verb: None,
         plan: |args| {
             let no_background = args.has("printBackground") && !args.flag("printBackground")?;
             let landscape = args.flag("landscape")?;
