@@ -152,6 +152,9 @@ async fn crash_error(tab: &Tab) -> Option<Error> {
     info.err().filter(|error| error.code() == Code::TabCrashed)
 }
 
+/// Time for the event that a crashed page is alive again.
+const REVIVAL: Duration = Duration::from_secs(2);
+
 /// Reloads the page.
 pub(crate) async fn reload(navigation: Navigation<'_>, ignore_cache: bool) -> Result<Arrival> {
     let tab = navigation.tab;
@@ -161,6 +164,12 @@ pub(crate) async fn reload(navigation: Navigation<'_>, ignore_cache: bool) -> Re
         Some(reply) => reply.map_err(|error| tab.explain(error))?,
         None => return handle_dialog(navigation, &before).await,
     };
+    // The event that ends a crash may come after the response.
+    if before.end.is_some() {
+        let mut states = tab.state.subscribe();
+        let revived = states.wait_for(|state| state.end.is_none());
+        _ = tokio::time::timeout_at(navigation.deadline.at_most(REVIVAL).at(), revived).await;
+    }
     wait(navigation, |state| state.documents > before.documents).await
 }
 

@@ -44,7 +44,8 @@ impl Action<'_> {
             return true;
         }
         let is_soon = match noted.sign {
-            OutsideEffect::Storage => noted.at <= quiet,
+            // The browser reports it without a time, and may do so after the settle reply.
+            OutsideEffect::Storage if noted.at <= quiet => true,
             _ => noted.at <= quiet + NEAR && !noted.is_known,
         };
         !noted.is_due && (came.is_scheduled || is_soon)
