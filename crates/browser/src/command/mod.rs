@@ -34,6 +34,7 @@ mod type_text;
 mod upload;
 mod verb;
 mod wait;
+mod zoom;
 
 pub use batch::{Batch, BatchReply, Step};
 pub use can::{ActionKind, Can, CapabilityRow};
@@ -70,6 +71,7 @@ pub use type_text::Type;
 
 pub use upload::Upload;
 pub use wait::{Wait, WaitReply, WaitState};
+pub use zoom::{Zoom, ZoomReply};
 
 pub use crate::act::{
     Attempt, Blocker, Effect, Expect, Receipt, ReceiptTarget, SettleArgs, Settled, TargetArgs,
@@ -216,6 +218,7 @@ verbs! {
     "screenshot" Screenshot(Screenshot) -> ScreenshotReply, RunInTab;
     "pdf" Pdf(Pdf) -> PdfReply, RunInTab;
     "resize" Resize(Resize) -> ResizeReply, RunInTab;
+    "zoom" Zoom(Zoom) -> ZoomReply, RunInTab;
     "storage" Storage(StorageCommand) -> StorageReply, Run;
     "dialog" Dialog(DialogCommand) -> DialogReply, Run;
     "status" Status(Status) -> StatusReply, Run;

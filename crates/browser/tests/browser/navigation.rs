@@ -1,7 +1,9 @@
 //! Navigation: arrival, history, errors, timeouts and viewport.
 
 use crate::harness::{Route, arrival, browser_test, eval, open};
-use agbrowse_browser::command::{Back, Forward, Open, Reload, Requests, Resize, Snapshot, Until};
+use agbrowse_browser::command::{
+    Back, Forward, Open, Reload, Requests, Resize, Snapshot, Until, Zoom,
+};
 use agbrowse_browser::{Code, Command, Phase};
 
 #[test]
@@ -182,6 +184,41 @@ fn viewport_can_be_resized() {
         assert!(!text_of(t.run(snapshot()).await.unwrap()).contains("Wide"));
         let error = t.run(resize(0, 300)).await.unwrap_err();
         assert_eq!(error.code(), Code::CommandInvalid);
+    });
+}
+
+#[test]
+fn page_can_be_zoomed() {
+    browser_test(async |t| {
+        t.page(
+            "/",
+            "<meta name=viewport content='width=device-width'><button>Go</button><p id=out>",
+        );
+        t.open("/").await;
+        let resize = |width, height| Command::Resize(Resize { width, height });
+        let zoom = |factor| Command::Zoom(Zoom { factor });
+        let size = "[innerWidth, innerHeight, devicePixelRatio].join()";
+        t.run(resize(900, 600)).await.unwrap();
+        assert_eq!(t.eval(size).await, "\"900,600,1\"");
+        for (factor, width, height) in [(1.5, 600, 400), (3.0, 300, 200), (0.5, 1800, 1200)] {
+            let reply = t.run(zoom(factor)).await.unwrap().reply.to_string();
+            assert_eq!(reply, format!("{factor}×, {width}×{height} CSS pixels"));
+            assert_eq!(t.eval(size).await, format!("\"{width},{height},{factor}\""));
+            // Clicks land where the page draws.
+            t.eval("document.querySelector('button').onclick = () => out.textContent += 'x'").await;
+            let click = serde_json::json!({ "verb": "click", "target": "text=Go" });
+            t.run(serde_json::from_value(click).unwrap()).await.unwrap();
+            assert_eq!(t.eval("out.textContent").await, "\"x\"", "{factor}");
+            t.open("/").await;
+            assert_eq!(t.eval(size).await, format!("\"{width},{height},{factor}\""), "it stays");
+        }
+        t.run(zoom(1.0)).await.unwrap();
+        assert_eq!(t.eval(size).await, "\"900,600,1\"");
+        for wrong in [0.0, -1.0, 5.1, f64::NAN] {
+            let error = t.run(zoom(wrong)).await.unwrap_err();
+            assert_eq!(error.code(), Code::CommandInvalid, "{wrong}");
+        }
+        assert_eq!(t.eval(size).await, "\"900,600,1\"");
     });
 }
 

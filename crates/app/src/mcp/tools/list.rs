@@ -353,6 +353,13 @@ pub(crate) const TOOLS: &[Tool] = &[
         "Give the view another size.",
         &[needs("width", ArgType::Field), needs("height", ArgType::Field)],
     ),
+    Tool::of_verb(
+        "browser_zoom",
+        ToolGroup::Window,
+        "zoom",
+        "Zoom the page, from 0.25 to 5.",
+        &[needs("factor", ArgType::Field)],
+    ),
     Tool {
         name: "browser_install",
         cap: ToolGroup::Window,
