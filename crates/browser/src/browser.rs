@@ -30,7 +30,7 @@ use tracing::Instrument as _;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a browser may take to come up, whoever waits for it.
-const LAUNCH: Duration = Duration::from_secs(30);
+const LAUNCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A command and where it shall go.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -94,7 +94,7 @@ pub struct Browser {
 
 struct Shared {
     options: Mutex<Options>,
-    slot: Mutex<BrowserState>,
+    state: Mutex<BrowserState>,
     /// The loss of an earlier browser's pages, until a caller was told of it and has a page of its own.
     lost: Mutex<Option<Loss>>,
     /// How many browsers were lost.
@@ -104,7 +104,7 @@ struct Shared {
     /// How many browsers were closed, and who closed the last.
     closes: Mutex<(u64, ClosedBy)>,
     /// What is left of earlier browsers.
-    before: Mutex<CarryOver>,
+    carry_over: Mutex<CarryOver>,
     /// Rung when there is a new tab of ours.
     tab_made: Arc<Notify>,
     /// Texts that went into a page and must not come out of it.
@@ -150,12 +150,12 @@ impl Browser {
         Self {
             shared: Arc::new(Shared {
                 options: Mutex::new(options),
-                slot: Mutex::new(BrowserState::Idle),
+                state: Mutex::new(BrowserState::Idle),
                 lost: Mutex::new(None),
                 losses: AtomicU64::new(0),
                 closing: Mutex::new(None),
                 closes: Mutex::new((0, ClosedBy::Owner)),
-                before: Mutex::default(),
+                carry_over: Mutex::default(),
                 tab_made: Arc::default(),
                 secrets: Arc::default(),
                 bus: EventBus::default(),
@@ -243,7 +243,7 @@ impl Browser {
     /// As for a snapshot.
     #[doc(hidden)]
     pub async fn compare_trees(&self, facts: &[&str]) -> Result<Vec<crate::NodePair>> {
-        crate::observe::oracle::compare(&mut self.test_cx(), facts).await
+        crate::observe::oracle::compare(&mut self.test_context(), facts).await
     }
 
     /// Every element of the current page that can be seen and used, for tests.
@@ -252,7 +252,7 @@ impl Browser {
     /// As for a snapshot.
     #[doc(hidden)]
     pub async fn reachable(&self) -> Result<Vec<crate::Reachability>> {
-        crate::observe::oracle::reach(&mut self.test_cx()).await
+        crate::observe::oracle::reach(&mut self.test_context()).await
     }
 
     /// Runs a script where our own scripts are, for tests.
@@ -260,10 +260,10 @@ impl Browser {
     /// # Errors
     /// When it throws.
     #[doc(hidden)]
-    pub async fn meddle(&self, context: &str, script: &str) -> Result<()> {
-        let mut cx = self.test_cx();
+    pub async fn run_in_world(&self, context: &str, script: &str) -> Result<()> {
+        let mut cx = self.test_context();
         cx.context = Some(context.to_owned());
-        crate::observe::oracle::meddle(&mut cx, script).await
+        crate::observe::oracle::run_in_world(&mut cx, script).await
     }
 
     /// Has what was seen of a tab count for so long when nothing is heard of it, for tests.
@@ -272,14 +272,14 @@ impl Browser {
     /// When there is no such tab.
     #[doc(hidden)]
     pub async fn set_cache_lifetime(&self, tab: TabId, lifetime: Duration) -> Result<()> {
-        let mut cx = self.test_cx();
+        let mut cx = self.test_context();
         cx.tab = Some(tab);
         let turn = cx.take_turn(TabNeed::Page).await?;
         turn.observation.lock().await.cache_lifetime = lifetime;
         Ok(())
     }
 
-    fn test_cx(&self) -> CommandContext<'_> {
+    fn test_context(&self) -> CommandContext<'_> {
         CommandContext::new(self, Progress::new(Deadline::after(TIMEOUT * 2), None))
     }
 
@@ -318,17 +318,17 @@ impl Browser {
 
     /// Ends the browser if there is one, and waits until nothing is left of it.
     pub async fn close(&self) {
-        _ = self.begin_close(ClosedBy::Owner, Deadline::after(LAUNCH)).await;
-        self.shared.closed().await;
+        _ = self.begin_close(ClosedBy::Owner, Deadline::after(LAUNCH_TIMEOUT)).await;
+        self.shared.wait_closed().await;
     }
 
     /// Begins to end the browser. It takes no more commands from here on; the rest is done in the background.
-    pub(crate) async fn begin_close(&self, closer: ClosedBy, deadline: Deadline) -> Result<()> {
-        if !matches!(&*self.shared.slot(), BrowserState::Idle) {
+    pub(crate) async fn begin_close(&self, closed_by: ClosedBy, deadline: Deadline) -> Result<()> {
+        if !matches!(&*self.shared.state(), BrowserState::Idle) {
             let mut closes = lock(&self.shared.closes);
-            *closes = (closes.0 + 1, closer);
+            *closes = (closes.0 + 1, closed_by);
         }
-        let starting = match &*self.shared.slot() {
+        let starting = match &*self.shared.state() {
             BrowserState::Starting { done, give_up, .. } => {
                 give_up.send_replace(true);
                 Some(done.clone())
@@ -345,21 +345,21 @@ impl Browser {
                     .message("the browser is still being started"));
             }
         }
-        let slot = std::mem::replace(&mut *self.shared.slot(), BrowserState::Idle);
-        let mut before = lock(&self.shared.before);
-        let elsewhere = before.left.take();
-        if let BrowserState::Live(live) = slot {
+        let state = std::mem::replace(&mut *self.shared.state(), BrowserState::Idle);
+        let mut carry_over = lock(&self.shared.carry_over);
+        let orphans = carry_over.orphans.take();
+        if let BrowserState::Live(live) = state {
             // Its own tabs are closed with it.
-            before.go_on(CarryOver { left: None, ..live.left() });
-            self.shared.finish(live);
+            carry_over.merge(CarryOver { orphans: None, ..live.carry_over() });
+            self.shared.close_in_background(live);
         }
-        drop(before);
-        if let Some(left) = elsewhere {
-            self.shared.background(left.close());
+        drop(carry_over);
+        if let Some(orphans) = orphans {
+            self.shared.spawn_closing(orphans.close());
         }
         // Who closes gives up what was lost, too.
         *lock(&self.shared.lost) = None;
-        lock(&self.shared.before).context_proxies_map.clear();
+        lock(&self.shared.carry_over).context_proxies_map.clear();
         Ok(())
     }
 
@@ -370,25 +370,25 @@ impl Browser {
 
     /// Whether one is on its way.
     pub(crate) fn is_starting(&self) -> bool {
-        matches!(&*self.shared.slot(), BrowserState::Starting { .. })
+        matches!(&*self.shared.state(), BrowserState::Starting { .. })
     }
 
     /// The highest number given to a tab so far.
     pub fn last_tab(&self) -> u32 {
         let now = self.live().map_or(0, |live| live.last_tab());
-        lock(&self.shared.before).tabs.max(now)
+        lock(&self.shared.carry_over).tabs.max(now)
     }
 
     /// Numbers tabs from above `last` on, so that those of an earlier owner's browser are not used again.
     pub fn number_tabs_after(&self, last: u32) {
-        let mut before = lock(&self.shared.before);
-        before.tabs = before.tabs.max(last);
+        let mut carry_over = lock(&self.shared.carry_over);
+        carry_over.tabs = carry_over.tabs.max(last);
     }
 
     /// The tabs of ours that would stay in somebody else's browser if we were gone now.
-    pub fn left(&self) -> Option<OrphanTabs> {
-        let now = self.live().and_then(|live| live.left_tabs());
-        now.or_else(|| lock(&self.shared.before).left.clone())
+    pub fn orphan_tabs(&self) -> Option<OrphanTabs> {
+        let now = self.live().and_then(|live| live.orphan_tabs());
+        now.or_else(|| lock(&self.shared.carry_over).orphans.clone())
     }
 
     /// Waits until there is a new tab of ours: [`left`](Self::left) may be another then, in the middle of a command.
@@ -398,14 +398,14 @@ impl Browser {
 
     /// Takes in the tabs that an earlier owner left in somebody else's browser: they are ours again once it is attached
     /// to, and go with the next close.
-    pub fn adopt_orphan_tabs(&self, left: OrphanTabs) {
-        lock(&self.shared.before).left = Some(left);
+    pub fn adopt_orphan_tabs(&self, orphans: OrphanTabs) {
+        lock(&self.shared.carry_over).orphans = Some(orphans);
     }
 
     /// The error for pages that went with their browser.
     pub(crate) fn lost(&self, reason: &str) -> Error {
-        let left = lock(&self.shared.before).left.clone();
-        Error::new(Code::BrowserLost).message(OrphanTabs::tell(left.as_ref(), reason))
+        let orphans = lock(&self.shared.carry_over).orphans.clone();
+        Error::new(Code::BrowserLost).message(OrphanTabs::tell(orphans.as_ref(), reason))
     }
 
     /// How many tabs are open now.
@@ -436,11 +436,11 @@ impl Browser {
     ) -> Result<Arc<RunningBrowser>> {
         let deadline = progress.deadline;
         if let Some(live) = self.live() {
-            overrides.map_or(Ok(()), |overrides| agree(overrides, &live.options))?;
+            overrides.map_or(Ok(()), |overrides| check_options(overrides, &live.options))?;
             return Ok(live);
         }
         progress.step("starting the browser");
-        let mut done = self.shared.clone().begin(overrides)?;
+        let mut done = self.shared.clone().begin_start(overrides)?;
         let started = tokio::time::timeout_at(deadline.at(), done.wait_for(Option::is_some)).await;
         match started {
             Ok(Ok(result)) => match result.as_ref() {
@@ -458,7 +458,8 @@ impl Browser {
         }
         self.live().ok_or_else(|| {
             let reason = self.loss().unwrap_or_else(|| "it was closed".into());
-            Error::new(Code::BrowserLost).message(format!("the browser came up and went: {reason}"))
+            Error::new(Code::BrowserLost)
+                .message(format!("the browser exited right after its start: {reason}"))
         })
     }
 
@@ -467,16 +468,16 @@ impl Browser {
     async fn explain_failure(&self, error: Error, closes: u64) -> Error {
         let is_suspect =
             matches!(error.code(), Code::BrowserLost | Code::TabTargetLost | Code::TabCrashed);
-        let (closes_now, closer) = *lock(&self.shared.closes);
+        let (closes_now, closed_by) = *lock(&self.shared.closes);
         if is_suspect && closes_now != closes {
-            let by = match closer {
+            let by = match closed_by {
                 ClosedBy::Command => "by another command, `close`,",
                 ClosedBy::Owner => "by its owner",
             };
             return Error::new(Code::BrowserLost)
                 .message(format!("the browser was closed {by} while this command was under way"));
         }
-        let live = match &*self.shared.slot() {
+        let live = match &*self.shared.state() {
             BrowserState::Live(live) if is_suspect => live.clone(),
             _ => return error,
         };
@@ -490,22 +491,22 @@ impl Browser {
 }
 
 impl Shared {
-    fn slot(&self) -> MutexGuard<'_, BrowserState> {
-        lock(&self.slot)
+    fn state(&self) -> MutexGuard<'_, BrowserState> {
+        lock(&self.state)
     }
 
     fn live(&self) -> Option<Arc<RunningBrowser>> {
-        let mut slot = self.slot();
-        let BrowserState::Live(live) = &*slot else { return None };
+        let mut state = self.state();
+        let BrowserState::Live(live) = &*state else { return None };
         match live.ended() {
             None => Some(live.clone()),
             Some(reason) => {
-                lock(&self.before).go_on(live.left());
+                lock(&self.carry_over).merge(live.carry_over());
                 self.note_loss(reason);
                 let ended = live.clone();
-                *slot = BrowserState::Idle;
-                drop(slot);
-                self.finish(ended);
+                *state = BrowserState::Idle;
+                drop(state);
+                self.close_in_background(ended);
                 None
             }
         }
@@ -518,7 +519,7 @@ impl Shared {
 
     /// Where the browser has hung up, waits a moment for its process to end: that says more about why.
     async fn await_exit(&self) {
-        let live = match &*self.slot() {
+        let live = match &*self.state() {
             BrowserState::Live(live) if live.connection.closed().is_some() => live.clone(),
             _ => return,
         };
@@ -526,26 +527,26 @@ impl Shared {
     }
 
     /// Has what is left of a browser go in the background: it may still be writing its profile.
-    fn finish(&self, live: Arc<RunningBrowser>) {
-        self.background(async move { live.close().await });
+    fn close_in_background(&self, live: Arc<RunningBrowser>) {
+        self.spawn_closing(async move { live.close().await });
     }
 
     /// Does a part of closing in the background, beside those that are under way.
-    fn background(&self, work: impl Future<Output = ()> + Send + 'static) {
+    fn spawn_closing(&self, work: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (tell, done) = watch::channel(false);
+        let (sender, done) = watch::channel(false);
         let other = lock(&self.closing).replace(done);
         runtime.spawn(async move {
             work.await;
             if let Some(mut other) = other {
                 _ = other.wait_for(|gone| *gone).await;
             }
-            tell.send_replace(true);
+            sender.send_replace(true);
         });
     }
 
     /// Waits until a browser that is being closed is gone.
-    async fn closed(&self) {
+    async fn wait_closed(&self) {
         let closing = lock(&self.closing).clone();
         if let Some(mut closing) = closing {
             _ = closing.wait_for(|gone| *gone).await;
@@ -553,25 +554,25 @@ impl Shared {
     }
 
     /// Begins to start a browser, unless that is under way.
-    fn begin(
+    fn begin_start(
         self: Arc<Self>,
         overrides: Option<&LaunchOverrides>,
     ) -> Result<watch::Receiver<Option<Result<Vec<Note>>>>> {
-        let mut slot = self.slot();
-        if let BrowserState::Starting { done, options, .. } = &*slot {
-            overrides.map_or(Ok(()), |overrides| agree(overrides, options))?;
+        let mut state = self.state();
+        if let BrowserState::Starting { done, options, .. } = &*state {
+            overrides.map_or(Ok(()), |overrides| check_options(overrides, options))?;
             return Ok(done.clone());
         }
         let options = lock(&self.options).clone();
         let options = overrides.map_or(options.clone(), |overrides| overrides.apply(&options).0);
-        let (tell, done) = watch::channel(None);
+        let (sender, done) = watch::channel(None);
         let (give_up, mut given_up) = watch::channel(false);
-        *slot = BrowserState::Starting { done: done.clone(), options: options.clone(), give_up };
-        drop(slot);
+        *state = BrowserState::Starting { done: done.clone(), options: options.clone(), give_up };
+        drop(state);
         tokio::spawn(async move {
             // The one before may still hold the profile.
-            self.closed().await;
-            let before = lock(&self.before).clone();
+            self.wait_closed().await;
+            let carry_over = lock(&self.carry_over).clone();
             let unwanted = async move {
                 // An error is the end of what could give up.
                 if given_up.wait_for(|given_up| *given_up).await.is_err() {
@@ -581,26 +582,26 @@ impl Shared {
             let (tab_made, bus) = (self.tab_made.clone(), self.bus.clone());
             let started = RunningBrowser::start(
                 &options,
-                before,
+                carry_over,
                 (tab_made, bus),
-                Deadline::after(LAUNCH),
+                Deadline::after(LAUNCH_TIMEOUT),
                 unwanted,
             )
             .instrument(tracing::debug_span!("browser_initialize"))
             .await;
             let result = match started {
                 Ok((live, notes)) => {
-                    lock(&self.before).left.clone_from(&live.left_elsewhere);
+                    lock(&self.carry_over).orphans.clone_from(&live.orphans_elsewhere);
                     *lock(&self.options) = options;
-                    *self.slot() = BrowserState::Live(live);
+                    *self.state() = BrowserState::Live(live);
                     Ok(notes)
                 }
                 Err(error) => {
-                    *self.slot() = BrowserState::Idle;
+                    *self.state() = BrowserState::Idle;
                     Err(error)
                 }
             };
-            tell.send_replace(Some(result));
+            sender.send_replace(Some(result));
         });
         Ok(done)
     }
@@ -611,7 +612,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Refuses overrides that the options of a running browser do not have.
-fn agree(overrides: &LaunchOverrides, running: &Options) -> Result<()> {
+fn check_options(overrides: &LaunchOverrides, running: &Options) -> Result<()> {
     let (_, changed) = overrides.apply(running);
     if changed.is_empty() {
         return Ok(());

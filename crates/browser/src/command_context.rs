@@ -134,14 +134,15 @@ impl CommandContext<'_> {
     /// The turn of this command.
     pub(crate) fn turn(&self) -> Result<Turn> {
         self.turn.clone().ok_or_else(|| {
-            Error::new(Code::InternalUnhandled).message("a verb without a tab asks for its turn")
+            Error::new(Code::InternalUnhandled)
+                .message("the verb has no turn: its spec names no tab")
         })
     }
 
     /// The tab of a command that does not wait for its turn.
     pub(crate) fn known_tab(&self) -> Result<Arc<Tab>> {
         self.known.clone().ok_or_else(|| {
-            Error::new(Code::InternalUnhandled).message("a verb without a tab asks for it")
+            Error::new(Code::InternalUnhandled).message("the verb has no tab: its spec names none")
         })
     }
 
@@ -183,7 +184,7 @@ impl CommandContext<'_> {
         self.acknowledge_loss();
         let (context, deadline) = (self.context.clone(), self.progress.deadline);
         let tab = match is_current {
-            false => live.tab_aside(context.as_deref(), deadline).await?,
+            false => live.background_tab(context.as_deref(), deadline).await?,
             true => {
                 let tab = live.empty_tab(context.as_deref(), deadline).await?;
                 live.switch(&tab);
@@ -255,11 +256,11 @@ impl CommandContext<'_> {
         {
             self.acknowledged = Some(number);
             let attached = self.browser.live().filter(|live| live.process.is_none());
-            let regained: Option<Vec<String>> =
-                attached.map(|live| live.regained().iter().map(ToString::to_string).collect());
-            let message = match regained.as_deref() {
-                None => format!("a new browser was started; the tabs before are gone: {reason}"),
-                Some([]) => format!("attached to a browser; the tabs before are gone: {reason}"),
+            let recovered: Option<Vec<String>> = attached
+                .map(|live| live.recovered_tabs().iter().map(ToString::to_string).collect());
+            let message = match recovered.as_deref() {
+                None => format!("a new browser was started; the earlier tabs are gone: {reason}"),
+                Some([]) => format!("attached to a browser; the earlier tabs are gone: {reason}"),
                 Some(tabs) => {
                     let tabs = tabs.join(", ");
                     format!("attached to the browser again, with {tabs} from before: {reason}")
@@ -298,8 +299,8 @@ impl CommandContext<'_> {
     pub(crate) async fn drain_page_events(&self) -> Vec<PageEvent> {
         let Some((live, id)) = self.browser.live().zip(self.used) else { return Vec::new() };
         let Ok(tab) = live.tab(id) else { return Vec::new() };
-        live.activity_is_current().await;
-        tab.activity.take_untold()
+        live.sync_activity().await;
+        tab.activity.take_events()
     }
 
     /// A navigation of a tab.

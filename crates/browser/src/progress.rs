@@ -6,7 +6,7 @@ use cdp::Deadline;
 use std::time::{Duration, Instant};
 
 /// Most lines of a log: a command that polls for minutes keeps the first and the last ones.
-const MOST_LINES: usize = 24;
+const MAX_LINES: usize = 24;
 
 /// Deadline, patience, notes and log of a command, passed down as one argument.
 #[derive(Debug)]
@@ -43,8 +43,8 @@ impl Progress {
         {
             return;
         }
-        if self.log.len() == MOST_LINES {
-            self.log.remove(MOST_LINES / 2);
+        if self.log.len() == MAX_LINES {
+            self.log.remove(MAX_LINES / 2);
             self.skipped += 1;
         }
         self.log.push(format!("{} ms: {what}", self.begun.elapsed().as_millis()));
@@ -65,7 +65,7 @@ impl Progress {
         }
         let mut log = self.log.clone();
         if self.skipped > 0 {
-            log.insert(MOST_LINES / 2, format!("… {} more", self.skipped));
+            log.insert(MAX_LINES / 2, format!("… {} more", self.skipped));
         }
         error.evidence("log", log)
     }

@@ -61,8 +61,9 @@ impl Step<'_> {
         let (Some(turn), Some(live)) = (&self.turn, &self.live) else { return Ok(None) };
         let mut observation = turn.observation.lock().await;
         observation.invalidate();
-        let look = ObserveOptions::default();
-        let tree = observe::observe(live, turn, &mut observation, &look, self.deadline).await?;
+        let observe_options = ObserveOptions::default();
+        let tree =
+            observe::observe(live, turn, &mut observation, &observe_options, self.deadline).await?;
         let options = ViewOptions {
             policy: RefPolicy::Live { all: false },
             max_depth: u32::MAX,
@@ -70,7 +71,7 @@ impl Step<'_> {
         };
         let seen = view(&tree, &options, &mut |_, element| element);
         let ax_hash = render_with_refs(&tree, &seen, &options.print).ax_hash();
-        let html = observe::shape(turn, &mut observation, None, self.deadline).await?;
+        let html = observe::tag_skeleton(turn, &mut observation, None, self.deadline).await?;
         let most = page::hash::DOM_HASH_MAX_CHARS;
         let dom_hash = html.map(|html| page::hash::dom_hash(&html, most));
         Ok(Some(PageHashes { ax_hash, dom_hash }))

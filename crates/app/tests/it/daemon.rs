@@ -425,7 +425,10 @@ fn tabs_of_a_killed_daemon_do_not_stay_in_somebodys_browser() {
     let first = first.trim_start_matches('*').split_whitespace().next().unwrap();
     assert!(notes.contains(&format!("with {first} from before")), "{first}: {notes}");
     // It is ours again, and goes with the others.
-    assert_eq!(home.ok(["close"]), "let go of the browser; it runs on, without our tabs");
+    assert_eq!(
+        home.ok(["close"]),
+        "detached from the browser, which keeps running; our tabs in it are closed"
+    );
     let only_theirs =
         || !theirs.has("#first") && !theirs.has("#second") && theirs.has("html,theirs");
     wait_until("ours are gone", Duration::from_secs(60), only_theirs);
@@ -621,7 +624,7 @@ fn a_loss_is_told_with_an_error_too() {
     home.ok(["open", "about:blank"]);
     lose_browser(&home);
     let told = home.run(["open", "http://127.0.0.1:1/"]).err();
-    assert!(told.contains("a new browser was started; the tabs before are gone"), "{told}");
+    assert!(told.contains("a new browser was started; the earlier tabs are gone"), "{told}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use page::outline::outline;
 use std::time::Duration;
 
 /// How long the new page may take to be looked at.
-const LOOK: Duration = Duration::from_millis(400);
+const OBSERVATION: Duration = Duration::from_millis(400);
 
 /// About how many tokens the refs may take.
 const BUDGET: u32 = 200;
@@ -19,16 +19,16 @@ impl Action<'_> {
         if !is_there(self.tab.state.borrow().phase) {
             return String::new();
         }
-        let limit = self.progress.deadline.at_most(LOOK);
-        let look = ObserveOptions::default();
-        let tree = match observe::observe(self.live, self.tab, self.observation, &look, limit).await
-        {
-            Ok(tree) => tree,
-            Err(error) => {
-                tracing::debug!(code = %error.code(), "no outline of a new page");
-                return String::new();
-            }
-        };
+        let limit = self.progress.deadline.at_most(OBSERVATION);
+        let options = ObserveOptions::default();
+        let tree =
+            match observe::observe(self.live, self.tab, self.observation, &options, limit).await {
+                Ok(tree) => tree,
+                Err(error) => {
+                    tracing::debug!(code = %error.code(), "no outline of a new page");
+                    return String::new();
+                }
+            };
         let registry = &mut self.observation.registry;
         let outline = outline(&tree, BUDGET, &mut registry.numbering(&tree));
         self.observation.issue_refs(&tree, &outline.nodes);

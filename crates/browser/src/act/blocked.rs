@@ -19,12 +19,12 @@ pub(super) struct BlockingField {
 impl Action<'_> {
     /// Why nothing came of it: the fields because of which a form was not sent, or an element that did no more than move
     /// away.
-    pub(super) fn blockers(&mut self, came: &Effects, is_only_moved: bool) -> Vec<Blocker> {
-        if came.blocking.is_empty() && is_only_moved && came.missing_click == MOVED {
+    pub(super) fn blockers(&mut self, effects: &Effects, is_only_moved: bool) -> Vec<Blocker> {
+        if effects.blocking.is_empty() && is_only_moved && effects.missing_click == MOVED {
             let reason = "the element moved away when it was pressed, so the click did not arrive";
             return vec![Blocker { field: None, reason: reason.into(), message: None }];
         }
-        came.blocking.iter().map(|field| self.blocker(field)).collect()
+        effects.blocking.iter().map(|field| self.blocker(field)).collect()
     }
 
     fn blocker(&mut self, field: &BlockingField) -> Blocker {
@@ -37,21 +37,22 @@ impl Action<'_> {
             let index = tree.nodes.iter().position(is_it)?;
             Some((tree, index))
         });
-        let mut hit =
+        let mut target =
             ReceiptTarget { ref_name: None, role: "field".into(), name: field.name.clone() };
         if let Some((tree, index)) = found {
             let number = self.observation.issue_refs(&tree, &[index]).first().copied();
-            hit.ref_name = number.map(|number| format!("@e{number}"));
-            tree.nodes[index].role.name().clone_into(&mut hit.role);
+            target.ref_name = number.map(|number| format!("@e{number}"));
+            tree.nodes[index].role.name().clone_into(&mut target.role);
             let name = page::refs::name(&tree, index);
             if !name.is_empty() {
-                hit.name = name;
+                target.name = name;
             }
         }
-        hit.name = page::mask::mask(&page::text::cut(&hit.name, page::text::MAX_NAME)).into_owned();
+        target.name =
+            page::mask::mask(&page::text::cut(&target.name, page::text::MAX_NAME)).into_owned();
         let message = page::mask::mask(&field.message).into_owned();
         Blocker {
-            field: Some(hit),
+            field: Some(target),
             reason: validity_reason(&field.reason).to_owned(),
             message: (!message.is_empty()).then_some(message),
         }

@@ -153,7 +153,7 @@ impl Chord {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             Error::new(Code::CommandInvalid).message(format!(
-                "`{text}` is no key: expected such as `Enter`, `a`, `Control+A` or `Shift+Tab`"
+                "`{text}` is not a key: expected a key or chord such as `Enter`, `a`, `Control+A` or `Shift+Tab`"
             ))
         };
         let (held, last) = match text.strip_suffix('+') {

@@ -4,10 +4,10 @@
 //! waits for the consequences and writes the receipt. Between the check and the event the page may still change: a
 //! guard in our world lets an event through only to the element that was checked.
 
-mod answered;
 pub(crate) mod armed;
 mod arrival_outline;
 mod blocked;
+mod dialog_effects;
 pub(crate) mod keyboard;
 pub(crate) mod mouse;
 pub(crate) mod pointer;
@@ -15,8 +15,8 @@ mod receipt;
 mod settle;
 mod watch;
 
-pub(crate) use answered::DialogEffects;
 use armed::ArmedState;
+pub(crate) use dialog_effects::DialogEffects;
 pub use receipt::{Attempt, Blocker, Effect, Receipt, ReceiptTarget, Settled};
 pub(crate) use settle::ReceiptDraft;
 pub use settle::{Expect, SettleArgs};
@@ -60,7 +60,7 @@ fn verb_for(role: Role) -> Option<&'static str> {
 
 /// The control that a node is a part of: the nearest thing around it that one can click, if that takes clicks for all
 /// that is in it. What can be clicked itself is no part of anything.
-fn control_around(tree: &Tree, node: usize) -> Option<usize> {
+fn enclosing_control(tree: &Tree, node: usize) -> Option<usize> {
     let takes_all = |role: Role| {
         matches!(
             role,
@@ -76,15 +76,15 @@ fn control_around(tree: &Tree, node: usize) -> Option<usize> {
                 | Role::Switch
         )
     };
-    let is_clicked = |index: usize| {
+    let takes_clicks = |index: usize| {
         let node = &tree.nodes[index];
         takes_all(node.role) || page::ax::is_control(node)
     };
-    if is_clicked(node) {
+    if takes_clicks(node) {
         return None;
     }
     let holds = |outer: &usize| tree.nodes[*outer].end as usize > node;
-    let nearest = (0..node).rev().filter(holds).find(|outer| is_clicked(*outer))?;
+    let nearest = (0..node).rev().filter(holds).find(|outer| takes_clicks(*outer))?;
     let node = &tree.nodes[nearest];
     (takes_all(node.role) || node.states.is_visible_proxy()).then_some(nearest)
 }
@@ -96,7 +96,7 @@ const REPORT: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 
 /// How many times in a row an element may change while it is looked at.
-const SPOILED: usize = 20;
+const MAX_DIRTY: usize = 20;
 
 /// How many times a hand is moved again when the page changed under it at the last moment.
 pub(crate) const TRIES: usize = 3;
@@ -170,21 +170,21 @@ impl Actionability {
 /// What is kept from reaching anything but the element that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventGuard {
-    Hands,
-    Keys,
+    Pointer,
+    Keyboard,
     /// Nothing: it is done by script.
-    Nothing,
+    Off,
     /// Nothing is going to be done at all.
-    Look,
+    DryRun,
 }
 
 impl EventGuard {
-    fn word(self) -> &'static str {
+    fn to_js(self) -> &'static str {
         match self {
-            Self::Hands => "\"pointer\"",
-            Self::Keys => "\"keyboard\"",
-            Self::Nothing => "\"\"",
-            Self::Look => "null",
+            Self::Pointer => "\"pointer\"",
+            Self::Keyboard => "\"keyboard\"",
+            Self::Off => "\"\"",
+            Self::DryRun => "null",
         }
     }
 }
@@ -192,7 +192,7 @@ impl EventGuard {
 /// An element that was found and can be acted on.
 #[derive(Clone, Debug)]
 pub(crate) struct ActionPoint {
-    pub(crate) hit: ReceiptTarget,
+    pub(crate) target: ReceiptTarget,
     pub(crate) strategy: &'static str,
     /// The document it is in, and those around that.
     pub(crate) documents: Vec<String>,
@@ -240,13 +240,13 @@ pub(crate) struct ActionBlocker {
 /// What was so before anything was done.
 pub(crate) struct Baseline {
     pub(crate) state: TabState,
-    pub(crate) mark: ActivityCursor,
+    pub(crate) cursor: ActivityCursor,
 }
 
 /// What comes after its end is not because of an action.
 impl Drop for Action<'_> {
     fn drop(&mut self) {
-        self.tab.activity.action_ends();
+        self.tab.activity.end_action();
     }
 }
 
@@ -259,7 +259,7 @@ pub(crate) struct Action<'a> {
     pub(crate) access: Option<&'a Access>,
     patience: Duration,
     begun: Instant,
-    before: Baseline,
+    baseline: Baseline,
     /// The page as it was when the target was found.
     tree: Option<Arc<Tree>>,
     attempts: Vec<Attempt>,
@@ -269,7 +269,7 @@ pub(crate) struct Action<'a> {
     /// The guards in those documents.
     armed: Vec<ArmedState>,
     /// How the page is looked at when it has come to rest.
-    looking: Option<String>,
+    inline_options: Option<String>,
     /// The document that was acted in.
     acted_in: Option<String>,
     /// The element that was acted on, in the first of those documents.
@@ -278,7 +278,7 @@ pub(crate) struct Action<'a> {
     ready_at: Instant,
     quiet_at: Option<Instant>,
     /// Scripts of the page hear what was done, as far as is known.
-    is_heard: bool,
+    has_listeners: bool,
     /// How long an effect is watched for.
     watch: Duration,
 }
@@ -290,8 +290,9 @@ impl<'a> Action<'a> {
         tab: &'a Turn,
         observation: &'a mut TabObservation,
     ) -> Self {
-        let before = Baseline { state: tab.state.borrow().clone(), mark: tab.activity.mark() };
-        tab.activity.action_begins();
+        let baseline =
+            Baseline { state: tab.state.borrow().clone(), cursor: tab.activity.cursor() };
+        tab.activity.begin_action();
         live.watch_databases(tab);
         Self {
             live,
@@ -301,45 +302,48 @@ impl<'a> Action<'a> {
             progress: &mut cx.progress,
             access: cx.access.as_ref(),
             begun: Instant::now(),
-            before,
+            baseline,
             tree: None,
             attempts: Vec::new(),
             dispatched: None,
             documents: Vec::new(),
             armed: Vec::new(),
-            looking: None,
+            inline_options: None,
             acted_in: None,
             element: None,
             ready_at: Instant::now(),
             quiet_at: None,
-            is_heard: true,
+            has_listeners: true,
             watch: settle::WATCH,
         }
     }
 
     /// Does not wait long for an effect: there may be none before the next action.
     pub(crate) fn watch_briefly(&mut self) {
-        self.watch = settle::SIGN;
+        self.watch = settle::SHORT_WATCH;
     }
 
     /// The page as it is now.
-    pub(crate) async fn look(&mut self) -> Result<Arc<Tree>> {
-        let look = ObserveOptions::default();
+    pub(crate) async fn observe(&mut self) -> Result<Arc<Tree>> {
+        let options = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
-        let tree =
-            match self.observation.revalidated_page(&look, &loader, self.progress.deadline).await {
-                Some(tree) => tree,
-                None => {
-                    observe::observe(
-                        self.live,
-                        self.tab,
-                        self.observation,
-                        &look,
-                        self.progress.deadline,
-                    )
-                    .await?
-                }
-            };
+        let tree = match self
+            .observation
+            .revalidated_page(&options, &loader, self.progress.deadline)
+            .await
+        {
+            Some(tree) => tree,
+            None => {
+                observe::observe(
+                    self.live,
+                    self.tab,
+                    self.observation,
+                    &options,
+                    self.progress.deadline,
+                )
+                .await?
+            }
+        };
         self.tree = Some(tree.clone());
         Ok(tree)
     }
@@ -360,10 +364,15 @@ impl<'a> Action<'a> {
     async fn observe_fresh(&mut self) -> Result<Arc<Tree>> {
         // Word of a change may still be on its way.
         self.observation.invalidate();
-        let look = ObserveOptions::default();
-        let tree =
-            observe::observe(self.live, self.tab, self.observation, &look, self.progress.deadline)
-                .await?;
+        let options = ObserveOptions::default();
+        let tree = observe::observe(
+            self.live,
+            self.tab,
+            self.observation,
+            &options,
+            self.progress.deadline,
+        )
+        .await?;
         self.tree = Some(tree.clone());
         Ok(tree)
     }
@@ -374,14 +383,14 @@ impl<'a> Action<'a> {
     /// The last target's, with all attempts.
     pub(crate) async fn resolve_actionable(
         &mut self,
-        aim: &TargetArgs,
-        wants: Actionability,
+        target_args: &TargetArgs,
+        actionability: Actionability,
         guard: EventGuard,
     ) -> Result<ActionPoint> {
         let mut failure = None;
-        for target in aim.targets() {
+        for target in target_args.targets() {
             let begun = Instant::now();
-            let reached = self.reach_one(target, aim, wants, guard).await;
+            let reached = self.reach_one(target, target_args, actionability, guard).await;
             let outcome = match &reached {
                 Ok(_) => "found".to_owned(),
                 Err(error) => error.code().to_string(),
@@ -396,7 +405,7 @@ impl<'a> Action<'a> {
             match reached {
                 Ok(point) => {
                     // Only to look is no attempt.
-                    if guard == EventGuard::Look {
+                    if guard == EventGuard::DryRun {
                         self.attempts.clear();
                     }
                     return Ok(point);
@@ -419,13 +428,13 @@ impl<'a> Action<'a> {
     async fn reach_one(
         &mut self,
         target: &Target,
-        aim: &TargetArgs,
-        wants: Actionability,
+        target_args: &TargetArgs,
+        actionability: Actionability,
         guard: EventGuard,
     ) -> Result<ActionPoint> {
         let whole = self.progress.deadline;
         let mut blocker = None;
-        let reached = self.poll(target, aim, wants, guard, &mut blocker).await;
+        let reached = self.poll(target, target_args, actionability, guard, &mut blocker).await;
         self.progress.deadline = whole;
         match (reached, blocker) {
             (Err(error), Some(blocker)) if error.code() == Code::PageUnresponsive => {
@@ -440,14 +449,14 @@ impl<'a> Action<'a> {
     async fn poll(
         &mut self,
         target: &Target,
-        aim: &TargetArgs,
-        wants: Actionability,
+        target_args: &TargetArgs,
+        actionability: Actionability,
         guard: EventGuard,
         blocker: &mut Option<Error>,
     ) -> Result<ActionPoint> {
-        let limit = self.limit(aim);
+        let limit = self.limit(target_args);
         // Only of refs and points is the page itself asked before anything is done.
-        let mut spoiled = 0;
+        let mut dirty_count = 0;
         let mut seen = match target {
             Target::Ref(_) => Some(self.observe_cached().await?),
             _ => None,
@@ -455,7 +464,7 @@ impl<'a> Action<'a> {
         loop {
             let (tree, is_sure) = match seen.take() {
                 Some(seen) => seen,
-                None => (self.look().await?, true),
+                None => (self.observe().await?, true),
             };
             let mut at = None;
             let found = match target {
@@ -477,61 +486,72 @@ impl<'a> Action<'a> {
                         self.tab,
                         self.observation,
                         &tree,
-                        (target, aim.nth),
+                        (target, target_args.nth),
                         self.progress.deadline,
                         &mut self.progress.notes,
                     );
                     found.await
                 }
             };
-            let wants = Actionability { at: at.filter(|_| wants.point), ..wants };
+            let actionability =
+                Actionability { at: at.filter(|_| actionability.point), ..actionability };
             let failure = match found {
                 Ok(node) => {
-                    match self.check_and_arm(&tree, node, target, wants, guard, is_sure).await? {
+                    match self
+                        .check_and_arm(&tree, node, target, actionability, guard, is_sure)
+                        .await?
+                    {
                         Ok(point) => {
                             let it = &tree.nodes[node];
                             let document = &tree.frames[usize::from(it.frame)].document;
                             self.observation.registry.mark_edited(document, it.element);
                             return Ok(point);
                         }
-                        Err(obstacle) if obstacle.problem == "dirty" && spoiled < SPOILED => {
-                            spoiled += 1;
+                        Err(obstacle) if obstacle.problem == "dirty" && dirty_count < MAX_DIRTY => {
+                            dirty_count += 1;
                             seen = Some((self.observe_fresh().await?, true));
                             continue;
                         }
                         Err(obstacle) => {
                             // A part of a control that cannot be hit itself is clicked with the control.
-                            if let Some(around) = control_around(&tree, node)
-                                && wants.point
-                                && wants.at.is_none()
+                            if let Some(around) = enclosing_control(&tree, node)
+                                && actionability.point
+                                && actionability.at.is_none()
                                 && matches!(&*obstacle.problem, "hidden" | "covered")
                                 && let Ok(point) = self
-                                    .check_and_arm(&tree, around, target, wants, guard, is_sure)
+                                    .check_and_arm(
+                                        &tree,
+                                        around,
+                                        target,
+                                        actionability,
+                                        guard,
+                                        is_sure,
+                                    )
                                     .await?
                             {
                                 return Ok(point);
                             }
-                            let refusal = self.refusal(&tree, node, target, &obstacle);
+                            let error = self.blocked_error(&tree, node, target, &obstacle);
                             // Another kind of thing will not become a field by waiting.
-                            if refusal.details().evidence.iter().any(|all| all.contains_key(USE)) {
-                                return Err(refusal);
+                            if error.details().evidence.iter().any(|all| all.contains_key(USE)) {
+                                return Err(error);
                             }
-                            refusal
+                            error
                         }
                     }
                 }
                 // What was seen some time ago is no reason to refuse.
                 Err(_) if !is_sure => {
-                    seen = Some((self.look().await?, true));
+                    seen = Some((self.observe().await?, true));
                     continue;
                 }
                 // What is gone or means something else will not come back by waiting.
                 Err(error) if error.code() != Code::TargetNotFound => return Err(error),
                 Err(error) => error,
             };
-            if limit.is_over() || aim.no_wait {
+            if limit.is_over() || target_args.no_wait {
                 let failure = match failure.code() {
-                    Code::TargetNotFound => self.behind(target).await.unwrap_or(failure),
+                    Code::TargetNotFound => self.modal_error(target).await.unwrap_or(failure),
                     _ => failure,
                 };
                 let waited = millis(self.begun.elapsed());
@@ -545,7 +565,7 @@ impl<'a> Action<'a> {
     }
 
     /// The error for what is not shown because a dialog keeps everything else out of reach.
-    async fn behind(&self, target: &Target) -> Option<Error> {
+    async fn modal_error(&self, target: &Target) -> Option<Error> {
         let (css, words) = match target {
             Target::Css(css) => (css.clone(), ""),
             Target::TestId(id) => (format!("[data-testid={}]", json(id)), ""),
@@ -569,7 +589,7 @@ impl<'a> Action<'a> {
         let mut state = self.tab.state.subscribe();
         let changed = async {
             match main {
-                Some(world) => _ = world.dirtied(tick).await,
+                Some(world) => _ = world.when_dirty(tick).await,
                 None => tokio::time::sleep_until(tick.at()).await,
             }
         };
@@ -592,7 +612,7 @@ impl<'a> Action<'a> {
         tree: &Arc<Tree>,
         index: usize,
         target: &Target,
-        wants: Actionability,
+        actionability: Actionability,
         guard: EventGuard,
         is_sure: bool,
     ) -> Result<std::result::Result<ActionPoint, ActionBlocker>> {
@@ -603,63 +623,79 @@ impl<'a> Action<'a> {
             return Ok(Err(gone()));
         };
         let id = self.tab.next_guard();
-        let (element, word) = (node.element, guard.word());
-        let arguments = format!("{element}, {}, {word}, {is_sure}, {id}", json(&wants));
+        let (element, word) = (node.element, guard.to_js());
+        let arguments = format!("{element}, {}, {word}, {is_sure}, {id}", json(&actionability));
         // Owned before it is asked for: whatever ends this early also releases what the call arms later.
         let mut armed = vec![world.armed(id)];
         let answer: ReadyReply = match self
-            .asked(world.run("agbrowse.checkAndArm", &arguments, self.progress.deadline))
+            .unless_blocked(world.run("agbrowse.checkAndArm", &arguments, self.progress.deadline))
             .await
         {
             Ok(answer) => answer,
             Err(ObserveError::Wire(cdp::Error::Remote { .. }) | ObserveError::Nothing) => {
                 return Ok(Err(gone()));
             }
-            Err(trouble) => return Err(trouble.explain(self.tab)),
+            Err(error) => return Err(error.explain(self.tab)),
         };
-        if answer.problem.is_some() || guard == EventGuard::Look {
+        if answer.problem.is_some() || guard == EventGuard::DryRun {
             armed.drain(..).for_each(ArmedState::disarm);
         }
         if let Some(problem) = answer.problem {
-            return Ok(Err(self.obstacle(tree, node.frame, problem, answer.by, answer.cover)));
+            return Ok(Err(self.describe_blocker(
+                tree,
+                node.frame,
+                problem,
+                answer.by,
+                answer.cover,
+            )));
         }
         let mut documents = vec![frame.document.clone()];
         let (mut x, mut y) = (answer.x, answer.y);
         let mut at = node.frame;
         while let Some(parent) = tree.frames[usize::from(at)].parent {
-            let Some((outer, owner)) = observe::holder(self.observation, tree, at) else { break };
+            let Some((outer, owner)) = observe::frame_owner(self.observation, tree, at) else {
+                break;
+            };
             let begin = match guard {
-                EventGuard::Look => String::new(),
+                EventGuard::DryRun => String::new(),
                 _ => {
                     let id = self.tab.next_guard();
                     armed.push(outer.armed(id));
                     format!("agbrowse.beginInAncestor({id}), ")
                 }
             };
-            let script = match wants.point {
+            let script = match actionability.point {
                 true => format!("({begin}agbrowse.mapPointThroughFrame({owner}, {x}, {y}))"),
                 false => format!("({begin}{{}})"),
             };
-            let asked = self.asked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
-            let mut answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
+            let asked =
+                self.unless_blocked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
+            let mut answer = asked.map_err(|error| error.explain(self.tab))?;
             for turn in 1..=TRIES {
                 if !answer.is_warped {
                     break;
                 }
                 let placed =
                     quads::outward(self.observation, tree, at, (x, y), self.progress.deadline);
-                let placed = self.asked(placed).await;
-                let (left, top) = placed.map_err(|trouble| trouble.explain(self.tab))?;
+                let placed = self.unless_blocked(placed).await;
+                let (left, top) = placed.map_err(|error| error.explain(self.tab))?;
                 let is_last = turn == TRIES;
                 let placed = format!("[{left}, {top}], {is_last}");
                 let script = format!("agbrowse.mapPointThroughFrame({owner}, {x}, {y}, {placed})");
-                let asked =
-                    self.asked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
-                answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
+                let asked = self
+                    .unless_blocked(outer.ask::<ReadyReply>(&script, self.progress.deadline))
+                    .await;
+                answer = asked.map_err(|error| error.explain(self.tab))?;
             }
             let document = outer.loader.clone();
             if let Some(problem) = answer.problem {
-                return Ok(Err(self.obstacle(tree, parent, problem, answer.by, answer.cover)));
+                return Ok(Err(self.describe_blocker(
+                    tree,
+                    parent,
+                    problem,
+                    answer.by,
+                    answer.cover,
+                )));
             }
             documents.push(document);
             (x, y, at) = (answer.x, answer.y, parent);
@@ -674,7 +710,7 @@ impl<'a> Action<'a> {
         self.element = Some(node.element);
         self.ready_at = Instant::now();
         Ok(Ok(ActionPoint {
-            hit: ReceiptTarget {
+            target: ReceiptTarget {
                 ref_name: numbers.first().map(|number| format!("@e{number}")),
                 role: node.role.name().to_owned(),
                 name: page::text::cut(&page::refs::name(tree, index), page::text::MAX_NAME)
@@ -692,7 +728,7 @@ impl<'a> Action<'a> {
     }
 
     /// What is in the way, by its ref if it has one.
-    fn obstacle(
+    fn describe_blocker(
         &mut self,
         tree: &Arc<Tree>,
         frame: u16,
@@ -714,7 +750,7 @@ impl<'a> Action<'a> {
         ActionBlocker { problem, by }
     }
 
-    fn refusal(
+    fn blocked_error(
         &self,
         tree: &Tree,
         index: usize,
@@ -731,16 +767,20 @@ impl<'a> Action<'a> {
             "disabled" => (Code::ActDisabled, format!("{what} is disabled ({by})")),
             "inert" => (Code::ActInert, format!("{what} is out of reach behind {by}")),
             "covered" => (Code::ActCovered, format!("{what} is covered by {by}")),
-            "pointer-events" => (Code::ActCovered, format!("{what} lets clicks through ({by})")),
-            "moving" | "dirty" => (Code::ActMoving, format!("{what} does not stand still")),
-            "read-only" => (Code::ActNotEditable, format!("{what} can be read but not changed")),
+            "pointer-events" => {
+                (Code::ActCovered, format!("{what} does not receive pointer events ({by})"))
+            }
+            "moving" | "dirty" => {
+                (Code::ActMoving, format!("{what} is not stable: it keeps moving or changing"))
+            }
+            "read-only" => (Code::ActNotEditable, format!("{what} is read-only")),
             _ => {
                 let error = Error::new(Code::ActNotEditable).evidence("target", target.to_string());
                 return match verb_for(node.role) {
                     Some(verb) => error
-                        .message(format!("{what} cannot be written to: use `{verb}`"))
+                        .message(format!("{what} is not editable: use `{verb}`"))
                         .evidence(USE, verb),
-                    None => error.message(format!("{what} cannot be written to")),
+                    None => error.message(format!("{what} is not editable")),
                 };
             }
         };
@@ -752,7 +792,7 @@ impl<'a> Action<'a> {
     }
 
     /// Waits for an answer of the page, unless something holds the page up: a dialog, a crash.
-    async fn asked<T>(
+    async fn unless_blocked<T>(
         &self,
         work: impl Future<Output = std::result::Result<T, ObserveError>>,
     ) -> std::result::Result<T, ObserveError> {
@@ -774,9 +814,9 @@ impl<'a> Action<'a> {
         script: &str,
     ) -> Result<T> {
         let world = self.world(point)?;
-        self.asked(world.ask(script, self.progress.deadline))
+        self.unless_blocked(world.ask(script, self.progress.deadline))
             .await
-            .map_err(|trouble| trouble.explain(self.tab))
+            .map_err(|error| error.explain(self.tab))
     }
 
     /// Runs a function in the document of an element and waits for its result.
@@ -787,9 +827,9 @@ impl<'a> Action<'a> {
         arguments: &str,
     ) -> Result<T> {
         let world = self.world(point)?;
-        self.asked(world.run(function, arguments, self.progress.deadline))
+        self.unless_blocked(world.run(function, arguments, self.progress.deadline))
             .await
-            .map_err(|trouble| trouble.explain(self.tab))
+            .map_err(|error| error.explain(self.tab))
     }
 
     /// Asks the document of the page itself something.
@@ -799,9 +839,9 @@ impl<'a> Action<'a> {
             main.and_then(|main| self.observation.world_of(&main.document)).ok_or_else(|| {
                 Error::new(Code::SnapshotUnavailable).message("the page was replaced meanwhile")
             })?;
-        self.asked(world.ask(script, self.progress.deadline))
+        self.unless_blocked(world.ask(script, self.progress.deadline))
             .await
-            .map_err(|trouble| trouble.explain(self.tab))
+            .map_err(|error| error.explain(self.tab))
     }
 
     /// Fails where the page can tell nothing any more: the browser ended, the tab was closed, the page crashed.
@@ -817,7 +857,7 @@ impl<'a> Action<'a> {
     }
 
     /// Waits until something is heard of the tab, for a moment at most.
-    pub(crate) async fn wait_for_news(&self, limit: Deadline) -> Result<()> {
+    pub(crate) async fn wait_for_event(&self, limit: Deadline) -> Result<()> {
         let tick = limit.at_most(TICK);
         let mut state = self.tab.state.subscribe();
         let mut changed = self.tab.activity.changed.subscribe();
@@ -844,15 +884,16 @@ impl<'a> Action<'a> {
     pub(crate) async fn click_on(
         &mut self,
         verb: &str,
-        aim: &TargetArgs,
+        target_args: &TargetArgs,
         press: pointer::ClickSpec,
         after: &SettleArgs,
     ) -> Result<Receipt> {
         let mut missed = String::new();
         for _ in 0..TRIES {
             self.reset_baseline();
-            let point =
-                self.resolve_actionable(aim, Actionability::CLICK, EventGuard::Hands).await?;
+            let point = self
+                .resolve_actionable(target_args, Actionability::CLICK, EventGuard::Pointer)
+                .await?;
             let opening = pointer::PopupAttribution::by(self.tab, press);
             self.drop_held();
             let sent = match press.hold {
@@ -862,33 +903,32 @@ impl<'a> Action<'a> {
                     Vec::new()
                 }
             };
-            let (came, settled) = self.settle_clicks(after, press.count, sent).await;
+            let (effects, settled) = self.settle_clicks(after, press.count, sent).await;
             drop(opening);
             // It was held back; nothing else may be tried again.
-            if came.hits == 0 && !came.missed.is_empty() && !self.left_page() {
-                missed = came.missed;
+            if effects.hits == 0 && !effects.missed.is_empty() && !self.left_page() {
+                missed = effects.missed;
                 continue;
             }
             // What goes into a frame is seen by the frame's document alone; what goes to the controls of a player, by none.
             let is_frame = matches!(&*point.kind, "iframe" | "frame" | "object" | "embed");
-            let is_lost = came.hits == 0 && came.is_quiet && came.is_nothing();
+            let is_lost = effects.hits == 0 && effects.is_quiet && effects.is_nothing();
             if is_lost && !is_frame && !self.left_page() {
-                let message = "nobody saw the click arrive: look before you click again";
+                let message =
+                    "the page did not see the click: take a snapshot before clicking again";
                 self.progress.notes.push(Note::new("not-seen", message));
             }
-            if came.missing_click == MOVED {
-                let message = "the element moved away when it was pressed: it got no click";
+            if effects.missing_click == MOVED {
+                let message = "the element moved on mouse down and got no click event";
                 self.progress.notes.push(Note::new("not-clicked", message));
             }
-            let state = came.is_checked.filter(|_| verb == "click");
+            let state = effects.is_checked.filter(|_| verb == "click");
             let value = state.map(|is| if is { "checked" } else { "unchecked" }.to_owned());
             let draft = ReceiptDraft { verb, point: Some(point), after, value };
-            return self.write(draft, (came, settled)).await;
+            return self.build_receipt(draft, (effects, settled)).await;
         }
         let message = match &*missed {
-            "changed" => {
-                "the element changed while it was being clicked, which was held back".into()
-            }
+            "changed" => "the element changed at the last moment: the click was held back".into(),
             by => format!("the click would have hit {by} instead and was held back"),
         };
         Err(Error::new(Code::ActMissed).message(message).evidence("by", missed))
@@ -896,9 +936,9 @@ impl<'a> Action<'a> {
 
     /// Counts what comes from here on.
     pub(crate) fn reset_baseline(&mut self) {
-        self.before =
-            Baseline { state: self.tab.state.borrow().clone(), mark: self.tab.activity.mark() };
-        self.tab.activity.action_begins();
+        self.baseline =
+            Baseline { state: self.tab.state.borrow().clone(), cursor: self.tab.activity.cursor() };
+        self.tab.activity.begin_action();
     }
 
     /// Whether the page that was acted on is not there to be asked any more.
@@ -906,16 +946,16 @@ impl<'a> Action<'a> {
         let state = self.tab.state.borrow();
         state.dialog.is_some()
             || state.end.is_some()
-            || state.loader != self.before.state.loader
-            || self.tab.activity.mark().departures > self.before.mark.departures
+            || state.loader != self.baseline.state.loader
+            || self.tab.activity.cursor().departures > self.baseline.cursor.departures
     }
 
     /// Until when an element is waited for.
-    pub(crate) fn limit(&self, aim: &TargetArgs) -> Deadline {
+    pub(crate) fn limit(&self, target_args: &TargetArgs) -> Deadline {
         // Some of it is left to find out and say why it did not work.
         let left = self.progress.deadline.left();
         let most = left - REPORT.min(left / 3);
-        self.progress.deadline.at_most(if aim.no_wait {
+        self.progress.deadline.at_most(if target_args.no_wait {
             Duration::ZERO
         } else {
             self.patience.min(most)
@@ -931,7 +971,7 @@ impl<'a> Action<'a> {
     /// The same in the document of a frame, and in those around it. What comes of something in a frame that nobody
     /// sees is watched for in the page itself.
     pub(crate) async fn watch_effects_in(&mut self, frame_id: &str) -> Result<()> {
-        let tree = self.look().await?;
+        let tree = self.observe().await?;
         let is_it = |frame: &page::ax::Frame| {
             self.observation
                 .world_of(&frame.document)
@@ -947,8 +987,9 @@ impl<'a> Action<'a> {
                 let id = self.tab.next_guard();
                 armed.push(world.armed(id));
                 let begin = format!("agbrowse.{begin}({id})");
-                let begun = self.asked(world.ask::<bool>(&begin, self.progress.deadline)).await;
-                begun.map_err(|trouble| trouble.explain(self.tab))?;
+                let begun =
+                    self.unless_blocked(world.ask::<bool>(&begin, self.progress.deadline)).await;
+                begun.map_err(|error| error.explain(self.tab))?;
             }
             documents.push(document.clone());
             begin = "beginInAncestor";

@@ -75,7 +75,7 @@ impl Action<'_> {
     pub(crate) async fn press_button(&mut self, button: Button) -> Result<()> {
         if self.observation.held.is_some() {
             return Err(Error::new(Code::CommandInvalid)
-                .message("a button of the mouse is down already: release it with `mouse up`"));
+                .message("a mouse button is down already: release it with `mouse up`"));
         }
         let (x, y) = self.mouse_place()?;
         let channel = self.tab.channel.clone();
@@ -104,7 +104,7 @@ impl Action<'_> {
     pub(crate) async fn release_button(&mut self) -> Result<()> {
         let Some(held) = self.observation.held.take() else {
             return Err(Error::new(Code::CommandInvalid)
-                .message("no button of the mouse is down: press it with `mouse down`"));
+                .message("no mouse button is down: press one with `mouse down`"));
         };
         let place = *held.place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(data) = &held.data {
@@ -124,7 +124,7 @@ impl Action<'_> {
                 let place = *held.place.lock().unwrap_or_else(PoisonError::into_inner);
                 self.tab.channel.post(&drag_event("dragCancel", place, data));
             }
-            let message = "the button that `mouse down` had left down was released first";
+            let message = "the button held by `mouse down` was released first";
             self.progress.notes.push(Note::new("button-released", message));
         }
     }
@@ -182,8 +182,9 @@ impl Action<'_> {
 
     fn mouse_place(&self) -> Result<(f64, f64)> {
         self.observation.pointer.ok_or_else(|| {
-            Error::new(Code::CommandInvalid)
-                .message("the mouse is nowhere yet: name a target, or move it with `mouse move`")
+            Error::new(Code::CommandInvalid).message(
+                "the mouse has no position yet: name a target, or move it with `mouse move`",
+            )
         })
     }
 }

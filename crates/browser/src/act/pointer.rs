@@ -297,7 +297,7 @@ impl Action<'_> {
                 }
             }
         };
-        let loader = &self.before.state.loader;
+        let loader = &self.baseline.state.loader;
         tokio::select! {
             biased;
             () = all => {}

@@ -29,22 +29,22 @@ const CAP: Duration = Duration::from_secs(1);
 pub(super) const WATCH: Duration = Duration::from_millis(600);
 
 /// How long an action that had consequences elsewhere may take to have one in the page.
-pub(super) const SIGN: Duration = Duration::from_millis(100);
+pub(super) const SHORT_WATCH: Duration = Duration::from_millis(100);
 
 /// How long a page may take to make something of an answer.
-const STIR: Duration = Duration::from_millis(50);
+const RESPONSE_EFFECT: Duration = Duration::from_millis(50);
 
 /// How much longer than asked for a page may take to answer.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// How long a look at another page may take.
-const LOOK: Duration = Duration::from_millis(300);
+const OBSERVATION: Duration = Duration::from_millis(300);
 
 /// How long a look at what is different may take.
 const DELTA: Duration = Duration::from_secs(5);
 
 /// How many lines of a delta are told.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 
 /// What to see to after an action.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
@@ -227,20 +227,20 @@ pub(crate) struct ReceiptDraft<'d> {
 
 /// What ends the wait for the page's own answer.
 enum SettleReply {
-    Said(Box<Effects>),
+    Effects(Box<Effects>),
     /// Its document is on the way out, or gone.
-    Left,
+    DocumentGone,
     /// It does not answer.
-    Silent,
+    TimedOut,
     /// A dialog, a crash, a closed tab, another document.
-    Broken,
+    Interrupted,
 }
 
 impl Action<'_> {
     /// Waits for the consequences and writes the receipt.
     pub(crate) async fn finish(&mut self, draft: ReceiptDraft<'_>) -> Result<Receipt> {
-        let came = self.settle(draft.after).await;
-        self.write(draft, came).await
+        let effects = self.settle(draft.after).await;
+        self.build_receipt(draft, effects).await
     }
 
     /// The receipt of something that was so already.
@@ -249,7 +249,7 @@ impl Action<'_> {
         Receipt {
             action: draft.verb.to_owned(),
             strategy: draft.point.as_ref().map(|point| point.strategy.to_owned()),
-            target: draft.point.map(|point| point.hit),
+            target: draft.point.map(|point| point.target),
             attempts: std::mem::take(&mut self.attempts),
             dispatched: false,
             dispatched_ms: 0.0,
@@ -259,7 +259,7 @@ impl Action<'_> {
             watched_ms: None,
             blocked: Vec::new(),
             delta: String::new(),
-            events: self.tab.activity.take_untold(),
+            events: self.tab.activity.take_events(),
             value: draft.value,
         }
     }
@@ -281,43 +281,43 @@ impl Action<'_> {
         self.acted_in = self.documents.first().cloned();
         let main = self
             .observation
-            .looking(self.tab)
+            .inline_options(self.tab)
             .filter(|_| !after.no_delta && after.expect.is_none());
-        self.looking = main.filter(|_| self.documents.len() == 1);
+        self.inline_options = main.filter(|_| self.documents.len() == 1);
         let cap = after.settle_ms.map_or(CAP, Duration::from_millis);
         let end = self.progress.deadline.at_most(cap);
         let mut how = "quiet";
-        let mut came = Effects::default();
+        let mut effects = Effects::default();
         let mut blocked_links = Vec::new();
         let mut watched = None;
         let mut in_frame = false;
         self.quiet_at = None;
-        self.is_heard = true;
+        self.has_listeners = true;
         let is_click = count > 0;
         loop {
             // Each is told once.
-            blocked_links.append(&mut came.blocked_links);
+            blocked_links.append(&mut effects.blocked_links);
             match self.poll_settle(end, count).await {
                 // It is not known yet what became of them.
-                SettleReply::Said(said)
-                    if (said.hits == 0 || said.releases < count) && !sent.is_empty() =>
+                SettleReply::Effects(reply)
+                    if (reply.hits == 0 || reply.releases < count) && !sent.is_empty() =>
                 {
                     self.await_input_acks(std::mem::take(&mut sent)).await;
                     // A release that the document has not seen by now goes elsewhere.
                     count = 0;
-                    came = *said;
+                    effects = *reply;
                     continue;
                 }
-                SettleReply::Said(said) => {
-                    came = Effects { in_frame, ..*said };
+                SettleReply::Effects(reply) => {
+                    effects = Effects { in_frame, ..*reply };
                     self.quiet_at.get_or_insert_with(Instant::now);
                 }
-                SettleReply::Left => {}
-                SettleReply::Silent => {
+                SettleReply::DocumentGone => {}
+                SettleReply::TimedOut => {
                     how = "capped";
                     break;
                 }
-                SettleReply::Broken => {
+                SettleReply::Interrupted => {
                     how = self.interrupted_by(end).await;
                     break;
                 }
@@ -326,81 +326,87 @@ impl Action<'_> {
                 how = "capped";
                 break;
             }
-            self.live.activity_is_current().await;
-            let mark = self.tab.activity.mark();
-            if mark.departures > self.before.mark.departures {
+            self.live.sync_activity().await;
+            let cursor = self.tab.activity.cursor();
+            if cursor.departures > self.baseline.cursor.departures {
                 how = self.await_navigation(end).await;
                 if how != "stayed" {
                     break;
                 }
                 how = "quiet";
-                if mark.downloaded > self.before.mark.downloaded || !came.is_quiet {
+                if cursor.downloaded > self.baseline.cursor.downloaded || !effects.is_quiet {
                     break;
                 }
                 // It thought better of it: a download, or an address that answers with nothing.
-                self.before.mark.departures = self.tab.activity.mark().departures;
+                self.baseline.cursor.departures = self.tab.activity.cursor().departures;
                 continue;
             }
-            if self.tab.activity.open_since(self.before.mark) > 0 {
-                self.answered(end).await;
+            if self.tab.activity.open_since(self.baseline.cursor) > 0 {
+                self.await_responses(end).await;
                 how = "requests";
                 // What a page makes of an answer comes a moment after it.
-                let stir = end.at_most(STIR);
-                let is_caused = self.signs(&came).iter().any(|it| it.is_asked());
-                let arguments = format!("{}, {is_caused}", millis(stir.left()));
-                self.wait_inside("agbrowse.nextChange", &arguments, stir).await;
+                let limit = end.at_most(RESPONSE_EFFECT);
+                let is_caused = self.outside_effects(&effects).iter().any(|it| it.is_request());
+                let arguments = format!("{}, {is_caused}", millis(limit.left()));
+                self.wait_in_document("agbrowse.nextChange", &arguments, limit).await;
                 continue;
             }
-            let is_same = ActivityCursor { asked: mark.asked, ..self.before.mark } == mark;
-            let is_nothing =
-                came.is_nothing() && blocked_links.is_empty() && came.missed.is_empty() && is_same;
-            if came.downloads > 0 && mark.downloaded == self.before.mark.downloaded {
-                self.download_begun(end).await;
+            let is_same =
+                ActivityCursor { request_count: cursor.request_count, ..self.baseline.cursor }
+                    == cursor;
+            let is_nothing = effects.is_nothing()
+                && blocked_links.is_empty()
+                && effects.missed.is_empty()
+                && is_same;
+            if effects.downloads > 0 && cursor.downloaded == self.baseline.cursor.downloaded {
+                self.await_download_start(end).await;
             }
             if is_nothing && watched.is_none() {
                 // What rules show for the mouse changes nothing in the document.
-                if came.is_hovering && self.looks_different().await {
-                    came.is_uncovered = true;
+                if effects.is_hovering && self.is_visibly_changed().await {
+                    effects.is_uncovered = true;
                     break;
                 }
-                self.is_heard = self.hears().await;
-                let has_signs = came.selected || !self.signs(&came).is_empty();
+                self.has_listeners = self.has_input_listeners().await;
+                let has_outside_effects =
+                    effects.selected || !self.outside_effects(&effects).is_empty();
                 // Who expects something waits for it.
                 let span = match after.expect {
-                    Some(_) if !came.selected => self.patience(),
-                    _ if has_signs => SIGN.min(end.left()),
+                    Some(_) if !effects.selected => self.patience(),
+                    _ if has_outside_effects => SHORT_WATCH.min(end.left()),
                     _ => self.watch.min(end.left()),
                 };
                 watched = Some(millis(span));
                 in_frame =
-                    self.await_first_effect(&came, self.progress.deadline.at_most(span)).await;
+                    self.await_first_effect(&effects, self.progress.deadline.at_most(span)).await;
                 continue;
             }
             break;
         }
-        if came.moved {
-            self.address_known().await;
+        if effects.moved {
+            self.await_url().await;
         }
         let others = self.stop_watching().await;
         for other in &others {
-            came.add(other);
+            effects.add(other);
         }
-        came.blocked_links.splice(..0, blocked_links);
+        effects.blocked_links.splice(..0, blocked_links);
         if !is_click {
-            came.missing_click.clear();
+            effects.missing_click.clear();
         }
-        if came.is_nothing() && how == "quiet" && self.signs(&came).is_empty() {
-            came.in_tab = self.changed_beside(&came).await;
+        if effects.is_nothing() && how == "quiet" && self.outside_effects(&effects).is_empty() {
+            effects.in_tab = self.has_changed_other_tab(&effects).await;
         }
-        came.watched = watched.or_else(|| Some(millis(begun.elapsed())));
-        (came, Settled { how: how.into(), ms: millis(begun.elapsed()) })
+        effects.watched = watched.or_else(|| Some(millis(begun.elapsed())));
+        (effects, Settled { how: how.into(), ms: millis(begun.elapsed()) })
     }
 
     /// Waits until the browser says which address the document moved on to.
-    async fn address_known(&self) {
+    async fn await_url(&self) {
         let mut state = self.tab.state.subscribe();
-        let before = &self.before.state;
-        let is_known = |state: &TabState| state.url != before.url || state.loader != before.loader;
+        let baseline = &self.baseline.state;
+        let is_known =
+            |state: &TabState| state.url != baseline.url || state.loader != baseline.loader;
         let limit = self.progress.deadline.at_most(GRACE);
         _ = tokio::time::timeout_at(limit.at(), state.wait_for(is_known)).await;
     }
@@ -410,25 +416,25 @@ impl Action<'_> {
         let Some(world) =
             self.documents.first().and_then(|document| self.observation.world_of(document))
         else {
-            return SettleReply::Left;
+            return SettleReply::DocumentGone;
         };
-        let look = self.looking.clone().unwrap_or_else(|| "null".into());
-        let ms = format!("{}, {clicks}, {look}", millis(end.left()));
+        let observe_options = self.inline_options.clone().unwrap_or_else(|| "null".into());
+        let ms = format!("{}, {clicks}, {observe_options}", millis(end.left()));
         let ask = world.run::<Effects>("agbrowse.settle", &ms, Deadline::after(end.left() + GRACE));
         let mut state = self.tab.state.subscribe();
         tokio::select! {
             biased;
-            _ = state.wait_for(|state| self.is_broken(state)) => SettleReply::Broken,
-            said = ask => match said {
-                Ok(came) => SettleReply::Said(Box::new(came)),
-                Err(ObserveError::Wire(cdp::Error::Timeout { .. })) => SettleReply::Silent,
-                Err(_) => SettleReply::Left,
+            _ = state.wait_for(|state| self.is_interrupted(state)) => SettleReply::Interrupted,
+            reply = ask => match reply {
+                Ok(effects) => SettleReply::Effects(Box::new(effects)),
+                Err(ObserveError::Wire(cdp::Error::Timeout { .. })) => SettleReply::TimedOut,
+                Err(_) => SettleReply::DocumentGone,
             },
         }
     }
 
-    fn is_broken(&self, state: &TabState) -> bool {
-        state.dialog.is_some() || state.end.is_some() || state.loader != self.before.state.loader
+    fn is_interrupted(&self, state: &TabState) -> bool {
+        state.dialog.is_some() || state.end.is_some() || state.loader != self.baseline.state.loader
     }
 
     /// Something ended the page as it was: waits for the one that comes.
@@ -440,10 +446,10 @@ impl Action<'_> {
         if state.end.is_some() {
             return "gone";
         }
-        self.arrival(end).await
+        self.await_dom_ready(end).await
     }
 
-    async fn arrival(&self, end: Deadline) -> &'static str {
+    async fn await_dom_ready(&self, end: Deadline) -> &'static str {
         let mut state = self.tab.state.subscribe();
         let there = |state: &TabState| {
             state.dialog.is_some() || state.end.is_some() || state.phase >= Phase::DomReady
@@ -462,11 +468,12 @@ impl Action<'_> {
         let mut changed = self.tab.activity.changed.subscribe();
         loop {
             let now = state.borrow_and_update().clone();
-            if self.is_broken(&now) {
+            if self.is_interrupted(&now) {
                 return self.interrupted_by(end).await;
             }
-            let mark = self.tab.activity.mark();
-            if mark.downloaded > self.before.mark.downloaded || now.steps > self.before.state.steps
+            let cursor = self.tab.activity.cursor();
+            if cursor.downloaded > self.baseline.cursor.downloaded
+                || now.steps > self.baseline.state.steps
             {
                 return "stayed";
             }
@@ -479,11 +486,11 @@ impl Action<'_> {
     }
 
     /// Waits until what was asked of servers is answered.
-    async fn answered(&self, end: Deadline) {
+    async fn await_responses(&self, end: Deadline) {
         let mut changed = self.tab.activity.changed.subscribe();
         let mut state = self.tab.state.subscribe();
-        while self.tab.activity.open_since(self.before.mark) > 0 {
-            if self.is_broken(&state.borrow_and_update()) {
+        while self.tab.activity.open_since(self.baseline.cursor) > 0 {
+            if self.is_interrupted(&state.borrow_and_update()) {
                 return;
             }
             tokio::select! {
@@ -495,7 +502,7 @@ impl Action<'_> {
     }
 
     /// Has the document wait for something, for so long at most.
-    async fn wait_inside(&self, what: &str, arguments: &str, end: Deadline) {
+    async fn wait_in_document(&self, what: &str, arguments: &str, end: Deadline) {
         let world = self.documents.first().and_then(|document| self.observation.world_of(document));
         let inside = async {
             match world {
@@ -509,14 +516,14 @@ impl Action<'_> {
         let mut state = self.tab.state.subscribe();
         tokio::select! {
             () = inside => {}
-            _ = state.wait_for(|state| self.is_broken(state)) => {}
+            _ = state.wait_for(|state| self.is_interrupted(state)) => {}
         }
     }
 
     /// Waits until a file that was asked for begins to come.
-    async fn download_begun(&self, end: Deadline) {
+    async fn await_download_start(&self, end: Deadline) {
         let mut changed = self.tab.activity.changed.subscribe();
-        while self.tab.activity.mark().downloaded == self.before.mark.downloaded {
+        while self.tab.activity.cursor().downloaded == self.baseline.cursor.downloaded {
             tokio::select! {
                 _ = changed.changed() => {}
                 () = tokio::time::sleep_until(end.at()) => return,
@@ -525,22 +532,22 @@ impl Action<'_> {
     }
 
     /// Waits for a first consequence. Says whether it came in a frame that nothing was done in or around.
-    async fn await_first_effect(&self, came: &Effects, end: Deadline) -> bool {
-        let is_heard = self.is_heard;
-        let is_open =
-            self.live.has_workers(self.tab.id) || self.signs(came).iter().any(|it| it.is_asked());
-        let arguments = format!("{}, {is_heard}, {is_open}", millis(end.left()));
-        let inside = self.wait_inside("agbrowse.firstEffect", &arguments, end);
-        let elsewhere = self.changed_elsewhere(came, end);
+    async fn await_first_effect(&self, effects: &Effects, end: Deadline) -> bool {
+        let has_listeners = self.has_listeners;
+        let is_open = self.live.has_workers(self.tab.id)
+            || self.outside_effects(effects).iter().any(|it| it.is_request());
+        let arguments = format!("{}, {has_listeners}, {is_open}", millis(end.left()));
+        let inside = self.wait_in_document("agbrowse.firstEffect", &arguments, end);
+        let elsewhere = self.has_changed_other_frame(effects, end);
         // Answers to earlier requests, titles and what the page asks servers by itself are no signs.
-        let mark = || ActivityCursor { asked: 0, ..self.tab.activity.mark() };
-        let base = mark();
+        let cursor = || ActivityCursor { request_count: 0, ..self.tab.activity.cursor() };
+        let base = cursor();
         let mut changed = self.tab.activity.changed.subscribe();
         let mut state = self.tab.state.subscribe();
         let outside = async {
-            while mark() == base
-                && self.signs(came).is_empty()
-                && !self.is_broken(&state.borrow_and_update())
+            while cursor() == base
+                && self.outside_effects(effects).is_empty()
+                && !self.is_interrupted(&state.borrow_and_update())
             {
                 tokio::select! {
                     _ = changed.changed() => {}
@@ -570,11 +577,11 @@ impl Action<'_> {
                 continue;
             };
             let limit = self.progress.deadline.at_most(Duration::from_millis(500));
-            if let Ok(Some(came)) =
+            if let Ok(Some(effects)) =
                 world.ask::<Option<Effects>>("agbrowse.endAction()", limit).await
                 && index > 0
             {
-                all.push(came);
+                all.push(effects);
             }
         }
         // Those that have answered do nothing more; the others do it when they can.
@@ -582,54 +589,54 @@ impl Action<'_> {
         all
     }
 
-    pub(crate) async fn write(
+    pub(crate) async fn build_receipt(
         &mut self,
         draft: ReceiptDraft<'_>,
-        (came, settled): (Effects, Settled),
+        (effects, settled): (Effects, Settled),
     ) -> Result<Receipt> {
         let state = self.tab.state.borrow().clone();
-        let mark = self.tab.activity.mark();
-        let before = &self.before;
-        let left_page = state.loader != before.state.loader
-            || state.url != before.state.url
-            || mark.departures > before.mark.departures && settled.how == "capped";
+        let cursor = self.tab.activity.cursor();
+        let baseline = &self.baseline;
+        let left_page = state.loader != baseline.state.loader
+            || state.url != baseline.state.url
+            || cursor.departures > baseline.cursor.departures && settled.how == "capped";
         // The one thing that no document can say of itself.
         let has_late_roots = settled.how == "quiet"
-            && came.is_nothing()
+            && effects.is_nothing()
             && !left_page
-            && self.observation.has_late_roots(self.progress.deadline.at_most(LOOK)).await;
-        let signs = self.signs(&came);
+            && self.observation.has_late_roots(self.progress.deadline.at_most(OBSERVATION)).await;
+        let outside = self.outside_effects(&effects);
         let mut changes: Vec<&str> = Vec::new();
         let facts = [
-            (came.mutations > 0 || has_late_roots || came.is_uncovered, "content"),
-            (came.value, "value"),
-            (came.focus, "focus"),
-            (came.selected, "selection"),
-            (came.toggled, "toggle"),
-            (came.scrolled, "scroll"),
+            (effects.mutations > 0 || has_late_roots || effects.is_uncovered, "content"),
+            (effects.value, "value"),
+            (effects.focus, "focus"),
+            (effects.selected, "selection"),
+            (effects.toggled, "toggle"),
+            (effects.scrolled, "scroll"),
             (left_page, "address"),
-            (came.media, "media"),
-            (came.copied, "clipboard"),
-            (came.drawn, "canvas"),
-            (came.in_frame, "frame"),
-            (came.stored || signs.iter().any(|it| it.is_kept()), "storage"),
-            (signs.iter().any(|it| it.is_asked()), "requests"),
-            (signs.contains(&OutsideEffect::Socket), "socket"),
-            (signs.contains(&OutsideEffect::Worker), "worker"),
-            (came.in_tab, "other-tab"),
-            (mark.tabs > before.mark.tabs, "tab"),
-            (mark.choosers > before.mark.choosers, "chooser"),
+            (effects.media, "media"),
+            (effects.copied, "clipboard"),
+            (effects.drawn, "canvas"),
+            (effects.in_frame, "frame"),
+            (effects.stored || outside.iter().any(|it| it.is_storage()), "storage"),
+            (outside.iter().any(|it| it.is_request()), "requests"),
+            (outside.contains(&OutsideEffect::Socket), "socket"),
+            (outside.contains(&OutsideEffect::Worker), "worker"),
+            (effects.in_tab, "other-tab"),
+            (cursor.tabs > baseline.cursor.tabs, "tab"),
+            (cursor.choosers > baseline.cursor.choosers, "chooser"),
         ];
         changes.extend(facts.into_iter().filter(|(is, _)| *is).map(|(_, name)| name));
         let is_only_moved =
-            came.other_mutations == 0 && changes.iter().all(|change| *change == "content");
-        let mut blocked = self.blockers(&came, is_only_moved);
-        let before = &self.before;
+            effects.other_mutations == 0 && changes.iter().all(|change| *change == "content");
+        let mut blocked = self.blockers(&effects, is_only_moved);
+        let baseline = &self.baseline;
         let mut effect = if state.dialog.is_some() {
             Effect::Dialog
         } else if state.end.is_some() || settled.how == "gone" {
             Effect::Unknown
-        } else if mark.downloaded > before.mark.downloaded || came.downloads > 0 {
+        } else if cursor.downloaded > baseline.cursor.downloaded || effects.downloads > 0 {
             Effect::Download
         } else if left_page {
             Effect::Navigated
@@ -637,7 +644,11 @@ impl Action<'_> {
             Effect::Blocked
         } else if !changes.is_empty() {
             Effect::Changed
-        } else if settled.how == "capped" && !came.is_quiet && came.is_nothing() && came.hits == 0 {
+        } else if settled.how == "capped"
+            && !effects.is_quiet
+            && effects.is_nothing()
+            && effects.hits == 0
+        {
             Effect::Unknown
         } else {
             Effect::None
@@ -647,28 +658,30 @@ impl Action<'_> {
         }
         let can_look = !matches!(effect, Effect::Dialog | Effect::Unknown);
         let delta = match can_look && !draft.after.no_delta {
-            true => self.delta(effect, came.report.as_deref()).await,
+            true => self.delta(effect, effects.report.as_deref()).await,
             false => String::new(),
         };
-        self.live.activity_is_current().await;
+        self.live.sync_activity().await;
         if effect != Effect::Blocked {
             blocked.clear();
         }
-        let is_awaited = came.downloads > 0
-            && self.tab.activity.mark().downloaded == self.before.mark.downloaded;
-        let mut events = self.tab.activity.take_untold();
+        let is_awaited = effects.downloads > 0
+            && self.tab.activity.cursor().downloaded == self.baseline.cursor.downloaded;
+        let mut events = self.tab.activity.take_events();
         if is_awaited {
-            events
-                .push(PageEvent::new("download", "a file was asked for and has not begun to come"));
+            events.push(PageEvent::new(
+                "download",
+                "a download was requested and has not started yet",
+            ));
         }
-        events.extend(came.blocked_links.iter().map(|url| activity::external(url)));
+        events.extend(effects.blocked_links.iter().map(|url| activity::external(url)));
         if let Some(dialog) = &self.tab.state.borrow().dialog {
-            events.insert(0, dialog.happening());
+            events.insert(0, dialog.page_event());
         }
         Ok(Receipt {
             action: draft.verb.to_owned(),
             strategy: draft.point.as_ref().map(|point| point.strategy.to_owned()),
-            target: draft.point.map(|point| point.hit),
+            target: draft.point.map(|point| point.target),
             attempts: std::mem::take(&mut self.attempts),
             dispatched: true,
             dispatched_ms: (self.dispatched.unwrap_or_default().as_secs_f64() * 100_000.0).round()
@@ -676,7 +689,7 @@ impl Action<'_> {
             settled,
             effect,
             changes: changes.into_iter().map(str::to_owned).collect(),
-            watched_ms: came.watched.filter(|_| effect == Effect::None),
+            watched_ms: effects.watched.filter(|_| effect == Effect::None),
             blocked,
             delta,
             events,
@@ -685,12 +698,13 @@ impl Action<'_> {
     }
 
     /// Whether the page looks different from when it was acted on.
-    async fn looks_different(&mut self) -> bool {
+    async fn is_visibly_changed(&mut self) -> bool {
         let Some(before) = self.tree.clone() else { return false };
         self.observation.invalidate();
-        let limit = self.progress.deadline.at_most(LOOK);
-        let look = ObserveOptions::default();
-        let now = observe::observe(self.live, self.tab, self.observation, &look, limit).await;
+        let limit = self.progress.deadline.at_most(OBSERVATION);
+        let observe_options = ObserveOptions::default();
+        let now =
+            observe::observe(self.live, self.tab, self.observation, &observe_options, limit).await;
         let Ok(now) = now else { return false };
         let options = plain_view();
         let registry = &mut self.observation.registry;
@@ -711,7 +725,7 @@ impl Action<'_> {
                     !matches!(now, Effect::None | Effect::Blocked | Effect::Unknown)
                 }
                 Expect::Effect(wanted) => now == *wanted,
-                Expect::Text(text) => self.shows(text).await?,
+                Expect::Text(text) => self.has_text(text).await?,
             };
             if is_met {
                 // What was expected has come, whatever else has not.
@@ -719,11 +733,13 @@ impl Action<'_> {
             }
             if limit.is_over() {
                 return Err(Error::new(Code::ActNoEffect)
-                    .message(format!("it was done, but `{expect}` was expected and did not come"))
+                    .message(format!(
+                        "the action was done, but the expected `{expect}` was not seen"
+                    ))
                     .evidence("effect", now.as_str())
                     .evidence("expected", expect.to_string()));
             }
-            let tree = self.look().await?;
+            let tree = self.observe().await?;
             self.wait_for_change(&tree, limit).await.or_else(|error| match error.code() {
                 Code::PageDialogOpen => Ok(()),
                 _ => Err(error),
@@ -731,17 +747,18 @@ impl Action<'_> {
             let state = self.tab.state.borrow().clone();
             if state.dialog.is_some() {
                 now = Effect::Dialog;
-            } else if state.loader != self.before.state.loader || state.url != self.before.state.url
+            } else if state.loader != self.baseline.state.loader
+                || state.url != self.baseline.state.url
             {
                 now = Effect::Navigated;
-            } else if self.tab.activity.mark().downloaded > self.before.mark.downloaded {
+            } else if self.tab.activity.cursor().downloaded > self.baseline.cursor.downloaded {
                 now = Effect::Download;
             }
         }
     }
 
-    async fn shows(&mut self, text: &str) -> Result<bool> {
-        let tree = self.look().await?;
+    async fn has_text(&mut self, text: &str) -> Result<bool> {
+        let tree = self.observe().await?;
         let query = page::find::Query { text: Some(text.to_owned()), ..Default::default() };
         Ok(!page::find::find(&tree, &query).is_empty())
     }
@@ -749,19 +766,21 @@ impl Action<'_> {
     /// What is different on the page since it was last shown, or since it was acted on.
     pub(super) async fn delta(&mut self, effect: Effect, report: Option<&str>) -> String {
         let before = self.tree.take();
-        if effect == Effect::Navigated && self.tab.state.borrow().loader != self.before.state.loader
+        if effect == Effect::Navigated
+            && self.tab.state.borrow().loader != self.baseline.state.loader
         {
             let state = self.tab.state.borrow().clone();
-            let looked = navigate::look(self.tab, self.progress.deadline.at_most(LOOK)).await;
+            let looked =
+                navigate::page_info(self.tab, self.progress.deadline.at_most(OBSERVATION)).await;
             let title = looked.map_or(state.title, |(_, title, _)| title.into_string());
             let title = page::mask::mask(&title);
             let arrived = format!("→ {title:?} {}", page::text::mask_url(&state.url));
             let outline = self.arrival_outline().await;
             return format!("{arrived}\n{outline}").trim_end().to_owned();
         }
-        let is_here = self.tab.state.borrow().url == self.before.state.url;
+        let is_here = self.tab.state.borrow().url == self.baseline.state.url;
         let address = match effect {
-            Effect::Navigated if is_here => match self.tab.activity.bound_for() {
+            Effect::Navigated if is_here => match self.tab.activity.pending_navigation() {
                 // The page that is there is being left, and answers nothing.
                 Some(url) => return format!("on its way to {}", page::text::mask_url(&url)),
                 None => String::new(),
@@ -771,7 +790,7 @@ impl Action<'_> {
             }
             _ => String::new(),
         };
-        let look = ObserveOptions::default();
+        let observe_options = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
         // What is known to have changed need not be asked whether it has.
         let kept = match (effect, report) {
@@ -780,7 +799,7 @@ impl Action<'_> {
                     .observation
                     .adopt_inline_report(self.tab, report, self.progress.deadline)
                     .await;
-                let shown = self.observation.shown.as_ref().map(|shown| &shown.tree);
+                let shown = self.observation.delta_baseline.as_ref().map(|shown| &shown.tree);
                 // Who listens to clicks on what is new is not known yet: it is asked for at once, or the next
                 // look would find what this one did not, and tell it as a change.
                 adopt_inline_report.filter(|tree| {
@@ -789,7 +808,9 @@ impl Action<'_> {
                 })
             }
             (Effect::None, None) => {
-                self.observation.revalidated_page(&look, &loader, self.progress.deadline).await
+                self.observation
+                    .revalidated_page(&observe_options, &loader, self.progress.deadline)
+                    .await
             }
             _ => None,
         };
@@ -798,7 +819,15 @@ impl Action<'_> {
             None => {
                 self.observation.invalidate();
                 let limit = self.progress.deadline.at_most(DELTA);
-                match observe::observe(self.live, self.tab, self.observation, &look, limit).await {
+                match observe::observe(
+                    self.live,
+                    self.tab,
+                    self.observation,
+                    &observe_options,
+                    limit,
+                )
+                .await
+                {
                     Ok(tree) => tree,
                     Err(error) => {
                         tracing::debug!(code = %error.code(), "no look after an action");
@@ -812,14 +841,18 @@ impl Action<'_> {
             was.frames.first().map(|frame| &frame.document)
                 == tree.frames.first().map(|frame| &frame.document)
         };
-        let shown = self.observation.shown.take().filter(|shown| {
-            is_same(&shown.tree) && shown.look.is_comparable_with(&look, &shown.options.print)
+        let shown = self.observation.delta_baseline.take().filter(|shown| {
+            is_same(&shown.tree)
+                && shown
+                    .observe_options
+                    .is_comparable_with(&observe_options, &shown.view_options.print)
         });
-        let mut options = shown.as_ref().map_or_else(plain_view, |shown| shown.options.clone());
+        let mut options =
+            shown.as_ref().map_or_else(plain_view, |shown| shown.view_options.clone());
         // What is not looked for after an action is no difference.
-        options.print.boxes &= look.boxes;
-        options.print.urls &= look.urls;
-        let way = shown.as_ref().map(|shown| shown.way.clone()).unwrap_or_default();
+        options.print.boxes &= observe_options.boxes;
+        options.print.urls &= observe_options.urls;
+        let mode = shown.as_ref().map(|shown| shown.mode.clone()).unwrap_or_default();
         let registry = &mut self.observation.registry;
         let mut seen =
             |tree: &page::ax::Tree| -> View { view(tree, &options, &mut registry.numbering(tree)) };
@@ -832,12 +865,13 @@ impl Action<'_> {
         };
         let mut text = String::new();
         if let Some(mut was) = was {
-            if let Some(behind) = self.observation.behind.as_ref().filter(|behind| is_same(behind))
+            if let Some(behind) =
+                self.observation.modal_background.as_ref().filter(|behind| is_same(behind))
             {
                 was.add_covered_page(&DeltaBase::new(behind, &seen(behind), &options.print));
             }
             let told = changes(&was, &DeltaBase::new(&tree, &now, &options.print));
-            let (brief, lines) = told.brief(MOST_LINES);
+            let (brief, lines) = told.brief(MAX_LINES);
             // Only what the caller is told means what it means now: everything else is still what it was shown as.
             let lines = lines.into_iter().map(|at| &now.lines[at as usize]);
             let nodes: Vec<usize> =
@@ -850,7 +884,13 @@ impl Action<'_> {
             &tree,
         );
         if shown.is_some() {
-            self.observation.shown = Some(DeltaBaseline { tree, view: now, options, look, way });
+            self.observation.delta_baseline = Some(DeltaBaseline {
+                tree,
+                view: now,
+                view_options: options,
+                observe_options,
+                mode,
+            });
         }
         (address + &text).trim_end().to_owned()
     }

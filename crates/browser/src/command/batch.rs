@@ -39,7 +39,7 @@ impl FromStr for Step {
         }
         serde_json::from_str(text)
             .map(|command| Self::Command(Box::new(command)))
-            .map_err(|error| format!("this is no command: {error}"))
+            .map_err(|error| format!("not a command: {error}"))
     }
 }
 
@@ -89,8 +89,10 @@ pub struct BatchReply {
 
 impl Verb for Batch {
     type Reply = BatchReply;
-    const SPEC: VerbSpec =
-        VerbSpec { not_in_batch: Some("a batch has no batches in it"), ..VerbSpec::CONTROL };
+    const SPEC: VerbSpec = VerbSpec {
+        not_in_batch: Some("a batch cannot contain another batch"),
+        ..VerbSpec::CONTROL
+    };
 
     fn localize(&mut self, caller: &mut Caller<'_>) -> Result<()> {
         self.read(caller.stdin)?;
@@ -124,9 +126,8 @@ impl Batch {
         let mut replies: Vec<Reply> = Vec::new();
         for (index, step) in self.commands.iter().enumerate() {
             let Step::Command(command) = step else {
-                return Err(
-                    Error::new(Code::CommandInvalid).message("there is no standard input here")
-                );
+                return Err(Error::new(Code::CommandInvalid)
+                    .message("standard input is not available here"));
             };
             if let Some(why) = command.spec().not_in_batch {
                 return Err(Error::new(Code::CommandInvalid)

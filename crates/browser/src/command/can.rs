@@ -21,7 +21,7 @@ pub struct Can {
     /// To what.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
 }
 
 /// What can be done to an element.
@@ -45,7 +45,7 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
-    fn wants(self) -> Actionability {
+    fn actionability(self) -> Actionability {
         match self {
             Self::Click | Self::Dblclick | Self::Check | Self::Uncheck | Self::Drag => {
                 Actionability::CLICK
@@ -80,29 +80,30 @@ impl Verb for Can {
 
 impl Act for Can {
     async fn act(&self, action: &mut Action<'_>) -> Result<CapabilityRow> {
-        let id = format!("can-{}", word(self.action));
-        let aim = TargetArgs { no_wait: true, ..self.aim.clone() };
-        let wants = Actionability { dry: true, ..self.action.wants() };
-        let found = action.resolve_actionable(&aim, wants, EventGuard::Look).await;
+        let id = format!("can-{}", name_of(self.action));
+        let target_args = TargetArgs { no_wait: true, ..self.target_args.clone() };
+        let actionability = Actionability { dry: true, ..self.action.actionability() };
+        let found =
+            action.resolve_actionable(&target_args, actionability, EventGuard::DryRun).await;
         let is_changed = action.progress.notes.iter().any(|note| note.code == "element-changed");
         let mut evidence = BTreeMap::new();
         match found {
             Ok(point) => {
-                evidence.insert("role".to_owned(), Evidence::from(point.hit.role));
-                evidence.insert("name".to_owned(), Evidence::from(point.hit.name));
-                if let Some(name) = point.hit.ref_name {
+                evidence.insert("role".to_owned(), Evidence::from(point.target.role));
+                evidence.insert("name".to_owned(), Evidence::from(point.target.name));
+                if let Some(name) = point.target.ref_name {
                     evidence.insert("ref".to_owned(), Evidence::from(name));
                 }
-                let misfit = match self.action {
+                let is_mismatch = match self.action {
                     ActionKind::Check | ActionKind::Uncheck => point.is_checked.is_none(),
                     _ => false,
                 };
-                let state = match (misfit, is_changed) {
+                let state = match (is_mismatch, is_changed) {
                     (true, _) => "fail",
                     (false, true) => "warn",
                     (false, false) => "ok",
                 };
-                let next = if misfit { "re-snapshot" } else { word(self.action) };
+                let next = if is_mismatch { "re-snapshot" } else { name_of(self.action) };
                 Ok(CapabilityRow {
                     capability_id: id,
                     state: state.into(),
@@ -138,7 +139,7 @@ impl Act for Can {
     }
 }
 
-fn word(action: ActionKind) -> &'static str {
+fn name_of(action: ActionKind) -> &'static str {
     match action {
         ActionKind::Click => "click",
         ActionKind::Dblclick => "dblclick",

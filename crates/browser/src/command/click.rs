@@ -22,7 +22,7 @@ pub struct Click {
     /// What to click.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// Which button of the mouse.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
@@ -73,7 +73,7 @@ impl Verb for Click {
 
     fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
         if !(1..=3).contains(&self.count) {
-            return Err(Error::new(Code::CommandInvalid).message("`count` goes from 1 to 3"));
+            return Err(Error::new(Code::CommandInvalid).message("`count` must be 1 to 3"));
         }
         let hold = self.hold();
         if hold.is_some_and(|hold| hold >= cx.progress.deadline.left()) {
@@ -82,9 +82,8 @@ impl Verb for Click {
             ));
         }
         if hold.is_some() && self.count > 1 {
-            return Err(
-                Error::new(Code::CommandInvalid).message("a click that is held is one click")
-            );
+            return Err(Error::new(Code::CommandInvalid)
+                .message("`--hold` cannot be combined with `--count`"));
         }
         Ok(())
     }
@@ -98,7 +97,7 @@ impl Act for Click {
             modifiers: bits(&self.modifiers),
             hold: self.hold(),
         };
-        action.click_on("click", &self.aim, press, &self.after).await
+        action.click_on("click", &self.target_args, press, &self.after).await
     }
 }
 
@@ -109,7 +108,7 @@ pub struct DblClick {
     /// What to click.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// Hold down a key meanwhile; may be given several times.
     #[arg(long = "modifier", value_enum, value_name = "KEY")]
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -133,7 +132,7 @@ impl Act for DblClick {
             modifiers: bits(&self.modifiers),
             hold: None,
         };
-        action.click_on("dblclick", &self.aim, press, &self.after).await
+        action.click_on("dblclick", &self.target_args, press, &self.after).await
     }
 }
 
@@ -144,7 +143,7 @@ pub struct Hover {
     /// Where to.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
@@ -158,8 +157,9 @@ impl Verb for Hover {
 
 impl Act for Hover {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        let point =
-            action.resolve_actionable(&self.aim, Actionability::HOVER, EventGuard::Nothing).await?;
+        let point = action
+            .resolve_actionable(&self.target_args, Actionability::HOVER, EventGuard::Off)
+            .await?;
         action.hover(&point).await?;
         action
             .finish(ReceiptDraft {
@@ -179,7 +179,7 @@ pub struct Focus {
     /// What to focus.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
@@ -193,20 +193,21 @@ impl Verb for Focus {
 
 impl Act for Focus {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        let point =
-            action.resolve_actionable(&self.aim, Actionability::SET, EventGuard::Nothing).await?;
-        let said: String =
+        let point = action
+            .resolve_actionable(&self.target_args, Actionability::SET, EventGuard::Off)
+            .await?;
+        let focus: String =
             action.ask(&point, &format!("agbrowse.focusElement({})", point.element)).await?;
         action.mark_dispatched();
-        if said == "already" {
+        if focus == "already" {
             let draft =
                 ReceiptDraft { verb: "focus", point: Some(point), after: &self.after, value: None };
             return Ok(action.nothing_to_do(draft).await);
         }
-        if said != "focused" {
+        if focus != "focused" {
             action.release_guard();
             return Err(Error::new(Code::ActNotTaken)
-                .message(format!("{} does not take the focus", point.hit)));
+                .message(format!("{} does not take the focus", point.target)));
         }
         action
             .finish(ReceiptDraft {

@@ -77,7 +77,7 @@ impl RunInTab for Clipboard {
                 thrown.exception.and_then(|it| it.description).map(cdp::LossyString::into_string);
             let what = what.unwrap_or_default();
             return Err(Error::new(Code::EvalThrew).message(format!(
-                "the page has no clipboard: {}",
+                "the clipboard is not available to the page: {}",
                 page::text::quoted(what.lines().next().unwrap_or_default())
             )));
         }

@@ -48,7 +48,7 @@ impl Verb for Download {
 impl Act for Download {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let activity = &action.tab.activity;
-        let mut mark = activity.mark();
+        let mut cursor = activity.cursor();
         let after = SettleArgs { no_delta: true, ..SettleArgs::default() };
         let receipt = match &self.target {
             Some(target) => {
@@ -59,7 +59,7 @@ impl Act for Download {
                 // One that is on its way counts.
                 let on_its_way = activity.downloads_since(ActivityCursor::default());
                 if on_its_way.last().is_some_and(|last| last.done.is_none()) {
-                    mark.downloaded -= 1;
+                    cursor.downloaded -= 1;
                 }
                 action.watch_effects().await?;
                 action.mark_dispatched();
@@ -70,11 +70,10 @@ impl Act for Download {
         };
         let mut changed = action.tab.activity.changed.subscribe();
         loop {
-            let all = action.tab.activity.downloads_since(mark);
+            let all = action.tab.activity.downloads_since(cursor);
             if let Some(done) = all.iter().find_map(|it| it.done.clone()) {
                 let path = done.map_err(|why| {
-                    Error::new(Code::DownloadFailed)
-                        .message(format!("the file did not come: {why}"))
+                    Error::new(Code::DownloadFailed).message(format!("the download failed: {why}"))
                 })?;
                 let path = match &self.to {
                     Some(to) => moved(&path, to)?,
@@ -87,7 +86,7 @@ impl Act for Download {
                     ..receipt
                 };
                 receipt.events.retain(|event| event.kind != "download");
-                action.tab.activity.forget_untold("download");
+                action.tab.activity.discard_events("download");
                 return Ok(receipt);
             }
             tokio::select! {

@@ -19,7 +19,7 @@ pub struct Drag {
     /// What to drag.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// Where to.
     pub to: Target,
     /// What to see to afterwards.
@@ -36,26 +36,30 @@ impl Verb for Drag {
 impl Act for Drag {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         // The end first: looking for it may scroll.
-        let to = TargetArgs { no_wait: self.aim.no_wait, ..TargetArgs::at(self.to.clone()) };
-        action.resolve_actionable(&to, Actionability::HOVER, EventGuard::Look).await?;
-        action.resolve_actionable(&self.aim, Actionability::HOVER, EventGuard::Look).await?;
+        let to =
+            TargetArgs { no_wait: self.target_args.no_wait, ..TargetArgs::at(self.to.clone()) };
+        action.resolve_actionable(&to, Actionability::HOVER, EventGuard::DryRun).await?;
+        action
+            .resolve_actionable(&self.target_args, Actionability::HOVER, EventGuard::DryRun)
+            .await?;
         let end = action
             .resolve_actionable(
                 &to,
                 Actionability { dry: true, ..Actionability::HOVER },
-                EventGuard::Look,
+                EventGuard::DryRun,
             )
             .await?;
         if end.x == 0.0 && end.y == 0.0 {
             return Err(Error::new(Code::ActHidden).message(format!(
-                "{} and what is to be dragged are not in view together",
-                end.hit
+                "{} and the dragged element are not in view together",
+                end.target
             )));
         }
-        let point =
-            action.resolve_actionable(&self.aim, Actionability::CLICK, EventGuard::Nothing).await?;
+        let point = action
+            .resolve_actionable(&self.target_args, Actionability::CLICK, EventGuard::Off)
+            .await?;
         action.drag(&point, (end.x, end.y)).await?;
-        let value = Some(end.hit.to_string());
+        let value = Some(end.target.to_string());
         action
             .finish(ReceiptDraft { verb: "drag", point: Some(point), after: &self.after, value })
             .await

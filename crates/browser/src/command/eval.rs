@@ -43,7 +43,7 @@ pub struct Eval {
 }
 
 /// The world of scripts that run beside the page. Not the one we look through: a script must not break that.
-const BESIDE: &str = "agbrowse-eval";
+const ISOLATED_WORLD: &str = "agbrowse-eval";
 
 /// What an answer needs to come back in time, after the browser has stopped a script.
 const MARGIN: Duration = Duration::from_millis(150);
@@ -67,7 +67,7 @@ impl JsonSchema for Json {
 
 /// Whether a script looks as if it changed style sheets. That leaves no trace: what is known of them is kept for seconds,
 /// because reading them is dear.
-fn may_change_sheets(script: &str) -> bool {
+fn may_change_stylesheets(script: &str) -> bool {
     ["heet", "Rule", "replaceSync", "HTMLStyle"].iter().any(|word| script.contains(word))
 }
 
@@ -109,7 +109,8 @@ impl RunInTab for Eval {
             false => None,
             true => {
                 let frame_id = turn.target_id.clone();
-                let world = CreateIsolatedWorld { frame_id, world_name: Some(BESIDE.into()) };
+                let world =
+                    CreateIsolatedWorld { frame_id, world_name: Some(ISOLATED_WORLD.into()) };
                 turn.call(world, cx.progress.deadline).await?.execution_context_id
             }
         };
@@ -118,7 +119,7 @@ impl RunInTab for Eval {
             None => None,
         };
         // Whatever it does, what was seen before may be different after it.
-        match may_change_sheets(&self.script) {
+        match may_change_stylesheets(&self.script) {
             true => turn.observation.lock().await.reset(),
             false => turn.observation.lock().await.invalidate_own_process(turn),
         }
@@ -136,14 +137,14 @@ impl RunInTab for Eval {
         let reply = match on {
             None => {
                 // A script that pauses is stopped by nobody when it goes on. Whether the page came to it, this tells.
-                let came = self
+                let probe = self
                     .script
                     .contains("await")
                     .then(|| running.channel.start(&script_guard::question()));
                 let reply = running.call(evaluate, cx.progress.deadline).await;
-                if let (Err(error), Some(Ok(came))) = (&reply, came)
+                if let (Err(error), Some(Ok(probe))) = (&reply, probe)
                     && error.code() == Code::PageUnresponsive
-                    && came.wait(cx.progress.deadline).await.is_ok()
+                    && probe.wait(cx.progress.deadline).await.is_ok()
                 {
                     return Err(unsettled(cx.progress.deadline));
                 }
@@ -226,7 +227,7 @@ async fn element(
     let gone = || target::stale_target_error(&observation, target);
     let frame = &tree.frames[usize::from(node.frame)];
     let world = observation.world_of(&frame.document).ok_or_else(gone)?;
-    let explain = |trouble: ObserveError| trouble.explain(turn);
+    let explain = |error: ObserveError| error.explain(turn);
     let ids = world.backend_ids(&[node.element], cx.progress.deadline).await.map_err(explain)?;
     let ids: Vec<i64> = ids.into_iter().flatten().collect();
     let handles = world.page_handles(&ids, cx.progress.deadline).await.map_err(explain)?;

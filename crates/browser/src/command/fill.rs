@@ -25,7 +25,7 @@ pub struct Fill {
     /// The field.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// The text; nothing empties the field.
     #[arg(
         allow_hyphen_values = true,
@@ -69,7 +69,7 @@ impl Verb for Fill {
     const SPEC: VerbSpec = VerbSpec::ACT;
 
     fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
-        let value = written(self.value.as_ref(), self.secret.as_deref())?;
+        let value = value_or_secret(self.value.as_ref(), self.secret.as_deref())?;
         if self.secret.is_some() {
             cx.keep_secret(&value);
         }
@@ -82,14 +82,14 @@ impl Verb for Fill {
 
 impl Act for Fill {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        let value = written(self.value.as_ref(), self.secret.as_deref())?;
-        let writing = FillInput { value: &value, is_secret: self.secret.is_some(), keeps: false };
+        let value = value_or_secret(self.value.as_ref(), self.secret.as_deref())?;
+        let input = FillInput { value: &value, is_secret: self.secret.is_some(), keeps: false };
         if !self.submit {
-            return write(action, "fill", &self.aim, writing, &self.after).await;
+            return write(action, "fill", &self.target_args, input, &self.after).await;
         }
         let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
-        write(action, "fill", &self.aim, writing, &quiet).await?;
-        let point = focused(action, &self.aim).await?;
+        write(action, "fill", &self.target_args, input, &quiet).await?;
+        let point = focused(action, &self.target_args).await?;
         action.press(&[Chord::parse("Enter")?]).await?;
         let value = Some("Enter".to_owned());
         action
@@ -98,7 +98,10 @@ impl Act for Fill {
     }
 }
 
-pub(super) fn written(value: Option<&SecretString>, secret: Option<&str>) -> Result<SecretString> {
+pub(super) fn value_or_secret(
+    value: Option<&SecretString>,
+    secret: Option<&str>,
+) -> Result<SecretString> {
     match (value, secret) {
         (Some(value), _) => Ok(value.clone()),
         (None, Some(name)) => secret::look_up(name),
@@ -168,51 +171,58 @@ enum InsertOutcome {
 pub(super) async fn write(
     action: &mut Action<'_>,
     verb: &str,
-    aim: &TargetArgs,
-    writing: FillInput<'_>,
+    target_args: &TargetArgs,
+    input: FillInput<'_>,
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let mut way = 0;
-    for _ in 0..TRIES + MOST_OTHER_WAYS {
-        let point = action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await?;
-        let left = match put(action, &point, writing, way).await? {
+    let mut method = 0;
+    for _ in 0..TRIES + MAX_OTHER_METHODS {
+        let point = action
+            .resolve_actionable(target_args, Actionability::WRITE, EventGuard::Keyboard)
+            .await?;
+        let left = match put(action, &point, input, method).await? {
             InsertOutcome::Gone => continue,
             InsertOutcome::Done => 0,
             InsertOutcome::Written(left) => left,
         };
-        let (came, settled) = action.settle(after).await;
+        let (effects, settled) = action.settle(after).await;
         // Held back: the focus went elsewhere at the last moment.
-        if came.hits == 0 && !came.missed.is_empty() {
+        if effects.hits == 0 && !effects.missed.is_empty() {
             continue;
         }
         let mut value = None;
-        if let Some(compared) = compare(action, &point, writing).await {
+        if let Some(compared) = compare(action, &point, input).await {
             if left > 0 && !compared.is_as_wanted() {
-                way += 1;
+                method += 1;
                 continue;
             }
-            value = verify(action, &point, writing, compared)?;
+            value = verify(action, &point, input, compared)?;
         }
         let draft = ReceiptDraft { verb, point: Some(point), after, value };
-        return action.write(draft, (came, settled)).await;
+        return action.build_receipt(draft, (effects, settled)).await;
     }
     Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
 }
 
 /// How many ways there are to put a text into a field, apart from the first.
-const MOST_OTHER_WAYS: usize = 2;
+const MAX_OTHER_METHODS: usize = 2;
 
 /// Puts a text into a field in place of what is there, as another verb.
-pub(super) async fn put_in(
+pub(super) async fn fill_as(
     action: &mut Action<'_>,
     verb: &str,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     value: &SecretString,
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let receipt =
-        write(action, verb, aim, FillInput { value, is_secret: false, keeps: false }, after)
-            .await?;
+    let receipt = write(
+        action,
+        verb,
+        target_args,
+        FillInput { value, is_secret: false, keeps: false },
+        after,
+    )
+    .await?;
     Ok(Receipt { value: Some(value.reveal().to_owned()), ..receipt })
 }
 
@@ -220,10 +230,10 @@ pub(super) async fn put_in(
 async fn put(
     action: &mut Action<'_>,
     point: &ActionPoint,
-    writing: FillInput<'_>,
-    way: usize,
+    input: FillInput<'_>,
+    method: usize,
 ) -> Result<InsertOutcome> {
-    let FillInput { value, is_secret, keeps } = writing;
+    let FillInput { value, is_secret, keeps } = input;
     let hide =
         if is_secret { format!("agbrowse.markSecret({}), ", point.element) } else { String::new() };
     let script = format!(
@@ -232,7 +242,7 @@ async fn put(
         json(value.reveal())
     );
     let prepared: PrepareReply = action.ask(point, &script).await?;
-    let Some(chosen) = prepared.ways.get(way).or(prepared.ways.last()).copied() else {
+    let Some(chosen) = prepared.ways.get(method).or(prepared.ways.last()).copied() else {
         return put_at_once(action, point, &prepared);
     };
     if prepared.left == "nothing" {
@@ -249,14 +259,14 @@ async fn put(
         (text, InputMethod::Paste) => {
             let script = format!("agbrowse.paste({}, {})", point.element, json(text));
             let is_taken: bool = action.ask(point, &script).await?;
-            match prepared.ways.get(way + 1) {
+            match prepared.ways.get(method + 1) {
                 _ if is_taken => action.mark_dispatched(),
                 Some(InputMethod::Keys) => action.type_keys(text).await?,
                 _ => action.insert(text).await?,
             }
         }
     }
-    Ok(InsertOutcome::Written(prepared.ways.len().saturating_sub(way + 1)))
+    Ok(InsertOutcome::Written(prepared.ways.len().saturating_sub(method + 1)))
 }
 
 /// The end of an attempt for a field that nothing is typed into.
@@ -301,9 +311,9 @@ async fn select_all(action: &mut Action<'_>, point: &ActionPoint, is_forced: boo
 async fn compare(
     action: &mut Action<'_>,
     point: &ActionPoint,
-    writing: FillInput<'_>,
+    input: FillInput<'_>,
 ) -> Option<ReadBack> {
-    let FillInput { value, keeps, .. } = writing;
+    let FillInput { value, keeps, .. } = input;
     if action.left_page() {
         return None;
     }
@@ -324,7 +334,7 @@ async fn compare(
 fn verify(
     action: &mut Action<'_>,
     point: &ActionPoint,
-    writing: FillInput<'_>,
+    input: FillInput<'_>,
     compared: ReadBack,
 ) -> Result<Option<String>> {
     let held = compared.held.unwrap_or_default();
@@ -332,21 +342,21 @@ fn verify(
     match &*compared.is {
         "equal" | "gone" => Ok(None),
         "formatted" | "reflowed" => {
-            let message = "the page wrote it in its own form";
+            let message = "the page reformatted the value";
             action.progress.notes.push(Note::new("formatted", message));
-            Ok(Some(held).filter(|held| !held.is_empty() && !writing.is_secret))
+            Ok(Some(held).filter(|held| !held.is_empty() && !input.is_secret))
         }
         "unread" => {
-            let message = "what it holds now cannot be read back: look before you go on";
+            let message = "the value cannot be read back: take a snapshot before going on";
             action.progress.notes.push(Note::new("unverified", message));
             Ok(None)
         }
         "empty" => Err(not_taken(point, "is empty afterwards")),
-        _ if writing.is_secret => Err(not_taken(point, "holds something else afterwards")),
+        _ if input.is_secret => Err(not_taken(point, "holds another value afterwards")),
         _ => Err(not_taken(point, &format!("holds {held:?} afterwards")).evidence("holds", held)),
     }
 }
 
 pub(super) fn not_taken(point: &ActionPoint, why: &str) -> Error {
-    Error::new(Code::ActNotTaken).message(format!("{} {why}", point.hit))
+    Error::new(Code::ActNotTaken).message(format!("{} {why}", point.target))
 }

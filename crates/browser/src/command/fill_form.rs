@@ -44,7 +44,7 @@ impl FromStr for Field {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (target, value) = text
             .split_once("=>")
-            .ok_or_else(|| format!("`{text}` is no field: expected `TARGET => VALUE`"))?;
+            .ok_or_else(|| format!("`{text}` is not a field: expected `TARGET => VALUE`"))?;
         Ok(Self { target: target.parse()?, value: SecretString::from(value.trim()) })
     }
 }
@@ -68,7 +68,7 @@ impl Act for FillForm {
             })?;
             filled.extend(receipt.target.as_ref().map(ToString::to_string));
             whole = Some(match whole {
-                Some(before) => together(before, receipt),
+                Some(before) => merge(before, receipt),
                 None => receipt,
             });
         }
@@ -86,7 +86,7 @@ impl Act for FillForm {
 }
 
 /// One receipt for two things that were done one after the other. What is different then is told by the second.
-fn together(mut first: Receipt, second: Receipt) -> Receipt {
+fn merge(mut first: Receipt, second: Receipt) -> Receipt {
     first.attempts.extend(second.attempts);
     first.events.extend(second.events);
     let is_new = |change: &String| !first.changes.contains(change);
@@ -105,9 +105,10 @@ fn together(mut first: Receipt, second: Receipt) -> Receipt {
 }
 
 async fn fill_field(action: &mut Action<'_>, field: &Field, after: &SettleArgs) -> Result<Receipt> {
-    let aim = TargetArgs::at(field.target.clone());
-    let point = action.resolve_actionable(&aim, Actionability::SET, EventGuard::Look).await?;
-    let role = point.hit.role.as_str();
+    let target_args = TargetArgs::at(field.target.clone());
+    let point =
+        action.resolve_actionable(&target_args, Actionability::SET, EventGuard::DryRun).await?;
+    let role = point.target.role.as_str();
     let value = field.value.reveal();
     match (&*point.kind, role) {
         ("checkbox" | "radio", _) | (_, "checkbox" | "switch" | "radio" | "menuitemcheckbox") => {
@@ -116,27 +117,28 @@ async fn fill_field(action: &mut Action<'_>, field: &Field, after: &SettleArgs) 
                 "false" | "no" | "off" | "0" | "unchecked" | "" => false,
                 _ => {
                     return Err(Error::new(Code::CommandInvalid)
-                        .message(format!("{} takes `true` or `false`", point.hit)));
+                        .message(format!("{} takes `true` or `false`", point.target)));
                 }
             };
-            super::select::set(action, &aim, wanted, after).await
+            super::select::set(action, &target_args, wanted, after).await
         }
         ("select", _) | (_, "listbox") => {
-            super::select::select(action, &aim, &[value.to_owned()], after).await
+            super::select::select(action, &target_args, &[value.to_owned()], after).await
         }
         _ => {
-            let writing = FillInput { value: &field.value, is_secret: false, keeps: false };
-            let now = TargetArgs { no_wait: true, ..aim.clone() };
+            let input = FillInput { value: &field.value, is_secret: false, keeps: false };
+            let now = TargetArgs { no_wait: true, ..target_args.clone() };
             // A list that one can only choose from.
             let is_list = role == "combobox"
                 && action
-                    .resolve_actionable(&now, Actionability::WRITE, EventGuard::Look)
+                    .resolve_actionable(&now, Actionability::WRITE, EventGuard::DryRun)
                     .await
                     .is_err_and(|error| error.code() == Code::ActNotEditable);
             if is_list {
-                return super::select::select(action, &aim, &[value.to_owned()], after).await;
+                return super::select::select(action, &target_args, &[value.to_owned()], after)
+                    .await;
             }
-            write(action, "fill", &aim, writing, after).await
+            write(action, "fill", &target_args, input, after).await
         }
     }
 }

@@ -82,8 +82,9 @@ impl Verb for Find {
         self.wanted_role()?;
         let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|it| it.trim().is_empty());
         if is_blank(&self.text) || is_blank(&self.name) {
-            return Err(Error::new(Code::CommandInvalid)
-                .message("`find` needs a text: everything has an empty one"));
+            return Err(
+                Error::new(Code::CommandInvalid).message("`find` needs a text that is not empty")
+            );
         }
         Ok(())
     }
@@ -95,7 +96,7 @@ impl Find {
             None => Ok(None),
             Some(name) => Role::named(name).map(Some).ok_or_else(|| {
                 Error::new(Code::CommandInvalid).message(format!(
-                    "`{name}` is no role; roles are `button`, `link`, `heading` …"
+                    "`{name}` is not a known role; roles are `button`, `link`, `heading` …"
                 ))
             }),
         }
@@ -107,11 +108,13 @@ impl RunInTab for Find {
         let live = cx.live().await?;
         let mut observation = turn.observation.lock().await;
         let observation = &mut *observation;
-        let look = ObserveOptions::default();
+        let options = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
-        let tree = match observation.cached_page(&look, &loader) {
+        let tree = match observation.cached_page(&options, &loader) {
             Some(tree) => tree,
-            None => observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?,
+            None => {
+                observe::observe(&live, turn, observation, &options, cx.progress.deadline).await?
+            }
         };
         let query = Query {
             role: self.wanted_role()?,

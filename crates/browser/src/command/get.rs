@@ -66,7 +66,7 @@ impl Verb for Get {
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         if let Some(name) = self.name.as_ref().filter(|_| self.what != Property::Attr) {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("`{name}` is one word too many: only `get attr` takes a name")));
+                .message(format!("unexpected argument `{name}`: only `get attr` takes a name")));
         }
         Ok(())
     }
@@ -77,11 +77,14 @@ impl RunInTab for Get {
         let live = cx.live().await?;
         let mut observation = turn.observation.lock().await;
         let observation = &mut *observation;
-        let look = ObserveOptions::default();
+        let options = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
-        let tree = match observation.revalidated_page(&look, &loader, cx.progress.deadline).await {
+        let tree = match observation.revalidated_page(&options, &loader, cx.progress.deadline).await
+        {
             Some(tree) => tree,
-            None => observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?,
+            None => {
+                observe::observe(&live, turn, observation, &options, cx.progress.deadline).await?
+            }
         };
         let (deadline, notes) = (cx.progress.deadline, &mut cx.progress.notes);
         let node = match self.nth {
@@ -101,9 +104,9 @@ impl RunInTab for Get {
         };
         let gone = || target::stale_target_error(observation, &self.target);
         // An element that went away while we looked gives nothing.
-        let explain = |trouble| match trouble {
+        let explain = |error| match error {
             ObserveError::Nothing => gone(),
-            trouble => trouble.explain(turn),
+            error => error.explain(turn),
         };
         let frame = &tree.frames[usize::from(node.frame)];
         let world = observation.world_of(&frame.document).ok_or_else(gone)?;

@@ -52,7 +52,7 @@ impl Run for Console {
         let rank = match &self.level {
             Some(level) => Some(rank_of(level).ok_or_else(|| {
                 Error::new(Code::CommandInvalid).message(format!(
-                    "`{level}` is no level: expected `error`, `warning`, `info` or `debug`"
+                    "`{level}` is not a level: expected `error`, `warning`, `info` or `debug`"
                 ))
             })?),
             None => None,

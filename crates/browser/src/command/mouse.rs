@@ -98,9 +98,9 @@ impl Act for Mouse {
         action.watch_briefly();
         let point = match target {
             Some(target) => {
-                let aim = TargetArgs::at(target.clone());
+                let target_args = TargetArgs::at(target.clone());
                 let point = action
-                    .resolve_actionable(&aim, Actionability::HOVER, EventGuard::Nothing)
+                    .resolve_actionable(&target_args, Actionability::HOVER, EventGuard::Off)
                     .await?;
                 action.move_mouse((point.x, point.y)).await?;
                 Some(point)

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Bytes asked for at a time.
-const PIECE: u32 = 1 << 20;
+const CHUNK: u32 = 1 << 20;
 
 /// Print the page to a PDF file.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
@@ -148,7 +148,7 @@ pub struct PdfReply {
 impl Verb for Pdf {
     type Reply = PdfReply;
     const SPEC: VerbSpec = VerbSpec {
-        not_in_batch: Some("pictures and prints are taken by commands of their own"),
+        not_in_batch: Some("screenshots and PDFs cannot be part of a batch"),
         ..VerbSpec::LOOK
     };
 
@@ -159,11 +159,11 @@ impl Verb for Pdf {
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         if let Some(odd) = self.scale.filter(|scale| !(0.1..=2.0).contains(scale)) {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("a page is printed at 0.1 to 2 of its size, not at {odd}")));
+                .message(format!("`--scale` must be 0.1 to 2, not {odd}")));
         }
         let is_odd = |inches: &f64| !(0.0..=50.0).contains(inches);
         if self.margin.is_some_and(|Margins(sides)| sides.iter().any(is_odd)) {
-            return Err(Error::new(Code::CommandInvalid).message("margins are 0 to 50 inches wide"));
+            return Err(Error::new(Code::CommandInvalid).message("margins must be 0 to 50 inches"));
         }
         Ok(())
     }
@@ -216,16 +216,16 @@ impl RunInTab for Pdf {
 async fn read(turn: &Turn, handle: &str, deadline: Deadline) -> Result<Vec<u8>> {
     let mut data = Vec::new();
     loop {
-        let read = Read { handle: handle.to_owned(), size: Some(PIECE) };
-        let piece = turn.call(read, deadline).await?;
-        let text = piece.data.unwrap_or_default();
-        match piece.base64_encoded {
+        let read = Read { handle: handle.to_owned(), size: Some(CHUNK) };
+        let chunk = turn.call(read, deadline).await?;
+        let text = chunk.data.unwrap_or_default();
+        match chunk.base64_encoded {
             Some(true) => {
                 data.extend(decode_base64(&text).ok_or_else(|| Error::new(Code::PdfFailed))?);
             }
             _ => data.extend_from_slice(text.as_bytes()),
         }
-        if piece.eof != Some(false) {
+        if chunk.eof != Some(false) {
             return Ok(data);
         }
     }

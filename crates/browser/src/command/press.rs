@@ -69,11 +69,15 @@ impl Act for Press {
 }
 
 /// An element that has the focus, ready for keys.
-pub(super) async fn focused(action: &mut Action<'_>, aim: &TargetArgs) -> Result<ActionPoint> {
-    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Keys).await?;
-    let said: String =
+pub(super) async fn focused(
+    action: &mut Action<'_>,
+    target_args: &TargetArgs,
+) -> Result<ActionPoint> {
+    let point =
+        action.resolve_actionable(target_args, Actionability::SET, EventGuard::Keyboard).await?;
+    let focus: String =
         action.ask(&point, &format!("agbrowse.focusElement({})", point.element)).await?;
-    if said != "focused" && said != "already" {
+    if focus != "focused" && focus != "already" {
         action.release_guard();
         return Err(not_taken(&point, "does not take the focus"));
     }

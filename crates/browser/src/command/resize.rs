@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The largest view that is made.
-const MOST: u32 = 10_000;
+const MAX_SIZE: u32 = 10_000;
 
 /// Give the tab's view another size, in CSS pixels.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
@@ -38,9 +38,9 @@ impl Verb for Resize {
 
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         let Self { width, height } = *self;
-        if !(1..=MOST).contains(&width) || !(1..=MOST).contains(&height) {
+        if !(1..=MAX_SIZE).contains(&width) || !(1..=MAX_SIZE).contains(&height) {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("a view has 1 to {MOST} pixels each way")));
+                .message(format!("width and height must be 1 to {MAX_SIZE} pixels")));
         }
         Ok(())
     }

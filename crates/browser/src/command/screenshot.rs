@@ -21,7 +21,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Endings of files that are something else than the pictures we write.
-const OTHER_PICTURES: &[&str] =
+const OTHER_IMAGES: &[&str] =
     &["gif", "bmp", "tif", "tiff", "avif", "heic", "jxl", "ico", "svg", "pdf"];
 
 /// Chromium cannot draw a taller picture.
@@ -119,7 +119,7 @@ pub struct ScreenshotReply {
 impl Verb for Screenshot {
     type Reply = ScreenshotReply;
     const SPEC: VerbSpec = VerbSpec {
-        not_in_batch: Some("pictures and prints are taken by commands of their own"),
+        not_in_batch: Some("screenshots and PDFs cannot be part of a batch"),
         ..VerbSpec::LOOK
     };
 
@@ -132,12 +132,12 @@ impl Verb for Screenshot {
                 return Err(wrong("`--target` names the element: give one file".to_owned()));
             }
             if self.full_page {
-                return Err(wrong("the picture of an element is not `--full-page`".to_owned()));
+                return Err(wrong("`--full-page` cannot be combined with an element".to_owned()));
             }
             self.target = Some(first.parse().map_err(wrong)?);
             self.path = self.file.take();
         }
-        check_picture(self)
+        check_file_name(self)
     }
 
     fn output_path(&self) -> Option<&Path> {
@@ -166,8 +166,8 @@ impl RunInTab for Screenshot {
             (view.page_x.unwrap_or_default() as f32, view.page_y.unwrap_or_default() as f32);
         let mut clip = None;
         if let Some(target) = &self.target {
-            let bounds = place_of(cx, turn, target).await?;
-            note_cut(&mut cx.progress.notes, "element", f64::from(bounds.height));
+            let bounds = element_bounds(cx, turn, target).await?;
+            note_truncation(&mut cx.progress.notes, "element", f64::from(bounds.height));
             let area = Viewport {
                 x: Some(f64::from(bounds.x + scrolled.0)),
                 y: Some(f64::from(bounds.y + scrolled.1)),
@@ -182,7 +182,7 @@ impl RunInTab for Screenshot {
         if self.full_page {
             let content = metrics.css_content_size.unwrap_or_default();
             let tall = content.height.unwrap_or_default();
-            note_cut(&mut cx.progress.notes, "page", tall);
+            note_truncation(&mut cx.progress.notes, "page", tall);
             let area = Viewport {
                 x: Some(0.0),
                 y: Some(0.0),
@@ -214,13 +214,13 @@ impl RunInTab for Screenshot {
                 _ => error,
             })?;
         if is_view {
-            note_picture(turn, cx.progress.deadline).await;
+            record_targets(turn, cx.progress.deadline).await;
         }
         let mut taken = taken;
         if self.refs {
             let shift = (scrolled.0 - corner.0, scrolled.1 - corner.1);
             let plain = taken.data.take().unwrap_or_default();
-            taken.data = Some(label(cx, turn, &plain, shift, format, self.quality).await?);
+            taken.data = Some(draw_labels(cx, turn, &plain, shift, format, self.quality).await?);
         }
         let data = taken.data.as_deref().and_then(decode_base64).filter(|data| !data.is_empty());
         let data = data.ok_or_else(|| Error::new(Code::ScreenshotCaptureFailed))?;
@@ -229,15 +229,15 @@ impl RunInTab for Screenshot {
 }
 
 /// Says that a picture does not show all of something.
-fn note_cut(notes: &mut Vec<Note>, what: &str, tall: f64) {
+fn note_truncation(notes: &mut Vec<Note>, what: &str, tall: f64) {
     if tall > MAX_HEIGHT {
-        let cut = format!("the {what} is {tall} px tall; the picture ends at {MAX_HEIGHT} px");
+        let cut = format!("the {what} is {tall} px tall; the screenshot ends at {MAX_HEIGHT} px");
         notes.push(Note::new("cut", cut));
     }
 }
 
 /// Has the page remember what is in view: points that are chosen on the picture mean that.
-async fn note_picture(turn: &Turn, deadline: Deadline) {
+async fn record_targets(turn: &Turn, deadline: Deadline) {
     let world =
         CreateIsolatedWorld { frame_id: turn.target_id.clone(), world_name: Some(WORLD.into()) };
     let Ok(world) = turn.call(world, deadline).await else { return };
@@ -250,11 +250,17 @@ async fn note_picture(turn: &Turn, deadline: Deadline) {
 }
 
 /// Where an element is in the view. One without a size cannot be pictured.
-async fn place_of(cx: &mut CommandContext<'_>, turn: &Turn, wanted: &Target) -> Result<Bounds> {
+async fn element_bounds(
+    cx: &mut CommandContext<'_>,
+    turn: &Turn,
+    wanted: &Target,
+) -> Result<Bounds> {
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
-    let look = ObserveOptions { boxes: true, ..ObserveOptions::default() };
-    let tree = observe::observe(&live, turn, &mut observation, &look, cx.progress.deadline).await?;
+    let observe_options = ObserveOptions { boxes: true, ..ObserveOptions::default() };
+    let tree =
+        observe::observe(&live, turn, &mut observation, &observe_options, cx.progress.deadline)
+            .await?;
     let node = target::find(
         turn,
         &mut observation,
@@ -274,7 +280,7 @@ async fn place_of(cx: &mut CommandContext<'_>, turn: &Turn, wanted: &Target) -> 
 }
 
 /// The picture with a box and a ref around everything that can be acted on.
-async fn label(
+async fn draw_labels(
     cx: &mut CommandContext<'_>,
     turn: &Turn,
     picture: &str,
@@ -285,8 +291,9 @@ async fn label(
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
     let observation = &mut *observation;
-    let look = ObserveOptions::default();
-    let tree = observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?;
+    let observe_options = ObserveOptions::default();
+    let tree =
+        observe::observe(&live, turn, observation, &observe_options, cx.progress.deadline).await?;
     let options = ViewOptions {
         policy: RefPolicy::Live { all: false },
         refs_only: true,
@@ -296,17 +303,17 @@ async fn label(
     let seen = view(&tree, &options, &mut registry.numbering(&tree));
     registry.issue_view(&tree, &seen, Scope::Part);
     let mut boxes: Vec<(String, f32, f32, f32, f32)> = Vec::new();
-    for (frame, window) in
-        windows(observation, &tree, cx.progress.deadline).await.into_iter().enumerate()
+    for (frame, clip) in
+        frame_clips(observation, &tree, cx.progress.deadline).await.into_iter().enumerate()
     {
-        let Some(window) = window else { continue };
+        let Some(clip) = clip else { continue };
         let inside = seen.lines.iter().filter_map(|line| {
             let node = &tree.nodes[line.node as usize];
             (usize::from(node.frame) == frame).then_some((line.number?, node.element))
         });
         let (numbers, elements): (Vec<u32>, Vec<u32>) = inside.unzip();
         let Some(world) = observation.world_of(&tree.frames[frame].document) else { continue };
-        let parts = window.parts_of(world, &elements, cx.progress.deadline).await;
+        let parts = clip.visible_rects(world, &elements, cx.progress.deadline).await;
         for (number, part) in numbers.into_iter().zip(parts) {
             if let Some(part) = part {
                 let (x, y) = (part.x + shift.0, part.y + shift.1);
@@ -322,7 +329,7 @@ async fn label(
     world
         .run(include_str!("../../js/draw_ref_labels.js"), &arguments, cx.progress.deadline)
         .await
-        .map_err(|trouble| trouble.explain(turn))
+        .map_err(|error| error.explain(turn))
 }
 
 /// Through what a frame's document is seen.
@@ -331,12 +338,12 @@ struct FrameClip {
     /// Where the document begins, in the view of the page.
     corner: (f32, f32),
     /// What can be seen of it, in the view of the page; nothing says that all can.
-    opening: Option<Bounds>,
+    visible: Option<Bounds>,
 }
 
 impl FrameClip {
     /// What can be seen of elements of the document, in the view of the page.
-    async fn parts_of(
+    async fn visible_rects(
         &self,
         world: &World,
         elements: &[u32],
@@ -346,14 +353,14 @@ impl FrameClip {
         let parts: Vec<Option<[f32; 4]>> = world.ask(&script, deadline).await.unwrap_or_default();
         let placed = |[x, y, width, height]: [f32; 4]| {
             let part = Bounds { x: x + self.corner.0, y: y + self.corner.1, width, height };
-            self.opening.map_or(Some(part), |opening| overlap(&part, &opening))
+            self.visible.map_or(Some(part), |visible| overlap(&part, &visible))
         };
         parts.into_iter().map(|part| part.and_then(placed)).collect()
     }
 }
 
 /// Through what each frame is seen; nothing for one that cannot be seen.
-async fn windows(
+async fn frame_clips(
     observation: &TabObservation,
     tree: &Tree,
     deadline: Deadline,
@@ -361,21 +368,21 @@ async fn windows(
     let mut all: Vec<Option<FrameClip>> = Vec::new();
     for (index, frame) in tree.frames.iter().enumerate() {
         let around = frame.parent.map(|parent| all.get(usize::from(parent)).copied().flatten());
-        let window = match around {
-            None => Some(FrameClip { corner: (0.0, 0.0), opening: None }),
+        let clip = match around {
+            None => Some(FrameClip { corner: (0.0, 0.0), visible: None }),
             Some(None) => None,
             Some(Some(around)) => {
-                let opening = match observe::holder(observation, tree, index as u16) {
+                let visible = match observe::frame_owner(observation, tree, index as u16) {
                     Some((world, owner)) => {
-                        around.parts_of(world, &[owner], deadline).await.pop().flatten()
+                        around.visible_rects(world, &[owner], deadline).await.pop().flatten()
                     }
                     None => None,
                 };
                 let corner = observe::offset(observation, tree, index as u16, deadline).await;
-                opening.map(|opening| FrameClip { corner, opening: Some(opening) })
+                visible.map(|visible| FrameClip { corner, visible: Some(visible) })
             }
         };
-        all.push(window);
+        all.push(clip);
     }
     all
 }
@@ -409,14 +416,13 @@ impl fmt::Display for ScreenshotReply {
 /// Whether the one word that a picture was asked for with is an element, not a file: a file is named as a picture, or by
 /// its folder.
 fn names_target(word: &str) -> bool {
-    let is_file =
-        word.is_empty() || word == "-" || word.contains('/') || is_picture(Path::new(word));
-    !is_file || says_how(word)
+    let is_file = word.is_empty() || word == "-" || word.contains('/') || is_image(Path::new(word));
+    !is_file || has_strategy(word)
 }
 
 /// Whether a word names a way to point, such as `text=…`, or an attribute's value: no file is meant then. Any other `=`
 /// may well be in the name of one.
-fn says_how(word: &str) -> bool {
+fn has_strategy(word: &str) -> bool {
     let Some((kind, _)) = word.split_once('=') else { return false };
     let is_word = kind.bytes().all(|byte| byte.is_ascii_lowercase());
     // A kind that is not known is taken for the beginning of a selector.
@@ -425,19 +431,19 @@ fn says_how(word: &str) -> bool {
 }
 
 /// Checks a picture's file name before the browser is asked.
-fn check_picture(shot: &Screenshot) -> Result<()> {
-    let Some(path) = &shot.path else { return Ok(()) };
-    if is_other_picture(path) {
+fn check_file_name(screenshot: &Screenshot) -> Result<()> {
+    let Some(path) = &screenshot.path else { return Ok(()) };
+    if is_other_image(path) {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         return Err(Error::new(Code::CommandInvalid).message(format!(
-            "`{}` is named {ending}, but pictures are png, jpeg or webp",
+            "`{}` ends in .{ending}, but screenshots are png, jpeg or webp",
             path.display()
         )));
     }
-    let Some(format) = shot.format else { return Ok(()) };
+    let Some(format) = screenshot.format else { return Ok(()) };
     match ImageFormat::of(path) {
         Some(named) if named != format => Err(Error::new(Code::CommandInvalid).message(format!(
-            "`{}` is named {} but `--format {}` is asked for",
+            "`{}` is named {} but `--format {}` was given",
             path.display(),
             named.as_str(),
             format.as_str()
@@ -447,13 +453,13 @@ fn check_picture(shot: &Screenshot) -> Result<()> {
 }
 
 /// Whether a file is named as a picture, of whatever kind.
-fn is_picture(path: &Path) -> bool {
-    ImageFormat::of(path).is_some() || is_other_picture(path)
+fn is_image(path: &Path) -> bool {
+    ImageFormat::of(path).is_some() || is_other_image(path)
 }
 
-fn is_other_picture(path: &Path) -> bool {
+fn is_other_image(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    OTHER_PICTURES.contains(&&*ending.to_ascii_lowercase())
+    OTHER_IMAGES.contains(&&*ending.to_ascii_lowercase())
 }
 
 #[cfg(test)]

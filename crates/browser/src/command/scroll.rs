@@ -102,11 +102,11 @@ impl Scroll {
         let wrong = |message: String| Error::new(Code::CommandInvalid).message(message);
         let target = target.map(|text| text.parse::<Target>().map_err(wrong)).transpose()?;
         if self.to.is_some() && (way.is_some() || self.by.is_some()) {
-            return Err(wrong("`to` goes as far as it goes: leave out the way".into()));
+            return Err(wrong("`to` scrolls to the edge: leave out the direction and `by`".into()));
         }
         if target.is_none() && way.is_none() && self.to.is_none() {
             return Err(Error::new(Code::CommandInvalid)
-                .message("say what to bring into view, or which way to scroll"));
+                .message("nothing to scroll: name a target, a direction or an edge"));
         }
         Ok((target, way))
     }
@@ -117,10 +117,10 @@ impl Act for Scroll {
         let (target, way) = self.resolve()?;
         let point = match target {
             Some(target) => {
-                let aim = TargetArgs { nth: self.nth, ..TargetArgs::at(target) };
+                let target_args = TargetArgs { nth: self.nth, ..TargetArgs::at(target) };
                 Some(
                     action
-                        .resolve_actionable(&aim, Actionability::TOUCH, EventGuard::Nothing)
+                        .resolve_actionable(&target_args, Actionability::TOUCH, EventGuard::Off)
                         .await?,
                 )
             }

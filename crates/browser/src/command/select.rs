@@ -28,7 +28,7 @@ pub struct Select {
     /// The list.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// The option by its value, its label, or as `index=2` (counted from 0); several where the list takes several.
     #[arg(required = true, value_name = "OPTION")]
     pub options: Vec<String>,
@@ -45,7 +45,7 @@ impl Verb for Select {
 
 impl Act for Select {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        select(action, &self.aim, &self.options, &self.after).await
+        select(action, &self.target_args, &self.options, &self.after).await
     }
 }
 
@@ -58,7 +58,7 @@ pub struct Check {
     /// What to check.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
@@ -72,7 +72,7 @@ impl Verb for Check {
 
 impl Act for Check {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        set(action, &self.aim, true, &self.after).await
+        set(action, &self.target_args, true, &self.after).await
     }
 }
 
@@ -85,7 +85,7 @@ pub struct Uncheck {
     /// What to uncheck.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
     /// What to see to afterwards.
     #[command(flatten)]
     #[serde(flatten)]
@@ -99,24 +99,26 @@ impl Verb for Uncheck {
 
 impl Act for Uncheck {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        set(action, &self.aim, false, &self.after).await
+        set(action, &self.target_args, false, &self.after).await
     }
 }
 
-const PRESS: ClickSpec = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
+const CLICK: ClickSpec = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
 
 /// Sets something that is on or off.
 pub(super) async fn set(
     action: &mut Action<'_>,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     wanted: bool,
     after: &SettleArgs,
 ) -> Result<Receipt> {
     let verb = if wanted { "check" } else { "uncheck" };
-    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Look).await?;
+    let point =
+        action.resolve_actionable(target_args, Actionability::SET, EventGuard::DryRun).await?;
     let Some(is_checked) = point.is_checked else {
-        return Err(Error::new(Code::ActNotEditable)
-            .message(format!("{} is nothing that can be checked", point.hit)));
+        return Err(
+            Error::new(Code::ActNotEditable).message(format!("{} cannot be checked", point.target))
+        );
     };
     if is_checked == wanted {
         return Ok(action
@@ -126,26 +128,26 @@ pub(super) async fn set(
     if !wanted && point.kind == "radio" {
         return Err(Error::new(Code::ActNotEditable).message(format!(
             "{} cannot be unchecked: check another one of its group",
-            point.hit
+            point.target
         )));
     }
-    let receipt = action.click_on(verb, aim, PRESS, after).await?;
+    let receipt = action.click_on(verb, target_args, CLICK, after).await?;
     if action.left_page() {
         return Ok(receipt);
     }
-    let fact: Option<OptionFact> =
+    let reply: Option<CheckedReply> =
         action.ask(&point, &format!("agbrowse.controlState({})", point.element)).await?;
     // One that the click took away cannot be asked.
-    match fact.and_then(|fact| fact.is_checked) {
+    match reply.and_then(|reply| reply.is_checked) {
         Some(now) if now != wanted => Err(Error::new(Code::ActNotTaken)
-            .message(format!("{} was clicked and is as it was", point.hit))),
+            .message(format!("{} was clicked, but its state did not change", point.target))),
         _ => Ok(receipt),
     }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OptionFact {
+struct CheckedReply {
     is_checked: Option<bool>,
 }
 
@@ -167,13 +169,14 @@ struct ChooseReply {
 /// Chooses options of a list.
 pub(super) async fn select(
     action: &mut Action<'_>,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     options: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let limit = action.limit(aim);
+    let limit = action.limit(target_args);
     loop {
-        let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Nothing).await?;
+        let point =
+            action.resolve_actionable(target_args, Actionability::SET, EventGuard::Off).await?;
         let script = format!("agbrowse.selectOptions({}, {})", point.element, json(options));
         let chosen: ChooseReply = action.ask(&point, &script).await?;
         action.mark_dispatched();
@@ -189,30 +192,30 @@ pub(super) async fn select(
             "suggested" => {
                 action.release_guard();
                 let value = SecretString::from(&*chosen.labels.concat());
-                return super::fill::put_in(action, "select", aim, &value, after).await;
+                return super::fill::fill_as(action, "select", target_args, &value, after).await;
             }
             "widget" => {
                 action.release_guard();
-                return select_in_widget(action, aim, point, options, after).await;
+                return select_in_widget(action, target_args, point, options, after).await;
             }
             "missing" => Error::new(Code::ActNoOption)
-                .message(format!("{} has no option {:?}", point.hit, chosen.wanted))
+                .message(format!("{} has no option {:?}", point.target, chosen.wanted))
                 .evidence("options", chosen.options),
             "disabled" => Error::new(Code::ActDisabled)
-                .message(format!("the option {:?} of {} is disabled", chosen.wanted, point.hit)),
+                .message(format!("the option {:?} of {} is disabled", chosen.wanted, point.target)),
             "single" => {
                 action.release_guard();
                 return Err(Error::new(Code::CommandInvalid)
-                    .message(format!("{} takes one option only", point.hit)));
+                    .message(format!("{} takes one option only", point.target)));
             }
-            _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.hit)),
+            _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.target)),
         };
         action.release_guard();
         // Options may come late.
-        if limit.is_over() || aim.no_wait {
+        if limit.is_over() || target_args.no_wait {
             return Err(error);
         }
-        let tree = action.look().await?;
+        let tree = action.observe().await?;
         action.wait_for_change(&tree, limit).await?;
     }
 }
@@ -232,22 +235,24 @@ const OPTIONS: &[Role] = &[
 /// Chooses in a list that the page made itself: opens it if need be, then clicks the option.
 async fn select_in_widget(
     action: &mut Action<'_>,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     point: ActionPoint,
     options: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let limit = action.limit(aim);
+    let limit = action.limit(target_args);
     let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
     let mut labels = Vec::new();
     let mut receipt = None;
     let (mut is_opened, mut has_typed);
-    let tree = action.look().await?;
+    let tree = action.observe().await?;
     let list = place_of(&tree, &point).ok_or_else(|| {
-        Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.hit))
+        Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.target))
     })?;
     if !may_be_list(&tree, list) {
-        return Err(Error::new(Code::ActNoOption).message(format!("{} is no list", point.hit)));
+        return Err(
+            Error::new(Code::ActNoOption).message(format!("{} is not a list", point.target))
+        );
     }
     // Options that others show are not this one's, unless it is open already.
     let is_open = tree.nodes[list].expanded == Some(true);
@@ -261,7 +266,7 @@ async fn select_in_widget(
         // Many lists close after each choice.
         (is_opened, has_typed) = (false, false);
         loop {
-            let tree = action.look().await?;
+            let tree = action.observe().await?;
             let found = option_in(&tree, &point, option, &others)
                 .or_else(|| plain_option(&tree, option, &before).filter(|_| is_opened));
             if let Some(node) = found {
@@ -269,23 +274,24 @@ async fn select_in_widget(
                 let number = action.observation.registry.issue_nodes(&tree, &[node]);
                 let at = TargetArgs::at(Target::Ref(RefName::Local(number[0])));
                 let after = if is_last { after } else { &quiet };
-                let clicked = action.click_on("select", &at, PRESS, after).await?;
-                labels.extend(clicked.target.as_ref().map(|hit| hit.name.clone()));
+                let clicked = action.click_on("select", &at, CLICK, after).await?;
+                labels.extend(clicked.target.as_ref().map(|target| target.name.clone()));
                 receipt = Some(clicked);
                 break;
             }
             if !is_opened {
                 is_opened = true;
-                if point.hit.role != "listbox" {
-                    action.click_on("open", aim, PRESS, &quiet).await?;
+                if point.target.role != "listbox" {
+                    action.click_on("open", target_args, CLICK, &quiet).await?;
                     continue;
                 }
             }
             // A list that is searched by typing shows what matches.
             if !has_typed && matches!(&*point.kind, "text" | "search") {
                 has_typed = true;
-                let found =
-                    action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await;
+                let found = action
+                    .resolve_actionable(target_args, Actionability::WRITE, EventGuard::Keyboard)
+                    .await;
                 if let Ok(field) = found {
                     let script = format!("agbrowse.prepareFill({}, 'x', false)", field.element);
                     _ = action.ask::<serde::de::IgnoredAny>(&field, &script).await?;
@@ -294,7 +300,7 @@ async fn select_in_widget(
                     continue;
                 }
             }
-            if limit.is_over() || aim.no_wait {
+            if limit.is_over() || target_args.no_wait {
                 let own = own_options(&tree, &point, &others);
                 let shown: Vec<String> = own
                     .into_iter()
@@ -306,7 +312,7 @@ async fn select_in_widget(
                     close(action, &point).await?;
                 }
                 return Err(Error::new(Code::ActNoOption)
-                    .message(format!("{} shows no option {option:?}", point.hit))
+                    .message(format!("{} shows no option {option:?}", point.target))
                     .evidence("options", shown)
                     .evidence("done", labels.iter().map(|it| quoted(it)).collect::<Vec<_>>()));
             }
@@ -316,7 +322,7 @@ async fn select_in_widget(
     let receipt = receipt
         .ok_or_else(|| Error::new(Code::CommandInvalid).message("there is no option to choose"))?;
     Ok(Receipt {
-        target: Some(point.hit),
+        target: Some(point.target),
         strategy: Some(point.strategy.to_owned()),
         value: Some(labels.join(", ")),
         ..receipt
@@ -325,7 +331,7 @@ async fn select_in_widget(
 
 /// Closes a list again that was opened for nothing.
 async fn close(action: &mut Action<'_>, point: &ActionPoint) -> Result<()> {
-    let tree = action.look().await?;
+    let tree = action.observe().await?;
     // While it is open, some pages hide everything else.
     let is_open = place_of(&tree, point).is_none_or(|list| tree.nodes[list].expanded == Some(true));
     if is_open {

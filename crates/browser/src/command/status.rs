@@ -101,9 +101,9 @@ impl fmt::Display for StatusReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(browser) = &self.browser else {
             return match &self.reason {
-                _ if self.state == "starting" => f.write_str(
-                    "starting: the browser is on its way; `agbrowse close` gives up on it",
-                ),
+                _ if self.state == "starting" => {
+                    f.write_str("starting: the browser is starting; `agbrowse close` cancels it")
+                }
                 Some(reason) => write!(f, "lost: {reason}"),
                 None => {
                     f.write_str("idle: no browser runs; the first command that needs one starts it")

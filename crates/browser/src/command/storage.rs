@@ -29,10 +29,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// How long a page may take to tell what its origin keeps.
-const TELLING: Duration = Duration::from_secs(2);
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The page that we answer with. It has an icon, so that the browser asks for none when nobody answers any more.
-const EMPTY: &str = "<!doctype html><link rel=icon href=data:,>";
+const EMPTY_PAGE: &str = "<!doctype html><link rel=icon href=data:,>";
 
 /// The name of the world that asks and writes. Pages do not see it, and so cannot lie to it.
 const WORLD: &str = "agbrowse storage";
@@ -123,7 +123,7 @@ impl Verb for StorageCommand {
     fn spec(&self) -> VerbSpec {
         match &self.action {
             StorageAction::Save(_) => VerbSpec {
-                not_in_batch: Some("storage is saved by a command of its own"),
+                not_in_batch: Some("`storage save` cannot be part of a batch"),
                 ..Self::SPEC
             },
             StorageAction::Load(_) => VerbSpec { makes_session: true, ..Self::SPEC },
@@ -135,7 +135,7 @@ impl Verb for StorageCommand {
             StorageAction::Load(load) => load.read(),
             StorageAction::Save(save) if save.path.as_deref() == Some(Path::new("-")) => {
                 Err(Error::new(Code::CommandInvalid)
-                    .message("what is saved is not printed: name a file"))
+                    .message("saved storage is not printed: name a file"))
             }
             StorageAction::Save(_) => Ok(()),
         }
@@ -212,11 +212,11 @@ async fn local_storage(
     context: Option<&str>,
 ) -> Vec<SavedOrigin> {
     let mut asked = JoinSet::new();
-    let deadline = cx.progress.deadline.at_most(TELLING);
+    let deadline = cx.progress.deadline.at_most(READ_TIMEOUT);
     for row in live.tabs().into_iter().filter(|row| row.tab.context.as_deref() == context) {
         let url = row.tab.state.borrow().url.clone();
         if url.starts_with("http://") || url.starts_with("https://") {
-            asked.spawn(async move { (row.tab.id, url, told(&row.tab, deadline).await) });
+            asked.spawn(async move { (row.tab.id, url, read_origin(&row.tab, deadline).await) });
         }
     }
     let mut answers = asked.join_all().await;
@@ -234,7 +234,7 @@ async fn local_storage(
         }
         if left_out > 0 {
             let message =
-                format!("{left_out} entries of an origin are no valid text, and left out");
+                format!("{left_out} entries of an origin are not valid text and were left out");
             cx.progress.notes.push(Note::new("left-out", message).with_page_text(&origin));
         }
         known.push(origin.clone());
@@ -259,28 +259,28 @@ async fn local_storage(
 }
 
 /// What a tab tells of its origin; nothing when it does not answer.
-async fn told(tab: &Arc<Tab>, deadline: Deadline) -> Option<OriginStorage> {
+async fn read_origin(tab: &Arc<Tab>, deadline: Deadline) -> Option<OriginStorage> {
     // What comes too early can crash a page that is being made.
     if !tab.state.borrow().is_ready {
         return None;
     }
-    match beside::<OriginStorage>(
+    match run_isolated::<OriginStorage>(
         tab,
         include_str!("../../js/local_storage_read.js").into(),
         deadline,
     )
     .await
     {
-        Ok(told) => Some(told),
+        Ok(origin) => Some(origin),
         Err(error) => {
-            tracing::debug!(tab = %tab.id, code = %error.code(), "local storage not told");
+            tracing::debug!(tab = %tab.id, code = %error.code(), "local storage not read");
             None
         }
     }
 }
 
 /// Runs a script beside a page.
-async fn beside<T: DeserializeOwned>(
+async fn run_isolated<T: DeserializeOwned>(
     tab: &Tab,
     expression: String,
     deadline: Deadline,
@@ -320,20 +320,20 @@ async fn load_into(
         |error| match error {
             // All or none.
             cdp::Error::Remote { .. } => {
-                Error::new(Code::StorageInvalid).message("the browser refuses a cookie of it")
+                Error::new(Code::StorageInvalid).message("the browser rejects one of the cookies")
             }
             other => other.into(),
         },
     )?;
     for it in state.origins.iter().filter(|it| it.has_databases) {
-        let message = "the databases of an origin are not put back";
+        let message = "the databases of an origin are not restored";
         cx.progress.notes.push(Note::new("left-out", message).with_page_text(&it.origin));
     }
     if state.entries() > 0 {
-        let passing =
+        let temporary =
             TemporaryTab { tab: live.new_tab(context.as_deref(), cx.progress.deadline).await? };
-        write(&live, &passing.tab, &state.origins, cx.progress.deadline).await?;
-        live.close_tab(&passing.tab, cx.progress.deadline).await?;
+        write(&live, &temporary.tab, &state.origins, cx.progress.deadline).await?;
+        live.close_tab(&temporary.tab, cx.progress.deadline).await?;
     }
     Ok(StorageReply::of(state, "loaded", path, Vec::new()))
 }
@@ -377,14 +377,14 @@ async fn write_all(tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Re
     for (index, it) in origins.iter().filter(|it| !it.local_storage.is_empty()).enumerate() {
         let failed = |why: &str| {
             Error::new(Code::StorageNotLoaded)
-                .message(format!("the local storage of `{}` was not put back: {why}", it.origin))
+                .message(format!("the local storage of `{}` was not restored: {why}", it.origin))
                 .evidence("originsDone", index)
         };
         arrive(tab, &it.origin, deadline).await?.map_err(failed)?;
         let entries: Vec<_> = it.local_storage.iter().map(|it| (&it.name, &it.value)).collect();
         let script = include_str!("../../js/local_storage_write.js");
         let script = format!("({script})({}, {})", json(&it.origin), json(&InClear(&entries)));
-        let why: String = beside(tab, script, deadline).await?;
+        let why: String = run_isolated(tab, script, deadline).await?;
         if !why.is_empty() {
             return Err(failed(&why));
         }
@@ -401,7 +401,7 @@ async fn arrive(
     let navigate = Navigate { url: format!("{origin}/"), ..Navigate::default() };
     let reply = tab.call(navigate, deadline).await?;
     if reply.error_text.is_some() {
-        return Ok(Err("the browser does not go there"));
+        return Ok(Err("the browser does not navigate there"));
     }
     let loader = reply.loader_id.unwrap_or_default();
     let mut state = tab.state.subscribe();
@@ -411,7 +411,7 @@ async fn arrive(
     Ok(match tokio::time::timeout_at(deadline.at(), there).await {
         Ok(Ok(state)) if state.end.is_none() => Ok(()),
         Ok(_) => Err("the tab is gone"),
-        Err(_) => Err("its page did not come in time"),
+        Err(_) => Err("its page did not load in time"),
     })
 }
 
@@ -428,7 +428,7 @@ async fn answer(held: &mut Events, tab: &Tab) {
             request_id,
             response_code: 200,
             response_headers: vec![html],
-            body: encode_base64(EMPTY),
+            body: encode_base64(EMPTY_PAGE),
         });
     }
 }

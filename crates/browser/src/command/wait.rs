@@ -88,7 +88,7 @@ pub struct WaitReply {
 const IDLE: Duration = Duration::from_millis(500);
 
 /// How long is waited at most unless the caller says otherwise.
-const LONGEST: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 impl Verb for Wait {
     type Reply = WaitReply;
@@ -108,9 +108,11 @@ impl Act for Wait {
     async fn act(&self, action: &mut Action<'_>) -> Result<WaitReply> {
         let conditions = self.conditions();
         let begun = Instant::now();
-        let asked = action.progress.patience;
-        let limit =
-            action.progress.deadline.at_most(asked.map_or(LONGEST, |asked| asked.mul_f64(0.95)));
+        let patience = action.progress.patience;
+        let limit = action
+            .progress
+            .deadline
+            .at_most(patience.map_or(MAX_WAIT, |patience| patience.mul_f64(0.95)));
         loop {
             // What is known of a page that is gone says nothing.
             action.check_alive()?;
@@ -137,10 +139,10 @@ impl Act for Wait {
             match unmet {
                 // Nothing in the page tells of these.
                 Condition::Load | Condition::Idle | Condition::Url(_) | Condition::Function(_) => {
-                    action.wait_for_news(limit).await?;
+                    action.wait_for_event(limit).await?;
                 }
                 _ => {
-                    let tree = action.look().await?;
+                    let tree = action.observe().await?;
                     action.wait_for_change(&tree, limit).await?;
                 }
             }
@@ -205,9 +207,9 @@ impl Wait {
         match condition {
             Condition::Load => Ok(action.tab.state.borrow().phase >= Phase::Loaded),
             Condition::Url(pattern) => Ok(matches(pattern, &action.tab.state.borrow().url)),
-            Condition::Text(text) => shows(action, text).await,
-            Condition::TextGone(text) => Ok(!shows(action, text).await?),
-            Condition::Idle => Ok(action.tab.activity.quiet_for() >= IDLE),
+            Condition::Text(text) => has_text(action, text).await,
+            Condition::TextGone(text) => Ok(!has_text(action, text).await?),
+            Condition::Idle => Ok(action.tab.activity.idle_for() >= IDLE),
             Condition::Function(script) => {
                 let evaluate = Evaluate {
                     expression: format!(
@@ -237,8 +239,8 @@ impl Wait {
 }
 
 async fn target_is(action: &mut Action<'_>, target: &Target, state: WaitState) -> Result<bool> {
-    let aim = TargetArgs { nth: Some(0), no_wait: true, ..TargetArgs::at(target.clone()) };
-    let wants = match state {
+    let target_args = TargetArgs { nth: Some(0), no_wait: true, ..TargetArgs::at(target.clone()) };
+    let actionability = match state {
         WaitState::Visible | WaitState::Hidden => {
             Actionability { visible: true, ..Actionability::TOUCH }
         }
@@ -246,7 +248,7 @@ async fn target_is(action: &mut Action<'_>, target: &Target, state: WaitState) -
         WaitState::Checked | WaitState::Unchecked => Actionability::TOUCH,
         WaitState::Ready => Actionability { dry: true, ..Actionability::CLICK },
     };
-    let found = action.resolve_actionable(&aim, wants, EventGuard::Look).await;
+    let found = action.resolve_actionable(&target_args, actionability, EventGuard::DryRun).await;
     let gone = |error: &Error| {
         matches!(
             error.code(),
@@ -278,8 +280,8 @@ async fn target_is(action: &mut Action<'_>, target: &Target, state: WaitState) -
     }
 }
 
-async fn shows(action: &mut Action<'_>, text: &str) -> Result<bool> {
-    let tree = action.look().await?;
+async fn has_text(action: &mut Action<'_>, text: &str) -> Result<bool> {
+    let tree = action.observe().await?;
     let query = page::find::Query { text: Some(text.to_owned()), ..Default::default() };
     Ok(!page::find::find(&tree, &query).is_empty())
 }

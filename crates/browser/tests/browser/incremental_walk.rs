@@ -110,7 +110,7 @@ fn who_listens_is_told_also_when_it_was_found_out_between_a_walk_and_its_end() {
             queueMicrotask(() => agbrowse.addListenerTargets(document.getElementById('heard')));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
-        t.browser.meddle(&t.context, beside).await.expect("it is in between");
+        t.browser.run_in_world(&t.context, beside).await.expect("it is in between");
         t.eval(LISTEN).await;
         let seen = see(&t, Snapshot::default()).await;
         assert!(seen.contains("link \"Listens\""), "{seen}");
@@ -128,7 +128,7 @@ fn who_begins_to_listen_during_a_first_walk_is_told_soon() {
             document.dispatchEvent(new Event('now'));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
-        t.browser.meddle(&t.context, during).await.expect("it is in between");
+        t.browser.run_in_world(&t.context, during).await.expect("it is in between");
         let tab = t.tabs().await[0].id;
         t.browser.set_cache_lifetime(tab, Duration::from_secs(3600)).await.unwrap();
         see(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;

@@ -174,7 +174,7 @@ fn texts_that_were_left_out_are_counted() {
             "<h1>Title</h1><p>Words</p><p style='opacity:0'>One</p><p style='opacity:0'>Two</p>";
         show(&t, html, Snapshot::default()).await;
         let told = notes(&t, Snapshot::default()).await;
-        let expected = "2 texts that cannot be seen left out: `--include-hidden`";
+        let expected = "2 hidden texts left out: `--include-hidden`";
         assert_eq!(said(&told, "unseen"), Some(expected));
         assert_eq!(details(&t, Snapshot::default()).await.unseen, 2);
         let shown = Snapshot { include_hidden: true, ..Snapshot::default() };

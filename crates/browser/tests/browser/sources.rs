@@ -121,7 +121,7 @@ fn a_page_that_our_scripts_stumble_over_is_told_by_the_browser() {
     bench(async |t| {
         show(&t, "<h1>Words</h1><button>Press</button>", Snapshot::default()).await;
         let stumble = "Document.prototype.hasFocus = () => { throw new Error('stumbled') }";
-        t.browser.meddle(&t.context, stumble).await.expect("it is in the way");
+        t.browser.run_in_world(&t.context, stumble).await.expect("it is in the way");
         let fresh = Snapshot { fresh: true, ..Snapshot::default() };
         let outcome = t.run(snapshot(fresh.clone())).await.expect("the browser tells");
         let text = outcome.reply.to_string();
@@ -133,7 +133,7 @@ fn a_page_that_our_scripts_stumble_over_is_told_by_the_browser() {
             outcome.notes
         );
         // When nothing of ours answers, what is secret there is not known either.
-        t.browser.meddle(&t.context, FALL).await.expect("it is in the way");
+        t.browser.run_in_world(&t.context, FALL).await.expect("it is in the way");
         let error = t.run(snapshot(fresh)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotUnavailable, "{error}");
         assert_eq!(error.details().retry_hint.as_str(), "pin-playwright-or-add-cdp-fallback");
@@ -256,7 +256,7 @@ fn a_remembered_page_asks_nothing_of_the_browser_also_with_details() {
         show(&t, "<p>Words</p><button>Press</button>", Snapshot::default()).await;
         let first = details(&t, Snapshot::default()).await;
         assert!(first.dom_hash.is_some());
-        t.browser.meddle(&t.context, FALL).await.expect("it is in the way");
+        t.browser.run_in_world(&t.context, FALL).await.expect("it is in the way");
         let again = details(&t, Snapshot::default()).await;
         assert_eq!((again.dom_hash, again.ax_hash), (first.dom_hash, first.ax_hash));
     });

@@ -100,10 +100,10 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Choose options of a list or combobox by text or value.",
         args: &[REF, needs("values", ArgType::Texts)],
         plan: |args| {
-            let (aim, after) =
+            let (target_args, after) =
                 (TargetArgs::at(args.required_target("ref")?), SettleArgs::default());
             let options = args.texts("values")?;
-            Ok(ToolAction::Do(Command::Select(Select { aim, options, after })))
+            Ok(ToolAction::Do(Command::Select(Select { target_args, options, after })))
         },
     },
     Tool {
@@ -126,9 +126,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Move the mouse over an element.",
         args: &[REF],
         plan: |args| {
-            let (aim, after) =
+            let (target_args, after) =
                 (TargetArgs::at(args.required_target("ref")?), SettleArgs::default());
-            Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
+            Ok(ToolAction::Do(Command::Hover(Hover { target_args, after })))
         },
     },
     Tool {
@@ -184,7 +184,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             let action = action.map_err(|error| wrong(format!("`action`: {error}")))?;
             Ok(ToolAction::Do(Command::Can(Can {
                 action,
-                aim: TargetArgs::at(args.required_target("ref")?),
+                target_args: TargetArgs::at(args.required_target("ref")?),
             })))
         },
     },
@@ -220,9 +220,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Drag one element onto another.",
         args: &[needs("startRef", ArgType::Text), needs("endRef", ArgType::Text)],
         plan: |args| {
-            let aim = TargetArgs::at(args.required_target("startRef")?);
+            let target_args = TargetArgs::at(args.required_target("startRef")?);
             let (to, after) = (args.required_target("endRef")?, SettleArgs::default());
-            Ok(ToolAction::Do(Command::Drag(Drag { aim, to, after })))
+            Ok(ToolAction::Do(Command::Drag(Drag { target_args, to, after })))
         },
     },
     Tool {
@@ -231,16 +231,16 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Answer the open file chooser; without paths, cancel it. With ref, fill a file field.",
         args: &[arg("paths", ArgType::Texts), arg("ref", ArgType::Text)],
         plan: |args| {
-            let aim = args.target("ref")?.map(TargetArgs::at);
-            if aim.is_some() && !args.has("paths") {
+            let target_args = args.target("ref")?.map(TargetArgs::at);
+            if target_args.is_some() && !args.has("paths") {
                 return Err(wrong("`ref` needs `paths`; [] empties the field".into()));
             }
             let paths: Vec<PathBuf> = args.texts("paths")?.into_iter().map(Into::into).collect();
-            let (files, chooser) = match aim {
+            let (files, chooser) = match target_args {
                 Some(_) => (paths, None),
                 None => (Vec::new(), Some(paths)),
             };
-            let mut upload = Upload { aim, files, chooser, after: SettleArgs::default() };
+            let mut upload = Upload { target_args, files, chooser, after: SettleArgs::default() };
             upload.resolve();
             Ok(ToolAction::Do(Command::Upload(upload)))
         },
@@ -394,12 +394,12 @@ pub(crate) const TOOLS: &[Tool] = &[
             arg("clickCount", ArgType::Of("click", "count")),
         ],
         plan: |args| {
-            let aim = TargetArgs::at(point(args, "x", "y")?);
+            let target_args = TargetArgs::at(point(args, "x", "y")?);
             let count = args.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
             let button = args.parse::<Button>("button")?;
             let (modifiers, hold_ms, after) = (Vec::new(), None, SettleArgs::default());
             Ok(ToolAction::Do(Command::Click(Click {
-                aim,
+                target_args,
                 button,
                 count,
                 modifiers,
@@ -414,8 +414,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Move the mouse to a point of the view.",
         args: &[needs("x", ArgType::Number), needs("y", ArgType::Number)],
         plan: |args| {
-            let (aim, after) = (TargetArgs::at(point(args, "x", "y")?), SettleArgs::default());
-            Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
+            let (target_args, after) =
+                (TargetArgs::at(point(args, "x", "y")?), SettleArgs::default());
+            Ok(ToolAction::Do(Command::Hover(Hover { target_args, after })))
         },
     },
     Tool {
@@ -429,9 +430,9 @@ pub(crate) const TOOLS: &[Tool] = &[
             needs("endY", ArgType::Number),
         ],
         plan: |args| {
-            let aim = TargetArgs::at(point(args, "startX", "startY")?);
+            let target_args = TargetArgs::at(point(args, "startX", "startY")?);
             let (to, after) = (point(args, "endX", "endY")?, SettleArgs::default());
-            Ok(ToolAction::Do(Command::Drag(Drag { aim, to, after })))
+            Ok(ToolAction::Do(Command::Drag(Drag { target_args, to, after })))
         },
     },
     Tool {

@@ -13,16 +13,16 @@ pub(crate) struct DialogEffects {
 
 impl Baseline {
     /// The effect that the browser itself tells of, if it does.
-    pub(crate) fn certain_effect(&self, tab: &Tab) -> Option<Effect> {
-        let (state, mark) = (tab.state.borrow().clone(), tab.activity.mark());
+    pub(crate) fn known_effect(&self, tab: &Tab) -> Option<Effect> {
+        let (state, cursor) = (tab.state.borrow().clone(), tab.activity.cursor());
         let left_page = state.loader != self.state.loader || state.url != self.state.url;
-        let is_leaving =
-            mark.departures > self.mark.departures && tab.activity.bound_for().is_some();
+        let is_leaving = cursor.departures > self.cursor.departures
+            && tab.activity.pending_navigation().is_some();
         if state.dialog.is_some() {
             Some(Effect::Dialog)
         } else if state.end.is_some() {
             Some(Effect::Unknown)
-        } else if mark.downloaded > self.mark.downloaded {
+        } else if cursor.downloaded > self.cursor.downloaded {
             Some(Effect::Download)
         } else {
             (left_page || is_leaving).then_some(Effect::Navigated)
@@ -32,23 +32,24 @@ impl Baseline {
 
 impl Action<'_> {
     /// What came of an answer that was given when the tab was as it was `before`.
-    pub(crate) async fn after_answer(&mut self, before: Baseline) -> DialogEffects {
-        self.before = before;
+    pub(crate) async fn dialog_effects(&mut self, baseline: Baseline) -> DialogEffects {
+        self.baseline = baseline;
         // Nobody could look at the page while the dialog was open.
-        self.tree = self.observation.last_seen();
-        let certain = self.before.certain_effect(self.tab);
+        self.tree = self.observation.last_tree();
+        let certain = self.baseline.known_effect(self.tab);
         let mut effect = certain.unwrap_or(Effect::Changed);
         let can_look = !matches!(effect, Effect::Dialog | Effect::Unknown);
-        let was_known = self.tree.is_some() || self.observation.shown.is_some();
+        let was_known = self.tree.is_some() || self.observation.delta_baseline.is_some();
         let delta = match can_look {
             true => self.delta(effect, None).await,
             false => String::new(),
         };
-        let is_asking = self.tab.activity.mark().asked > self.before.mark.asked;
+        let is_asking =
+            self.tab.activity.cursor().request_count > self.baseline.cursor.request_count;
         if certain.is_none() && delta.is_empty() && !is_asking {
             effect = if was_known { Effect::None } else { Effect::Unknown };
         }
-        self.live.activity_is_current().await;
-        DialogEffects { effect, delta, events: self.tab.activity.take_untold() }
+        self.live.sync_activity().await;
+        DialogEffects { effect, delta, events: self.tab.activity.take_events() }
     }
 }
